@@ -120,18 +120,10 @@ class BatchSource(Protocol):  # a dataset of pyarrow
     def to_batches(self) -> Any: ...
 
 
-class FileArray(Protocol):  # numpy.memmap, zarr, h5py, xarray
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def dtype(self) -> Any: ...
-    def __getitem__(self, key: Any, /) -> Any: ...
-
-
 Matrix: TypeAlias = pd.DataFrame | NDArray[Any] | sparray | spmatrix  # scores come back as pandas
 Table: TypeAlias = Matrix | ArrowTable
 Files: TypeAlias = Path | list[str] | list[PathLike[str]]
-Streams: TypeAlias = LazyTable | ArrowStream | BatchSource | FileArray
+Streams: TypeAlias = LazyTable | ArrowStream | BatchSource
 Chunks: TypeAlias = Files | Iterable[Table] | Callable[[], Iterable[Table]] | Streams
 Rows: TypeAlias = Table | DaskTable | Chunks
 EagerT = TypeVar("EagerT", bound=ArrowTable)

@@ -7,7 +7,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.errors import UnknownOptionError
+from spcastat.errors import CovarianceError, DataError, UnknownOptionError
 
 from .refusals import each, require_refusal
 
@@ -18,6 +18,11 @@ REMOVED = [
     *[(f"fit.bootstrap(9, {name}=None)", UnknownOptionError,
        rf"^SpcaResult.bootstrap\(\) no longer has {name}=; give clusters= and strata= to spca\(\), or fit")
       for name in ("replicate_weights", "replicate_type", "replicate_scale")],
+    *[(f"sp.spca(array({library!r}), 2, 3)", DataError,
+       rf"^Data of type {library}\.core\.Array were given, which are not read; give {instead}.*\)\)\.$")
+      for library, instead in (("xarray", r"x\.to_pandas\(\), or "),
+                               *((name, "a function") for name in ("zarr", "h5py", "netCDF4")))],
+    ("sp.spca_cov(array('xarray'), 2, 3)", CovarianceError, r"give a DataFrame or np\.asarray\(S\)\.$"),
     ("certificate.lodings", AttributeError, "no attribute 'lodings'$"),
 ]
 COMMANDS = [
@@ -30,10 +35,29 @@ COMMANDS = [
 # fmt: on
 
 
+class Array:
+    """An array of another library: it has a shape and can be sliced, and NumPy would read it."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.dtype = values, values.shape, values.dtype
+
+    def __getitem__(self, key):
+        return self.values[key]
+
+    def __array__(self, dtype=None, copy=None):
+        raise AssertionError("all rows are read")
+
+
+def array_of(library, values=None):
+    """Return an object whose type is defined in another library."""
+    kind = type("Array", (Array,), {"__module__": f"{library}.core"})
+    return kind(np.eye(6) + 1.0 if values is None else values)
+
+
 @pytest.fixture(scope="module")
 def names():
     fit = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3)
-    return {"sp": sp, "fit": fit, "certificate": fit.certify()}
+    return {"sp": sp, "fit": fit, "certificate": fit.certify(), "array": array_of}
 
 
 @each(REMOVED)
@@ -77,3 +101,24 @@ def test_the_advice_on_replicate_weights_works():
         *(0.0026365, 0.0023143, 0.0031430, 0.0027458, 0.0052737, 0.0029156),
     ]
     np.testing.assert_allclose(errors, expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["stand-in", "zarr", "h5py", "xarray"])
+def test_the_advice_on_arrays_of_other_libraries_works(kind, tmp_path):
+    X = np.random.default_rng(0).standard_normal((25_000, 4)) + np.arange(4.0)
+    plain = sp.spca(X, 1, 2)
+    if kind == "xarray":
+        x = pytest.importorskip("xarray").DataArray(X)
+        assert (sp.spca(x.to_pandas(), 1, 2).loadings.to_numpy() == plain.loadings.to_numpy()).all()
+        pieces = lambda: (x[i : i + 10_000].to_pandas() for i in range(0, x.shape[0], 10_000))  # noqa: E731
+    else:
+        if kind == "stand-in":
+            x = array_of("zarr", X)
+        elif kind == "zarr":
+            x = pytest.importorskip("zarr").array(X)
+        else:
+            x = pytest.importorskip("h5py").File(tmp_path / "x.h5", "w").create_dataset("x", data=X)
+        pieces = lambda: (x[i : i + 10_000] for i in range(0, x.shape[0], 10_000))  # noqa: E731
+    fit = sp.spca(pieces, 1, 2)
+    # sums over three chunks are joined in another order than in memory
+    np.testing.assert_allclose(fit.loadings, plain.loadings, rtol=0, atol=1e-11)

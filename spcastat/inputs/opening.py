@@ -31,18 +31,15 @@ from spcastat.streams.chunks import (
     ONCE,
     Chunks,
     array_chunks,
-    file_of_array,
-    in_file,
     is_among,
     is_chunk,
     iterable_chunks,
-    on_dask,
     reason_of,
     text_chunks,
 )
 
 #: Libraries whose tables are read as data in memory, and not as streams.
-_IN_MEMORY = ("pandas", "polars", "pyarrow", "xarray")
+_IN_MEMORY = ("pandas", "polars", "pyarrow")
 
 
 def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
@@ -55,7 +52,7 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
 
         - a path to a text table (.csv, .tsv), to a Parquet file or to a folder of Parquet files,
           a pattern such as ``"trips/*.parquet"``, or a list of paths;
-        - a ``numpy.memmap``, a zarr array, an h5py dataset, or an xarray object in a file or on dask;
+        - a ``numpy.memmap``;
         - a polars LazyFrame, a pyarrow dataset, a DuckDB relation, or another object with
           ``__arrow_c_stream__``;
         - a list of chunks, an object that can be iterated over repeatedly, or a function without
@@ -124,7 +121,7 @@ def _chunks_of(data: Any) -> Chunks | None:
         if mapped is None:
             return None
         file = getattr(mapped, "filename", None)
-        return array_chunks(data, file, tells_files=file is not None)
+        return array_chunks(data, file)
     if is_chunk(data):
         return None
     if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
@@ -186,28 +183,17 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
 
 
 def _unwrapped(data: Any) -> Any:
-    """Return the native object of a narwhals frame or of an xarray object on dask; other data unchanged."""
-    library = library_of(data)
-    if library == "narwhals":
+    """Return the native object of a narwhals frame; other data unchanged."""
+    if library_of(data) == "narwhals":
         import narwhals as nw
 
         return nw.to_native(data)
-    if library == "xarray":
-        return on_dask(data)
     return data
 
 
 def _of_library(data: Any) -> Chunks | None:
     """Open an object of a library that reads rows in chunks; None for its objects in memory."""
-    library, name = library_of(data), type(data).__name__
-    if library == "xarray":
-        return in_file(data)
-    if library in ("zarr", "h5py"):  # arrays and datasets, but not their groups
-        if not (offers(data, "shape") and offers(data, "dtype")):
-            return None
-        file, alone = file_of_array(data)
-        return array_chunks(data, file, f"{library} {name}", alone)
-    found = (OPENERS.get((library, one.__name__)) for one in type(data).__mro__)
+    found = (OPENERS.get((library_of(data), one.__name__)) for one in type(data).__mro__)
     opened = next(filter(None, found), None)
     return None if opened is None else opened(data)
 

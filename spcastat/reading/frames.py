@@ -1,7 +1,6 @@
 """Tables of any kind as a matrix with names: frames, arrays, sparse matrices, blocks of variables.
 
-Frames of other libraries (polars, pyarrow, xarray) are read through narwhals or their own arrays. The labels
-of the axes of an xarray object become the labels of columns and rows.
+Frames of other libraries (polars, pyarrow) are read through narwhals.
 """
 
 from __future__ import annotations
@@ -90,11 +89,18 @@ COPY_LIMIT = 64 * 1024 * 1024
 
 _ALLOWED = (
     "a pandas DataFrame, a two-dimensional NumPy array, a scipy.sparse matrix or array, an eager table that "
-    "narwhals knows (polars.DataFrame, pyarrow.Table), or an array of xarray; for rows in chunks the path of "
-    "a Parquet file or folder, a pattern or list of paths, a polars.LazyFrame, a dataset of pyarrow, a "
-    "relation of DuckDB, arrays in files (numpy.memmap, zarr, h5py), a list of tables, or a function that "
-    "opens them again"
+    "narwhals knows (polars.DataFrame, pyarrow.Table); for rows in chunks the path of a Parquet file or "
+    "folder, a pattern or list of paths, a polars.LazyFrame, a dataset of pyarrow, a relation of DuckDB, a "
+    "numpy.memmap, a list of tables, or a function that opens them again"
 )
+_ROWS = "range(0, x.shape[0], 10_000)"
+_PIECES = f"a function that gives their rows in pieces, lambda: (x[i : i + 10_000] for i in {_ROWS})"
+#: Libraries whose arrays are not read -> what to give instead of an array x.
+_INSTEAD = {
+    "xarray": f"x.to_pandas(), or for more rows than fit into memory lambda: (x[i : i + 10_000].to_pandas() "
+    f"for i in {_ROWS})",
+    **dict.fromkeys(("zarr", "h5py", "netCDF4"), _PIECES),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +157,6 @@ def open_table(data: Any) -> Table:
         table = _unnamed(_open_sparse(data))
     elif isinstance(data, np.ndarray):
         table = _unnamed(_open_array(data))
-    elif library_of(data) == "xarray":
-        return open_table(table_of(data))
     else:
         table = _open_other(data)
     if not len(table.columns):
@@ -296,6 +300,8 @@ def _open_other(data: Any) -> Table:
         raise errors.ShapeError(
             "A pandas Series was given; give series.to_frame() for one column, or its .T for one row."
         )
+    if instead := _INSTEAD.get(library_of(data)):
+        raise errors.DataError(f"Data of type {given} were given, which are not read; give {instead}.")
     if library_of(data) == "pyarrow" and type(data).__name__ == "RecordBatch":
         import pyarrow
 
@@ -540,83 +546,6 @@ def _named_groups(values: Any, p: int) -> pd.Categorical:
 
 #: Name of the column with the numbers of the remaining rows, if some were dropped.
 ROW = "row"
-
-
-def axes_of(data: Any) -> tuple[Any, int]:
-    """Return the name of the axis of rows, and the number of columns.
-
-    Parameters
-    ----------
-    data : xarray.DataArray of two axes, rows and columns, or xarray.Dataset
-        The variables of a dataset are columns, all on the same axis.
-
-    Raises
-    ------
-    ShapeError
-        For other axes.
-    """
-    if hasattr(data, "data_vars"):
-        axes = {variable.dims for variable in data.data_vars.values()}
-        if len(axes) != 1 or len(next(iter(axes))) != 1:
-            raise ShapeError(
-                f"An xarray Dataset with variables on the axes {listed(data.sizes)} was given; all must lie "
-                "on the same one axis. Give one array, ds['name'], or some variables, ds[['a', 'b']]."
-            )
-        return next(iter(axes))[0], len(data.data_vars)
-    if not hasattr(data, "dims"):
-        raise DataError(f"An xarray {type(data).__name__} was given; give a DataArray or a Dataset.")
-    if len(data.dims) != 2:
-        raise ShapeError(
-            f"An xarray {type(data).__name__} with the axes {listed(data.dims) or 'none'} was given; it must "
-            "have two, rows and columns: use x.stack(row=[...]) to put axes together, or x.T to swap them."
-        )
-    return data.dims[0], int(data.shape[1])
-
-
-def column_labels(data: Any) -> pd.Index | None:
-    """Return the labels of the second axis, or None if it has none."""
-    return data.get_index(data.dims[1]) if data.dims[1] in data.indexes else None
-
-
-def in_memory(data: Any) -> bool:
-    """Whether the values are arrays in memory, rather than in a file or on dask."""
-    if getattr(data, "chunks", None):
-        return False
-    variables = data.data_vars.values() if hasattr(data, "data_vars") else [data]
-    return all(getattr(one.variable, "_in_memory", True) for one in variables)
-
-
-def table_of(data: Any) -> pd.DataFrame | np.ndarray:
-    """Return a table of values in memory.
-
-    Raises
-    ------
-    DataError
-        For values in a file or on dask.
-    """
-    axes_of(data)
-    if not in_memory(data):
-        raise DataError(
-            f"An xarray {type(data).__name__} in a file was given; give rows in memory, x.isel(...).load()."
-        )
-    return frame_of(data)
-
-
-def frame_of(data: Any) -> pd.DataFrame | np.ndarray:
-    """Return a table in memory: a data frame, or an array if neither rows nor columns have labels.
-
-    Parameters
-    ----------
-    data : xarray.DataArray or xarray.Dataset
-    """
-    rows, _ = axes_of(data)
-    index = data.get_index(rows) if rows in data.indexes else None
-    if hasattr(data, "data_vars"):
-        return pd.DataFrame({name: one.to_numpy() for name, one in data.data_vars.items()}, index=index)
-    labels, values = column_labels(data), data.to_numpy()
-    if labels is None and index is None:
-        return values
-    return pd.DataFrame(values, index=index, columns=labels, copy=False)
 
 
 def in_library_of(data: Any, frame: pd.DataFrame) -> Any:

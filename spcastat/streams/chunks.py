@@ -1,4 +1,4 @@
-"""Chunks from arrays, text tables and xarray objects in files, and from iterables that can be read again."""
+"""Chunks from arrays and text tables in files, and from iterables that can be read again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import pandas as pd
 from spcastat.config import library_of, offers, one_line
 from spcastat.errors import DataError, FileError, SpcaError
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.frames import axes_of, column_labels, frame_of, in_memory
 from spcastat.reading.textfiles import TextOptions, TextTable, usual_separator
 
 #: A block of rows has about this many numbers (4 MB of float64).
@@ -142,45 +141,27 @@ def failure(name: str, error: Exception, files: Sequence[Any] = ()) -> SpcaError
     return DataError(f"{name} cannot be obtained: {reason_of(error)}.")
 
 
-def array_chunks(
-    array: Any, path: Any = None, title: str = "memory-mapped array", tells_files: bool = True
-) -> Chunks:
+def array_chunks(array: Any, path: str | None) -> Chunks:
     """Return blocks of rows of an array that is stored in a file.
 
     Parameters
     ----------
     array : array of shape (n, p)
-        A numpy.memmap or a view of one, a zarr array, or an h5py dataset: slicing it reads from the file.
+        A numpy.memmap or a view of one: slicing it reads from the file.
     path : str or None
         The file, if it is known.
-    title : str
-    tells_files : bool
-        Whether the array is in no other file than `path`.
     """
 
     def read(needed: list[str] | None) -> Iterator[Any]:
         if array.ndim != 2:
             yield np.empty((0,) * array.ndim)  # leads to an error about the number of axes
             return
-        for rows in row_slices(array.shape[0], array.shape[1], getattr(array, "chunks", None)):
+        for rows in row_slices(*array.shape):
             yield np.asarray(array[rows])
 
-    title += f" {Path(path).name}" if path and title == "memory-mapped array" else ""
+    title = f"memory-mapped array{f' {Path(path).name}' if path else ''}"
     total = array.shape[0] if array.ndim == 2 else None
-    return Chunks(title, read, total, [path] if path else [], tells_files=tells_files)
-
-
-def file_of_array(array: Any) -> tuple[str | None, bool]:
-    """Return the file or folder of a zarr array or an h5py dataset, and whether it is all that holds it."""
-    if library_of(array) == "h5py":
-        plain = not getattr(array, "is_virtual", True) and not array.external
-        return str(array.file.filename), plain
-    store = getattr(array, "store", None)
-    place = getattr(store, "root", None) or getattr(store, "path", None)
-    kind = type(store).__name__
-    if kind in ("LocalStore", "DirectoryStore", "ZipStore") and isinstance(place, str | os.PathLike):
-        return str(place), True
-    return None, kind == "MemoryStore"
+    return Chunks(title, read, total, [path] if path else [], tells_files=path is not None)
 
 
 def iterable_chunks(
@@ -243,26 +224,15 @@ def is_chunk(value: Any) -> bool:
     return is_sparse(value) or offers(value, "__narwhals_dataframe__") or offers(value, "__dataframe__")
 
 
-def rows_at_once(p: int, chunks: tuple[int, ...] | None = None) -> int:
-    """Return how many rows of p numbers are read at once.
-
-    Parameters
-    ----------
-    p : int
-    chunks : tuple of int, optional
-        The chunk shape of the file. Whole chunks are read if they are not too large, so that none is
-        decompressed twice.
-    """
+def rows_at_once(p: int) -> int:
+    """Return how many rows of p numbers are read at once."""
     p = max(p, 1)
-    step = max(1, BLOCK_SIZE // p, min(MANY, LARGEST_BLOCK // p))
-    if not chunks or chunks[0] * p > LARGEST_BLOCK:
-        return step
-    return -(-step // chunks[0]) * chunks[0]
+    return max(1, BLOCK_SIZE // p, min(MANY, LARGEST_BLOCK // p))
 
 
-def row_slices(n: int, p: int, chunks: tuple[int, ...] | None = None) -> Iterator[slice]:
-    """Return slices of n rows of p numbers; for `chunks` see :func:`rows_at_once`."""
-    step = rows_at_once(p, chunks)
+def row_slices(n: int, p: int) -> Iterator[slice]:
+    """Return slices of n rows of p numbers."""
+    step = rows_at_once(p)
     return (slice(start, start + step) for start in range(0, n, step))
 
 
@@ -272,42 +242,3 @@ def same_file(one: Any, other: Any) -> bool:
         return os.path.samefile(one, other)
     except OSError:
         return Path(one).absolute() == Path(other).absolute()
-
-
-def on_dask(data: Any) -> Any:
-    """Return the dask collection of an xarray object in dask chunks; other data unchanged.
-
-    Columns keep their labels; rows are numbered, as in dask.
-
-    Parameters
-    ----------
-    data : xarray.DataArray or xarray.Dataset
-    """
-    if not getattr(data, "chunks", None):
-        return data
-    axes_of(data)
-    if hasattr(data, "data_vars"):
-        return data.to_dask_dataframe()[list(data.data_vars)]
-    labels = column_labels(data)
-    if labels is None:
-        return data.data
-    from dask.dataframe import from_dask_array
-
-    return from_dask_array(data.data.rechunk({1: -1}), columns=labels)
-
-
-def in_file(data: Any) -> Chunks | None:
-    """Return the chunks of an xarray object whose values are in a file; None if they are in memory."""
-    if in_memory(data):
-        return None
-    name, p = axes_of(data)
-    total = int(data.sizes[name])
-
-    def read(needed: list[str] | None) -> Iterator[Any]:
-        preferred = data.encoding.get("preferred_chunks", {}).get(name)
-        for rows in row_slices(max(total, 1), p, None if preferred is None else (int(preferred),)):
-            yield frame_of(data.isel({name: rows}))
-
-    source = data.encoding.get("source")
-    files = [] if source is None else [source]
-    return Chunks(f"xarray {type(data).__name__}", read, total, files, tells_files=bool(files))

@@ -14,7 +14,6 @@ from pyarrow import ipc, parquet
 
 import spcastat as sp
 from spcastat import errors
-from spcastat.errors import ShapeError
 
 
 def rows(n=600, p=5):
@@ -34,7 +33,7 @@ CLOSE = 1e-11
 def folder(tmp_path, monkeypatch):
     """Three files of the rows, in the order of their names; they are read in blocks of 64 rows."""
     for module in ("chunks", "arrow"):
-        monkeypatch.setattr(f"spcastat.streams.{module}.rows_at_once", lambda p, chunks=None: 64)
+        monkeypatch.setattr(f"spcastat.streams.{module}.rows_at_once", lambda p: 64)
     for number, start in enumerate(range(0, 600, 200)):
         parquet.write_table(TABLE.slice(start, 200), tmp_path / f"{number}.parquet", row_group_size=70)
     return tmp_path
@@ -85,32 +84,6 @@ def duckdb_relation(folder):
     return duckdb.connect().sql(f"select * from read_parquet('{folder}/*.parquet')")
 
 
-def xarray_of(lines):
-    """A file of one array, opened without reading its values; or in chunks of dask."""
-    xr = pytest.importorskip("xarray")
-    pytest.importorskip("netCDF4")
-
-    def make(folder):
-        array = xr.DataArray(
-            FRAME.to_numpy(), dims=("row", "column"), coords={"column": list(FRAME.columns)}, name="x"
-        )
-        array.to_netcdf(folder / "rows.nc")
-        return xr.open_dataarray(folder / "rows.nc", chunks=lines)
-
-    return make
-
-
-def xarray_variables(lines):
-    xr = pytest.importorskip("xarray")
-
-    def make(folder):
-        names = list("abfgh")
-        xr.Dataset({n: ("t", FRAME.iloc[:, j]) for j, n in enumerate(names)}).to_netcdf(folder / "v.nc")
-        return xr.open_dataset(folder / "v.nc", chunks=lines)
-
-    return make
-
-
 NAMED = {
     "pattern": lambda folder: str(folder / "*.parquet"),
     "paths": lambda folder: [folder / "0.parquet", str(folder / "1.parquet"), folder / "2.parquet"],
@@ -122,8 +95,6 @@ NAMED = {
     "query": polars_query,
     "narwhals": narwhals_lazy,
     "duckdb": duckdb_relation,
-    "xarray in a file": lambda folder: xarray_of(None)(folder),
-    "xarray on dask": lambda folder: pytest.importorskip("dask.array") and xarray_of({"row": 90})(folder),
 }  # fmt: skip
 
 
@@ -146,7 +117,7 @@ def test_what_comes_in_pieces_gives_the_fit_of_its_rows(source, folder):
     assert "600 rows x 5 variables (" in str(fit)  # the source is named: nothing was gathered
 
 
-@pytest.mark.parametrize("source", [name for name in NAMED if name not in ("xarray on dask",)])
+@pytest.mark.parametrize("source", NAMED)
 def test_a_formula_picks_columns_and_new_rows_are_transformed(source, folder):
     data = NAMED[source](folder)
     fit = sp.spca(data, 1, 2, formula="~ a + f + log(g**2 + 1)", weights="b c")
@@ -154,47 +125,6 @@ def test_a_formula_picks_columns_and_new_rows_are_transformed(source, folder):
     same(fit, expected)
     new = np.asarray(fit.transform(data))
     np.testing.assert_allclose(new, fit.transform(FRAME).to_numpy(), rtol=0, atol=1e-10 * np.abs(new).max())
-
-
-UNNAMED = {
-    "zarr": lambda folder: pytest.importorskip("zarr").array(FRAME.to_numpy(), chunks=(70, 3)),
-    "h5py": lambda folder: (
-        pytest.importorskip("h5py")
-        .File(folder / "x.h5", "w")
-        .create_dataset("x", data=FRAME.to_numpy(), chunks=(64, 5))
-    ),
-}
-
-
-@pytest.mark.parametrize("source", UNNAMED)
-def test_arrays_in_files_give_the_fit_of_their_rows(source, folder):
-    fit = sp.spca(UNNAMED[source](folder), 2, 3, method="bcd-l0")
-    same(fit, sp.spca(FRAME.to_numpy(), 2, 3, method="bcd-l0"))
-    assert f"({source} " in str(fit)
-
-
-@pytest.mark.parametrize("lines", [None, {"t": 90}], ids=["file", "dask"])
-def test_variables_of_an_xarray_dataset_are_columns(lines, folder):
-    if lines:
-        pytest.importorskip("dask.dataframe")
-    fit = sp.spca(xarray_variables(lines)(folder), 2, 3, method="bcd-l0")
-    plain = FRAME.set_axis(list("abfgh"), axis=1)
-    same(fit, sp.spca(plain, 2, 3, method="bcd-l0"))
-
-
-def test_xarray_in_memory_keeps_the_labels_of_both_axes():
-    xr = pytest.importorskip("xarray")
-    labels = [f"r{i}" for i in range(600)]
-    array = xr.DataArray(FRAME.to_numpy(), coords={"row": labels, "column": list(FRAME.columns)})
-    fit = sp.spca(array, 2, 3)
-    expected = sp.spca(FRAME.set_axis(labels), 2, 3)
-    pd.testing.assert_frame_equal(fit.loadings, expected.loadings, check_names=False)
-    pd.testing.assert_frame_equal(fit.transform(array[:3]), expected.scores[:3], check_names=False)
-    assert list(fit.scores.index) == labels
-    with pytest.raises(errors.ShapeError, match="it must have two, rows and columns"):
-        sp.spca(array.expand_dims("z"), 1, 2)
-    with pytest.raises(errors.ShapeError, match=r"Give one array, ds\['name'\]"):
-        sp.spca(xr.Dataset({"x": array, "y": ("row", np.arange(600))}), 1, 2)
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -221,7 +151,6 @@ class Once:
         (lambda f: [f / "0.parquet", f / "x.csv"], errors.DataError, "must be to Parquet files"),
         (lambda f: [f / "0.parquet", FRAME], errors.DataError, "allowed are"),
         (lambda f: polars_lazy(f).select("nothing"), errors.DataError, "nothing"),
-        (lambda f: pytest.importorskip("zarr").ones((4, 4, 2)), errors.ShapeError, "two-dimensional"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_walked_over_says_why(make, family, message, folder):
@@ -288,20 +217,3 @@ def test_a_data_frame_of_spark(monkeypatch):
         agree(sp.spca(spark.createDataFrame(df).coalesce(2).cache(), 2, 3), sp.spca(df, 2, 3))
     finally:
         spark.stop()
-
-
-# --- Arrays of xarray -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["array", "dataset"])
-def test_more_axes_than_rows_and_columns_are_refused_in_memory_and_in_chunks(kind):
-    xr = pytest.importorskip("xarray")
-    pytest.importorskip("dask")
-    if kind == "array":
-        X = np.random.default_rng(0).standard_normal((8, 3, 2))
-        data = xr.DataArray(X, dims=("day", "place", "kind"))
-    else:  # variables of a dataset lie on one axis
-        data = xr.Dataset({"a": ("day", np.arange(8.0)), "b": (("day", "place"), np.ones((8, 2)))})
-    for given in (data, data.chunk({"day": 4})):
-        with pytest.raises(ShapeError, match="'day', 'place'"):
-            sp.spca(given, 1, 1)
