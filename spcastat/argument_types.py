@@ -195,6 +195,9 @@ class TuningOptions(TypedDict, total=False):
     rotation: Literal[
         "varimax", "quartimax", "biquartimax", "equamax", "parsimax", "parsimony", "quartimin", "biquartimin"
     ]
+    scaled: bool
+    kaiser: bool
+    refit: bool
     orth: bool
     mu: float | Vector
     renormalise: bool

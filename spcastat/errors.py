@@ -102,6 +102,10 @@ class MethodError(OptionError):
     """A method that does not exist."""
 
 
+class NotRotatedError(MethodError, AttributeError):
+    """Rotated loadings of a fit by a method without rotation; ``hasattr`` is False for this attribute."""
+
+
 class NotImputedError(OptionError, AttributeError):
     """Imputed rows of a fit without a model of missing values; ``hasattr`` is False for this attribute."""
 

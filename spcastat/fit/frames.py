@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from spcastat.config import checked_level, flag, one_of
-from spcastat.errors import OptionError
+from spcastat.errors import NotRotatedError, OptionError
 from spcastat.fit import rows as distances
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy
 from spcastat.fit.state import FitState, Moments
@@ -373,6 +373,16 @@ def correlations(state: FitState) -> pd.DataFrame:
     sizes = np.sqrt(np.diag(moments.scores).clip(min=0.0)) * np.sqrt(moments.variances)[:, None]
     values = np.divide(moments.coupling, sizes, out=np.full(sizes.shape, np.nan), where=sizes > 0)
     return state.by_variable(values.clip(-1.0, 1.0))
+
+
+def rotated(state: FitState) -> pd.DataFrame:
+    """Return the rotated loadings before they were cut; see :attr:`spcastat.SpcaResult.rotated`."""
+    if state.rotated is None:
+        raise NotRotatedError(
+            f"rotated is for fits with method='rotate', and this fit has method={state.record.method!r}; fit "
+            "again with refit(method='rotate', card=...)."
+        )
+    return state.by_variable(state.rotated)
 
 
 def communalities(state: FitState) -> pd.Series:

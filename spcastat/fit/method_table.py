@@ -149,11 +149,11 @@ _ALL = (
     ),
     Method(
         "rotate",
-        "PCA rotated, small loadings cut off",
+        "PCA rotated, cut off and refitted",
         "Jolliffe (1995)",
         "solvers.thresholding.Rotate",
-        use="What factor analysts do: a rotation to simple structure, then small loadings are left out. Good "
-        "if groups of variables hardly overlap.",
+        use="What factor analysts do: a rotation to simple structure, of scaled loadings as in psych, then "
+        "small loadings are left out. Good if groups of variables hardly overlap.",
     ),
     Method(
         "rsvd-l0",

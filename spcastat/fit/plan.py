@@ -347,7 +347,10 @@ def start_loadings(value: Any, k: int, p: int) -> Start:
 
 
 #: Options that are True or False.
-FLAGS = ("orth", "renormalise", "certify", "backward", "nonneg", "exact", "disjoint")
+FLAGS = (
+    *("orth", "renormalise", "certify", "backward", "nonneg", "exact", "disjoint"),
+    *("scaled", "kaiser", "refit"),
+)
 #: Option -> the names that it takes; those of `rotation` are in `solvers.thresholding`.
 NAMES: dict[str, Iterable[str]] = {
     "deflation": DEFLATIONS,

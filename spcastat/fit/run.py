@@ -171,7 +171,10 @@ def _finished(
     V, order = order_and_sign(op, solution.V, groups)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
-    solution = replace(solution, V=V, details=details, candidates=None)
+    rotated = None if solution.rotated is None else solution.rotated[:, order]
+    if rotated is not None:
+        rotated = rotated * np.where((rotated * V).sum(axis=0) < 0, -1.0, 1.0)
+    solution = replace(solution, V=V, details=details, candidates=None, rotated=rotated)
     if solver.own_order and solver.in_variance_units and order.tolist() != list(range(k)):
         value = float(adjusted_variances(V, op).sum())
         solution = replace(solution, objective=value, objectives=np.array([value]))

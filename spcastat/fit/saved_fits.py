@@ -637,6 +637,8 @@ def save(
     arrays = {"loadings": state.V}
     if state.pattern is not None:
         arrays = {"weights": state.V, "loadings": state.pattern}
+    if state.rotated is not None:
+        arrays["rotated"] = state.rotated
     moments, measures = state.moments.kept()
     content: dict[str, Any] = {
         "record": dataclasses.asdict(state.record.written()),
@@ -722,6 +724,9 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     if block is not None and (type(block) is not int or block < 1):
         raise FileError("its block length is not a number of rows.")
     V, pattern = _loadings(arrays, moments, record, sizes)
+    rotated = arrays.get("rotated")
+    if rotated is not None:
+        rotated = require_array(_P_BY_K, rotated, sizes, "rotated loadings")
     state = FitState(
         V,
         record,
@@ -732,6 +737,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         inference=inference_of(content, arrays, sizes, record),
         design=design,
         pattern=pattern,
+        rotated=rotated,
     )
     if pattern is None:
         rule_of(record)  # raises for options that make no rule

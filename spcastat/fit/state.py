@@ -221,6 +221,8 @@ class FitState:
         Which of the rows belong together.
     pattern : ndarray of shape (p, k), or None
         For a fit of sparse loadings: these loadings, while V has the weights.
+    rotated : ndarray of shape (p, k), or None
+        For method="rotate": the dense loadings before they were cut.
     """
 
     V: np.ndarray
@@ -233,11 +235,13 @@ class FitState:
     inference: Inference = field(default_factory=Inference)
     design: RowDesign | None = None
     pattern: np.ndarray | None = None
+    rotated: np.ndarray | None = None
 
     @classmethod
     def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
         """Return the state of `fit`, where `call` is the text of the call."""
-        return cls.of_source(source, fit.solution.V, make_record(source, plan, fit, call), fit.pca)
+        state = cls.of_source(source, fit.solution.V, make_record(source, plan, fit, call), fit.pca)
+        return state if fit.solution.rotated is None else replace(state, rotated=fit.solution.rotated)
 
     @classmethod
     def of_source(

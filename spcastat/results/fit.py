@@ -221,6 +221,21 @@ class SpcaResult(Picklable, Shown):
         return frames.communalities(self._state)
 
     @property
+    def rotated(self) -> pd.DataFrame:
+        """Rotated loadings before they were cut, p x k, of a fit with ``method="rotate"``.
+
+        They are eigenvectors times the roots of their eigenvalues, rotated: the correlations of standardised
+        variables with the rotated components, as in factor analysis (with ``scaled=False``, columns of unit
+        length).
+
+        Raises
+        ------
+        NotRotatedError
+            For a fit by another method.
+        """
+        return frames.rotated(self._state)
+
+    @property
     def score_correlations(self) -> pd.DataFrame:
         """Correlations between the scores, k x k; NaN for a component without variance.
 

@@ -201,6 +201,8 @@ class Solution:
         The distinct optima found, best first: share of the total variance, and how often it was found.
     search : Searched, Grouping, Sparser or None
         The course of a search over supports.
+    rotated : ndarray of shape (p, k) or None
+        The dense loadings that a method has rotated and then cut, in the unit of the data.
     """
 
     V: np.ndarray
@@ -213,6 +215,7 @@ class Solution:
     criterion: str | None = None
     optima: tuple[tuple[float, int], ...] = ()
     search: Searched | Grouping | Sparser | None = None
+    rotated: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """PCA, thresholded or rotated loadings, and the best loadings on given supports.
 
 Cadima and Jolliffe (1995), "Loadings and correlations in the interpretation of principal components",
-discuss simple thresholding and its dangers; Jolliffe (1995), "Rotation of principal components", discusses
-the choice of a rotation criterion. Sparse methods are compared with this informal practice.
+discuss simple thresholding and its dangers; Jolliffe (1995), "Rotation of principal components: choice of
+normalization constraints", discusses what rotation does to eigenvectors of unit length and to eigenvectors
+scaled by the roots of their eigenvalues. Sparse methods are compared with this informal practice.
 
 On given supports the problem is smooth, but sweeps and power steps converge linearly, at a rate that depends
 on the data. Quasi-Newton steps solve it until rounding hides a change of the value, which gives half of the
@@ -11,15 +12,17 @@ digits of the loadings; Newton steps, which need the slope only, give the others
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
 from spcastat.linalg.thresholds import FLAT, minimise
-from spcastat.linalg.ties import hard, ranked, tie_width, unit
+from spcastat.linalg.ties import hard, quotients, ranked, tie_width, unit
 from spcastat.solvers.solver import JointSolver, Solution
 
 # --- thresholded and rotated loadings -------------------------------------------------------------
@@ -36,6 +39,12 @@ ROTATIONS = (
     "quartimin",
     "biquartimin",
 )
+
+
+#: Steps of varimax end where no loading changes by this share of the largest: ties are decided at 1e-10.
+STILL = 1e-13
+#: The largest number of these steps.
+MOST_TURNS = 1000
 
 
 @dataclass(frozen=True)
@@ -57,52 +66,103 @@ class Threshold(JointSolver):
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = starts[0].T
-        sparse = np.column_stack([self._cut(V[:, i], i) for i in range(k)])
-        value = float(op.score_basis(sparse)[0].sum())
-        smallest = [float(np.abs(v[s != 0]).min()) for v, s in zip(V.T, sparse.T, strict=True)]
-        details = {"smallest kept": smallest}
-        return Solution(sparse, "exact", 1, value, np.array([value]), details)
+        kept = self._kept(V, np.abs(V))
+        return self._solution(op, unit(np.where(kept, V, 0.0)), np.abs(V), kept)
 
-    def _cut(self, v: np.ndarray, i: int) -> np.ndarray:
-        if self.threshold is None:
-            assert self.card is not None
-            return hard(v[:, None], self.card[i])[:, 0]
-        size, level = np.abs(v), self.threshold[i]
-        largest = size.max()
-        kept = size >= level - tie_width(np.array(level), largest)
-        if not kept.any():
+    def _kept(self, V: np.ndarray, size: np.ndarray) -> np.ndarray:
+        """Return which loadings are kept: the largest of V, or those of at least a given `size`."""
+        if self.card is not None:
+            columns = [hard(v[:, None], card)[:, 0] != 0 for v, card in zip(V.T, self.card, strict=True)]
+            return np.column_stack(columns)
+        assert self.threshold is not None
+        levels, largest = np.array(self.threshold), size.max(axis=0)
+        kept = size >= levels - tie_width(levels, largest)
+        for i in np.flatnonzero(~kept.any(axis=0)):
             raise OptionError(
-                f"threshold={level:g} leaves no loading in component {i + 1}, whose largest is "
-                f"{largest:.6g}; it must be in [0, {largest:.6g}]."
+                f"threshold={levels[i]:g} leaves no loading in component {i + 1}, whose largest is "
+                f"{largest[i]:.6g}; it must be in [0, {largest[i]:.6g}]."
             )
-        return unit(np.where(kept, v, 0.0)[:, None])[:, 0]
+        return kept
+
+    def _solution(self, op: Operator, sparse: np.ndarray, size: np.ndarray, kept: np.ndarray) -> Solution:
+        value = float(op.score_basis(sparse)[0].sum())
+        details = {"smallest kept": np.where(kept, size, np.inf).min(axis=0).tolist()}
+        return Solution(sparse, "exact", 1, value, np.array([value]), details)
 
 
 @dataclass(frozen=True)
 class Rotate(Threshold):
-    """Rotation of the PCA loadings towards simple structure, then simple thresholding.
+    """Rotation of the PCA loadings towards simple structure, thresholding, and a fit on these supports.
 
-    The k unit-length loadings are rotated by statsmodels, scaled to unit length (which has no effect after
-    an orthogonal rotation), and ordered by the variances of their scores, since a rotation does not define an
-    order. A sequence of cardinalities refers to that order.
+    The k eigenvectors, scaled by the roots of their eigenvalues, are rotated (all but varimax by
+    statsmodels). The components are ordered by their sums of squared rotated loadings (with ``scaled=False``
+    by the variances of their scores), and a sequence of cardinalities refers to that order. A cardinality
+    keeps the largest loadings; a threshold keeps the variables with at least that correlation with the
+    component (with ``scaled=False`` at least that loading of unit length). If no loading is cut, the
+    components are the rotated ones.
 
     Attributes
     ----------
     rotation : str
         A name in ROTATIONS; all but the two last are orthogonal.
+    scaled : bool
+        Whether to rotate eigenvectors times the roots of their eigenvalues, as in factor analysis: the
+        correlations of standardised variables with components; False rotates eigenvectors of unit length.
+    kaiser : bool
+        Whether variables are scaled to equal communality for the rotation (Kaiser's normalisation).
+    refit : bool
+        Whether the loadings that are left are replaced by the best on their supports, for adjusted variance;
+        False scales them to unit length.
     """
 
     rotation: str = "varimax"
+    scaled: bool = True
+    kaiser: bool = True
+    refit: bool = True
+
+    own_order = True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = starts[0].T
-        if k > 1:
-            from statsmodels.multivariate.factor_rotation import rotate_factors
+        L = self._rotated(V * np.sqrt(np.diag(op.products(V))) if self.scaled else V)
+        if self.scaled:
+            L = L[:, ranked((L**2).sum(axis=0))]
+            size = np.abs(quotients(L, np.sqrt(op.diagonal())[:, None]))
+        else:
+            L = unit(L)
+            L = L[:, ranked(np.diag(op.products(L)))]
+            size = np.abs(L)
+        kept = self._kept(L, size)
+        sparse = unit(np.where(kept, L, 0.0))
+        if self.refit and not kept.all():
+            sparse = of_adjusted_variance(op, sparse)
+        return replace(self._solution(op, sparse, size, kept), rotated=L * op.unit if self.scaled else L)
 
-            with np.errstate(divide="ignore"):  # statsmodels takes the logarithm of a possibly zero gradient
-                V = unit(np.asarray(rotate_factors(V, self.rotation)[0]))
-        V = V[:, ranked(np.diag(op.products(V)))]
-        return super().solve(op, k, V.T[None], rng)
+    def _rotated(self, A: np.ndarray) -> np.ndarray:
+        """Return the rotation of loadings of shape (p, k)."""
+        if A.shape[1] == 1:
+            return A
+        length = np.linalg.norm(A, axis=1, keepdims=True)
+        start = quotients(A, length) if self.kaiser else A
+        turned = _by_varimax(start) if self.rotation == "varimax" else _by_statsmodels(start, self.rotation)
+        return turned * length if self.kaiser else turned
+
+
+def _by_varimax(A: np.ndarray) -> np.ndarray:
+    """Return A rotated by varimax, to rounding."""
+    L = varimax(A)
+    for _ in range(MOST_TURNS):
+        L, before = varimax(L, max_iter=1), L
+        if np.abs(L - before).max() <= STILL * np.abs(L).max():
+            break
+    return L
+
+
+def _by_statsmodels(A: np.ndarray, rotation: str) -> np.ndarray:
+    from statsmodels.multivariate.factor_rotation import rotate_factors
+
+    with np.errstate(divide="ignore"):  # it takes the logarithm of a possibly zero gradient
+        return np.asarray(rotate_factors(A, rotation)[0])
 
 
 # --- dense loadings -------------------------------------------------------------------------------
@@ -152,11 +212,7 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
         rounding; None if none were found.
     """
     used = np.flatnonzero(V.any(axis=1))
-    view: Operator = op.take(used)
-    if used.size <= GRAM_ORDER and not (isinstance(op, Rows) and 2 * op.n < used.size):
-        S = view.block(np.arange(used.size))
-        view = Gram(symmetric(S))
-    W = V[used]
+    view, W = _of_variables(op, used), V[used]
     if W.shape[1] == 1:
         better = view.leading(1)[1]
         better = better if float(better[:, 0] @ W[:, 0]) >= 0 else -better
@@ -174,6 +230,55 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
     return out
 
 
+def _of_variables(op: Operator, used: np.ndarray) -> Operator:
+    """Return the operator of some variables, as their covariance matrix where that is small."""
+    view: Operator = op.take(used)
+    if used.size <= GRAM_ORDER and not (isinstance(op, Rows) and 2 * op.n < used.size):
+        return Gram(symmetric(view.block(np.arange(used.size))))
+    return view
+
+
+def of_adjusted_variance(op: Operator, V: np.ndarray) -> np.ndarray:
+    """Return the loadings of largest adjusted variance on the supports of `V` that an ascent from V reaches.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+        Unit-length columns, in the order of the components.
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+        Unit-length columns; V itself if their scores are linearly dependent.
+    """
+    used = np.flatnonzero(V.any(axis=1))
+    view, W = _of_variables(op, used), V[used]
+    variances = np.linalg.eigvalsh(W.T @ view.dot(W))
+    if variances[0] <= 1e-10 * variances[-1]:
+        return V
+    out = np.zeros_like(V)
+    out[used] = _ascended(partial(adjusted, view), W, view.total)
+    return out
+
+
+def adjusted(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return the sum of the adjusted variances of unit columns V, and its gradient without a part along them.
+
+    With C unit upper triangular, such that the columns of XVC are uncorrelated, C'V'SVC has the adjusted
+    variances, and the gradient is 2 SVCC'.
+    """
+    SV = op.dot(V)
+    G = symmetric(V.T @ SV)
+    try:
+        root = np.linalg.cholesky(G)
+    except np.linalg.LinAlgError:  # the scores are linearly dependent: an ascent turns back
+        return 0.0, np.zeros_like(V)
+    C = np.linalg.solve(root.T, np.diag(np.diag(root)))
+    gradient = 2.0 * SV @ (C @ C.T)
+    return float((np.diag(root) ** 2).sum()), gradient - V * (V * gradient).sum(axis=0)
+
+
 def explained(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
     """Return tr((V'V)^-1 V'SV), the variance of the rows projected on the columns of V, and its gradient."""
     SV = op.dot(V)
@@ -188,24 +293,34 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
     # times the largest
     if values[0] <= 1e-10 * values[-1]:
         return W
-    total = view.total
+    found = _ascended(partial(explained, view), W, view.total)
+    if found is W or np.count_nonzero(W) > NEWTON_NONZEROS:
+        return found
+    return _by_newton(symmetric(view.block(np.arange(view.p))), found)
+
+
+def _ascended(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]], W: np.ndarray, total: float
+) -> np.ndarray:
+    """Return unit columns on the supports of W, at which quasi-Newton steps from W end.
+
+    `function` returns the variance that unit columns explain, a part of `total`, and its gradient. W itself
+    is returned where the gradient is zero, so that steps would follow rounding errors.
+    """
     where = np.nonzero(W)
     point = np.zeros(W.shape)
 
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
         point[where] = x
         lengths = np.linalg.norm(point, axis=0)
-        value, gradient = explained(view, point / lengths)  # does not depend on the lengths of columns
+        value, gradient = function(point / lengths)  # does not depend on the lengths of columns
         return -value / total, -(gradient / lengths)[where] / total
 
     x = W[where]
-    if np.abs(negative(x)[1]).max() <= FLAT:  # a zero gradient: steps would follow rounding errors
+    if np.abs(negative(x)[1]).max() <= FLAT:
         return W
     point[where] = minimise(negative, x, MOST_STEPS, flat=0.0)  # until rounding hides an increase
-    found = unit(point)
-    if x.size > NEWTON_NONZEROS:
-        return found
-    return _by_newton(symmetric(view.block(np.arange(view.p))), found)
+    return unit(point)
 
 
 def _by_newton(S: np.ndarray, V: np.ndarray) -> np.ndarray:

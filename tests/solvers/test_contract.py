@@ -456,7 +456,8 @@ def prices(method: str) -> list[dict[str, Any]]:
     if "t" in controls:
         return [{"t": bound} for bound in (P**0.5, 2.2, 1.6, 1.0)]
     if "threshold" in controls:
-        return [{"threshold": level} for level in (0.0, 0.1, 0.3, 0.42)]
+        levels = (0.0, 0.2, 0.6, 0.85) if method == "rotate" else (0.0, 0.1, 0.3, 0.42)  # of correlations
+        return [{"threshold": level} for level in levels]
     # In the method's own units: shares of the penalty that leaves three, or of the largest standard deviation
     # where a method does not price a cardinality.
     largest = float(plain_one(method).details["penalty"].iloc[0]) or 3.2
