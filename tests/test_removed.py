@@ -7,7 +7,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.errors import CovarianceError, DataError, UnknownOptionError
+from spcastat.errors import CovarianceError, DataError, OptionError, UnknownOptionError
 
 from .refusals import each, require_refusal
 
@@ -23,6 +23,8 @@ REMOVED = [
       for library, instead in (("xarray", r"x\.to_pandas\(\), or "),
                                *((name, "a function") for name in ("zarr", "h5py", "netCDF4")))],
     ("sp.spca_cov(array('xarray'), 2, 3)", CovarianceError, r"give a DataFrame or np\.asarray\(S\)\.$"),
+    ("fit.bootstrap(3).conf_int(kind='normal')", OptionError,
+     "ignores the selection; give kind='hull', which is"),
     ("certificate.lodings", AttributeError, "no attribute 'lodings'$"),
 ]
 COMMANDS = [
@@ -56,7 +58,7 @@ def array_of(library, values=None):
 
 @pytest.fixture(scope="module")
 def names():
-    fit = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3)
+    fit = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, n_obs=180)
     return {"sp": sp, "fit": fit, "certificate": fit.certify(), "array": array_of}
 
 

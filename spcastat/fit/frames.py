@@ -18,8 +18,8 @@ from spcastat.fit.state import FitState, Moments
 from spcastat.linalg.standardisation import deviations
 from spcastat.measures import MEASURES, Measure, measures_of
 
-#: Kinds of bootstrap intervals of loadings; those of variances have no "hull".
-KINDS = ("hull", "normal", "percentile")
+#: Kinds of bootstrap intervals of loadings, and of variances.
+LOADING_KINDS, VARIANCE_KINDS = ("hull", "percentile"), ("normal", "percentile")
 
 
 # --- bootstrap ------------------------------------------------------------------------------------
@@ -31,11 +31,16 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
     The columns are "component", "term", "estimate", "std_error", "lower", "upper" and "selected". A loading
     that is zero in the fit but not in some draw has no bounds (NaN).
 
-    The kind "normal" is the estimate plus or minus z standard deviations of the draws. "hull" extends it to
-    zero unless the share of draws in which the loading has the sign of the estimate is at least
+    The kind "hull" is the normal interval, the estimate plus or minus z standard deviations of the draws,
+    extended to zero unless the share of draws in which the loading has the sign of the estimate is at least
     (1 + level) / 2: the estimate was selected for its size, which the normal interval ignores.
     """
-    level, kind = checked_level(level), one_of("kind", kind, KINDS)
+    if kind == "normal":
+        raise OptionError(
+            "kind='normal' was given, an interval that ignores the selection; give kind='hull', which is the "
+            "normal interval where nearly all draws agree on the sign, or compute it from \"std_error\"."
+        )
+    level, kind = checked_level(level), one_of("kind", kind, LOADING_KINDS)
     estimate = state.V.T.ravel()[found.places]
     values = found.values
     error = spread(values)
@@ -44,9 +49,7 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
         bounds = quantiles(values, level)
     else:
         half = ndtri(0.5 + level / 2.0) * error
-        bounds = estimate - half, estimate + half
-    if kind == "hull":
-        lower, upper = bounds
+        lower, upper = estimate - half, estimate + half
         same_sign = (values * np.sign(estimate) > 0).mean(axis=0)
         unsure = same_sign < 0.5 + level / 2.0
         bounds = np.where(unsure, lower.clip(max=0.0), lower), np.where(unsure, upper.clip(min=0.0), upper)
@@ -69,7 +72,7 @@ def variance_ci(
     is half of log(estimate / held_out): the optimism is an estimate, too, and counts with a standard error
     of half its size. Percentile intervals are quantiles of d times held_out / estimate.
     """
-    level, kind = checked_level(level), one_of("kind", kind, KINDS[1:])
+    level, kind = checked_level(level), one_of("kind", kind, VARIANCE_KINDS)
     estimate = np.diag(state.moments.scores).copy()
     held_out = estimate - (found.variances - found.whole).mean(axis=0)
     draws = found.variances if found.of_fit is None else found.of_fit  # older files have no others

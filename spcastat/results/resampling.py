@@ -107,12 +107,12 @@ class Bootstrap(FromDraws):
         ----------
         level : float in (0, 1)
             Confidence level.
-        kind : {"hull", "normal", "percentile"}
-            "normal" is the estimate plus or minus a multiple of the standard error over draws; it ignores
-            that the largest estimates were selected, and so excludes zero for many loadings even in noise.
-            "hull" is the normal interval, extended to zero unless a share of at least (1 + `level`) / 2 of
-            the draws gives the loading the sign of the estimate. "percentile" lies between quantiles of the
-            draws; it is shifted towards zero, and so covers small loadings somewhat less often.
+        kind : {"hull", "percentile"}
+            "hull" is the normal interval, the estimate plus or minus a multiple of the standard error over
+            draws, extended to zero unless a share of at least (1 + `level`) / 2 of the draws gives the
+            loading the sign of the estimate: the largest estimates were selected, which the normal interval
+            ignores. "percentile" lies between quantiles of the draws; it is shifted towards zero, and so
+            covers small loadings somewhat less often.
 
         Returns
         -------
