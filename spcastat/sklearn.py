@@ -28,11 +28,19 @@ from spcastat.argument_types import (
     Scale,
     Table,
     Vector,
+    WeightsAre,
 )
 from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
-from spcastat.errors import ColumnTypeError, ComponentsError, DataError, OptionError, RowGroupsError
+from spcastat.errors import (
+    ColumnTypeError,
+    ComponentsError,
+    DataError,
+    MissingValuesError,
+    OptionError,
+    RowGroupsError,
+)
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.checks import frame_values, vector
+from spcastat.reading.checks import frame_values, read_weights, vector
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -72,6 +80,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         component (``{"PC1": ["age"]}``). Features of an array are called "x1", "x2", ...
     disjoint : bool
         For "joint": whether every feature is in at most one component.
+    together : dict, optional
+        For "joint": groups of features that enter a component together, by name; see :func:`spcastat.spca`.
     scale : bool, {"blocks", "raw blocks"}, or array-like of shape (n_features,), optional
         Whether to divide features by their standard deviations; not by default, with a warning if variances
         differ by a factor of more than 10,000, which False does not give. See :func:`spcastat.spca`.
@@ -96,6 +106,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         :func:`spcastat.spca`.
     k_em : int, optional
         Rank of the EM model; `n_components` by default.
+    weights_are : {"frequency", "sampling"}
+        Whether `sample_weight` in `fit` is the number of equal rows, or the weights of a survey. See
+        :func:`spcastat.spca`.
+    block_length : int or "auto", optional
+        For dependent rows in the order of time, for the draws of `result_`. See :func:`spcastat.spca`.
     options : dict, optional
         Further options of the method, such as ``{"order": "best"}``; see :func:`spcastat.methods`.
 
@@ -159,6 +174,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         include: Rule | None = None,
         exclude: Rule | None = None,
         disjoint: bool = False,
+        together: Mapping[str, Labels] | None = None,
         scale: Scale | None = None,
         center: bool | Vector = True,
         blocks: Mapping[str, Labels] | None = None,
@@ -169,6 +185,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         max_iter: int | None = None,
         na: Literal["raise", "em", "pairwise"] = "raise",
         k_em: int | None = None,
+        weights_are: WeightsAre = "frequency",
+        block_length: int | Literal["auto"] | None = None,
         options: EstimatorOptions | None = None,
     ) -> None:
         self.n_components = n_components
@@ -180,6 +198,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.include = include
         self.exclude = exclude
         self.disjoint = disjoint
+        self.together = together
         self.scale = scale
         self.center = center
         self.blocks = blocks
@@ -190,10 +209,17 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.max_iter = max_iter
         self.na = na
         self.k_em = k_em
+        self.weights_are = weights_are
+        self.block_length = block_length
         self.options = options
 
     def fit(
-        self, X: Table, y: object = None, sample_weight: Vector | None = None, groups: ByRow | None = None
+        self,
+        X: Table,
+        y: object = None,
+        sample_weight: Vector | None = None,
+        groups: ByRow | None = None,
+        strata: ByRow | None = None,
     ) -> Self:
         """Fit the components.
 
@@ -202,11 +228,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Nonnegative frequency weights, as `weights` of :func:`spcastat.spca`: a row of weight 2 counts as
+            Nonnegative weights, as `weights` of :func:`spcastat.spca`: by default a row of weight 2 counts as
             two rows. The name of a column of `X` is not accepted.
-        groups : array-like of shape (n_samples,), optional
-            Labels of the samples that belong together, as `clusters` of :func:`spcastat.spca`, for the draws
-            of `result_`. The name of a column of `X` is not accepted.
+        groups, strata : array-like of shape (n_samples,), optional
+            Labels of the samples that belong together, as `clusters` of :func:`spcastat.spca`, and of the
+            strata of the sample, for the draws of `result_`. The name of a column of `X` is not accepted.
 
         Returns
         -------
@@ -227,13 +253,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             del given[name]
         if sample_weight is not None:
             given["weights"] = vector(sample_weight, rows.shape[0], "sample_weight", "rows")
-        if groups is not None:
-            if isinstance(groups, str):
+        for name, option, labels in (("groups", "clusters", groups), ("strata", "strata", strata)):
+            if isinstance(labels, str):
                 raise RowGroupsError(
-                    f"groups={shown(groups)} was given to fit(); give one label for each row, not a name."
+                    f"{name}={shown(labels)} was given to fit(); give one label for each row, not a name."
                 )
-            # labels of a Series play no part, as in scikit-learn
-            given["clusters"] = groups.to_numpy() if isinstance(groups, pd.Series | pd.Index) else groups
+            if labels is not None:  # labels of a Series play no part, as in scikit-learn
+                given[option] = labels.to_numpy() if isinstance(labels, pd.Series | pd.Index) else labels
         self.result_ = spca(self._named(rows), k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None
@@ -269,7 +295,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             X = frame_values(X, "scores")
         return self.result_.inverse_transform(X).to_numpy()
 
-    def score(self, X: Table, y: object = None) -> float:
+    def score(self, X: Table, y: object = None, sample_weight: Vector | None = None) -> float:
         """Return the PEV of rows: the share of their squared distance from the mean that the components keep.
 
         With ``na="em"`` missing values are replaced by their conditional means; with "pairwise" incomplete
@@ -280,14 +306,21 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Nonnegative weights, as in `fit`: a row of weight 2 counts as two rows.
         """
         rows = self._checked(X)
+        weights, index = np.ones(rows.shape[0]), pd.RangeIndex(rows.shape[0])
+        if sample_weight is not None:
+            weights = read_weights(
+                vector(sample_weight, rows.shape[0], "sample_weight", "rows"), index, False
+            )
         scores = self.result_.transform(rows, na=self.na).to_numpy()
         distances = self.result_.diagnostics(rows, na=self.na)["Q"].to_numpy()
         known = np.isfinite(distances)  # with na="pairwise", rows with missing values have no distances
-        scores, lost = scores[known], float(distances[known].sum())
+        scores, weights, lost = scores[known], weights[known], float(distances[known] @ weights[known])
         V = self.components_.T
-        kept = float(np.sum(scores @ np.linalg.pinv(V.T @ V) * scores))
+        kept = float(weights @ np.sum(scores @ np.linalg.pinv(V.T @ V) * scores, axis=1))
         return kept / (kept + lost) if kept + lost > 0 else float("nan")
 
     _n_features_out = property(attrgetter("n_components_"))
@@ -323,6 +356,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return validate_data(self, X, dtype=np.float64, **how)
         except Exception as error:
             reason = one_line(" ".join(str(error).split()), 1000) or type(error).__name__
+            if "contains NaN" in reason:
+                raise MissingValuesError(
+                    "X contains NaN, missing values, which SparsePCA takes with na='em' (expected values given "
+                    "the measured ones) or na='pairwise'; or leave these rows out."
+                ) from None
             raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
 
     def _named(self, X: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import inspect
 import pickle
 import sys
 
@@ -21,7 +22,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spcastat.errors import DataError, WeightsError
+from spcastat.errors import DataError, MissingValuesError, WeightsError
 from spcastat.sklearn import SparsePCA
 
 
@@ -153,3 +154,121 @@ def test_sample_weights_count_rows():
         SparsePCA(2).fit(X, sample_weight=[1, 2, 3])
     with pytest.raises(WeightsError, match="2 negative values"):
         SparsePCA(2).fit(X, sample_weight=np.where(np.arange(40) < 2, -1.0, 1.0))
+
+
+def test_the_message_for_missing_values_says_how_they_are_taken(rows):
+    holes = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.05)
+    pl = pytest.importorskip("polars")
+    for frame in (holes, holes.convert_dtypes(), holes.to_numpy(), pl.DataFrame(holes.to_dict("list"))):
+        with pytest.raises(MissingValuesError, match=r"NaN.*na='em'.*na='pairwise'") as caught:
+            SparsePCA(2, card=4).fit(frame)
+        assert "Hist" not in str(caught.value)  # scikit-learn's advice, classifiers
+        for na in ("em", "pairwise"):
+            model = SparsePCA(2, card=4, na=na).fit(frame)  # the advice holds
+            same = sp.spca(holes, 2, 4, na=na)
+            np.testing.assert_allclose(model.components_.T, same.loadings, atol=1e-9)
+    complete = SparsePCA(2, card=4).fit(rows)
+    for call in (complete.transform, complete.score):
+        with pytest.raises(MissingValuesError, match="na='em'"):
+            call(holes)
+    with pytest.raises(DataError, match="infinity"):
+        complete.transform(rows.replace(rows.iloc[0, 0], np.inf))
+
+
+def counted(seed: int = 0, n: int = 60):
+    """Rows, how often each counts, and the same rows repeated."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)) @ rng.normal(size=(3, 5)) + rng.normal(size=(n, 5)))
+    X.columns = list("abcde")
+    w = rng.integers(1, 4, n)
+    return X, w, X.loc[X.index.repeat(w)]
+
+
+def test_weights_count_rows_in_every_method():
+    X, w, repeated = counted()
+    model, same = SparsePCA(2, card=2).fit(X, sample_weight=w), SparsePCA(2, card=2).fit(repeated)
+    # sums of the same numbers in another order
+    assert model.score(X, sample_weight=w) == pytest.approx(same.score(repeated), rel=1e-12)
+    assert model.score(X) != pytest.approx(model.score(X, sample_weight=w), rel=1e-4)
+    scores = SparsePCA(2, card=2).fit_transform(X, sample_weight=w)
+    np.testing.assert_allclose(np.repeat(scores, w, axis=0), same.transform(repeated), atol=1e-9)
+    pipe = make_pipeline(SparsePCA(2, card=2)).fit(X, sparsepca__sample_weight=w)
+    assert pipe.score(X, sample_weight=w) == pytest.approx(same.score(repeated), rel=1e-12)
+    for bad in ([1.0], -w, w.astype(float) * np.nan):
+        with pytest.raises(WeightsError):
+            model.score(X, sample_weight=bad)
+    holes = X.mask(np.random.default_rng(1).random(X.shape) < 0.1)
+    for na in ("em", "pairwise"):
+        part = SparsePCA(2, card=2, na=na).fit(holes, sample_weight=w)
+        doubled = part.score(pd.concat([holes, holes]))
+        assert doubled == pytest.approx(part.score(holes, sample_weight=np.full(60, 2.0)), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "nullable", "polars"])
+def test_searches_route_weights_to_fit_and_score(kind):
+    """Folds, fitted and scored with weights, give what repeated rows give, in searches and pipelines."""
+    import sklearn
+    from sklearn.model_selection import PredefinedSplit, cross_validate
+
+    X, w, repeated = counted()
+    fold = np.arange(60) % 3
+    folds = PredefinedSplit(fold), PredefinedSplit(np.repeat(fold, w))
+    frame: object = X
+    if kind == "nullable":
+        frame = X.convert_dtypes()
+    elif kind == "polars":
+        frame = pytest.importorskip("polars").DataFrame(X.to_dict("list"))
+    grid = {"card": [1, 3]}
+    plain = GridSearchCV(SparsePCA(2), grid, cv=folds[1], error_score="raise").fit(repeated)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = SparsePCA(2).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(model, grid, cv=folds[0], error_score="raise").fit(frame, sample_weight=w)
+        np.testing.assert_allclose(
+            search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], rtol=1e-9
+        )
+        pipe = GridSearchCV(
+            make_pipeline(model), {"sparsepca__card": [1, 3]}, cv=folds[0], error_score="raise"
+        ).fit(frame, sample_weight=w)
+        np.testing.assert_allclose(
+            pipe.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], rtol=1e-9
+        )
+        first = make_pipeline(model, LinearRegression().set_fit_request(sample_weight=True))
+        first.fit(frame, X["a"], sample_weight=w)  # by fit_transform
+        np.testing.assert_allclose(first[0].components_, SparsePCA(2).fit(repeated).components_, atol=1e-9)
+        done = cross_validate(model, frame, cv=folds[0], params={"sample_weight": w}, error_score="raise")
+    one = plain.cv_results_["mean_test_score"]
+    assert done["test_score"].shape == (3,)
+    assert one[0] < one[1]
+
+
+def test_the_estimator_has_the_arguments_of_spca():
+    """Each argument of spca is a parameter, an argument of fit, or has no place in scikit-learn."""
+    elsewhere = {"data_or_formula", "data", "k", "rng", "weights", "clusters", "strata"}
+    # without names of columns: formulas; rows are not dropped, chunks not read; progress is joblib's
+    without = {"formula", "progress", "categorical", "context", "passes"}
+    from spcastat.argument_types import SpcaOptions
+
+    by_method = set(SpcaOptions.__annotations__) - {
+        "center",
+        "blocks",
+        "k_em",
+        "categorical",
+        "context",
+        "passes",
+    }
+    missing = {*inspect.signature(sp.spca).parameters, "center", "blocks", "k_em"} - {"options"}
+    missing -= {*inspect.signature(SparsePCA).parameters} | elsewhere | without | by_method
+    assert not missing
+    rng = np.random.default_rng(0)
+    X, strata, groups = rng.normal(size=(40, 4)), np.arange(40) // 20, np.arange(40) // 4
+    model = SparsePCA(2, card=1, together={"pair": ["x1", "x2"]}).fit(X, groups=groups, strata=strata)
+    assert model.result_._state.record.row_design["strata"] == 2
+    assert [set(np.flatnonzero(v)) for v in model.components_ if v[0]] in ([{0, 1}], [])
+    w = rng.uniform(1, 2, 40)
+    survey = SparsePCA(2, card=2, weights_are="sampling").fit(X, sample_weight=w)
+    same = sp.spca(X, 2, 2, weights=w, weights_are="sampling")
+    np.testing.assert_array_equal(survey.components_.T, same.loadings)
+    blocks = SparsePCA(2, card=2, block_length=5).fit(X).result_
+    assert blocks._state.design.block_length == 5
+    with pytest.raises(DataError, match="strata='site'.*not a name"):
+        SparsePCA(2).fit(X, strata="site")
