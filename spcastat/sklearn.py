@@ -312,9 +312,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         rows = self._checked(X)
         weights, index = np.ones(rows.shape[0]), pd.RangeIndex(rows.shape[0])
         if sample_weight is not None:
-            weights = read_weights(
-                vector(sample_weight, rows.shape[0], "sample_weight", "rows"), index, False
-            )
+            given = vector(sample_weight, rows.shape[0], "sample_weight", "rows")
+            weights = read_weights(given, index, labelled=False)
         scores = self.result_.transform(rows, na=self.na).to_numpy()
         distances = self.result_.diagnostics(rows, na=self.na)["Q"].to_numpy()
         known = np.isfinite(distances)  # with na="pairwise", rows with missing values have no distances
@@ -358,8 +357,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             reason = one_line(" ".join(str(error).split()), 1000) or type(error).__name__
             if "contains NaN" in reason:
                 raise MissingValuesError(
-                    "X contains NaN, missing values, which SparsePCA takes with na='em' (expected values given "
-                    "the measured ones) or na='pairwise'; or leave these rows out."
+                    "X contains NaN, missing values, which SparsePCA takes with na='em' (expected values "
+                    "given the measured ones) or na='pairwise'; or leave these rows out."
                 ) from None
             raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
 
