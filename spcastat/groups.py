@@ -25,13 +25,13 @@ from spcastat.errors import (
 from spcastat.fit.arguments import table_and_formula
 from spcastat.inputs.constructors import open_rows
 from spcastat.inputs.data import Source
-from spcastat.inputs.opening import open_stream, read_whole
+from spcastat.inputs.opening import files_of, open_stream, read_whole
 from spcastat.inputs.row_groups import content_keys, run_numbers, sums_of_keys
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
 from spcastat.reading import frames
-from spcastat.reading.covariance import looks_like_covariance
+from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
 from spcastat.reading.design import ReadOptions, label_numbers, take_labels
 from spcastat.results.compare import GroupComparison
 
@@ -227,6 +227,7 @@ def _table_of(data: Any) -> frames.Table:
             "A covariance matrix was given to compare_groups(), which permutes rows; give the rows of all "
             "groups."
         )
+    refuse_covariance(data, bool(files_of(data)), "compare_groups() permutes rows; give those of all groups")
     return frames.open_table(data)
 
 

@@ -41,6 +41,8 @@ from spcastat.errors import (
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import frame_values, read_weights, vector
+from spcastat.reading.covariance import refuse_covariance
+from spcastat.reading.frames import array_labels
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -260,7 +262,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 )
             if labels is not None:  # labels of a Series play no part, as in scikit-learn
                 given[option] = labels.to_numpy() if isinstance(labels, pd.Series | pd.Index) else labels
-        self.result_ = spca(self._named(rows), k, rng=self._seed(), **given, **self._further())
+        self.result_ = spca(self._rows(X, rows), k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None
         self.components_ = self.result_._state.V.T.copy()
@@ -361,6 +363,21 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     "given the measured ones) or na='pairwise'; or leave these rows out."
                 ) from None
             raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
+
+    def _rows(self, X: Any, rows: Any) -> Any:
+        """Return checked rows as data of spca(), square ones with the row labels of a frame.
+
+        Raises
+        ------
+        DataError
+            If a square frame looks like a matrix of correlations or distances.
+        """
+        table = self._named(rows)
+        if not isinstance(X, pd.DataFrame) or X.shape[0] != X.shape[1] or is_sparse(rows):
+            return table
+        refuse_covariance(X, advice="SparsePCA takes rows; spca_cov(S, ...) takes the matrix")
+        names = table.columns if isinstance(table, pd.DataFrame) else array_labels(rows.shape[1])
+        return pd.DataFrame(np.asarray(table), index=X.index, columns=names)
 
     def _named(self, X: Any) -> Any:
         """Return the matrix `X`, as a frame if the features have names."""

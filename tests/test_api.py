@@ -102,12 +102,12 @@ def test_max_iter_warns_at_the_callers_line():
 
 def test_a_covariance_matrix_given_as_data_is_refused():
     S = rows().cov()
-    for data in (S, S.to_numpy()):
+    for data in (S, S.to_numpy(), S.reset_index(drop=True)):
         with pytest.raises(DataError, match="spca_cov"):
             sp.spca(data, 2, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sp.spca(S.reset_index(drop=True), 2, 3, effort="quick")
+        sp.spca(S.rename(index="row {}".format), 2, 3, effort="quick")
         sp.spca(S.assign(a=0.5), 2, 3, effort="quick")
         sp.spca(rows().iloc[:6], 2, 3, effort="quick")
 

@@ -340,10 +340,17 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
-    """Raise DataError if data that are to be taken as rows look like a covariance or correlation matrix."""
-    from spcastat.reading.covariance import looks_like_covariance
+    """Raise DataError if data that are to be taken as rows look like a matrix of pairs."""
+    from spcastat.reading.covariance import DISTANCES, matrix_kind
 
-    if looks_like_covariance(data, unlabelled=list(data.index) == list(range(len(data)))):
+    kind = matrix_kind(data, unlabelled=list(data.index) == list(range(len(data))))
+    if kind == DISTANCES:
+        raise DataError(
+            f"{name} looks like a matrix of distances, square and symmetric with zeros in the diagonal, and "
+            "its rows would be taken for observations: give the table that the distances were computed from, "
+            "or principal coordinates of them."
+        )
+    if kind:
         raise DataError(
             f"{name} looks like a covariance or correlation matrix, square and symmetric, and its rows would "
             "be taken for observations: give --covariance."

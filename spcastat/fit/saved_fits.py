@@ -224,6 +224,7 @@ class _Matrix(TypedDict, total=False):
     moved: float
     largest: float
     pair: tuple[str, str]
+    completed: str
 
 
 class _Groups(TypedDict):

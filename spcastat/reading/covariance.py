@@ -8,13 +8,20 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, listed, shown, whole_number
-from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
+from spcastat.errors import (
+    ColumnTypeError,
+    CovarianceError,
+    DataError,
+    OptionError,
+    WeightsError,
+)
 from spcastat.linalg.operators import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, require_numbers, vector
 from spcastat.reading.design import Covariance
 from spcastat.reading.frames import array_labels, require_unique
 from spcastat.reading.missing_values import nearest_correlation
+from spcastat.reading.printed_matrices import completed_matrix
 
 #: Allowed asymmetry, as a share of the largest entry, and allowed size of a negative eigenvalue, as a share
 #: of the largest eigenvalue.
@@ -88,13 +95,15 @@ def read_covariance(
 
 def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
     """Return a read-only copy of a matrix, its labels, whether these are the user's, and facts about it."""
+    S, completion = completed_matrix(S)
     raw, columns, named, tolerance = _open(S)
     _require_finite(raw, columns)
+    _require_variances(raw)
     unit = unit_of(float(np.abs(raw).max()))
     matrix = _symmetric(raw, columns, tolerance, unit)
     if not matrix.any():
         raise CovarianceError("All entries of the matrix are zero; there is no variance to explain.")
-    about = _known_of(S)
+    about = _known_of(S) | ({"completed": completion} if completion else {})
     if nearest:
         matrix = _nearest(matrix, columns, about)
     _require_semidefinite(matrix, columns, tolerance, unit)
@@ -139,62 +148,107 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
     return made
 
 
-def looks_like_covariance(data: Any, unlabelled: bool = False) -> bool:
-    """Whether data are square and symmetric, as a covariance matrix of two or more variables is.
+#: What a square symmetric table may be.
+MATRIX, DISTANCES = "a covariance or correlation matrix", "a matrix of distances"
+OF_DISTANCES = "is square and symmetric with zeros in the diagonal, as a matrix of distances is"
+ADVICE_OF_DISTANCES = (
+    "components are of rows and variables: give the table that the distances were computed from, or its "
+    "principal coordinates, such as those of sklearn.manifold.MDS(metric='precomputed')"
+)
 
-    A data frame must have equal row and column labels. Without labels, entries must be covariances that the
-    variances allow.
+
+def looks_like(S: np.ndarray, labelled: bool) -> str:
+    """Return MATRIX or DISTANCES for numbers of shape (p, p) that look like such a matrix, else "".
+
+    Without labels, entries must be covariances that the variances allow, or nonnegative distances.
+    """
+    # NaN and infinity make the comparisons false.
+    if not (np.isfinite(S).all() and np.abs(S - S.T).max() <= TOLERANCE * np.abs(S).max()):
+        return ""
+    variances = np.diag(S)
+    if len(S) > 1 and not variances.any() and S.any() and (S >= 0).all():
+        return DISTANCES
+    if labelled:
+        return MATRIX
+    if len(S) < 2 or not (variances > 0).all():
+        return ""
+    spread = np.sqrt(variances)
+    return MATRIX * bool((np.abs(S) <= np.outer(spread, spread) * (1 + TOLERANCE)).all())
+
+
+def matrix_kind(data: Any, unlabelled: bool = False) -> str:
+    """Return what data are if they are no rows: MATRIX, DISTANCES, or "" for rows.
 
     Parameters
     ----------
     data : object
-        Anything but a data frame, or an array if `unlabelled`, gives False.
+        A data frame with equal row and column labels, perhaps with one triangle only; or an array, or any
+        data frame, if `unlabelled`. Anything else gives "".
     unlabelled : bool
         Whether to look at an array, or at a data frame whose rows have no labels of their own.
     """
     framed = isinstance(data, pd.DataFrame)
     try:
         if not (framed or (unlabelled and isinstance(data, np.ndarray))) or data.ndim != 2:
-            return False
-        if data.shape[0] != data.shape[1] or not data.size:
-            return False
+            return ""
+        if data.shape[1] - data.shape[0] not in ((0, 1) if framed else (0,)) or not data.size:
+            return ""
+        data = completed_matrix(data)[0]
         labelled = framed and data.index.equals(data.columns)
+        if data.shape[0] != data.shape[1] or not (labelled or unlabelled):
+            return ""
         if framed:
             require_numbers(data)
         elif np.abs(data[0] - data[:, 0]).max() > TOLERANCE * np.abs(data[0]).max():
-            return False  # before all of a large array in a file is read
+            return ""  # before all of a large array in a file is read
         S = data.to_numpy(dtype=np.float64, na_value=np.nan) if framed else np.asarray(data, dtype=np.float64)
-        # NaN and infinity make the comparisons false.
-        symmetric = np.isfinite(S).all() and np.abs(S - S.T).max() <= TOLERANCE * np.abs(S).max()
-        if labelled or not (symmetric and unlabelled and len(S) > 1):
-            return bool(symmetric and labelled)
-        spread = np.sqrt(np.diag(S))
-        return bool((spread > 0).all() and (np.abs(S) <= np.outer(spread, spread) * (1 + TOLERANCE)).all())
+        return looks_like(S, labelled)
     except Exception:  # of a user's class
-        return False
+        return ""
 
 
-def refuse_covariance(data: Any, from_file: bool = False) -> None:
-    """Raise DataError if data that are to be taken as rows look like a covariance or correlation matrix.
+def looks_like_covariance(data: Any, unlabelled: bool = False) -> bool:
+    """Whether data look like a covariance matrix; see :func:`matrix_kind`."""
+    return matrix_kind(data, unlabelled) == MATRIX
+
+
+#: What is advised if a covariance or correlation matrix is given to a function of rows.
+ADVICE_OF_MATRIX = (
+    "give spca_cov(S, ...) or sparse_loadings_cov(S, ...), or covariance=True to choose, choose_k and "
+    "spca_path"
+)
+
+
+def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_OF_MATRIX) -> None:
+    """Raise DataError if data that are to be taken as rows look like a square matrix of pairs.
+
+    Data frames whose rows have labels that are not those of the columns are taken for rows.
 
     Parameters
     ----------
     data : object
     from_file : bool
-        Whether a data frame comes from a file, so that rows without labels do not have names of their own.
+        Whether a data frame comes from a file.
+    advice : str
+        What to do with a covariance matrix.
     """
-    plain = from_file and isinstance(data.index, pd.RangeIndex)
-    if not looks_like_covariance(data, plain or isinstance(data, np.ndarray)):
+    framed = isinstance(data, pd.DataFrame)
+    numbered = framed and isinstance(data.index, pd.RangeIndex)
+    kind = matrix_kind(data, numbered or isinstance(data, np.ndarray))
+    if not kind:
         return
-    how = "a DataFrame with labels of the rows"
-    if isinstance(data, np.ndarray):
-        how = "pd.DataFrame(data, columns=[...])"
-    elif not plain:
-        how = "data.reset_index(drop=True)"
+    zeros = "with zeros in the diagonal, "
+    if kind == DISTANCES:
+        advice = ADVICE_OF_DISTANCES
+    elif numbered and not data.index.equals(data.columns):
+        advice += " (with S = data.set_axis(data.columns, axis=0) if its rows have no labels)"
+    how = f"{'data' if framed else 'pd.DataFrame(data)'}.rename(index='row {{}}'.format)"
+    if from_file and numbered:
+        how = "a DataFrame with labels of the rows"
     raise DataError(
-        f"data of shape {data.shape} look like a covariance or correlation matrix, square and symmetric, and "
-        "here rows are observations: give spca_cov(S, ...) or sparse_loadings_cov(S, ...), or "
-        f"covariance=True to choose, choose_k and spca_path. If the rows are observations, give {how}."
+        f"data of shape {data.shape} look like {kind}, square and symmetric, "
+        f"{zeros if kind == DISTANCES else ''}and here rows are observations: {advice}. If the rows are "
+        f"observations, give {how}."
     )
 
 
@@ -253,6 +307,11 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
         )
 
 
+def _require_variances(raw: np.ndarray) -> None:
+    if looks_like(raw, labelled=True) == DISTANCES:
+        raise CovarianceError(f"The matrix {OF_DISTANCES}; {ADVICE_OF_DISTANCES}.")
+
+
 def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> np.ndarray:
     """Return the symmetric part of raw / unit**2, after checking that asymmetry is within `tolerance`."""
     matrix = raw / unit
@@ -263,8 +322,9 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
             f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
-            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if only one "
-            "triangle is filled, copy it to the other."
+            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if one "
+            "triangle holds something else, give the other alone: of a data frame, "
+            "S.where(np.tril(np.ones(S.shape)) > 0) is the lower one."
         )
     return (matrix + matrix.T) / 2
 

@@ -566,6 +566,8 @@ def data_facts(state: FitState) -> Iterator[tuple[str, str]]:
         yield "Rows", serial_warning(r)
     if record.missing is not None:
         yield "Missing", describe_missing(record)
+    if record.matrix is not None and "completed" in record.matrix:
+        yield "Matrix", record.matrix["completed"]
     if record.matrix is not None and "moved" in record.matrix:
         yield "Nearest", describe_nearest(record.matrix)
 

@@ -94,8 +94,6 @@ def test_mean_and_sd():
         labelled().iloc[:3],
         labelled().reset_index(drop=True),
         labelled() + np.triu(np.ones((4, 4))),
-        labelled().astype(object),
-        labelled().astype(str),
         labelled() * np.nan,
         labelled() * np.inf,
         labelled().loc[["b", "a", "c", "d"]],
