@@ -517,9 +517,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     calls, unless the objective would then decrease.
 
     Published methods that use starts also start each fit from the previous one, so that it is never worse
-    than the same fit alone, which its `call` and `refit` return. (Exchanges in screened fits are the
-    exception: they follow the best start only.) "greedy" with one component finds all cardinalities in one
-    run.
+    than the same fit alone, which its `call` and `refit` return. "greedy" with one component finds all
+    cardinalities in one run.
 
     Examples
     --------

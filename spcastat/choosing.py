@@ -839,7 +839,7 @@ def _compared(given: Given, how: Settings, k: int, cards: Any) -> Compared:
     if ruled:
         keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
     fitters = _fitter(plan, k, how.seed), Fitter(k, plan)
-    found = candidates.Candidates(source.op, *fitters, source.free, parts, how.jobs, p, groups)
+    found = candidates.Candidates(source.op, *fitters, source.free, parts, how.jobs, groups)
     found.add(wanted)
     if cards is None and not ruled:
         keys, wanted = _extended(found, keys, wanted, how.by, how.share)

@@ -636,8 +636,6 @@ class Candidates:
     folds : Folds or None
         None without cross-validation.
     n_jobs : int
-    variables : int or None
-        Number of variables before screening, if `op` has screened variables only.
     groups : int or None
         Number of groups, if cardinalities count groups of variables.
     """
@@ -648,7 +646,6 @@ class Candidates:
     n: float | None
     folds: Folds | None = None
     n_jobs: int = 1
-    variables: int | None = None
     groups: int | None = None
     fits: dict[CardinalitySet, np.ndarray] = field(default_factory=dict)
     models: dict[CardinalitySet, SparseModel] = field(default_factory=dict)
@@ -729,7 +726,7 @@ class Candidates:
         if by == "bic":
             return bic(model, self.n, counts)
         groups = (self.groups, np.array(card)) if self.groups else None
-        return ebic(model, self.n, counts, self.variables, groups)
+        return ebic(model, self.n, counts, groups)
 
     def values(self, by: str, cards: Sequence[CardinalitySet]) -> np.ndarray:
         """Return the errors ("cv") or another criterion of some candidates, shape (m,); smaller is better."""
@@ -843,7 +840,6 @@ def ebic(
     model: SparseModel,
     n: float,
     nonzeros: np.ndarray,
-    variables: int | None = None,
     groups: tuple[int, np.ndarray] | None = None,
 ) -> float:
     """Return the extended BIC of the model of a sparse fit.
@@ -855,8 +851,6 @@ def ebic(
         Number of rows, or sum of their weights.
     nonzeros : ndarray of shape (k,)
         Cardinalities c_j.
-    variables : int, optional
-        Number of variables p before screening, if the model has screened variables only.
     groups : (int, ndarray of shape (k,)), optional
         Number of groups of variables, and number of groups in each component; they replace p and c_j in the
         last term.
@@ -867,7 +861,7 @@ def ebic(
     Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
     accounts for the number of supports among which the fit was selected.
     """
-    p, chosen = groups or (variables or model.p, nonzeros)
+    p, chosen = groups or (model.p, nonzeros)
     choices = gammaln(p + 1) - gammaln(chosen + 1) - gammaln(p - chosen + 1)
     return model.deviance(n) + float(nonzeros.sum() * np.log(n) + 2.0 * choices.sum())
 

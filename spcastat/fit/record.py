@@ -110,9 +110,6 @@ class Record:
         Number of starts, and number of starts that reached the best objective.
     details : dict of str to list
         What the method reports for each component.
-    screening : dict of str to int, or None
-        For a search on some of the variables: the numbers of variables ``searched``, of all ``variables``,
-        of ``rounds``, and of ``unexcluded`` variables: those that might still improve the fit by a swap.
     evidence : dict, or None
         Report on a search over supports: the fields of :class:`spcastat.solvers.solver.Searched`.
     call : str
@@ -176,7 +173,6 @@ class Record:
     n_init: int = 1
     reached: int = 1
     details: dict[str, list[Any]] = field(default_factory=dict)
-    screening: dict[str, int] | None = None
     call: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     title_of_data: str | None = None
@@ -245,7 +241,6 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         # a start has reached the best objective if its value is within a millionth of it
         reached=int(np.isclose(solution.objectives, solution.objective, rtol=1e-6, atol=0.0).sum()),
         details={name: [plain_value(value) for value in values] for name, values in solution.details.items()},
-        screening=None if fit.screening is None else dataclasses.asdict(fit.screening),
         call=call,
         evidence=None if solution.search is None else dataclasses.asdict(solution.search),
         passes=None if source.stream is None else 1 + getattr(source.op, "passes", 0),

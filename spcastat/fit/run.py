@@ -1,8 +1,4 @@
-"""One fit: starts, solver, deflation, order and signs, and units.
-
-Screening of many variables forms the covariance matrix for the candidates only. Other variables become
-candidates as long as an exchange with one of them improves the fit.
-"""
+"""One fit: starts, solver, deflation, order and signs, and units."""
 
 from __future__ import annotations
 
@@ -18,14 +14,12 @@ from spcastat.fit.plan import STARTS, Plan, Start, require_rank
 from spcastat.inputs.data import Opened, Source
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
 from spcastat.linalg.eigenvectors import numerical_rank, varimax
-from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
-from spcastat.linalg.ties import first_max, flip_signs, ranked, top, unit
-from spcastat.measures import MEASURES, adjusted_variances, best_order, measure_named
+from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
+from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
+from spcastat.measures import adjusted_variances, best_order, measure_named
 from spcastat.progress import stage
 from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.result import optima_of
-from spcastat.search.working_set import gram_of, improved
-from spcastat.solvers.bcd import BCD
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
 # --- the fit --------------------------------------------------------------------------------------
@@ -49,8 +43,6 @@ class Fit:
     optima : tuple of (float, int)
         Distinct values of the objective reached by starts or a search, as shares of the total variance,
         the best first, and how often each was reached; empty for methods without that choice.
-    screening : Screening or None
-        Report of the screening, if the search ran on some of the variables only.
     pca_errors : ndarray of shape (k,), or None
         Estimated errors by which `pca` may be too small, if it was computed in few passes over the rows.
     """
@@ -59,7 +51,6 @@ class Fit:
     order: np.ndarray
     pca: np.ndarray
     optima: tuple[tuple[float, int], ...] = ()
-    screening: Screening | None = None
     pca_errors: np.ndarray | None = None
 
 
@@ -83,26 +74,15 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
     ComponentsError
         If the covariance matrix has a rank below k.
     OptionError
-        If the data require screening, and the method or the call does not allow it.
+        If the rows are not in memory, and the method needs hundreds of passes over them.
     """
     if plan.order == "best":
         return _in_the_best_order(op, plan, k, rng, starts)
     solver = inward(plan.solver, op.unit)
     start, n_init = plan.start, plan.n_init
-    few = op.held is not None or op.p <= GRAM_ORDER
-    size = candidate_count(op.p, solver, plan.aim, must=op.out_of_core, few=few)
+    if op.out_of_core:
+        require_memory(op.p, solver)
     values, vectors, errors = leading_components(op, k, not solver.measured_by_pca, solver.eigenpairs(op, k))
-    if size is not None:
-        assert isinstance(solver, BCD)
-        first = first_loadings(op, vectors, start)
-        solution, optima, report, sub, candidates = screened(
-            op, solver, first, size, n_init=n_init, rng=rng, starts=starts
-        )
-        V = np.zeros((op.p, k))
-        V[candidates], order = order_and_sign(sub, solution.V, plan.groups(k))
-        details = _with_hits(solver, solution.details, V, order)
-        whole = outward(replace(solution, V=V, details=details), solver, op.unit)
-        return Fit(whole, order, values, tuple(optima), report, errors)
     if isinstance(solver, JointSolver):
         tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
         if starts is not None and solver.uses_starts:
@@ -529,148 +509,15 @@ def require_possible_in_chunks(data: Opened, plan: Plan, k: int) -> None:
     if data.stream is None:
         return
     if data.p > GRAM_ORDER and not plan.rows_for:
-        candidate_count(data.p, plan.solver, plan.aim, must=True)
+        require_memory(data.p, plan.solver)
     require_rank(k, data.stream.rows, centred=data.centred)
     plan.on(data.stream.spec)  # raises for unknown names of variables
 
 
-#: With more nonzeros than this in all, variables in memory are not screened.
-NONZEROS = GRAM_ORDER // 3
-
-
-def candidate_count(p: int, solver: Solver, aim: str | None, *, must: bool, few: bool = False) -> int | None:
-    """Return the number of candidates to start with; None if the search should run on all variables.
-
-    Parameters
-    ----------
-    p : int
-        Number of variables.
-    solver : Solver
-    aim : str or None
-        As in `Plan`.
-    must : bool
-        Whether neither the rows nor their covariance matrix fit into memory.
-    few : bool
-        Whether the covariance matrix is in memory, or can be.
-
-    Raises
-    ------
-    OptionError
-        If the data require screening, and the method does not allow it.
-    """
-    if aim != "pev" or not solver.screenable:
-        if must and not solver.out_of_core:
-            raise OptionError(
-                f"With {p} variables (more than {GRAM_ORDER}) that are not in memory this fit needs hundreds "
-                "of passes over the rows: use method='joint', or method='bcd-l0' with card= and "
-                "objective='pev'."
-            )
-        return None
-    cards: tuple[int, ...] = solver.card  # type: ignore[attr-defined]  # screenable solvers have one
-    if not must and (few or sum(cards) > NONZEROS):
-        return None
-    if max(cards) > GRAM_ORDER:
+def require_memory(p: int, solver: Solver) -> None:
+    """Raise OptionError for a solver that needs many passes over rows that do not fit into memory."""
+    if not solver.out_of_core:
         raise OptionError(
-            f"A component of {max(cards)} nonzeros was asked for, of {p} variables that are not in memory; "
-            f"it can have {GRAM_ORDER} at most. Give a smaller card."
+            f"With {p} variables (more than {GRAM_ORDER}) that are not in memory this fit needs hundreds of "
+            "passes over the rows: use method='joint', with objective='pev' for what 'bcd-l0' maximises."
         )
-    # two candidates for each nonzero loading, and at least 200
-    return min(max(min(max(200, 2 * sum(cards)), GRAM_ORDER), *cards), p)
-
-
-# --- screening ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Screening:
-    """How a fit was screened, and what was verified.
-
-    Attributes
-    ----------
-    searched, variables : int
-        Number of variables searched, and of all variables.
-    rounds : int
-        Number of searches.
-    unexcluded : int
-        Number of variables outside the search that would improve the fit by a swap, but for which the search
-        had no room. A swap replaces a variable in the support of one component by another and refits the
-        loadings of that component only. An improvement raises the explained variance (PEV) by more than a
-        share of 1e-9.
-    """
-
-    searched: int
-    variables: int
-    rounds: int
-    unexcluded: int
-
-
-def screened(
-    op: Operator,
-    solver: BCD,
-    vectors: np.ndarray,
-    size: int,
-    *,
-    n_init: int,
-    rng: np.random.Generator,
-    starts: np.ndarray | None,
-) -> tuple[Solution, list[tuple[float, int]], Screening, Gram, np.ndarray]:
-    """Fit on the variables of largest variance, those with large PCA loadings, and those added by the tests.
-
-    Parameters
-    ----------
-    op : Operator
-    solver : BCD
-    vectors : ndarray of shape (p, k)
-        PCA's loadings. Restricted to the candidates, they are the first start. The variables with the largest
-        loadings of each component, as many as its cardinality, are always candidates.
-    size : int
-        Number of variables of largest variance among the first candidates.
-    n_init, rng, starts
-        As for :func:`spcastat.fit.run`.
-
-    Returns
-    -------
-    solution : Solution
-        Its loadings have a row per candidate, shape (m, k).
-    optima : list of (float, int)
-    screening : Screening
-    sub : Gram
-        The covariance matrix of the candidates.
-    candidates : ndarray of int, shape (m,)
-        Ascending.
-
-    Notes
-    -----
-    The solver runs on the first candidates; all later steps start from the loadings that it finds.
-    """
-    assert solver.card is not None
-    inside = top(op.diagonal(), size)
-    for v, card in zip(vectors.T, solver.card, strict=True):
-        inside |= top(np.abs(v), card)
-    if starts is not None:
-        inside |= starts.any(axis=(0, 1))
-    candidates = np.flatnonzero(inside)
-    sub = gram_of(op, candidates)
-    with stage("screening", unit="rounds") as advance:
-        first = unit(vectors[candidates])
-        if not first.any(axis=0).all():  # a component of PCA is zero on all candidates
-            first = sub.leading(first.shape[1])[1]
-        tried = starting_loadings(sub, first, n_init, rng)
-        tried = tried if starts is None else np.concatenate([tried, starts[:, :, candidates]])
-        # Tolerance of the sweeps (or that of the call, if larger); swaps then improve the fit further
-        coarse = replace(solver, tol=max(solver.tol, 1e-5))
-        solution = coarse.solve(sub, first.shape[1], tried, rng)
-        objectives = solution.objectives + (op.total - sub.total)
-        ends = [solution.V] if solution.candidates is None else [V.T for V in solution.candidates]
-        found = improved(op, candidates, ends, solver.card, advance)
-    V, sub = found.V, found.sub
-    explained = float(MEASURES["pev"](V, sub)[-1]) * sub.total
-    value = op.total - explained
-    best = objectives <= objectives.min() + solver.tol * op.total
-    objectives = np.where(best, value, objectives)  # V comes from the best starts
-    optima = optima_of(1.0 - float(one) / op.total for one in objectives)
-    solution = replace(
-        solution, V=V, status="converged", objective=value, objectives=objectives, candidates=None
-    )
-    screening = Screening(len(found.variables), op.p, found.rounds, found.left)
-    return solution, optima, screening, sub, found.variables

@@ -33,7 +33,6 @@ from spcastat.config import flag, warn
 from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import archive, rows
 from spcastat.fit import record as records
-from spcastat.fit.run import Screening
 from spcastat.fit.state import FitState, Moments, rule_of
 from spcastat.inputs.data import Source
 from spcastat.linalg.regression import Regression
@@ -247,7 +246,6 @@ class _Facts(TypedDict, total=False):
 
     options: _Options
     optima: list[tuple[float, int]]
-    screening: Screening | None
     missing: _Em | _Pairwise | None
     matrix: _Matrix | None
     groups: _Groups | None

@@ -232,7 +232,6 @@ def better_fit(state: FitState, source: Source, certificate: Certificate) -> Fit
         optima=[],
         details={},
         evidence=None,
-        screening=None,
         call=f"{state.record.call}.adopt(certificate)",
     )
     pca = state.moments.pca / op.unit**2

@@ -7,13 +7,12 @@ correlated variables. The fit found on it determines the next working set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, varimax
-from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator
+from spcastat.linalg.operators import Operator
 from spcastat.search import criteria
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import empty, from_directions, search
@@ -363,76 +362,6 @@ def _cut(D: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
         J = np.argsort(-np.abs(D[:, i]), kind="stable")[:c]
         V[J, i] = D[J, i]
     return V
-
-
-@dataclass(frozen=True, eq=False)
-class Improved:
-    """Loadings that no exchange with any variable improves.
-
-    Attributes
-    ----------
-    V : ndarray of shape (m, k)
-        On the working set.
-    variables : ndarray of int, shape (m,)
-        Ascending.
-    sub : Gram
-        Their covariance matrix.
-    rounds : int
-        How often the working set was searched.
-    left : int
-        Number of variables outside that would improve the fit but did not fit into the working set.
-    """
-
-    V: np.ndarray
-    variables: np.ndarray
-    sub: Gram
-    rounds: int
-    left: int
-
-
-def improved(
-    op: Operator,
-    variables: np.ndarray,
-    starts: Sequence[np.ndarray],
-    card: tuple[int, ...],
-    advance: Callable[[int], object] = lambda _: None,
-) -> Improved:
-    """Improve PEV by exchanges, first within a working set and then with all variables.
-
-    Parameters
-    ----------
-    op : Operator
-    variables : ndarray of int, shape (m,)
-        The working set, ascending.
-    starts : sequence of ndarray of shape (m, k)
-        Loadings on it, with at most `card` nonzeros; the start that leads to the best fit is used.
-    card : tuple of int
-    advance : callable
-        Called after each round.
-    """
-    rounds = 0
-    while True:
-        rounds += 1
-        sub = gram_of(op, variables)
-        criterion = criteria.criterion_of_matrix(sub.S / op.total, card, "pev")
-        fits = climb(criterion, from_directions(criterion, starts), len(variables), VALUED)
-        V = criterion.dense(
-            exchange_until_optimal(criterion, fits.some(ranked_entries(fits.value[None], 1)[0]))
-        )[0]
-        advance(1)
-        whole = np.zeros((op.p, len(card)))
-        whole[variables] = V
-        more = _entering(op, whole, card, "pev", variables)[0]
-        room = GRAM_ORDER - len(variables)
-        if more.size == 0 or room <= 0:
-            return Improved(V, variables, sub, rounds, len(more))
-        variables = np.union1d(variables, more[:room])
-        starts = [whole[variables]]
-
-
-def gram_of(op: Operator, variables: np.ndarray) -> Gram:
-    """Return the covariance matrix of some variables."""
-    return Gram(symmetric(op.block(variables)), op.rank_limit)
 
 
 def _chosen(

@@ -549,8 +549,6 @@ def _facts(state: FitState) -> Iterator[tuple[str, str]]:
         share = f" ({100 * record.objective_share:.2f} % of the total variance)"
     yield "Objective", f"{record.criterion}: {record.objective:.6g}{share}"
     yield "Status", _status(record)
-    if record.screening is not None:
-        yield "Screened", _screened(record.screening, record.k)
 
 
 def data_facts(state: FitState) -> Iterator[tuple[str, str]]:
@@ -720,19 +718,6 @@ def describe_nearest(about: Mapping[str, Any]) -> str:
         f"correlation matrix is used: it differs by {about['moved']:.2g} in Frobenius norm, and by at most "
         f"{about['largest']:.2g} in one correlation{pair}"
     )
-
-
-def _screened(screening: dict[str, int], k: int) -> str:
-    searched, p, left = screening["searched"], screening["variables"], screening["unexcluded"]
-    text = f"{searched} of {p} variables searched"
-    if left == 0:
-        held = "" if k == 1 else " of any component, with the others fixed,"
-        return (
-            f"{text}; no single swap of a nonzero{held} with any of the {p} variables improves the explained "
-            "variance (PEV)"
-        )
-    others = "1 of the others" if left == 1 else f"{left} of the others"
-    return f"{text}; a swap with {others} could improve the fit"
 
 
 def _status(record: Record) -> str:

@@ -70,10 +70,6 @@ class BCD(JointSolver):
         """
         return 2 if self.norm == "l1" and self.t is None else 1
 
-    @property
-    def screenable(self) -> bool:  # type: ignore[override]
-        return self.norm == "l0" and self.card is not None and not self.nonneg
-
     def updates(self) -> list[Update]:
         """Return one closed-form update of a loading vector for each component."""
         if self.t is not None:

@@ -294,9 +294,6 @@ class Solver(ABC):
     out_of_core: ClassVar[bool] = False
     #: Whether fits with a given penalty from several starts can be compared by variance.
     compares_penalties: ClassVar[bool] = True
-    #: Whether a fit may be searched for among some of the variables and then verified for all. This requires
-    #: that ``card`` gives the number of nonzeros and that the solver maximises explained variance.
-    screenable: bool = False
     #: The default number of starts.
     n_init: int = 1
     #: Whether the method defines the order of the components. If so, a criterion that is a variance is the

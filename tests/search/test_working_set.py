@@ -15,10 +15,13 @@ from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import climbing, correlated_groups, default, working_set
 from spcastat.search import moves as exchange
+from spcastat.search.chains import from_directions
+from spcastat.search.climbing import climb, exchange_until_optimal
 from spcastat.search.correlated_groups import groups_of
+from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
-from spcastat.search.working_set import improved
+from spcastat.search.working_set import VALUED
 from tests.search.conftest import KINDS, best_swap, covariance, explained, loadings
 
 
@@ -195,13 +198,10 @@ def cases() -> list[tuple[str, int, int]]:
 
 
 def polished(S: np.ndarray, V: np.ndarray, cards: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return loadings that are improved from the variables of V on, and their supports."""
-    used = np.flatnonzero(V.any(axis=1))
-    inside = np.union1d(used, np.arange(max(cards)))
-    found = improved(Gram(S), inside, [V[inside]], cards)
-    assert found.left == 0
-    W = np.zeros(V.shape)
-    W[found.variables] = found.V
+    """Return loadings that are improved from V on by exchanges, and their supports."""
+    criterion = criterion_of_matrix(S / np.trace(S), cards, "pev")
+    fits = climb(criterion, from_directions(criterion, [V]), len(S), VALUED)
+    W = criterion.dense(exchange_until_optimal(criterion, fits))[0]
     return W, [np.flatnonzero(w) for w in W.T]
 
 
