@@ -542,6 +542,8 @@ class Sequence(Relaxed):
     #: cardinalities of all components, including those whose supports are not enumerated.
     multiplier: Multiplier | None = None
     every: tuple[int, ...] = ()
+    #: Whether `prepare` dropped all supports of some component, which proves its threshold.
+    excluded = False
 
     singles_alone = False
     most_supports = 1_000_000  # `prepare` excludes most of them
@@ -549,7 +551,7 @@ class Sequence(Relaxed):
     def prepare(self, V: np.ndarray, threshold: float, clock: Clock) -> None:
         """Find a Lagrange multiplier, and drop the supports that no fit above the threshold can have.
 
-        Sets `multiplier` and `every`, and reduces `kept` and `cards`.
+        Sets `multiplier`, `every` and `excluded`, and reduces `kept` and `cards`.
 
         Parameters
         ----------
@@ -583,6 +585,7 @@ class Sequence(Relaxed):
             # the largest eigenvalue of G_TT
             G = gram(self.factor, found.Z, found.thresholds[c])
             self.kept[c] = places[found.thresholds[c] * (1.0 - eigenvalues(G, places)) <= room]
+        self.excluded = not all(map(len, self.kept.values()))
         self.cards = tuple(c for c in self.cards if len(self.kept[c]) <= MOST_SUPPORTS)
 
     @cached_property

@@ -635,7 +635,7 @@ class _Search:
         if isinstance(problem, Sequence) and not problem.free and problem.k > problem.m:
             level = self.known.value * (1.0 + TARGET)
             problem.prepare(self.known.V, level, clock)
-            self.root.lower(problem.dense(), "multiplier of orthogonality")
+            self.root.lower(level if problem.excluded else problem.dense(), "multiplier of orthogonality")
             if self.root.bound <= level:
                 return
             left_out = level  # supports that `prepare` excluded can reach this value

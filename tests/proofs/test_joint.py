@@ -14,10 +14,19 @@ import spcastat as sp
 from benchmarks import proofs
 from spcastat.linalg.operators import Gram
 from spcastat.progress import Step, listening
-from spcastat.proofs.adjusted_bounds import ScoreMultiplier, Supports, sparse_eigenvalue, surely_below
+from spcastat.proofs import jointly
+from spcastat.proofs.adjusted_bounds import (
+    ScoreMultiplier,
+    Sequence,
+    Supports,
+    eigenvalues,
+    gram,
+    sparse_eigenvalue,
+    surely_below,
+)
 from spcastat.proofs.duals import ordered_bounds, ordered_relaxation
 from spcastat.proofs.jointly import Tuples, certify_joint
-from spcastat.proofs.one_component import Stopped
+from spcastat.proofs.one_component import Proof, Stopped, run_search
 from spcastat.proofs.orthogonal import Orthogonal, climb_orthogonal, search_orthogonal
 from spcastat.proofs.relaxed import Relaxed, Root, least_squares_frame
 from spcastat.proofs.three_components import Others, Trios
@@ -586,3 +595,75 @@ def test_a_leaf_whose_bound_stays_above_ends_the_search():
         search.run()
     assert max(map(len, problem.steps.values())) == 2
     assert search.bound == pytest.approx(0.8)
+
+
+class Ticks:
+    """A clock that advances by one second whenever it is read."""
+
+    def __init__(self):
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += 1.0
+        return self.seconds
+
+
+def fits_of_many_components() -> tuple[Gram, np.ndarray]:
+    """Four components of seven variables: their proof begins with a multiplier."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 7)) * [3, 3, 2, 2, 1, 1, 1] + rng.standard_normal((60, 1))
+    op = Gram(np.cov(X.T))
+    return op, joint(op, 4, (3, 2, 2, 2)).V
+
+
+@pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("measure", CRITERIA)
+def test_a_proof_may_end_at_any_look_at_the_clock(measure, step, monkeypatch):
+    op, V = fits_of_many_components()
+    best = certify_joint(op, V, measure, max_nodes=50).best_known
+    for looks in range(0, 201, step):
+        with monkeypatch.context() as patched:
+            patched.setattr("time.perf_counter", Ticks())
+            found = certify_joint(op, V, measure, time_limit=float(looks), max_nodes=20)
+        assert best - 1e-9 <= found.upper_bound <= found.pca_bound  # the two differ by rounding only
+
+
+@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.slow)])
+def test_excluded_supports_are_a_finished_proof_at_any_look_at_the_clock(step, monkeypatch):
+    """Where time for the multiplier ran out, exact values may exclude all supports that its bound leaves."""
+    op, V = fits_of_many_components()
+    every = {c: np.array(list(combinations(range(7), c))) for c in (2, 3)}
+
+    def searched(value: float, looks: int) -> tuple[Proof, Sequence]:
+        """Search as if the best known value were this one."""
+        problems = []
+        monkeypatch.setattr(
+            jointly, "relaxed", lambda *args: problems.append(Sequence(*args[:2])) or problems[0]
+        )
+        root, known = Proof(bound=2.0), jointly._BestFit(op, "adjusted", V, value)
+        search = jointly._Search(op, "adjusted", False, value, None, root, known, True)
+        with monkeypatch.context() as patched:
+            patched.setattr("time.perf_counter", Ticks())
+            run_search(root, search.run, float(looks), 5, "joint proof")
+        return root, problems[0]
+
+    excluded = 0
+    for looks in range(0, 201, step):
+        problem = searched(0.1, looks)[1]
+        multiplier = problem.multiplier
+        if multiplier is None:
+            continue
+        gaps = [
+            multiplier.thresholds[c]
+            * (1.0 - eigenvalues(gram(problem.factor, multiplier.Z, multiplier.thresholds[c]), T)).min()
+            for c, T in every.items()
+        ]
+        if max(gaps) <= 0.0:
+            continue
+        # between the bound of the multiplier and what exact eigenvalues prove
+        level = multiplier.bound - 0.5 * max(gaps)
+        root, problem = searched(level / (1.0 + jointly.TARGET), looks)
+        assert problem.excluded
+        assert root.bound == pytest.approx(level, rel=1e-12)
+        excluded += 1
+    assert excluded > 100 / step
