@@ -35,6 +35,7 @@ from spcastat.fit import archive, rows
 from spcastat.fit import record as records
 from spcastat.fit.state import FitState, Moments, rule_of
 from spcastat.inputs.data import Source
+from spcastat.labels import name_text
 from spcastat.linalg.regression import Regression
 from spcastat.linalg.standardisation import NAMED, Standardisation
 from spcastat.measures import MEASURES
@@ -48,7 +49,7 @@ from spcastat.version import __version__
 
 
 def pack_label(label: Any) -> Any:
-    """Return a label as JSON: text, a number, a bool, a list for a tuple, or None if it is missing.
+    """Return a label as JSON: text, a number, a bool, None, a list for a tuple, or the name of NaT or NA.
 
     Labels of other types, such as periods and intervals, become text.
     """
@@ -56,9 +57,9 @@ def pack_label(label: Any) -> Any:
         return [pack_label(one) for one in label]
     if isinstance(label, np.generic) and label.dtype.kind in "biuf":
         label = label.item()
-    if label is None or label is pd.NA or label is pd.NaT:
-        return None
-    return label if isinstance(label, bool | int | float | str) else str(label)
+    if label is pd.NaT or label is pd.NA:
+        return {"missing": "NaT" if label is pd.NaT else "NA"}
+    return label if label is None or isinstance(label, bool | int | float | str) else name_text(label)
 
 
 def unpack_label(packed: Any) -> Any:
@@ -67,6 +68,8 @@ def unpack_label(packed: Any) -> Any:
         return tuple(unpack_label(one) for one in packed)
     if packed is None or isinstance(packed, bool | int | float | str):
         return packed
+    if packed in ({"missing": "NaT"}, {"missing": "NA"}):
+        return pd.NaT if packed["missing"] == "NaT" else pd.NA
     raise FileError("it holds a label that is not text or a number.")
 
 

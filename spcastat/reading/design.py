@@ -206,8 +206,8 @@ def take_labels(
         return table, _labels(values, option, len(table.index))
     labels = list(table.columns)
     is_frame = isinstance(table.values, pd.DataFrame)
-    if values == table.index.name and not (is_frame and values in labels):
-        return table, _labels(table.index, option, len(table.index))
+    if values in table.index.names and not (is_frame and values in labels):
+        return table, _labels(table.index.get_level_values(values), option, len(table.index))
     if not is_frame:
         raise RowGroupsError(
             f"{option}={shown(values)} was given, the name of a column, and the columns of these data "
@@ -221,7 +221,12 @@ def _labels(values: Any, option: str, n: int) -> pd.Categorical:
     """Return the labels of n rows."""
     try:
         is_plain = isinstance(values, (list, tuple, pd.Series, pd.Index, pd.Categorical))
-        labels = pd.Series(values if is_plain else np.asarray(values))
+        values = values if is_plain else np.asarray(values)
+        # pandas has no type for bytes of fixed length, as HDF5 gives them
+        is_bytes = isinstance(values, np.ndarray) and values.dtype.kind == "S"
+        labels = pd.Series(values.astype(object) if is_bytes else values)
+        if getattr(labels.dtype, "kind", "") == "S":
+            labels = pd.Series(labels.to_numpy().astype(object))
         categories = pd.unique(labels.dropna())
     except Exception as error:  # a user's class, or an array with several columns
         raise RowGroupsError(

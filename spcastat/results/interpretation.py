@@ -409,6 +409,8 @@ def by_row(source: Source | None, call: Call | None, given: Any, option: str) ->
             "give the values themselves, one for each row."
         )
     frame = table.values
+    if given in table.index.names and given not in frame.columns:
+        frame = table.index.to_frame(index=False)[[given]]
     if given not in frame.columns:
         raise OptionError(
             f"{option}={shown(given)} is not a column of the fitted data, nor one value for each row; there "

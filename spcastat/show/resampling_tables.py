@@ -590,10 +590,10 @@ def _slopes(slopes: pd.DataFrame) -> Table:
     groups = list(dict.fromkeys(slopes["group"]))
     columns = groups if len(groups) <= MOST_GROUPS else []
     rows = []
-    for (component, term), own in shown.groupby(["component", "term"], sort=False):
+    for (component, term), own in shown.groupby(["component", "term"], sort=False, dropna=False):
         loading, p = own["loading"].iloc[0], own["p_adjusted"].iloc[0]
-        estimates = own.set_index("group")["estimate"]
-        cells = (fixed(loading, 3) if loading else "", *each(estimates[columns], 2), _p(p))
+        estimates = own["estimate"].to_numpy()[: len(columns)]  # one for each group, in their order
+        cells = (fixed(loading, 3) if loading else "", *each(estimates, 2), _p(p))
         rows.append(Row(name_text(term), cells, name_text(component)))
     many: tuple[str, ...] = ()
     if len(rows) > MOST_GROUP_ROWS:

@@ -1,0 +1,175 @@
+"""Labels of every kind, through every argument by row, as names of columns, printed and from files.
+
+The labels of a kind divide forty rows into the same two halves, so that every result must equal the result
+for the labels "u" and "v". Files hold labels of types that JSON lacks as text, with a warning.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+import spcastat as sp
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+N = 40
+HALF = np.repeat([0, 1], N // 2)
+
+
+def _of(first: object, second: object) -> np.ndarray:
+    labels = np.empty(N, dtype=object)
+    labels[:] = [(first, second)[i] for i in HALF]
+    return labels
+
+
+KINDS = {
+    "bool": HALF.astype(bool),
+    "nullable bool": pd.array(HALF.astype(bool), dtype="boolean"),
+    "categories of bool": pd.Categorical(HALF.astype(bool)),
+    "bytes": np.array([b"u", b"v"])[HALF],
+    "bytes objects": _of(b"u", b"v"),
+    "str": np.array(["u", "v"])[HALF],
+    "int": HALF + 3,
+    "float": HALF + 0.5,
+    "tuple": _of(("a", 1), ("b", 2)),
+    "date": _of(datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)),
+    "Timestamp": pd.to_datetime(["2020-01-01", "2021-01-01"])[HALF],
+    "Period": pd.PeriodIndex(["2020", "2021"], freq="Y")[HALF],
+    "interval": pd.IntervalIndex.from_breaks([0, 1, 2])[HALF],
+    "unused category": pd.Categorical.from_codes(HALF, ["u", "v", "w"]),
+    "mixed": _of(1, "a"),
+    "enum": _of(Colour.RED, Colour.BLUE),
+    "Decimal": _of(decimal.Decimal(1), decimal.Decimal(2)),
+}
+_rng = np.random.default_rng(0)
+X = pd.DataFrame(
+    _rng.normal(size=(N, 2)) @ _rng.normal(size=(2, 5)) + _rng.normal(size=(N, 5)), columns=list("abcde")
+)
+FIT = sp.spca(X, 2, 3)
+
+
+def _compared(data: pd.DataFrame, groups: object) -> sp.GroupComparison:
+    return sp.compare_groups(data, groups, k=1, card=3, n_draws=19)
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, object]:
+    groups = KINDS["str"]
+    return {
+        "compared": _compared(X, groups),
+        "strata": sp.spca(X, 2, 3, effort="quick", strata=groups).stability(4),
+        "clusters": sp.spca(X, 2, 3, effort="quick", clusters=groups),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_groups_by_value_by_name_and_by_level(kind, expected):
+    labels = KINDS[kind]
+    several = X.set_index(pd.MultiIndex.from_arrays([labels, np.arange(N)], names=["half", "number"]))
+    single = X.set_index(pd.Index(labels, tupleize_cols=False, name="half"))
+    for data, groups in ((X, labels), (X.assign(half=labels), "half"), (several, "half"), (single, "half")):
+        found = _compared(data, groups)
+        np.testing.assert_array_equal(found.p_adjusted, expected["compared"].p_adjusted)
+        assert len(str(found).splitlines()) == len(str(expected["compared"]).splitlines())
+        assert len(found.table) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("option", ["strata", "clusters"])
+def test_rows_that_belong_together(kind, option, expected, tmp_path):
+    labels = KINDS[kind]
+    several = X.set_index(pd.MultiIndex.from_arrays([labels, np.arange(N)], names=["half", "number"]))
+    for data, by_row in ((X, labels), (X.assign(half=labels), "half"), (several, "half")):
+        fit = sp.spca(data, 2, 3, effort="quick", **{option: by_row})
+        if option == "strata":
+            assert str(fit.stability(4)) == str(expected["strata"])
+        else:
+            np.testing.assert_array_equal(fit.loadings, expected["clusters"].loadings)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="The file holds labels of rows")
+            fit.save(tmp_path / "a.spca")
+        assert str(sp.load(tmp_path / "a.spca")) == str(fit)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_plots_by_group_and_by_level(kind):
+    labels = KINDS[kind]
+    named = sp.spca(X.set_index(pd.Index(labels, tupleize_cols=False, name="half")), 2, 3, effort="quick")
+    try:
+        FIT.biplot(groups=labels)
+        axes = [named.plot_scores(groups=groups) for groups in (labels, "half")]
+        first, second = ({text.get_text() for text in ax.figure.findobj(Text)} for ax in axes)
+        assert first - {"half"} == second - {"half"}  # the legend may have the name as its title
+    finally:
+        plt.close("all")
+
+
+NAMES = {
+    "bool": [True, False],
+    "bytes": [b"u", b"v"],
+    "int": [1, 2],
+    "float": [0.5, 2.5],
+    "tuple": [("a", 1), ("b", 2)],
+    "date": [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
+    "Timestamp": [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01 12:00")],
+    "Period": list(pd.PeriodIndex(["2020", "2021"], freq="Y")),
+    "interval": list(pd.IntervalIndex.from_breaks([0, 1, 2])),
+    "mixed": [1, "a"],
+    "enum": [Colour.RED, Colour.BLUE],
+    "NaT": [pd.NaT, "u"],
+    "NA": [pd.NA, "u"],
+    "NaN": [float("nan"), "u"],
+    "None": [None, "u"],
+    "None and NaT": [None, pd.NaT],
+    "line breaks": ["a\nb", "a\tb"],
+    "alike": ["x", "x "],
+    "wide": ["\u65e5\u672c", "e\u0301"],
+    "Decimal": [decimal.Decimal("1.5"), decimal.Decimal(2)],
+}
+#: Kinds that a file holds as they are.
+IN_FILES = ("bool", "int", "float", "tuple", "mixed", "NaT", "NA", "NaN", "None", "None and NaT",
+            "line breaks", "alike", "wide")  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.filterwarnings("ignore:The file holds names of columns")
+def test_names_of_columns(kind, tmp_path):
+    data = X.copy()
+    data.columns = pd.Index([*NAMES[kind], "c", "d", "e"], dtype=object, tupleize_cols=False)
+    fit = sp.spca(data, 2, 3)
+    np.testing.assert_array_equal(fit.loadings, FIT.loadings)
+    rows = [line for line in str(fit).splitlines() if line]
+    assert all(line.isprintable() for line in rows)
+    assert len(rows) == len([line for line in str(FIT).splitlines() if line])
+    fit.summary()
+    np.testing.assert_array_equal(fit.transform(data), FIT.transform(X))
+    fit.save(tmp_path / "a.spca")
+    loaded = sp.load(tmp_path / "a.spca")
+    assert str(loaded) == str(fit)
+    if kind in IN_FILES:
+        assert [*map(repr, loaded.loadings.index)] == [*map(repr, fit.loadings.index)]
+        pd.testing.assert_frame_equal(loaded.transform(data), fit.transform(data))
+    np.testing.assert_array_equal(sp.spca_cov(data.cov(), 2, 3).loadings, sp.spca_cov(X.cov(), 2, 3).loadings)
+    found, plain = _compared(data, HALF), _compared(X, HALF)
+    assert len(str(found).splitlines()) == len(str(plain).splitlines())
+
+
+def test_two_columns_of_one_name_are_refused_by_name():
+    for name in (None, pd.NaT, ("a", 1), b"u", "a\nb"):
+        data = X.copy()
+        data.columns = pd.Index([name, name, "c", "d", "e"], dtype=object, tupleize_cols=False)
+        with pytest.raises(sp.errors.DuplicateNamesError, match="More than one column is called"):
+            sp.spca(data, 2, 3)
