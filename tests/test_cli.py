@@ -103,7 +103,7 @@ def test_errors_of_the_package_and_warnings_go_to_standard_error(calls, table, c
 
     monkeypatch.setattr(sys.modules["spcastat.api"], "spca", spca)
     assert cli.main(["fit", str(table), "--k", "1"]) == 1
-    expected = "spcastat: warning: look here\nspcastat: error: card=9 was given\n"
+    expected = "spcastat: warning: look here\nspcastat: error: --card 9 was given\n"
     assert capsys.readouterr() == ("", expected)
 
 

@@ -14,6 +14,7 @@ from spcastat.cli.fit_command import card, fitting_arguments, grouped, groups_ar
 from spcastat.cli.input_tables import (
     BUNDLED,
     DATA,
+    as_fitted,
     columns_apart,
     is_saved_fit,
     names,
@@ -115,7 +116,7 @@ def choose(args: argparse.Namespace) -> str:
     given |= given_of(args, _OF_CHOICE) | fit_command.rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
     if args.save:
-        choice.fit.save(args.save)
+        fit_command.save(choice.fit, args)
     write_table_and_picture(args, choice)
     if args.report:
         choice.report(args.report, title=f"Sparse PCA of {args.data}", call=args.line, groups=of_rows)
@@ -323,6 +324,7 @@ def transform(args: argparse.Namespace) -> str:
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
         raise FileError(f"{args.fit} is not a saved fit; the fit comes first, then the data.")
     fit = load(args.fit)
+    as_fitted(args, fit._state.record.reading or {})
     scores = fit.transform(read_new(args), na=args.na)
     plain = scores.index.name is None and list(scores.index) == list(range(len(scores)))
     text = csv_text(scores, labelled=not plain, separator=separator)

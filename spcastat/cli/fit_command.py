@@ -8,7 +8,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.input_tables import BUNDLED, DATA, columns_apart, load_table, reading_arguments
+from spcastat.cli.input_tables import BUNDLED, DATA, READING, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, format_of, given_of, output_arguments, refuse_overlap, written
 from spcastat.config import MISSING
 from spcastat.errors import DataError, OptionError
@@ -42,7 +42,19 @@ examples:
 #: Options that need rows, and all that are passed on to a fit if they are given.
 _OF_ROWS = ["scale", "weights", "weights_are", "na", "k_em", "formula"]
 _OF_ROWS += ["clusters", "strata", "block_length", "center", "categorical"]
-_OF_FIT = ["method", "nonneg", "n_init", "rng", "tol", "max_iter", "n_obs", "objective", "effort", "promise"]
+_OF_FIT = [
+    "method",
+    "nonneg",
+    "n_init",
+    "rng",
+    "tol",
+    "max_iter",
+    "n_obs",
+    "nearest",
+    "objective",
+    "effort",
+    "promise",
+]
 _OF_FIT += ["progress", *_OF_ROWS]
 #: How options are written, if not as they are called.
 _WRITTEN = {"center": "--no-center", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
@@ -148,6 +160,8 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--in-memory", action="store_true", help=about)
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
+    about = "use the nearest correlation or covariance matrix where a matrix has negative eigenvalues"
+    add("--nearest", action="store_const", const=True, help=about)
     reading_arguments(parser)
 
 
@@ -314,8 +328,11 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     if not covariance:
         if not chunked and args.formula is None:
             _refuse_matrix(args.data, data)
-        if "n_obs" in given:
-            raise OptionError("--n-obs is for a covariance matrix; give --covariance if DATA is one.")
+        for name in ("n_obs", "nearest"):
+            if name in given:
+                raise OptionError(
+                    f"{_written(name)} is for a covariance matrix; give --covariance if DATA is one."
+                )
         if partial:
             covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
             given["formula"] = f"{given.get('formula', '~ .')} | {covariates}"
@@ -378,6 +395,19 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
+def save(fit: Fit, args: argparse.Namespace) -> None:
+    """Save a fit with the options by which its file was read, so that new rows are read by them, too."""
+    from dataclasses import replace
+
+    from spcastat.fit.saved_fits import save as save_fit
+
+    reading = given_of(args, READING)
+    state = fit._state
+    if reading:
+        state = replace(state, record=replace(state.record, reading=reading))
+    save_fit(state, fit._source, args.save)
+
+
 def run(args: argparse.Namespace) -> str:
     """Fit, write the requested files, and return the text to print."""
     refuse_overlap([args.data], {"--save": args.save, "--report": args.report, "--out": args.out})
@@ -387,7 +417,7 @@ def run(args: argparse.Namespace) -> str:
     fit = fit_of(args, *prepare(args, table))
     fit, further = resample(fit, args)
     if args.save:
-        fit.save(args.save)
+        save(fit, args)
     if args.report:
         what = "Sparse loadings" if args.loadings else "Sparse PCA"
         title = f"{what} of {'standard input' if args.data == STDIN else args.data}"

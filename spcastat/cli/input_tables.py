@@ -8,7 +8,7 @@ import os
 import sys
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,25 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
     add("--sheet", metavar="NAME", help="the sheet of a workbook; the first by default")
     about = "numbers in place of the labels of values, in files of SPSS and Stata"
     add("--codes", action="store_true", default=None, help=about)
+
+
+#: Options of reading that a saved fit keeps, in the order of the help.
+READING = ("index_col", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
+
+
+def as_fitted(args: argparse.Namespace, kept: Mapping[str, Any]) -> None:
+    """Set the options of reading that were not given to those of the fit, where they apply to the new file.
+
+    A file without the fit's column of row labels has its rows numbered.
+    """
+    from spcastat.reading.textfiles import usual_separator
+
+    suffix = ".csv" if args.data == STDIN or usual_separator(args.data) else Path(args.data).suffix.lower()
+    unused = _unused(suffix)
+    args.labels_if_there = args.index_col is None
+    for name in READING:
+        if name in kept and name not in unused and getattr(args, name, None) is None:
+            setattr(args, name, kept[name])
 
 
 def as_options(**options: Any) -> str:
@@ -269,6 +288,14 @@ def _labelled(args: argparse.Namespace) -> pd.DataFrame:
 
 def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
     """Raise OptionError for options that do not apply to files of this type."""
+    for name, kind in _unused(suffix).items():
+        if getattr(args, name, None) is not None:
+            option = name.replace("_", "-")
+            raise OptionError(f"--{option} is for {kind}, and {path} is none; leave it out.")
+
+
+def _unused(suffix: str) -> dict[str, str]:
+    """Return the options that do not apply to files of a type, and the kinds of files that they are for."""
     unused = {} if suffix == ".xlsx" else {"sheet": "workbooks"}
     if suffix != ".csv":
         unused |= dict.fromkeys(_TEXT_OPTIONS, "tables of text")
@@ -276,10 +303,7 @@ def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
         unused |= dict.fromkeys(("header", "na_values"), "tables of text")
     if suffix not in _LABELLED:
         unused["codes"] = "files of SPSS and Stata"
-    for name, kind in unused.items():
-        if getattr(args, name, None) is not None:
-            option = name.replace("_", "-")
-            raise OptionError(f"--{option} is for {kind}, and {path} is none; leave it out.")
+    return unused
 
 
 def is_saved_fit(path: str) -> bool:
@@ -374,6 +398,8 @@ _ASIDE = ("weights", "clusters", "strata")
 def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     """Return `data` with row labels and the selected columns."""
     labels = args.index_col
+    if getattr(args, "labels_if_there", False) and labels not in data.columns:
+        labels = None
     aside = {f"--{name}": getattr(args, name, None) for name in _ASIDE}
     aside = {option: name for option, name in aside.items() if name is not None}
     keep, leave = getattr(args, "columns", None) or [], getattr(args, "drop", None) or []

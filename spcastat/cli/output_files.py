@@ -9,7 +9,6 @@ import json
 import math
 import os
 import re
-import shlex
 import sys
 import unicodedata
 from argparse import Namespace
@@ -19,6 +18,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spcastat.cli.wording import for_command
 from spcastat.config import listed, one_line, require_extra
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.fit.archive import write_bytes
@@ -198,36 +198,6 @@ def tell(kind: str, message: object) -> None:
 
 #: The largest number of characters of a message.
 LONGEST_MESSAGE = 2000
-#: Advice for Python in messages of the package, and what the command has instead.
-_INSTEAD = (
-    (r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula", "--columns, --drop or --formula"),
-    (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
-    (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
-    (r"a formula and categorical='dummy'", "--formula and --dummy"),
-    (r"categorical='dummy'", "--dummy"),
-    (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),
-    (r"use scale=False", "leave out --scale"),
-    (r"(?<![(,] )(?<!\()scale=True", "--scale"),
-    (r"na='(drop|em|pairwise)'", r"--na \1"),
-)
-
-
-def for_command(message: str) -> str:
-    """Return a message in which options of the command replace Python: ``--drop a,b``, ``--na drop``."""
-
-    def drop(found: re.Match[str]) -> str:
-        names = [one[1:-1] for one in re.findall(r"'[^']*'|\"[^\"]*\"", found[1])]
-        return "--drop " + shlex.quote(",".join(names)) + ",..." * (" more" in found[1])
-
-    message = re.sub(
-        r"(?:df|data)\.drop\(columns=\[(.*?)\]\)"
-        r"(?:, df\.select_dtypes\(\['number', 'bool'\]\) or a formula)?",
-        drop,
-        message,
-    )
-    for python, option in _INSTEAD:
-        message = re.sub(python, option, message)
-    return message
 
 
 def printed(text: str) -> str:

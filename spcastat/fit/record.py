@@ -146,6 +146,8 @@ class Record:
         Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None
         Groups of variables used for scaling; see :class:`spcastat.linalg.standardisation.ScalingGroups`.
+    reading : dict, or None
+        Options with which the command read the file, by which it reads new rows.
     """
 
     method: str
@@ -186,6 +188,7 @@ class Record:
     matrix: dict[str, Any] | None = None
     groups: dict[str, Any] | None = None
     k_found: int | None = None
+    reading: dict[str, Any] | None = None
     row_design: dict[str, Any] | None = None
     serial: float | Callable[[], float | None] | None = None
 

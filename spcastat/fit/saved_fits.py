@@ -244,6 +244,20 @@ class _Options(TypedDict, total=False):
     together: list[tuple[str, list[int]]] | None
 
 
+class _Reading(TypedDict, total=False):
+    """Options with which the command read a file."""
+
+    index_col: str
+    sep: str
+    decimal: str
+    header: bool
+    encoding: str
+    na_values: list[str]
+    skip_rows: int
+    sheet: str
+    codes: bool
+
+
 class _Facts(TypedDict, total=False):
     """Types of the fields of a record that are dicts or nested lists."""
 
@@ -253,6 +267,7 @@ class _Facts(TypedDict, total=False):
     matrix: _Matrix | None
     groups: _Groups | None
     evidence: Searched | Sparser | Grouping | None
+    reading: _Reading | None
 
 
 class _Row(TypedDict):

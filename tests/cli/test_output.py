@@ -73,7 +73,7 @@ def test_the_ending_of_a_file_says_the_format(capsys, tmp_path, name, start):
         (["--out", "t.xyz"], "says no format; give --format"),
         (["--format", "json", "--digits", "2"], "--digits: for tables"),
         (["--label", "a"], "--label was given, which text has no use for"),
-        (["--digits", "12"], "digits=12 was given"),
+        (["--digits", "12"], "--digits 12 was given"),
     ],
 )
 def test_what_does_not_go_together_is_refused(capsys, tmp_path, monkeypatch, options, message):
@@ -262,7 +262,7 @@ def test_a_matrix_and_formats(tmp_path, capsys):
         (["--method", "greedy"], "--method: for sparse weights"),
         (["--tol", "0.1"], "--tol: for sparse weights"),
         (["--include", "a"], "--include: for sparse weights"),
-        (["--option", "total=9"], "give one of card="),
+        (["--option", "total=9"], "give one of --card"),
     ],
 )
 def test_options_of_sparse_weights_are_refused(table, capsys, options, words):

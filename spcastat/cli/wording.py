@@ -1,0 +1,207 @@
+"""Messages of the package in the words of the command: ``--na drop`` for ``na='drop'``.
+
+The package gives advice for Python. `for_command` replaces arguments and calls in a message by options and
+commands, so that the command has one place for this, and messages are written once.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+#: Arguments with these values -> an option of the command.
+_FLAGS = {
+    ("scale", "True"): "--scale",
+    ("scale", "mixed"): "--mixed",
+    ("scale", "blocks"): "--blocks",
+    ("scale", "False"): "no --scale",
+    ("center", "False"): "--no-center",
+    ("categorical", "dummy"): "--dummy",
+    **{(name, "True"): f"--{name}" for name in ("nearest", "nonneg", "disjoint", "covariance", "progress")},
+    ("header", "False"): "--no-header",
+    ("header", "True"): "--header",
+    ("codes", "True"): "--codes",
+    ("labels", "True"): "--labels",
+}
+#: Arguments that are options of the command with a value.
+_VALUED = frozenset(
+    [
+        "k",
+        "card",
+        "cards",
+        "variance",
+        "promise",
+        "method",
+        "objective",
+        "effort",
+        "include",
+        "exclude",
+        "together",
+        "blocks",
+        "weights",
+        "weights_are",
+        "clusters",
+        "strata",
+        "block_length",
+        "na",
+        "k_em",
+        "formula",
+        "n_obs",
+        "n_init",
+        "rng",
+        "tol",
+        "max_iter",
+        "by",
+        "rule",
+        "each",
+        "folds",
+        "repeats",
+        "share",
+        "n_jobs",
+        "groups",
+        "color",
+        "components",
+        "columns",
+        "index_col",
+        "sep",
+        "decimal",
+        "encoding",
+        "na_values",
+        "skip_rows",
+        "sheet",
+        "digits",
+        "cut",
+        "sort",
+        "format",
+        "caption",
+        "label",
+        "width",
+    ]
+)
+#: Arguments with another name in the command.
+_RENAMED = {"given": "--partial", "center": "--no-center", "nearest": "--nearest", "nonneg": "--nonneg"}
+_RENAMED |= {"disjoint": "--disjoint", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
+_RENAMED |= {"scale": "--scale", "KIND": "KIND"}
+#: Options of plots, which the command takes by --set.
+_DRAWN = frozenset(
+    [
+        "arrows",
+        "conf_int",
+        "max_arrows",
+        "palette",
+        "outline",
+        "level",
+        "centroids",
+        "kind",
+        "max_rows",
+        "max_components",
+        "of",
+        "shape",
+        "dense",
+        "parallel",
+        "densities",
+        "limits",
+        "shares",
+        "intervals",
+    ]
+)
+#: Phrases with advice for Python, and what the command has instead, in this order.
+_PHRASES = (
+    (r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula", "--columns, --drop or --formula"),
+    (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
+    (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
+    (r"or df\.replace\(\[np\.inf, -np\.inf\], np\.nan\)", "or read them as missing, --na-values inf,-inf"),
+    (r"a formula and categorical='dummy'", "--formula and --dummy"),
+    (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),
+    (r"use scale=False", "leave out --scale"),
+    (r"(?:spca_cov|sparse_loadings_cov)\(S, \.\.\., nearest=True\)", "--nearest"),
+    (
+        r"fit the rows with (?:spca|sparse_loadings)\(data, \.\.\.\), or give mean=.*?transform\(rows\)",
+        "fit the rows, without --covariance",
+    ),
+    (r"give the rows to spca\(data, \.\.\.\)", "give the rows, without --covariance"),
+    (
+        r"use \(S \+ S\.T\) / 2; if one triangle holds something else, give the other alone: .*",
+        "round both entries alike; if one triangle holds something else, leave it empty.",
+    ),
+    (r"Rows go to spca\(\)", "Rows are read without --covariance"),
+    (r"use spca\(\) or spca_cov\(\) (?:for one fit )?with", "use spcastat fit with"),
+    (r"give conf_int=fit\.bootstrap\(\).*?(?=\.$|\. )", "give --bootstrap with data"),
+    (r"give stars=fit\.test_loadings\(\).*?(?=\.$|\. )", "test loadings in Python"),
+    (r"fit the matrix again with n_obs=, that number", "give that number by --n-obs"),
+    (r"(?:use |give |take )?(?:sp\.|spcastat\.)?correlation\([^()]*\)", "compute correlations in Python"),
+)
+#: Functions and methods -> commands and options.
+_CALLS = {
+    **dict.fromkeys(("spca", "sparse_loadings"), "spcastat fit DATA"),
+    **dict.fromkeys(("spca_cov", "sparse_loadings_cov"), "spcastat fit DATA --covariance"),
+    **dict.fromkeys(("choose", "choose_k"), "spcastat choose DATA"),
+    **{name: f"--{name}" for name in ("bootstrap", "stability", "save", "report")},
+    "transform": "spcastat transform",
+    "load": "spcastat show",
+}
+_VALUE = r"True|False|None|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^}]*\}|-?\d[\w.+]*(?<!\.)|\.\.\.|<[^>]*>"
+_OWN = r"--(?:option|set|include|exclude|together|blocks) \S+"
+_ARGUMENT = re.compile(
+    rf"{_OWN}|(?<![\w'])'[^']*'|(?<![\w.'=-])(?P<name>[A-Za-z_]\w*)=(?!=)(?P<value>{_VALUE})?"
+)
+_CALL = re.compile(
+    r"\b(?:sp\.|spcastat\.|fit\.|choice\.|[A-Z]\w+\.)?(?P<name>[a-z_]\w*)\((?P<inner>[^()]*)\)"
+)
+
+
+def for_command(message: str) -> str:
+    """Return a message in which options and commands replace arguments and calls of Python."""
+    message = re.sub(
+        r"(?:df|data)\.drop\(columns=\[(.*?)\]\)"
+        r"(?:, df\.select_dtypes\(\['number', 'bool'\]\) or a formula)?",
+        _drop,
+        message,
+    )
+    for python, words in _PHRASES:
+        message = re.sub(python, words, message)
+    return _ARGUMENT.sub(_option, _CALL.sub(_command, message))
+
+
+def _drop(found: re.Match[str]) -> str:
+    names = [one[1:-1] for one in re.findall(r"'[^']*'|\"[^\"]*\"", found[1])]
+    return "--drop " + shlex.quote(",".join(names)) + ",..." * (" more" in found[1])
+
+
+def _command(found: re.Match[str]) -> str:
+    """Return the command for a call, with its arguments as options; other calls lose their brackets."""
+    name, inner = found["name"], found["inner"]
+    known = _CALLS.get(name)
+    if known is None:
+        return name if not inner and "(" in found[0] else found[0]
+    options = [one[0] for one in _ARGUMENT.finditer(inner) if one["name"]]
+    return " ".join([known, *options])
+
+
+def _option(found: re.Match[str]) -> str:
+    """Return the option of the command for an argument of Python; quoted text stays as it is."""
+    name, value = found["name"], found["value"] or ""
+    if name is None:
+        return found[0]
+    if value[:1] in "'\"" and len(value) > 1:
+        value = value[1:-1]
+    if (name, value) in _FLAGS:
+        return _FLAGS[name, value]
+    if name in _VALUED:
+        return " ".join(filter(None, [f"--{name.replace('_', '-')}", _as_text(name, value)]))
+    if name == "scale" and value:
+        return f"--set scale={value}"
+    if name in _RENAMED:
+        return " ".join(filter(None, [_RENAMED[name], _as_text(name, value)]))
+    return f"--{'set' if name in _DRAWN else 'option'} {name}{f'={value}' if value else ''}"
+
+
+def _as_text(name: str, value: str) -> str:
+    """Return a value as it is written on a command line: ``[4, 3]`` as 4,3, a mapping by its form."""
+    if value.startswith("{"):
+        return {"blocks": "NAME=COL,COL", "include": "PC1=NAME", "exclude": "PC1=NAME"}.get(
+            name, "GROUP=NAME"
+        )
+    if value.startswith("["):
+        return re.sub(r"['\"\[\] ]", "", value)
+    return "" if value in ("True", "None") else shlex.quote(value) if value and value != "..." else value
