@@ -41,6 +41,7 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
             "normal interval where nearly all draws agree on the sign, or compute it from \"std_error\"."
         )
     level, kind = checked_level(level), one_of("kind", kind, LOADING_KINDS)
+    few = found.draws < least_draws(level)
     estimate = state.V.T.ravel()[found.places]
     values = found.values
     error = spread(values)
@@ -54,7 +55,7 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
         unsure = same_sign < 0.5 + level / 2.0
         bounds = np.where(unsure, lower.clip(max=0.0), lower), np.where(unsure, upper.clip(min=0.0), upper)
     frame = _intervals(state, found.places, estimate, error, bounds)
-    frame.loc[estimate == 0, ["lower", "upper"]] = np.nan
+    frame.loc[few | (estimate == 0), ["lower", "upper"]] = np.nan
     frame["selected"] = (found.values != 0).mean(axis=0)
     return frame
 
@@ -77,6 +78,7 @@ def variance_ci(
     held_out = estimate - (found.variances - found.whole).mean(axis=0)
     draws = found.variances if found.of_fit is None else found.of_fit  # older files have no others
     positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
+    positive &= found.draws >= least_draws(level)
     shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
     if kind == "normal":
         logs = np.log(np.where(positive, draws, 1.0))
@@ -128,6 +130,16 @@ def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
 def spread(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each column of draws; NaN for a single draw."""
     return deviations(values) if len(values) > 1 else np.full(values.shape[1], np.nan)
+
+
+def least_draws(level: float) -> int:
+    """Return the smallest number of draws for intervals of a level: 39 for .95, 199 for .99.
+
+    Of n draws and one more, the outermost two leave out the share 2 / (n + 1), which must not exceed
+    1 - `level`: then quantiles lie between draws, and draws that all agree on a sign do so in a share of more
+    than (1 + `level`) / 2.
+    """
+    return int(np.ceil((1.0 + level) / (1.0 - level) - 1e-9))
 
 
 def quantiles(values: np.ndarray, level: float) -> np.ndarray:

@@ -364,6 +364,7 @@ ARRAYS: dict[str, dict[str, Array]] = {
         "coupling": _P_BY_K,
         "scores": Array("f", ("k", "k")),
         "residual_traces": Array("f", (3,), -1e60, 1e60),  # sums of powers of variances near 1
+        "copies": Array("f", ("copies", 3), -1, "p"),
     },
     "measures": dict.fromkeys(MEASURES, _K),
     "design": dict.fromkeys(("clusters", "strata"), Array("i", ("n",), 0, "n")),
@@ -423,7 +424,8 @@ def require_array(kind: Array, value: Any, sizes: dict[str, int], what: str) -> 
     if kind.kind == "f" and not (np.isfinite(value) | (kind.nan & np.isnan(value))).all():
         raise FileError(f"its {what}: it holds numbers that are not finite.")
     high = sizes[kind.high] if isinstance(kind.high, str) else kind.high
-    if value.size and kind.kind != "b" and (np.nanmin(value) < kind.low or np.nanmax(value) > high):
+    known = value[~np.isnan(value)] if kind.kind == "f" else value
+    if known.size and kind.kind != "b" and (known.min() < kind.low or known.max() > high):
         raise FileError(f"its {what}: it holds numbers outside {kind.low:g} to {high:g}.")
     return value
 

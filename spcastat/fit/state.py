@@ -31,6 +31,12 @@ from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
+from spcastat.streams.operator import StreamRows
+
+#: Variables with a larger absolute correlation are near copies of each other.
+NEAR_COPY = 0.995
+#: Covariances with all variables are computed for so many cells at a time.
+COPIED_CELLS = 10_000_000
 
 
 class Moments:
@@ -58,6 +64,7 @@ class Moments:
         "explained",
         "pca",
         "residual_traces",
+        "copies",
         "unit",
     )
 
@@ -131,6 +138,29 @@ class Moments:
     def explained(self) -> np.ndarray:
         """Variance of each variable explained by regression on all scores, shape (p,)."""
         return np.einsum("ij,ij->i", self._basis[1], self._basis[1]) * self.unit**2
+
+    @cached_property
+    def copies(self) -> np.ndarray:
+        """Pairs of a selected variable and a near copy of it, with their correlation, shape (m, 3).
+
+        Both are positions; a pair of selected variables occurs once. There are none for rows in chunks whose
+        covariances would need a pass, and in files that do not have them.
+        """
+        op = self._op
+        if op is None or isinstance(op, StreamRows):
+            return np.zeros((0, 3))
+        selected = np.flatnonzero(self.V.any(axis=1))
+        sd = np.sqrt(np.maximum(op.diagonal(), 0.0))
+        pairs: list[np.ndarray] = []
+        for some in np.array_split(selected, max(1, -(-op.p * selected.size // COPIED_CELLS))):
+            sizes = np.outer(sd, sd[some])
+            r = np.divide(op.columns(some), sizes, out=np.zeros_like(sizes), where=sizes > 0)
+            other, own = np.nonzero(np.abs(r) > NEAR_COPY)
+            once = (some[own] < other) | ((some[own] > other) & ~np.isin(other, selected))
+            own, other = own[once], other[once]
+            pairs.append(np.column_stack([some[own], other, r[other, own].clip(-1.0, 1.0)]))
+        found = np.concatenate(pairs)
+        return found[np.lexsort((found[:, 1], found[:, 0]))]
 
     @cached_property
     def _basis(self) -> tuple[np.ndarray, np.ndarray]:

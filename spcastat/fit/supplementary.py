@@ -348,10 +348,11 @@ def raw_units(source: Source, used: np.ndarray) -> np.ndarray | None:
     """Return the factors that turn the (scaled) variables into the units of the data; None if unknown."""
     if source.standard is not None:
         return np.asarray(source.standard.scale[used])
-    unit = source.op.unit**2 * source.op.diagonal()
-    return (
-        None if np.abs(unit - 1.0).max() <= 1e-8 else np.ones(len(used))
-    )  # a correlation matrix has no units
+    divisors = np.ones(source.op.p) if source.divisors is None else source.divisors
+    variances = source.op.unit**2 * source.op.diagonal() * divisors**2
+    if np.abs(variances - 1.0).max() <= 1e-8:  # a correlation matrix has no units
+        return None
+    return np.asarray(divisors[used])
 
 
 def numbers(state: FitState, source: Source) -> ScaleNumbers:

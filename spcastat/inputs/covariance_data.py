@@ -60,16 +60,17 @@ def open_covariance(
             "scale='mixed' was given for a covariance matrix; give rows to spca(data, ..., scale='mixed')."
         )
     groups = scale_of(scale, blocks, spec.columns) if by_blocks else None
-    standard = _given_standard(covariance)
+    standard, divisors = _given_standard(covariance), None
     if groups is not None:
         scaled, in_blocks = matrix_in_blocks(op.block(np.arange(op.p)), groups, spec.columns)
+        divisors = scaled.scale * op.unit
         if standard is not None:
-            standard = replace(standard, scale=scaled.scale * op.unit, scaling=groups.kind)
+            standard = replace(standard, scale=divisors, scaling=groups.kind)
         op = in_blocks.at_unit_size()
     elif correlations:
-        op, deviations = _correlations(op, spec.columns)
+        op, divisors = _correlations(op, spec.columns)
         if standard is not None:
-            standard = replace(standard, scale=standard.scale * deviations, scaling="given")
+            standard = replace(standard, scale=standard.scale * divisors, scaling="given")
     source = Source(
         op=op,
         spec=spec,
@@ -78,6 +79,7 @@ def open_covariance(
         about=covariance.about,
         groups=groups,
         files=files_of(S),
+        divisors=divisors,
     )
     return Opened(op.p, partial(_without_rows, source), data=covariance)
 

@@ -61,6 +61,8 @@ class Source:
         Files that the rows were read from as a whole.
     design : RowDesign or None
         Which of the rows belong together; None for independent rows.
+    divisors : ndarray of shape (p,) or None
+        What the variables of a covariance matrix were divided by, with `scale`.
     sampled_from : int or None
         If the rows are a sample of rows in chunks: the number of rows that it was drawn from, perhaps all.
     """
@@ -83,6 +85,7 @@ class Source:
     files: Sequence[str] = ()
     design: RowDesign | None = None
     sampled_from: int | None = None
+    divisors: np.ndarray | None = None
 
     @property
     def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:

@@ -567,6 +567,7 @@ class GroupComparison(Picklable, Summary):
         about = {
             "draws": f"{drawn} of {'rows' if clusters is None else 'clusters'}",
             "clusters": "" if clusters is None else f", in {plural(clusters, 'cluster')}",
+            "few": group_tables.few_permutations(found.draws),
             "fit": f"{self._fit.k} of {plural(len(found.adjusted), 'variable')}, from covariances in groups",
         }
         return group_tables.document(self._table, self.slopes, self.p_values, self.p_value, about)

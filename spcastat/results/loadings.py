@@ -542,7 +542,7 @@ class LoadingsBootstrap(resampling.FromDraws):
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The 95 % intervals under "loadings"."""
-        return {"loadings": self.conf_int()}
+        return {"loadings": frames.conf_int(with_loadings(self._state), self._numbers, kind="percentile")}
 
     @property
     def selected(self) -> pd.DataFrame:

@@ -79,12 +79,13 @@ class Bootstrap(FromDraws):
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The default 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
-        return {"loadings": self.conf_int(), "variance": self.variance_ci()}
+        state, numbers = self._state, self._numbers
+        return {"loadings": frames.conf_int(state, numbers), "variance": frames.variance_ci(state, numbers)}
 
     @property
     def table(self) -> pd.DataFrame:
-        """The default 95 % intervals of the loadings; see `conf_int`."""
-        return self.conf_int()
+        """The default 95 % intervals of the loadings; see `conf_int`. NaN with fewer than 39 draws."""
+        return frames.conf_int(self._state, self._numbers)
 
     @property
     def selected(self) -> pd.DataFrame:
@@ -119,7 +120,8 @@ class Bootstrap(FromDraws):
         DataFrame
             "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
             share of draws that selected the variable. Bounds are within [-1, 1]; a loading that is zero in
-            the fit but not in some draw has a row without bounds (NaN).
+            the fit but not in some draw has a row without bounds (NaN). There are no bounds with fewer than
+            (1 + level) / (1 - level) draws: 39 for 95 %, 199 for 99 %.
 
         Raises
         ------
@@ -161,7 +163,8 @@ class Bootstrap(FromDraws):
         DataFrame
             One row per component: "component", "estimate" (the variance on the rows of the fit),
             "std_error", "lower", "upper", "held_out". The interval is centred at "held_out" and may lie below
-            the estimate. Bounds are NaN if "held_out" or the variance of a draw is not positive.
+            the estimate. Bounds are NaN if "held_out" or the variance of a draw is not positive, and with
+            fewer than (1 + level) / (1 - level) draws: 39 for 95 %.
 
         Raises
         ------

@@ -896,6 +896,20 @@ def _key(chosen: Chosen, columns: tuple[str, ...]) -> str:
 # --- the stability of a choice --------------------------------------------------------------------
 
 
+#: With fewer halves, a sentence says what more would change.
+ENOUGH_HALVES = 20
+
+
+def few_halves(n: int) -> str:
+    """Return a sentence on the error of shares of n halves, "" for enough."""
+    if n >= ENOUGH_HALVES:
+        return ""
+    return (
+        f"A share of {n} halves has a standard error of up to {0.5 / np.sqrt(n):.2f}; with n={ENOUGH_HALVES} "
+        f"of {0.5 / np.sqrt(ENOUGH_HALVES):.2f}."
+    )
+
+
 def stability_document(
     table: pd.DataFrame, draws: pd.DataFrame, pairs: float, chosen: str, remark: str = ""
 ) -> Document:
@@ -935,5 +949,5 @@ def stability_document(
         f"The choice in {len(draws)} random halves of the rows",
         (("Choice", chosen),),
         (Table("k", ("% of halves", "loadings", "cardinality", "overlap"), tuple(rows)),),
-        tuple(filter(None, (note, remark))),
+        tuple(filter(None, (note, few_halves(len(draws)), remark))),
     )

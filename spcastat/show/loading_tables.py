@@ -32,7 +32,13 @@ from spcastat.show.grid import (
 from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
 from spcastat.show.report import bibtex, loadings_picture, made, methods
-from spcastat.show.resampling_tables import bootstrap_facts, loading_rows, row_notes
+from spcastat.show.resampling_tables import (
+    bootstrap_facts,
+    draw_notes,
+    interval_words,
+    loading_rows,
+    row_notes,
+)
 from spcastat.show.summary import bounds_of, data_facts, loadings_table, unequal_variances
 
 #: Which sense of sparse PCA this is, for prints.
@@ -133,10 +139,16 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
     left = len(frame) - len(shown)
     rest = [f"{plural(left, 'zero loading')} selected in some draws: see conf_int()."] * bool(left)
     return Document(
-        f"Bootstrap of sparse loadings ({draws}): {100 * level:g} % intervals, {how}",
+        f"Bootstrap of sparse loadings ({draws}): {interval_words(found, level)}, {how}",
         tuple(facts),
         (table,),
-        (interval_meaning(found.select, level), *notes, *rest, *row_notes(state, found.notice)),
+        (
+            interval_meaning(found.select, level),
+            *notes,
+            *rest,
+            *row_notes(state, found.notice),
+            *draw_notes(found, level),
+        ),
     )
 
 

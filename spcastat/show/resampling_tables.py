@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
+from spcastat.config import shown as shown_value
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
-from spcastat.fit.state import FitState
+from spcastat.fit.state import NEAR_COPY, FitState
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.reading.design import few_clusters
 from spcastat.show.grid import UNSORTED, Arrangement, Document, Row, Table, alike, each, fixed, percent
@@ -22,6 +23,10 @@ ROWS, PAIRS = 100, 5
 LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
+#: With fewer draws, or halves of the rows, a sentence says what more would change.
+ENOUGH, ENOUGH_HALVES = 199, 100
+#: So many near copies are named in the advice to keep them together.
+MOST_TOGETHER = 4
 #: The bound on false selections is shown only if it is below this share of the number of stable loadings.
 MOST_FALSE = 0.5
 #: Names of the procedures that control the false discovery rate.
@@ -106,8 +111,11 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
     how = "variables selected again in each" if found.select else "given these variables"
     draws, facts = bootstrap_facts(state, found)
     notes = [interval_meaning(found.select, level), *component_notes(state, found), *rest]
+    if found.draws < frames.least_draws(level):
+        notes = rest
     notes += search_notes(found)
     notes += [*row_notes(state, found.notice), *[UNSAID["selected"]] * found.select]
+    notes += [*draw_notes(found, level), *copy_notes(state)]
     if screen:
         facts += _variances_in_words(variances, _units(state))
     else:
@@ -116,11 +124,67 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
             "one on these rows."
         )
     return Document(
-        title=f"Bootstrap ({draws}): {100 * level:g} % intervals, {how}",
+        title=f"Bootstrap ({draws}): {interval_words(found, level)}, {how}",
         facts=tuple(facts),
         tables=(table,) if screen else (table, _variances(variances, "held out")),
         notes=tuple(notes),
     )
+
+
+def copy_notes(state: FitState) -> list[str]:
+    """Return a sentence on near copies of selected variables, none if they are kept together."""
+    groups = [set(members) for _, members in state.record.options.get("together") or []]
+    pairs = [
+        (int(a), int(b), r)
+        for a, b, r in state.moments.copies
+        if not any({int(a), int(b)} <= members for members in groups)
+    ]
+    if not pairs:
+        return []
+    names = full_names(state.spec.columns)
+    a, b, r = max(pairs, key=lambda pair: abs(pair[2]))
+    cluster = sorted({a, b} | {j for pair in pairs if {a, b} & set(pair[:2]) for j in pair[:2]})
+    given = [shown_value(state.spec.columns[j]) for j in cluster]
+    count = len({j for pair in pairs for j in pair[:2]})
+    lead = f"{names[a]} and {names[b]} are nearly copies of each other (r = {r:.4f})"
+    if count > 2:
+        example = f"{names[a]} and {names[b]}"
+        lead = f"{count} variables are nearly copies of others (|r| > {NEAR_COPY:g}), such as {example}"
+    together = "together="
+    if len(given) <= MOST_TOGETHER:
+        together = f"together={{{given[0]}: [{', '.join(given)}]}}"
+    return [
+        f"{lead}: a component may be little more than such variables, and which of them draws and halves "
+        f"select is chance. Leave all but one out, or give {together}."
+    ]
+
+
+def interval_words(found: Bootstrapped, level: float) -> str:
+    """Return the level of the intervals in words, or that there are none."""
+    few = found.draws < frames.least_draws(level)
+    return "no intervals" if few else f"{100 * level:g} % intervals"
+
+
+def draw_notes(found: Bootstrapped, level: float = 0.95) -> list[str]:
+    """Return a sentence on what more draws would change, if there are few."""
+    n, least = found.draws, frames.least_draws(level)
+    if n >= ENOUGH:
+        return []
+    if n < least:
+        return [
+            f"{100 * level:g} % intervals need {least} draws or more, and there are {n}: give n={least} or "
+            "more (999 by default)."
+        ]
+    return [
+        f"With {n} draws another seed changes the length of an interval by about {_percent_error(n)} %, and "
+        f"a share by up to {0.5 / np.sqrt(n):.2f}; with 999 draws by {_percent_error(999)} % and "
+        f"{0.5 / np.sqrt(999):.2f}."
+    ]
+
+
+def _percent_error(n: int) -> str:
+    """Return the relative standard error of a standard deviation over n normal draws, in percent."""
+    return f"{100.0 / np.sqrt(2.0 * max(n - 1.0, 1.0)):.0f}"
 
 
 def _units(state: FitState) -> str:
@@ -157,6 +221,12 @@ def stability_document(state: FitState, found: HalfSamples, screen: bool = False
     if screen:
         groups = groups[(groups["frequency"] >= found.threshold) & (groups["largest"] < found.threshold)]
     notes += row_notes(state, found.notice)
+    if halves < ENOUGH_HALVES:
+        notes.append(
+            f"A share of {plural(halves, 'half', 'halves')} has a standard error of up to "
+            f"{0.5 / np.sqrt(halves):.2f}; with n={ENOUGH_HALVES // 2} of {0.5 / np.sqrt(ENOUGH_HALVES):.2f}."
+        )
+    notes += copy_notes(state)
     return Document(
         title=f"Stability: {halves} fits of half of the rows ({draws}), threshold {found.threshold:g}",
         facts=tuple(_drawn(found.drawn)),
@@ -191,8 +261,19 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
             ("Similarity", _similar(frames.similarity(state, found))),
         ),
         tables=tuple(tables),
-        notes=(*notes, *many, *row_notes(state, found.notice)),
+        notes=(*notes, *many, *row_notes(state, found.notice), *_split_draw_notes(found), *copy_notes(state)),
     )
+
+
+def _split_draw_notes(found: Split) -> list[str]:
+    """Return a sentence on what more draws would change, if there are few."""
+    if found.draws >= ENOUGH:
+        return []
+    return [
+        f"With {plural(found.draws, 'draw')} a standard error that is taken from draws (those of variances, "
+        f"and all without a jackknife) has itself an error of {_percent_error(found.draws)} %; with 999 "
+        f"draws of {_percent_error(999)} %."
+    ]
 
 
 def _combined(state: FitState, found: Split) -> Table:
@@ -217,7 +298,7 @@ def test_document(state: FitState, found: Tested) -> Document:
     notes = [UNSAID["test"], *many]
     if hidden:
         notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
-    notes += [*_few_permutations(state, found), *row_notes(state, found.notice)]
+    notes += [*_few_permutations(state, found), *row_notes(state, found.notice), *copy_notes(state)]
     ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
     kind = "draws of signs" if found.signs else "permutations"
     return Document(
@@ -298,6 +379,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
             how = "variables selected again in each draw" if found.select else "given these variables"
             notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
             notes += [interval_meaning(found.select), *component_notes(state, found), *search_notes(found)]
+            notes += draw_notes(found)
     if known.stability is not None:
         columns["frequency"] = frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
         halves = len(known.stability.chosen)
@@ -389,7 +471,11 @@ def _variances_in_words(frame: pd.DataFrame, units: str) -> list[tuple[str, str]
     own = alike(frame["estimate"].tolist())
     new = alike([*frame["held_out"], *frame["lower"], *frame["upper"]])
     parts = zip(names, new[:k], new[k : 2 * k], new[2 * k :], strict=True)
-    held_out = ", ".join(f"{name} {value} ({low} to {high})" for name, value, low, high in parts)
+    known = bool(np.isfinite(frame["lower"]).any())
+    held_out = ", ".join(
+        f"{name} {value} ({low} to {high})" if known else f"{name} {value}"
+        for name, value, low, high in parts
+    )
     return [
         ("Variance", ", ".join(f"{name} {value}" for name, value in zip(names, own, strict=True))),
         ("Held out", f"expected variance in new rows{units}: {held_out}"),
@@ -529,7 +615,8 @@ def document(
         P-values by component.
     p_value : float
     about : dict
-        "draws", "fit" and "clusters": what was permuted, what was fitted, and how many clusters there are.
+        "draws", "fit" and "clusters": what was permuted, what was fitted, and how many clusters there are;
+        "few": a sentence on too few permutations, "" for enough.
     """
     sizes = table.drop_duplicates("group")
     rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
@@ -559,7 +646,19 @@ def document(
             "A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "
             "depend on the variance of the component. p by component is for all its variables; p of "
             "variables is adjusted for all variables and components.",
+            *filter(None, [about["few"]]),
         ),
+    )
+
+
+def few_permutations(n: int) -> str:
+    """Return a sentence if p-values of n permutations cannot be small, "" if they can."""
+    least = 1.0 / (n + 1.0)
+    if least <= LEVEL:
+        return ""
+    return (
+        f"With {plural(n, 'permutation')} no p can be below {least:.2g}; give n_draws=19 or more for "
+        f"p <= {LEVEL:g} (999 by default)."
     )
 
 

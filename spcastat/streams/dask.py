@@ -96,6 +96,30 @@ def weight_parts(weights: Any, data: Any) -> list[Any] | None:
     return parts
 
 
+def without_aliases(chunks: Any) -> list[Any]:
+    """Return delayed partitions whose keys are those of tasks, not other names of them.
+
+    A frame from delayed parts with ``verify_meta=False`` has such names, and a bag of its partitions loses
+    the tasks that they stand for.
+
+    Parameters
+    ----------
+    chunks : sequence of dask.delayed.Delayed
+        The partitions of one collection.
+    """
+    from dask.delayed import Delayed
+
+    chunks = list(chunks)
+    graph = dict(chunks[0].__dask_graph__()) if chunks else {}
+    found = []
+    for chunk in chunks:
+        key = chunk.key
+        while type(graph.get(key)).__name__ == "Alias":
+            key = graph[key].target
+        found.append(chunk if key == chunk.key else Delayed(key, graph))
+    return found
+
+
 # --- tasks ----------------------------------------------------------------------------------------
 
 
@@ -378,7 +402,7 @@ class DaskStream(Stream):
         import cloudpickle
         from dask import bag, delayed
 
-        chunks = np.ravel(self._data.to_delayed())
+        chunks = without_aliases(np.ravel(self._data.to_delayed()))
         weights = self._weights or [None] * len(chunks)
         work: Any = self._reading, begin
         if len(cloudpickle.dumps(work)) > LARGEST_SENT:

@@ -175,7 +175,7 @@ def test_each_output_shows_what_the_fit_was_given(fit, full, tmp_path):
 
 def test_one_output_takes_a_result(fit, tmp_path):
     """As the same output of a fit that shows it."""
-    boot, halves, tests = fit.bootstrap(5), fit.stability(3), fit.test_loadings(9)
+    boot, halves, tests = fit.bootstrap(39), fit.stability(3), fit.test_loadings(9)
     before = answers(fit, tmp_path)
     assert str(fit.summary(conf_int=boot)) == str(fit.with_inference(boot).summary(conf_int=True))
     assert str(fit.summary(stars=tests)) == str(fit.with_inference(tests).summary(stars=True))

@@ -1,0 +1,83 @@
+"""Near copies of a variable: one sentence, from the moments, in the prints of a fit and of resampling."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+
+
+def measured():
+    """Rows in which one length is there twice, in metres and in feet."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 6)), columns=["shot", "b", "c", "d", "e", "f"])
+    X[["c", "d", "e"]] += rng.normal(size=(80, 1))
+    return X.assign(shot_ft=3.28084 * X["shot"])
+
+
+DATA = measured()
+SAID = "shot and shot_ft are nearly copies of each other (r = 1.0000)"
+ADVICE = "together={'shot': ['shot', 'shot_ft']}"
+
+
+def said(result):
+    return " ".join(str(result).split())
+
+
+@pytest.fixture(scope="module")
+def fit():
+    return sp.spca(DATA, 2, [2, 3], scale=True)
+
+
+def test_a_copy_is_named_once_in_every_print(fit):
+    assert {"shot", "shot_ft"} <= set(fit.loadings.index[fit.loadings.any(axis=1)])
+    results = [fit, fit.bootstrap(9), fit.stability(4), fit.test_loadings(19), fit.split_inference(9)]
+    for one in results:
+        assert said(one).count(SAID) == 1
+        assert ADVICE in said(one)
+
+
+def test_it_comes_from_the_moments_of_any_fit(fit, tmp_path):
+    fit.save(tmp_path / "fit.npz")
+    loaded = sp.load(tmp_path / "fit.npz")
+    assert str(loaded) == str(fit)
+    assert SAID in said(sp.spca_cov(DATA.cov(), 2, 3, scale=True, n_obs=80))
+    assert SAID in said(sp.spca(DATA, 2, 3, scale=True, method="greedy"))
+
+
+def test_what_the_note_advises_is_accepted_and_ends_it(fit):
+    kept = sp.spca(DATA, 2, [1, 2], scale=True, together={"shot": ["shot", "shot_ft"]})
+    assert "nearly copies" not in said(kept)
+    assert "nearly copies" not in said(sp.spca(DATA.drop(columns="shot_ft"), 2, 3, scale=True))
+
+
+def test_a_selected_variable_whose_copy_was_not_selected_is_named():
+    fit = sp.spca(DATA, 1, 2, scale=True, include={1: ["shot"]}, exclude=["shot_ft"])
+    assert SAID in said(fit)
+
+
+def test_pairs_are_those_of_the_correlation_matrix():
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(50, 3))
+    near = F[:, :2] + 0.05 * rng.normal(size=(50, 2))
+    X = np.column_stack([F, near, -F[:, 0], F[:, 2] + rng.normal(size=50)])
+    fit = sp.spca(X, 2, 3)
+    R = np.corrcoef(X.T)
+    V = fit.loadings.to_numpy().any(axis=1)
+    expected = [
+        (a, b)
+        for a in range(7)
+        for b in range(7)
+        if a != b and V[a] and abs(R[a, b]) > 0.995 and (a < b or not V[b])
+    ]
+    found = fit._state.moments.copies
+    assert [(int(a), int(b)) for a, b, _ in found] == sorted(expected)
+    np.testing.assert_allclose(found[:, 2], [R[a, b] for a, b in sorted(expected)], atol=1e-12)
+
+
+def test_many_copies_are_counted_and_one_pair_named():
+    rng = np.random.default_rng(2)
+    bands = rng.normal(size=(40, 1)) + 0.001 * rng.normal(size=(40, 10))
+    text = said(sp.spca(bands, 1, 5))
+    assert "10 variables are nearly copies of others (|r| > 0.995), such as x" in text
+    assert "or give together=." in text
