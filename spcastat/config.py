@@ -148,6 +148,11 @@ def text(option: str, value: Any) -> str:
     raise OptionError(f"{option}={shown(value)} was given; it must be text.")
 
 
+def integers_if_whole(values: np.ndarray) -> np.ndarray:
+    """Return numbers, such as sums of weights, as integers if all are whole."""
+    return values.astype(int) if (values == np.round(values)).all() else values
+
+
 def whole_number(
     option: str, value: Any, low: int, high: int | None = None, error: type[OptionError] = OptionError
 ) -> int:

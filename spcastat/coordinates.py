@@ -75,7 +75,8 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     penalty : float, optional
         In the units of the (scaled) data: coordinates whose dense score is smaller become zero.
     zeros : float in [0, 1), optional
-        Instead of `penalty`: the share of all coordinates that should be zero. One of the two must be given.
+        Instead of `penalty`: the share of all coordinates that should be zero, where a row of weight 2 counts
+        as two rows. One of the two must be given.
     ridge : float
         Divides all coordinates by 1 + ridge.
     formula : str, optional

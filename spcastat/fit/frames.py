@@ -13,7 +13,7 @@ from scipy.special import ndtri, stdtrit
 from spcastat.config import checked_level, flag, one_of
 from spcastat.errors import NotRotatedError, OptionError
 from spcastat.fit import rows as distances
-from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy
+from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy, number_of_rows
 from spcastat.fit.state import FitState, Moments
 from spcastat.linalg.standardisation import deviations
 from spcastat.measures import MEASURES, Measure, measures_of
@@ -462,7 +462,7 @@ def facts(state: FitState) -> dict[str, Any]:
     record, known = state.record, state.moments.known_measures()
     return {
         "method": record.method,
-        "n": pd.NA if record.n is None else record.n,
+        "n": number_of_rows(record),
         "p": record.p,
         "k": record.k,
         "nonzeros": int(np.count_nonzero(state.V)),

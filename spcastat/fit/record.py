@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from spcastat.config import integers_if_whole
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
 from spcastat.inputs.data import Source
@@ -26,6 +27,12 @@ from spcastat.solvers.solver import ADVICE
 
 
 T = TypeVar("T")
+
+
+def number_of_rows(record: Record) -> Any:
+    """Return the number of rows for a table, where a row of weight 2 counts as two; NA if it is unknown."""
+    count = record.n if record.effective_n is None else record.effective_n
+    return pd.NA if count is None else integers_if_whole(np.array(count)).item()
 
 
 def deep_copy(value: T) -> T:

@@ -15,7 +15,7 @@ import pandas as pd
 from spcastat.config import generator, plural, real_number, whole_number
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.plan import MOST_STARTS, cardinalities, require_components
-from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of
+from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of, number_of_rows
 from spcastat.fit.run import leading_components
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Source
@@ -228,7 +228,7 @@ def glance(state: FitState) -> pd.DataFrame:
     record, shares_of, P = state.record, variance(state), with_loadings(state).V
     facts = {
         "method": record.method,
-        "n": pd.NA if record.n is None else record.n,
+        "n": number_of_rows(record),
         "p": record.p,
         "k": record.k,
         "nonzeros": int(np.count_nonzero(P)),

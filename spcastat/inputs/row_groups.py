@@ -71,7 +71,7 @@ class RowGroups:
         first = np.unique(group, return_index=True)[1]
         stratum = np.zeros(len(first), dtype=int)
         if design is not None and design.strata is not None:
-            order = np.argsort(sums_of_keys(keys, design.strata), kind="stable")
+            order = np.argsort(sums_of_keys(keys, design.strata, w), kind="stable")
             stratum = np.argsort(order)[design.strata[rows[first]]]
         alike = np.unique(keys[rows], return_inverse=True)[1]
         return cls(rows, group, stratum, alike, block, None if w is None else w[rows], design)
@@ -198,6 +198,13 @@ class RowGroups:
         Groups share a fold; so do equal rows that are in no group, unless they are more than a fold has.
         Folds have about equally many rows.
         """
+        if self.weights is not None and not self.weights.all():  # rows of weight zero are drawn for no fold
+            labels = np.zeros((repeats, len(self.rows)), dtype=int)
+            weighted = self._of_rows(self.weights > 0)
+            places = np.argsort(np.argsort(weighted.rows))  # among the remaining rows of the data
+            parts = replace(weighted, rows=places).folds(count, repeats, rng)
+            labels[:, np.sort(weighted.rows)] = parts
+            return labels
         w = np.ones(len(self.rows)) if self.weights is None else self.weights
         group = self.group if self.count < len(w) else self._alike_in_folds(w, count)
         sizes = np.bincount(group, weights=w)
@@ -233,14 +240,17 @@ class RowGroups:
 
     def _some(self, which: np.ndarray) -> RowGroups:
         """Return some of the groups, given as a mask of shape (G,)."""
-        kept = which[self.group]
+        return self._of_rows(which[self.group])
+
+    def _of_rows(self, mask: np.ndarray) -> RowGroups:
+        """Return the groups of some of the rows, given as a mask of shape (m,)."""
         return replace(
             self,
-            rows=self.rows[kept],
-            group=run_numbers(self.group[kept]),
-            stratum=self.stratum[which],
-            alike=self.alike[kept],
-            weights=None if self.weights is None else self.weights[kept],
+            rows=self.rows[mask],
+            group=run_numbers(self.group[mask]),
+            stratum=self.stratum[np.unique(self.group[mask])],
+            alike=self.alike[mask],
+            weights=None if self.weights is None else self.weights[mask],
         )
 
     def _alike_in_folds(self, w: np.ndarray, count: int) -> np.ndarray:
@@ -261,11 +271,11 @@ def _by_content(
     n = len(keys)
     ties = [np.ones(n) if w is None else w]
     if design is not None and design.strata is not None:
-        ties.append(sums_of_keys(keys, design.strata)[design.strata])
+        ties.append(sums_of_keys(keys, design.strata, w)[design.strata])
     if design is None or design.clusters is None:
         return np.lexsort((*ties, keys)), np.arange(n)
     clusters = design.clusters
-    own = sums_of_keys(keys, clusters)[clusters]
+    own = sums_of_keys(keys, clusters, w)[clusters]
     alike = [np.bincount(clusters, weights=ties[0])[clusters], *ties[1:]]
     rows = np.lexsort((ties[0], keys, clusters, *alike, own))
     return rows, run_numbers(clusters[rows])
@@ -318,11 +328,17 @@ def mixed(keys: np.ndarray) -> np.ndarray:
     return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
-def sums_of_keys(keys: np.ndarray, group: np.ndarray) -> np.ndarray:
+def sums_of_keys(keys: np.ndarray, group: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return a key of each group, shape (G,), that depends on the keys of its rows and not on their order."""
     sums = np.zeros(int(group.max()) + 1, dtype=np.uint64)
-    np.add.at(sums, group, mixed(keys))
+    np.add.at(sums, group, mixed(keys) * _copies(weights, len(keys)))
     return sums
+
+
+def _copies(weights: np.ndarray | None, n: int) -> np.ndarray:
+    """Return how many rows each of n rows stands for: its weight, if all are whole; none if it is zero."""
+    w = np.ones(n) if weights is None else weights
+    return w.astype(np.uint64) if (w == np.round(w)).all() else (w > 0).astype(np.uint64)
 
 
 def content_keys(X: Any, weights: np.ndarray | None = None, further: np.ndarray | None = None) -> np.ndarray:
@@ -344,8 +360,7 @@ def content_keys(X: Any, weights: np.ndarray | None = None, further: np.ndarray 
     columns with the same values, and so in nothing that an analysis could use, may have equal numbers.
     """
     w = np.ones(X.shape[0]) if weights is None else weights
-    whole = bool((w == np.round(w)).all())
-    times = w.astype(np.uint64) if whole else (w > 0).astype(np.uint64)
+    times = _copies(weights, X.shape[0])
     cells: list[_Cells | _SparseCells] = [_SparseCells(X, w > 0) if is_sparse(X) else _Cells(X, w > 0)]
     if further is not None:
         cells.append(_Cells(further, w > 0))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import elements, listed, one_of, plural, real_number, shown
+from spcastat.config import elements, integers_if_whole, listed, one_of, plural, real_number, shown
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import deep_copy
@@ -85,6 +85,8 @@ class SpcoResult(Picklable, Shown):
     def variance(self) -> pd.DataFrame:
         """One row per component: nonzero coordinates, share of zeros, adjusted variance, cumulative shares.
 
+        A row of weight 2 counts as two rows.
+
         ``cumulative CPEV`` is the adjusted variance of the dense scores XA as a share of the total variance;
         ``cumulative fit`` the share of the total variance that the sparse coordinates reproduce,
         1 - |X - ZA'|^2 / |X|^2; ``cumulative PCA`` that of dense components.
@@ -103,9 +105,9 @@ class SpcoResult(Picklable, Shown):
         ----------
         name : str
             "cpev", the cumulative percentage of explained variance, which is the adjusted variance of the
-            loadings; "cpzc", the cumulative percentage of zero coordinates among all n x k; "fit", the share
-            of the total variance that the sparse coordinates reproduce; or a measure of the loadings, see
-            :mod:`spcastat.measures`.
+            loadings; "cpzc", the cumulative percentage of zero coordinates among all n x k (a row of
+            weight 2 counts as two rows); "fit", the share of the total variance that the sparse coordinates
+            reproduce; or a measure of the loadings, see :mod:`spcastat.measures`.
 
         Raises
         ------
@@ -114,7 +116,7 @@ class SpcoResult(Picklable, Shown):
         """
         known = one_of("name", name, ["cpev", "cpzc", "fit", *MEASURES])
         if known == "cpzc":
-            return float((self._coordinates.to_numpy() == 0).mean())
+            return float(self._variance["share of zeros"].mean())
         if known == "fit":
             return float(self._variance["cumulative fit"].iloc[-1])
         return float(measure_named("adjusted" if known == "cpev" else known)(self._A, self._op)[-1])
@@ -292,15 +294,15 @@ class SpcoResult(Picklable, Shown):
     @cached_property
     def _variance(self) -> pd.DataFrame:
         op, Z = self._op, self._coordinates.to_numpy()
-        k = Z.shape[1]
+        k, w = Z.shape[1], np.ones(len(Z)) if self._source.weights is None else self._source.weights
         weighted = op.root_weights[:, None] * (Z / op.unit)
         dense = op.forward(self._A)
         kept = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
         adjusted = adjusted_variances(self._A, op)
         return pd.DataFrame(
             {
-                "nonzero coordinates": np.count_nonzero(Z, axis=0),
-                "share of zeros": (Z == 0).mean(axis=0),
+                "nonzero coordinates": integers_if_whole(w @ (Z != 0)),
+                "share of zeros": w @ (Z == 0) / w.sum(),
                 "adjusted variance": adjusted * op.unit**2,
                 "cumulative CPEV": np.cumsum(adjusted) / op.total,
                 "cumulative fit": np.cumsum(kept) / op.total,
@@ -358,7 +360,7 @@ def _shares_table(variance: pd.DataFrame) -> Table:
         ("PCA (dense)", "cumulative PCA", CUMULATIVE),
     )
     rows = (
-        Row("Nonzeros", tuple(str(int(count)) for count in variance["nonzero coordinates"])),
+        Row("Nonzeros", tuple(f"{count:g}" for count in variance["nonzero coordinates"])),
         *(
             Row(label, tuple(f"{100 * value:.2f}" for value in variance[column]), group)
             for label, column, group in shares

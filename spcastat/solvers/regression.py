@@ -92,7 +92,7 @@ class SPCO:
         while not converged and len(values) < self.max_iter:
             T = op.forward(A)[used] / root[used, None]
             if self.zeros is not None:
-                level = quantile(np.abs(T).ravel(), self.zeros)
+                level = quantile(np.abs(T), self.zeros, root[used] ** 2)
             Z = soft_at(T, level) / (1.0 + self.ridge) + 0.0  # no -0
             terms = 0.5 * ((1.0 + self.ridge) * Z**2 - 2.0 * T * Z) + level * np.abs(Z)
             values.append(0.5 * op.total + float(root[used] ** 2 @ terms.sum(axis=1)))
@@ -104,15 +104,27 @@ class SPCO:
             last, A = A, procrustes(M, A)
             converged = bool(np.abs(A - last).max() <= self.tol)
         if self.zeros is not None:
-            level = quantile(np.abs(op.forward(A)[used] / root[used, None]).ravel(), self.zeros)
+            level = quantile(np.abs(op.forward(A)[used] / root[used, None]), self.zeros, root[used] ** 2)
         order = ranked(np.diag(op.products(unit(A))))
         return Coordinates(A[:, order], np.full(k, float(level)), values[-1], values, len(values), converged)
 
 
-def quantile(size: np.ndarray, share: float) -> float:
-    """Return the smallest threshold, up to rounding, for which at least `share` of the values become zero."""
-    count = int(np.ceil(share * size.size - 1e-9))
-    return float(np.partition(size, count - 1)[count - 1]) * (1.0 + 1e-12) if count > 0 else 0.0
+def quantile(size: np.ndarray, share: float, weights: np.ndarray) -> float:
+    """Return the smallest threshold, up to rounding, for which at least `share` of the values become zero.
+
+    Parameters
+    ----------
+    size : ndarray of shape (n, k)
+    share : float in [0, 1)
+    weights : ndarray of shape (n,)
+        How much the values of each row count.
+    """
+    if share == 0.0:
+        return 0.0
+    order = np.argsort(size, axis=None, kind="stable")
+    counts = np.cumsum(np.repeat(weights, size.shape[1])[order])
+    first = np.argmax(counts >= (share - 1e-12) * counts[-1])
+    return float(size.ravel()[order[first]]) * (1.0 + 1e-12)
 
 
 def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
