@@ -22,7 +22,7 @@ from tests.results.test_handed import asked, quietly
 
 #: Queries of a fit of rows, in few draws.
 QUERIES = {
-    "bootstrap": {"n": 5},
+    "bootstrap": {"n": 39},
     "stability": {"n": 3},
     "split_inference": {"n": 5},
     "test_loadings": {"n": 9},
