@@ -109,7 +109,8 @@ def biplot(
         default the three farthest rows are named if the row labels are different texts. The note says
         how many names did not fit.
     new : DataFrame, m x k, optional
-        Scores of further rows, drawn as crosses on the scale of the others.
+        Scores of further rows, drawn as crosses on the scale of the others. Rows more than three times as far
+        from the middle as all else are drawn as triangles at the edge, and a note says how many they are.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, for ``arrows="correlations"``.
     levels : DataFrame, l x k, optional
@@ -159,6 +160,7 @@ def biplot(
         supplementary=supplementary,
         levels=levels,
     )
+    data, far = _far_rows_at_the_edge(data)
     names = list(scores.columns)
     axis_labels = helpers.axis_names([names[i] for i in _biplot_pair(components, names)], shares)
     own = ax is None
@@ -170,7 +172,7 @@ def biplot(
     corners = [] if outline is None else _outlines(ax, data, clouds, outline, level)
     title = helpers.title_of(groups if groups is not None else color)
     write_legend = _points(ax, data, title, palette, own)
-    _further(ax, data)
+    _further(ax, data, far)
     draw_arrows(ax, data.arrows)
     clouds = clouds if centroids else []
     for cloud in clouds:
@@ -181,9 +183,36 @@ def biplot(
     share = "adjusted variance" if shares is None else shares.attrs.get("share", "adjusted variance")
     explanations = [f"%: {share}." * ("%" in "".join(axis_labels)), "Ticks: the listed loadings."]
     said = _sentences(data, outline, level)
+    if far.any():
+        drawn = "is drawn" if far.sum() == 1 else "are drawn"
+        said.append(f"{plural(int(far.sum()), 'new row')} far outside {drawn} at the edge (triangles).")
     arranged = Arranged(ax, data, content, said, explanations, dots, clouds, write_legend, own, note)
     arranged.arrange_all()
     return ax
+
+
+#: New rows farther from the middle than this many times all else are drawn at the edge.
+FAR = 3.0
+
+
+def _far_rows_at_the_edge(data: BiplotData) -> tuple[BiplotData, NDArray[np.bool_]]:
+    """Return the data with new rows that are far outside moved towards the middle, and which these are."""
+    others = np.vstack(
+        [frame[["x", "y"]].to_numpy(float) for frame in (data.points, data.arrows, data.levels)]
+    )
+    others = np.vstack([others[np.isfinite(others).all(axis=1)], np.zeros((1, 2))])
+    middle = (others.max(axis=0) + others.min(axis=0)) / 2.0
+    reach = np.maximum(np.ptp(others, axis=0) / 2.0, np.finfo(float).tiny)
+    away = data.new[["x", "y"]].to_numpy(float) - middle
+    with np.errstate(invalid="ignore"):
+        times = np.abs(away / reach).max(axis=1, initial=0.0)
+    far = np.asarray(times > FAR)
+    if not far.any():
+        return data, far
+    edge = max(1.1, float(np.nanmax(np.where(far, np.nan, times), initial=0.0)))
+    new = data.new.copy()
+    new.loc[far, ["x", "y"]] = middle + away[far] * (edge / times[far])[:, None]
+    return replace(data, new=new), far
 
 
 def _clouds(ax: Axes, data: BiplotData, palette: Palette | None) -> list[rows_drawn.Group]:
@@ -564,10 +593,16 @@ def _points(
     return write
 
 
-def _further(ax: Axes, data: BiplotData) -> None:
-    """Draw new rows as crosses and means of levels as diamonds."""
-    for frame, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
-        colour = ink(ax) if marker == "x" else visible(ax, FURTHER)
+def _further(ax: Axes, data: BiplotData, far: NDArray[np.bool_]) -> None:
+    """Draw new rows as crosses, those far outside as triangles outwards, and means of levels as diamonds."""
+    outwards = np.arctan2(data.new["y"].to_numpy(float), data.new["x"].to_numpy(float))
+    eighths = np.where(far, np.round(np.nan_to_num(outwards) / (np.pi / 4)), np.nan)
+    frames: list[tuple[pd.DataFrame, Any, str]] = [(data.new[~far], "x", "new rows")]
+    frames += [
+        (data.new[eighths == one], (3, 0, 45.0 * one - 90.0), "far rows") for one in np.unique(eighths[far])
+    ]
+    for frame, marker, name in [*frames, (data.levels, "D", "levels")]:
+        colour = ink(ax) if name != "levels" else visible(ax, FURTHER)
         size = rows_drawn.dots(len(frame), 30.0)["s"]
         style: dict[str, Any] = {"s": size, "linewidths": line(1.1), "zorder": 4.5}
         if len(frame):

@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Polygon
 from matplotlib.quiver import Quiver
 
+import spcastat as sp
 from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.loadings_plot import plot_loadings
@@ -404,3 +405,38 @@ def test_groups_and_their_legend(six):
         ax.figure.canvas.draw()
         boxes = [panel.get_window_extent() for panel in ax.child_axes]
         assert not any(legend.get_window_extent().overlaps(box) for box in boxes)
+
+
+@pytest.mark.parametrize("size", [10.0, 1e3, 1e9])
+@pytest.mark.parametrize("which", ["one variable", "every variable"])
+def test_new_rows_far_outside_leave_a_readable_plot(which, size):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(40, 6))
+    rows = pd.DataFrame(X, columns=list("abcdef"))
+    fit = sp.spca(rows, 2, 3, scale=True)
+    new = rows.head(5).set_axis([f"new {i}" for i in range(5)])
+    V = fit.loadings
+    far = new.head(3).copy()
+    if which == "one variable":
+        far[V.index[(V["PC2"] != 0) & (V["PC1"] == 0)][0]] = size * 100
+    else:
+        far = far * -size * 10
+    new = pd.concat([far, new.tail(2)])
+    ax = fit.biplot(new=new)
+    ax.figure.canvas.draw()  # a warning of matplotlib is an error here
+    box = ax.get_position()
+    assert min(box.width, box.height) > 0.25
+    counts = dict.fromkeys(("new rows", "far rows"), 0)
+    for drawn in ax.collections:
+        if drawn.get_gid() in counts:
+            counts[drawn.get_gid()] += len(drawn.get_offsets())
+            low, high = ax.transData.inverted().transform(ax.bbox.get_points())
+            assert ((drawn.get_offsets() >= low) & (drawn.get_offsets() <= high)).all()
+    assert counts == {"new rows": 2, "far rows": 3}
+    assert "3 new rows far outside are drawn at the edge" in " ".join(note_of(ax).split())
+    true = fit.biplot_data(new=new).new[["x", "y"]].abs().max(axis=1)  # the numbers are not changed
+    assert true.iloc[:3].min() > 10 * true.iloc[3:].max()
+    plt.close(ax.figure)
+    near = fit.biplot(new=rows.head(5) * 2)
+    assert not [one for one in near.collections if one.get_gid() == "far rows"]
+    plt.close(near.figure)
