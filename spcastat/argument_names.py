@@ -101,6 +101,48 @@ def unknown_argument(function: str, name: str, known: Sequence[str]) -> UnknownO
     return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, known)}")
 
 
+#: Attribute of a fit in other programs -> what it is here.
+_LOADINGS, _SHARES = "loadings", "variance['share of total']"
+_ATTRIBUTES = {
+    **dict.fromkeys(("components_", "loading", "loadings_", "rotation", "v", "V", "vect"), _LOADINGS),
+    **dict.fromkeys(("scores_", "x", "u", "U", "variates", "ind", "row_scores"), "scores"),
+    **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "pev", "Vaccounted"), _SHARES),
+    **dict.fromkeys(("explained_variance_", "eig", "values"), "variance"),
+    **dict.fromkeys(("sdev", "singular_values_", "d"), "variance['score variance'] ** 0.5"),
+    **dict.fromkeys(("n_components", "n_components_", "ncomp"), "k"),
+    **dict.fromkeys(("communality", "communality_"), "communalities"),
+    **dict.fromkeys(("predict", "project"), "transform(new)"),
+    **dict.fromkeys(("plot", "plotIndiv"), "plot_scores()"),
+    **dict.fromkeys(("plotVar",), "plot_correlations()"),
+    **dict.fromkeys(("plot_scree", "plot_variance", "scree_plot", "fviz_eig"), "screeplot()"),
+    **dict.fromkeys(("plot_biplot", "fviz_pca_biplot"), "biplot()"),
+}
+
+
+def attribute_error(owner: object, name: str) -> AttributeError:
+    """Return the error for an attribute that a fit does not have; names of other programs are answered."""
+    kind = type(owner).__name__
+    here = _ATTRIBUTES.get(name)
+    if here is not None:
+        return AttributeError(f"{kind} has no attribute {name!r}, which is fit.{here} here.")
+    known = [one for one in dir(type(owner)) if not one.startswith("_")]
+    return AttributeError(f"{kind} has no attribute {name!r}.{nearest(name, known)}", name=name, obj=owner)
+
+
+#: Method of other programs -> the name here.
+METHODS = {
+    **dict.fromkeys(("elasticnet", "spca", "SPCA", "arrayspc", "sparsepca", "SparsePCA", "robspca"), "zou"),
+    **dict.fromkeys(("PMD", "SPC", "penalized"), "pmd"),
+    **dict.fromkeys(("rspca", "sPCA-rSVD", "spca-rsvd", "mixOmics"), "rsvd-l1"),
+    **dict.fromkeys(("prcomp", "svd", "dense"), "pca"),
+    **dict.fromkeys(("uspca", "cspca", "default"), "joint"),
+    **dict.fromkeys(("robust", "sPCAgrid"), "spcagrid"),
+    "varimax": "rotate",
+    "nsprcomp": "empca",
+    "gpower": "gpower-l1",
+}
+
+
 # --- calls ------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
+from spcastat.argument_names import METHODS
 from spcastat.config import (
     LARGEST_SEED,
     each,
@@ -597,6 +598,11 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         raise errors.MethodError(
             "method='spco' was given, and sparse principal coordinates have a function of their own: use "
             "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
+        )
+    if isinstance(method, str) and method in METHODS:
+        raise errors.MethodError(
+            f"method={method!r} is a name in another program; give method={METHODS[method]!r}, the name "
+            "here, or leave method out for the default."
         )
     controls = [name for name in CONTROLS if name in given]
     named = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]

@@ -17,7 +17,7 @@ from spcastat.config import (
 from spcastat.inputs.data import Source
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.inputs.opening import files_of
-from spcastat.inputs.scaling import require_range
+from spcastat.inputs.scaling import COMPLETE, require_range
 from spcastat.linalg.accumulate import Nothing
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import (
@@ -91,7 +91,13 @@ def design_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
     how = reading
     if mixed and (reading.formula is not None or isinstance(open_table(table).values, pd.DataFrame)):
         how = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
-    design = read_data(table, how, defer=not mixed)
+    try:
+        design = read_data(table, how, defer=not mixed)
+    except errors.MissingValuesError as error:
+        if not mixed:
+            raise
+        found = str(error).partition(". Use ")[0]
+        raise errors.MissingValuesError(f"{found}, and {COMPLETE}.") from None
     if reading.formula is None:
         warn_of_row_numbers(design.matrix, design.columns)
     warn_of_missing_codes(design.matrix, design.columns)

@@ -98,11 +98,18 @@ def scale_of(scale: Any, blocks: Any, columns: pd.Index) -> Any:
     return column_values("scale", scale, columns)
 
 
+#: How mixed data with missing values are fitted.
+COMPLETE = (
+    "scale='mixed' needs rows without missing values: give na='drop' to leave out the others, or fill in "
+    "the values first, e.g. data.fillna(data.mean(numeric_only=True)) for numbers"
+)
+
+
 def mixed_of(design: Design, reading: ReadOptions, center: Any) -> Mixed:
     """Return the factors of a design; raise OptionError for options that conflict with scale="mixed"."""
     reason = ""
     if reading.na in GAPS:
-        reason = f"na={reading.na!r}, and a missing level has no indicators; na='drop' leaves out such rows"
+        reason = f"na={reading.na!r}, which is for numbers only; {COMPLETE}"
     elif center is not True:
         reason = f"center={shown(center)}, and indicators are centred at the shares of levels; leave it out"
     elif design.spec.partial is not None:

@@ -221,12 +221,10 @@ def _labels(values: Any, option: str, n: int) -> pd.Categorical:
     """Return the labels of n rows."""
     try:
         is_plain = isinstance(values, (list, tuple, pd.Series, pd.Index, pd.Categorical))
-        values = values if is_plain else np.asarray(values)
+        given = values if is_plain else np.asarray(values)
         # pandas has no type for bytes of fixed length, as HDF5 gives them
-        is_bytes = isinstance(values, np.ndarray) and values.dtype.kind == "S"
-        labels = pd.Series(values.astype(object) if is_bytes else values)
-        if getattr(labels.dtype, "kind", "") == "S":
-            labels = pd.Series(labels.to_numpy().astype(object))
+        is_bytes = getattr(getattr(given, "dtype", None), "kind", "") == "S"
+        labels = pd.Series(np.asarray(given).astype(object) if is_bytes else given)
         categories = pd.unique(labels.dropna())
     except Exception as error:  # a user's class, or an array with several columns
         raise RowGroupsError(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.argument_names import explained
+from spcastat.argument_names import attribute_error, explained
 from spcastat.config import is_whole, one_of
 from spcastat.errors import OptionError
 from spcastat.fit import frames, rows
@@ -103,6 +103,14 @@ class SpcaResult(Picklable, Shown):
         self._state = state
         self._source = source
         self._call = call
+
+    if not TYPE_CHECKING:  # type checkers report attributes that do not exist
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError; names of other programs are answered by the name here."""
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # raises the error of a property again
+            raise attribute_error(self, name)
 
     # --- components -----------------------------------------------------------------------------
 
