@@ -55,7 +55,7 @@ from spcastat.reading.model_matrix import dependent_columns
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
-from spcastat.show.choice_tables import Chosen, ComponentTests, LargeRows, Tested
+from spcastat.show.choice_facts import Chosen, ComponentTests, LargeRows, Tested
 
 # --- requests of fits -----------------------------------------------------------------------------
 

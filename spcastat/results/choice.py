@@ -17,7 +17,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
-from spcastat.show.choice_tables import Chosen, ComponentTests
+from spcastat.show.choice_facts import Chosen, ComponentTests
 from spcastat.show.grid import Arrangement, Chapter, Document
 from spcastat.show.renderings import Summary
 from spcastat.show.report import write_report
@@ -126,7 +126,7 @@ class ComponentChoice(Summary):
     @property
     def reason(self) -> str:
         """The reasons for the number, in words."""
-        return " ".join(choice_tables.number_reasons(self._tests))
+        return choice_tables.number_reasons(self._tests)
 
     @property
     def method_text(self) -> str:
@@ -341,7 +341,7 @@ class Choice(Summary):
     @property
     def reason(self) -> str:
         """The reasons for the choice, in words."""
-        return " ".join(choice_tables.choice_reasons(self._how))
+        return choice_tables.choice_reasons(self._how)
 
     @property
     def method_text(self) -> str:

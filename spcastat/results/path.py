@@ -10,14 +10,15 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
-from spcastat.fit.frames import facts
+from spcastat.fit import frames
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import rule_words
 from spcastat.measures import MEASURES, measures_of
 from spcastat.results.fit import SpcaResult
+from spcastat.show import facts
 from spcastat.show.grid import Document, Row, Table, fixed, percent
 from spcastat.show.renderings import Summary
-from spcastat.show.summary import describe_data, method_words
+from spcastat.show.templates import lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -168,7 +169,7 @@ class SpcaPath(Summary):
 
 
 def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:
-    known = facts(fit._state)
+    known = frames.facts(fit._state)
     return {
         "card": card,
         **{name: known[name] for name in ("nonzeros", *MEASURES)},
@@ -192,7 +193,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
-    header = [("Method", method_words(record)), ("Data", describe_data(record))]
+    header = list(lines([facts.method(record), facts.dataset(record)]))
     if words := rule_words(first._state):
         header.append(("Rule", words))
     title = f"Path of {plural(len(table), 'fit')} with {components}"

@@ -27,11 +27,13 @@ from spcastat.inputs.data import Source
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
 from spcastat.plots.biplot import stretch_of
+from spcastat.show import facts
 from spcastat.show.grid import Document
 from spcastat.show.html import content
 from spcastat.show.methods_text import equations
 from spcastat.show.report import ENDINGS, MOST_TERMS, asset, page_of
-from spcastat.show.summary import describe_data, largest_with_another, variance_table
+from spcastat.show.summary import largest_with_another, variance_table
+from spcastat.show.templates import line
 
 #: The scripts of the page: placement of labels, and everything else.
 SCRIPTS = ("placing.js", "explorer.js")
@@ -124,7 +126,7 @@ def explorer_data(
     shown = measures_of("total")
     return {
         "title": name_text(title),
-        "about": f"{first.record.method}: {first.record.title}. {describe_data(first.record)}.",
+        "about": f"{first.record.method}: {first.record.title}. {line(facts.dataset(first.record))}.",
         "p": len(names),
         "n": len(index) if index is not None else 0,
         "components": [name_text(name) for name in first.components],

@@ -17,6 +17,7 @@ from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
 from spcastat.fit.sparse_loadings import shares as shares_of
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
+from spcastat.show import facts
 from spcastat.show.grid import (
     Arrangement,
     Chapter,
@@ -39,13 +40,8 @@ from spcastat.show.resampling_tables import (
     loading_rows,
     row_notes,
 )
-from spcastat.show.summary import bounds_of, data_facts, loadings_table, unequal_variances
-
-#: Which sense of sparse PCA this is, for prints.
-SENSE = (
-    "sparse loadings: X is approximately T P', each variable depends on few components, and the scores T = "
-    "X W use all variables with a nonzero loading. spca() gives components that are sums of few variables."
-)
+from spcastat.show.summary import bounds_of, loadings_table
+from spcastat.show.templates import Fact, fact, line, lines
 
 
 def summarise(
@@ -73,7 +69,7 @@ def summarise(
     counts = f"{np.count_nonzero(of_loadings.V)} of {plural(of_loadings.V.size, 'loading')} not zero"
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
-        tuple(_facts(state)),
+        tuple(lines(_facts(state))),
         (table, variance_rows(shares)),
         tuple(notes),
     )
@@ -81,20 +77,13 @@ def summarise(
     return Summary(restyled(document, digits), tables)
 
 
-def _facts(state: FitState) -> Iterator[tuple[str, str]]:
+def _facts(state: FitState) -> Iterator[Fact]:
     record = state.record
-    for note in unequal_variances(record, state.moments.variances):
-        yield "Scale", note
-    yield "Sense", SENSE
-    yield "Method", f"{record.title}; {record.paper}"
-    yield from data_facts(state)
-    if record.options.get("variance") is not None:
-        kept = record.objective / state.moments.pca.sum()
-        goal = 100 * record.options["variance"]
-        yield "Kept", f"at least {goal:g} % of the variance that PCA explains: {100 * kept:.2f} %"
-    share = f"{100 * (record.objective_share or 0.0):.2f} % of the total variance"
-    yield "Objective", f"{record.criterion}: {record.objective:.6g} ({share})"
-    yield "Status", record.advice + "; the last ascent did not converge" * (not record.converged)
+    yield from facts.unequal_variances(record, state.moments.variances)
+    yield fact("sense of loadings")
+    yield facts.method_of_loadings(record)
+    yield from facts.data(state)
+    yield from facts.of_loadings(state)
 
 
 def variance_rows(shares: pd.DataFrame) -> Table:
@@ -134,13 +123,13 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
     frame = frames.conf_int(of_loadings, found, level, "percentile")
     shown = frame[frame["estimate"] != 0]
     table, notes = loading_rows(shown, "conf_int()", 5)
-    draws, facts = bootstrap_facts(of_loadings, found)
+    draws, header = bootstrap_facts(of_loadings, found)
     how = "variables selected again in each" if found.select else "given these variables"
     left = len(frame) - len(shown)
     rest = [f"{plural(left, 'zero loading')} selected in some draws: see conf_int()."] * bool(left)
     return Document(
         f"Bootstrap of sparse loadings ({draws}): {interval_words(found, level)}, {how}",
-        tuple(facts),
+        tuple(header),
         (table,),
         (
             interval_meaning(found.select, level),
@@ -181,5 +170,5 @@ def chapters(
         yield Chapter("Rows on the components", (picture,))
     described = describe_loadings(state)
     yield Chapter("For a methods section", (methods(described),))
-    yield Chapter("What was fitted", (Lines((), SENSE), made(state.record, call)))
+    yield Chapter("What was fitted", (Lines((), line(fact("sense of loadings"))), made(state.record, call)))
     yield Chapter("References as BibTeX", (bibtex(described),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -13,26 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, plural, shown, whole_number
+from spcastat.config import flag, shown, whole_number
 from spcastat.errors import OptionError
-from spcastat.fit import frames
-from spcastat.fit.frames import variance
 from spcastat.fit.record import Record
-from spcastat.fit.sparse_loadings import variance as loadings_variance
 from spcastat.fit.sparse_loadings import with_loadings
-from spcastat.fit.state import FitState, proof_sentences, rule_words
+from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.reading.design import design_text
-from spcastat.search.climbing import OBJECTIVES
-from spcastat.show.grid import percent
-from spcastat.show.summary import share_taken, standardisation
+from spcastat.show import facts
+from spcastat.show.templates import Fact, methods
 
-#: The paper of each procedure that controls the false discovery rate.
-FDR_PAPERS = {
-    "fdr_bh": ("benjamini1995", "Benjamini and Hochberg, 1995"),
-    "fdr_by": ("benjamini2001", "Benjamini and Yekutieli, 2001"),
-}
 #: The key and the fields of a BibTeX entry.
 _ENTRY = re.compile(r"@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL)
 _FIELD = re.compile(r"(\w+) = \{((?:[^{}]|\{[^{}]*\})*)\}")
@@ -91,37 +81,52 @@ def describe(state: FitState, choice: Any = None) -> Description:
     """
     if choice is not None and not isinstance(getattr(choice, "method_text", None), str):
         raise OptionError(f"choice={shown(choice)} was given; it must be what choose() returned.")
+    record = state.record
     cited: list[str] = []
     sentences = [
-        *_data(state, cited),
-        *_missing(state.record, cited),
-        *_numbers(state, choice),
-        *_method(state.record, cited),
-        *[f"The supports were held to a rule: {words}." for words in [rule_words(state)] if words],
-        *_explained(state, cited),
-        *_resampled(state, cited),
-        *proof_sentences(state, advice=False),
+        *methods([*facts.data_of_methods(state), *facts.numbers(record, state.V)], cited),
+        *_how_chosen(record, choice),
+        *methods(_of_fit(state), cited),
     ]
-    return _description(sentences, cited, state.record)
+    return _description(sentences, cited, record)
 
 
 def describe_loadings(state: FitState) -> Description:
     """Return a paragraph that describes a fit of sparse loadings, with its references."""
+    record = state.record
     cited: list[str] = []
-    sentences = [
-        *_data(state, cited),
-        *_missing(state.record, cited),
-        *_numbers(with_loadings(state), None),
-        *_sparse_loadings(state, cited),
-    ]
-    return _description(sentences, cited, state.record)
+    before = [*facts.data_of_methods(state), *facts.numbers(record, with_loadings(state).V)]
+    sentences = [*methods(before, cited), *_how_chosen(record)]
+    after = [facts.method_of_loadings(record), facts.explained_by_loadings(state), *facts.inference(state)]
+    return _description([*sentences, *methods(after, cited)], cited, record)
+
+
+def _of_fit(state: FitState) -> Iterator[Fact]:
+    """Yield the facts about method, rule, variance, resampling and proofs."""
+    record = state.record
+    yield facts.method(record)
+    if record.evidence is not None:
+        yield from facts.search(record.evidence, record.p)
+    yield from facts.rule(state)
+    yield facts.explained(state)
+    yield from facts.inference(state)
+    yield from facts.proofs(state)
+
+
+def _how_chosen(record: Record, choice: Any = None) -> list[str]:
+    """Return the sentences on how the numbers were chosen: those of a choice if it is given."""
+    if not record.sparse:
+        return []
+    if choice is None:
+        return record.how_chosen()
+    parts = (getattr(choice, "k_choice", None), choice)
+    return [part.method_text for part in parts if part is not None]
 
 
 def _description(sentences: list[str], cited: list[str], record: Record) -> Description:
     """Return the sentences as a paragraph that ends with the software, and the references of the keys."""
     version = record.versions.get("spcastat", "")
-    python = f", Python {record.versions.get('python')}" * ("python" in record.versions)
-    sentences = [*sentences, f"Computations used spcastat {version}{python}."]
+    sentences = [*sentences, *methods([facts.software(record.versions)], cited)]
     known = entries()
     if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # written by the choice
         cited.append("hong2020")
@@ -137,282 +142,7 @@ def _description(sentences: list[str], cited: list[str], record: Record) -> Desc
     return Description(" ".join(sentences), tuple(references), bibtex)
 
 
-# --- the sentences --------------------------------------------------------------------------------
-
-
-def _data(state: FitState, cited: list[str]) -> Iterator[str]:
-    record = state.record
-    what = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
-    what += " with sparse loadings" * (state.pattern is not None)
-    if not record.from_rows:
-        kind = "correlation" if np.allclose(state.moments.variances, 1.0, atol=1e-8) else "covariance"
-        rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
-        known = record.matrix or {}
-        kind = f"{known['kind']} correlation" if "kind" in known else kind
-        moved = ", replaced by the nearest positive semidefinite matrix" * ("moved" in known)
-        yield f"{what} was applied to the {kind} matrix of {plural(record.p, 'variable')}{rows}{moved}."
-        yield from _adjusted(state)
-        yield from _groups(record, cited)
-        return
-    formula = f" (formula {record.formula})" if record.formula is not None else ""
-    dropped = f"; {plural(record.dropped, 'row')} with missing values were left out" * bool(record.dropped)
-    rows, variables = plural(record.n or 0, "row"), plural(record.p, "variable")
-    yield f"{what} was applied to {rows} of {variables}{formula}{dropped}."
-    serial = record.serial_correlation()
-    if serial is not None:
-        yield (
-            f"Successive rows were correlated (r = {serial:.2f} of their scores) beyond what sorting or "
-            "groups explain, so that inference which takes rows as independent is not valid."
-        )
-    centred, scaled = standardisation(record)
-    joined = "but" if (record.centring == "none") != (record.scaling == "none") else "and"
-    yield from _adjusted(state)
-    yield f"Variables were {centred} {joined} {scaled}."
-    yield from _groups(record, cited)
-    if record.weighted:
-        yield f"Rows were weighted (sum of the weights {record.effective_n:.6g})."
-    yield from _rows_together(record, cited)
-
-
-def _rows_together(record: Record, cited: list[str]) -> Iterator[str]:
-    """Yield a sentence on rows that belong together."""
-    text = design_text(record.row_design)
-    if text:
-        in_time = (record.row_design or {}).get("block_length")
-        key, paper = ("kunsch1989", "Künsch, 1989") if in_time else ("rao1992", "Rao, Wu and Yue, 1992")
-        cited.append(key)
-        yield f"Resampling and tests treated the rows as {text} ({paper})."
-
-
-def _adjusted(state: FitState) -> Iterator[str]:
-    if state.spec.partial is not None:
-        *others, last = state.spec.partial.names
-        names = f"{', '.join(others)} and {last}" if others else last
-        yield (
-            f"Variables were replaced by the residuals of their linear regression on {names}, which "
-            f"explained {100 * share_taken(state):.1f} % of their variance."
-        )
-
-
-def _groups(record: Record, cited: list[str]) -> Iterator[str]:
-    if record.groups is not None and record.groups["kind"] == "mixed":
-        cited.append("pages2004")
-        yield (
-            "The indicator of each level of a factor was divided by the square root of the level's share of "
-            "the rows, as in factor analysis of mixed data (Pagès, 2004)."
-        )
-    elif record.groups is not None:
-        cited.append("escofier1994")
-        yield (
-            "Variables were divided by the square root of the first eigenvalue of their block "
-            f"({', '.join(record.groups['names'])}), as in multiple factor analysis (Escofier and Pagès, "
-            "1994)."
-        )
-
-
-def _missing(record: Record, cited: list[str]) -> Iterator[str]:
-    found = record.missing
-    if not found or not found["cells"]:
-        return
-    cells = (record.n or 0) * record.p
-    share = f" ({100.0 * found['cells'] / cells:.2g} %)" if cells else ""
-    where = f"Of the values, {found['cells']}{share} were missing, in {plural(found['rows'], 'row')};"
-    if found["how"] == "em":
-        cited.append("tipping1999")
-        yield (
-            f"{where} means and covariances were estimated from all rows by expectation-maximisation for "
-            f"probabilistic principal components of rank {found['rank']} (Tipping and Bishop, 1999)."
-        )
-        return
-    moved = ", replaced by the nearest correlation matrix, as they were not positive semidefinite"
-    yield (
-        f"{where} each correlation was computed from the rows in which both variables were observed (at "
-        f"least {found['fewest']:g}){moved * bool(found['moved'])}."
-    )
-
-
-def _numbers(state: FitState, choice: Any) -> Iterator[str]:
-    record, counts = state.record, np.count_nonzero(state.V, axis=0).tolist()
-    components = f"The analysis has {plural(record.k, 'component')}"
-    if not record.sparse:
-        yield f"{components}."
-        return
-    listed = ", ".join(map(str, counts[:-1])) + (" and " if counts[1:] else "") + str(counts[-1])
-    if len(set(counts)) == 1:
-        each = " each" if record.k > 1 else ""
-        yield f"{components}, with {plural(counts[0], 'nonzero loading')}{each}; all others are exactly zero."
-    else:
-        yield f"{components}, with {listed} nonzero loadings; all others are exactly zero."
-    share = record.options.get("variance")
-    if share is not None:
-        yield (
-            f"These are the fewest nonzero loadings found that keep {100 * share:g} % of the variance that "
-            "the same number of dense principal components explains."
-        )
-    if choice is None:
-        yield from record.how_chosen()
-        return
-    for part in (getattr(choice, "k_choice", None), choice):
-        if part is not None:
-            yield part.method_text
-
-
-def _method(record: Record, cited: list[str]) -> Iterator[str]:
-    nonneg = ", with nonnegative loadings" if record.options.get("nonneg") else ""
-    objective = OBJECTIVES.get(str(record.options.get("objective")), "")
-    if record.evidence is not None:
-        yield (
-            f"The loadings of all components were determined jointly{nonneg}, by a search that maximises the "
-            f'{objective or record.criterion} (method "{record.method}").'
-        )
-        yield from _search(record.evidence, record.p)
-        return
-    cited.append(key_of(record.paper))
-    ended = record.advice if record.converged else "stopped before it converged"
-    starts = f" It was the best of {record.n_init} starts." if record.n_init > 1 else ""
-    yield (
-        f'The loadings were computed by the method "{record.method}" ({record.title}; {record.paper})'
-        f"{nonneg}, whose criterion is the {record.criterion} ({ended}).{starts}"
-    )
-
-
-def _search(evidence: Mapping[str, Any], p: int) -> Iterator[str]:
-    """Yield sentences on a search over supports of `p` variables; see :mod:`spcastat.solvers.solver`."""
-    if "proposals" in evidence:
-        yield from _search_for_fewest(evidence)
-        return
-    groups = "groups" in evidence
-    if evidence["proven"]:
-        others = "partition of the variables is" if groups else "loadings of these cardinalities are"
-        yield f"It is proven that no other {others} better."
-        return
-    if groups and evidence["every"]:
-        yield "All partitions of the variables were compared."
-        return
-    if evidence.get("variables") is not None:
-        yield f"The search was restricted to {evidence['variables']} of the {p} variables."
-    if evidence["starts"] > 1:
-        chains = evidence.get("chains", 1)
-        searches = f" and by {evidence['agreeing']} of {chains} searches" if chains > 1 else ""
-        yield f"These loadings were reached from {evidence['hits']} of {evidence['starts']} starts{searches}."
-    if evidence["settled"] and evidence.get("sufficient") is not False:
-        move = "move of a variable" if groups else "exchange of a nonzero with a zero loading"
-        yield f"No single {move} improves them."
-    if evidence.get("flat") is False:
-        yield "The ascent of the loadings did not end, as components or scores became linearly dependent."
-
-
-def _search_for_fewest(evidence: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sentences on a search for the fewest nonzero loadings that keep a share of PCA's variance."""
-    count = len(evidence["proposals"])
-    if evidence["proven"]:
-        yield "Fewer are impossible, since each component has only one."
-    elif not count:
-        yield "Nothing sparser that was tried keeps this share."
-    elif count > 1:
-        yield f"These loadings are the sparsest of {count} proposals."
-    if evidence["searched"] and not evidence["proven"]:
-        yield "A joint search found no loadings with one nonzero less."
-
-
-def _sparse_loadings(state: FitState, cited: list[str]) -> Iterator[str]:
-    """Yield sentences on the method of sparse loadings, the variance they explain, and their bootstrap."""
-    record, last = state.record, loadings_variance(state).iloc[-1]
-    cited.append(key_of(record.paper))
-    yield (
-        f"Sparse loadings P minimise the squared differences between the data and T P', where the scores T "
-        f"are uncorrelated and have unit variance ({record.paper.replace(' (', ', ')}. The fit is the best "
-        f"of {plural(record.n_init, 'start')}, improved by exchanges of nonzero with zero loadings."
-    )
-    verb = "The component explains" if record.k == 1 else "Together the components explain"
-    yield (
-        f"{verb} {percent(last['cumulative'], 1)} % of the total variance; the same number of dense "
-        f"principal components explains {percent(last['cumulative PCA'], 1)} %."
-    )
-    found = state.inference.bootstrap
-    if found is not None:
-        how = "variables selected again in each draw" if found.select else "given the selection"
-        yield (
-            "Intervals of loadings are 95 % percentile intervals of the bootstrap "
-            f"({plural(found.draws, 'draw')}; {how})."
-        )
-
-
-def _explained(state: FitState, cited: list[str]) -> Iterator[str]:
-    table = variance(state)
-    last = {name: f"{percent(table[name].iloc[-1], 1)} %" for name in table if "cumulative" in str(name)}
-    if not state.record.sparse:
-        yield f"They explain {last['cumulative PCA']} of the total variance."
-        return
-    cited.append("zou2006")
-    verb = "The component explains" if state.record.k == 1 else "Together the components explain"
-    yield (
-        f"{verb} {last['cumulative adjusted']} of the total variance as adjusted variance, which counts the "
-        "variance shared by correlated scores only once (Zou, Hastie and Tibshirani, 2006), and "
-        f"{last['cumulative least squares']} by regression of the variables on the scores; the same number "
-        f"of dense principal components explains {last['cumulative PCA']}."
-    )
-
-
-def _resampled(state: FitState, cited: list[str]) -> Iterator[str]:
-    known = state.inference
-    selected = state.V != 0
-    if known.stability is not None:
-        cited.append("shah2013")
-        found = known.stability
-        often = frames.frequency(state, found).to_numpy()[selected]
-        stable = int((often >= found.threshold).sum())
-        yield (
-            f"The stability of the selection was assessed by {len(found.chosen)} fits of complementary "
-            f"halves of the rows (Shah and Samworth, 2013): {stable} of {plural(len(often), 'loading')} were "
-            f"selected in at least {100 * found.threshold:g} % of them."
-        )
-    if known.bootstrap is not None:
-        found_draws = known.bootstrap
-        draws = plural(len(found_draws.values), "draw")
-        how = (
-            "numbers of components and of nonzero loadings as in the fit, variables reselected in each draw"
-            if found_draws.select
-            else "given the selection"
-        )
-        how += ", by a local search that starts from the fit" * (found_draws.search == "near")
-        yield (
-            f"Intervals of loadings are 95 % bootstrap intervals ({draws}; {how}): normal intervals, "
-            "extended to zero if fewer than 97.5 % of the draws give the loading the sign that it has in the "
-            "fit."
-        )
-    if known.split is not None:
-        cited.append("rinaldo2019")
-        first, second = known.split.rows
-        yield (
-            f"For split inference, {first} rows were used to select the variables, and the other {second} to "
-            "estimate the correlation of each variable with the score of the others (Rinaldo, Wasserman and "
-            "G'Sell, 2019)."
-        )
-        if known.split.repeats > 1:
-            cited.append("meinshausen2009")
-            yield (
-                f"P values combine {known.split.repeats} splits and control the family-wise error rate "
-                "(Meinshausen, Meier and Bühlmann, 2009)."
-            )
-    if known.tests is not None:
-        cited.append("diciccio2017")
-        key, name = FDR_PAPERS[known.tests.fdr]
-        cited.append(key)
-        yield (
-            f"Loadings were tested by {plural(known.tests.draws, 'permutation')} of the rows of each "
-            f"variable, with a studentised statistic (DiCiccio and Romano, 2017); q values control the false "
-            f"discovery rate over all variables and components ({name})."
-        )
-
-
 # --- references -----------------------------------------------------------------------------------
-
-
-def key_of(paper: str) -> str:
-    """Return the BibTeX key of a paper: "zou2006" for "Zou, Hastie and Tibshirani (2006)"."""
-    match = re.match(r"([^ ,]+).*?\((\d{4})\)", paper)
-    return re.sub(r"\W", "", match[1]).lower() + match[2] if match else ""
 
 
 @cache

@@ -28,6 +28,7 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Source
 from spcastat.labels import full_names, name_text, short_name
 from spcastat.show import resampling_tables
+from spcastat.show.facts import OURS
 from spcastat.show.grid import (
     DIGITS,
     Arrangement,
@@ -45,7 +46,7 @@ from spcastat.show.grid import (
 )
 from spcastat.show.html import STYLE, content
 from spcastat.show.methods_text import Description, describe, equations
-from spcastat.show.summary import OURS, summarise
+from spcastat.show.summary import summarise
 
 if TYPE_CHECKING:
     pass

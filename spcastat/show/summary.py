@@ -5,7 +5,7 @@ A loading is blank if, and only if, it is exactly zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -19,22 +19,17 @@ from spcastat.errors import OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import VARIANCE
 from spcastat.fit.frames import variance as variance_of
-from spcastat.fit.record import CENTRING, SCALING, Bootstrapped, Record, deep_copy
+from spcastat.fit.record import Bootstrapped, Record, deep_copy
 from spcastat.fit.state import (
     NEXT_TO_NOTHING,
     FitState,
     forced,
-    groups_of,
-    proof_sentences,
-    rule_words,
     shares,
 )
 from spcastat.inputs.data import Source
-from spcastat.inputs.dependence import serial_warning
-from spcastat.labels import full_names, name_text, short_names, some_of
+from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
-from spcastat.measures import best_order, totals_in_orders
-from spcastat.reading.design import Partial, design_text
+from spcastat.show import facts
 from spcastat.show.grid import (
     Arrangement,
     Document,
@@ -58,6 +53,7 @@ from spcastat.show.resampling_tables import (
     search_notes,
     summary_table,
 )
+from spcastat.show.templates import Fact, lines, notes
 
 # --- the table of loadings ------------------------------------------------------------------------
 
@@ -430,15 +426,8 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
 # --- the summary ----------------------------------------------------------------------------------
 
 
-#: The largest number of covariates named, and of variables with the share that covariates explain.
-FEW_NAMES = 4
 #: The largest numbers of variables shown when a fit is printed, and in a notebook.
 SCREEN, NOTEBOOK = ROWS, 1000
-#: Which sense of sparse PCA this is.
-WEIGHTS = (
-    "The table shows the weights of the variables in the scores. sparse_loadings() fits sparse loadings "
-    "instead: the coefficients by which the scores predict the variables."
-)
 #: What a summary may show.
 TABLES = ("all", "loadings", "variance")
 
@@ -483,18 +472,21 @@ def summarise(
         sure, unsaid = summary_table(state, intervals=extras.conf_int)
         further_tables.append(sure)
         found["tidy"] = frames.tidy(state, conf_int=True)
-    proofs = [("Proof", text) for text in proof_sentences(state)]
+    header = [*_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]
+    cautions = [
+        *facts.cautions(state, largest, variance["cardinality"]),
+        *facts.split_factors(state, groups),
+        *facts.another_order(state),
+    ]
     document = Document(
         title=_title(record, variance["cardinality"]),
-        facts=(*_facts(state), *_shares_of_groups(state, groups), *proofs),
+        facts=tuple(lines(header)),
         tables=(of_loadings, of_variance, *further_tables),
         notes=(
             *said,
-            *_notes(state, largest, variance["cardinality"]),
-            *_split_factors(state, groups),
-            *_another_order(state),
+            *notes(cautions),
             *copy_notes(state),
-            *_passes(record, digits),
+            *notes(facts.passes(record, digits)),
             *(note for note in unsaid if note not in said),
         ),
     )
@@ -518,70 +510,16 @@ def _title(record: Record, card: pd.Series) -> str:
     return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
 
 
-#: What the table of methods has in place of a paper for methods of this package.
-OURS = "of this package"
-
-
-def method_words(record: Record, further: str = "") -> str:
-    """Return the name of a method, what it is, and its paper if it has one."""
-    paper = "" if record.paper == OURS else f"; {record.paper}"
-    return f"{record.method}: {record.title}{further}{paper}"
-
-
-def _facts(state: FitState) -> Iterator[tuple[str, str]]:
+def _facts(state: FitState) -> Iterator[Fact]:
     record = state.record
-    nonneg = ", nonnegative" if record.options.get("nonneg") else ""
-    for note in unequal_variances(record, state.moments.variances):
-        yield "Scale", note
-    yield "Method", method_words(record, nonneg)
-    yield from data_facts(state)
-    goal = record.options.get("variance")
-    if goal is not None:
-        # files of the first layouts have the option "search" for a target on all components together
-        total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
-        when = "by all components together" if total else "after every component"
-        yield "Kept", f"at least {100 * goal:g} % of the variance that PCA explains, {when}"
-    if rule := rule_words(state):
-        yield "Rule", rule
-    if (together := pd.DataFrame(groups_of(state), state.components)).size:
-        named = [f"{name} {', '.join(own.index[own])}" for name, own in together.iterrows()]
-        yield "Together", "; ".join(named)
-    share = ""
-    if record.objective_share is not None:
-        share = f" ({100 * record.objective_share:.2f} % of the total variance)"
-    yield "Objective", f"{record.criterion}: {record.objective:.6g}{share}"
-    yield "Status", _status(record)
-
-
-def data_facts(state: FitState) -> Iterator[tuple[str, str]]:
-    """Yield lines on the data: rows and variables, covariates, rows that belong together, missing values."""
-    record = state.record
-    yield "Data", describe_data(record)
-    if state.spec.partial is not None:
-        yield "Partial", _adjustment(state, state.spec.partial)
-    if record.row_design:
-        yield "Draws", design_text(record.row_design)
-    r = record.serial_correlation()
-    if r is not None:
-        yield "Rows", serial_warning(r)
-    if record.missing is not None:
-        yield "Missing", describe_missing(record)
-    if record.matrix is not None and "completed" in record.matrix:
-        yield "Matrix", record.matrix["completed"]
-    if record.matrix is not None and "moved" in record.matrix:
-        yield "Nearest", describe_nearest(record.matrix)
-
-
-def _shares_of_groups(state: FitState, groups: ScalingGroups | None) -> Iterator[tuple[str, str]]:
-    """Yield the share of the variance of each group of variables, for a fit that is scaled by groups."""
-    if groups is None:
-        return
-    mixed, shares = groups.kind == "mixed", groups.shares(state.moments.variances)
-    counts = [plural(int(count), "level" if mixed else "variable") for count in groups.counts[:-1]]
-    parts = [f"{name} {100.0 * shares[j]:.1f} % ({counts[j]})" for j, name in enumerate(groups.names)]
-    if groups.counts[-1]:
-        parts.append(f"{plural(int(groups.counts[-1]), 'number')} {100.0 * shares[-1]:.1f} %")
-    yield "Factors" if mixed else "Blocks", f"shares of the total variance: {', '.join(parts)}"
+    yield from facts.unequal_variances(record, state.moments.variances)
+    yield facts.method(record)
+    yield from facts.data(state)
+    yield from facts.goal(record)
+    yield from facts.rule(state)
+    yield from facts.groups_by_component(state)
+    yield facts.objective(record)
+    yield facts.status(record)
 
 
 def _eigenvalues_of_groups(state: FitState) -> Iterator[Table]:
@@ -610,213 +548,3 @@ def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator
         for number, name in enumerate(blocks.names)
     ]
     yield Table("Blocks, % of a component", tuple(full_names(state.components)), tuple(rows))
-
-
-def _split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[str]:
-    """Yield a sentence on factors with some, not all, of their levels in a component, for mixed data."""
-    if factors is None or factors.kind != "mixed":
-        return
-    split = []
-    for component, v in zip(state.components, state.V.T, strict=True):
-        of = factors.of[(v != 0) & (factors.of >= 0)]
-        for number, used in enumerate(np.bincount(of, minlength=len(factors.names))):
-            levels = factors.counts[number]
-            if 0 < used < levels:
-                split.append(f"{component} has {used} of the {levels} levels of {factors.names[number]}")
-    if split:
-        yield f"Levels of a factor are selected one by one: {some_of(split, FEW_NAMES)}."
-
-
-def describe_data(record: Record) -> str:
-    """Return one line that describes the data."""
-    if not record.from_rows:
-        rows = f", from {plural(record.n, 'row')}" if record.n is not None else ""
-        kind = (record.matrix or {}).get("kind")
-        named = {"spearman": "Spearman", "pearson": "Pearson"}
-        what = "covariance" if kind is None else f"{named.get(kind, kind)} correlation"
-        scaled = "" if record.groups is None else f", {SCALING[record.groups['kind']]}"
-        return f"{what} matrix of {plural(record.p, 'variable')}{rows}{scaled}"
-    where = "" if record.title_of_data is None else f" ({record.title_of_data})"
-    parts = [f"{plural(record.n or 0, 'row')} x {plural(record.p, 'variable')}{where}"]
-    if record.dropped:
-        parts.append(f"{plural(record.dropped, 'row')} with missing values dropped")
-    if record.formula is not None:
-        parts.append(f"formula {record.formula}")
-    parts += standardisation(record)
-    if record.weighted:
-        parts.append("rows weighted")
-    return ", ".join(parts)
-
-
-def _adjustment(state: FitState, partial: Partial) -> str:
-    """Return one line on the covariates, the variance they explain, and the variables they explain best."""
-    record, shares = state.record, partial.regression.shares
-    each = [
-        f"{name_text(state.spec.columns[j])} {100 * shares[j]:.1f}"
-        for j in np.argsort(-shares, kind="stable").tolist()
-    ]
-    names = list(map(name_text, partial.names))
-    most, given = (
-        ", ".join(some if len(some) <= FEW_NAMES else [*some[: FEW_NAMES - 1], "...", some[-1]])
-        for some in (each, names)
-    )
-    left = ""
-    if record.effective_n is not None:
-        free = record.effective_n - 1 - partial.regression.rank
-        left = f"; {free:g} residual degrees of freedom; the divisor is still n - 1"
-    return (
-        f"{plural(record.p, 'variable')} given {given}, which explain {100 * share_taken(state):.1f} % of "
-        f"their variance ({most}){left}"
-    )
-
-
-def share_taken(state: FitState) -> float:
-    """Return the share of the variance of the variables, as they are scaled, that the covariates take."""
-    assert state.spec.partial is not None
-    shares = state.spec.partial.regression.shares
-    left = state.moments.variances
-    if state.record.scaling == "sd" or (not state.record.from_rows and np.allclose(left, 1.0)):
-        return float(shares.mean())  # variances are one, before and after the adjustment
-    return float(1.0 - left.sum() / (left / (1.0 - shares)).sum())
-
-
-def standardisation(record: Record) -> tuple[str, str]:
-    """Return one phrase on how the variables were centred, and one on how they were scaled."""
-    about_means = record.centring == "mean" or record.scaling != "sd"
-    scaled = SCALING[record.scaling or "none"] if about_means else "scaled by the root mean square"
-    return CENTRING[record.centring or "none"], scaled
-
-
-def describe_missing(record: Record) -> str:
-    """Return one line on the treatment of missing values."""
-    about = record.missing or {}
-    cells = (record.n or 0) * record.p
-    some = f"{100.0 * about['cells'] / cells:.2g} % of the values" if cells else ""
-    where = f"{some}, in {about['rows']} of {plural(record.n or 0, 'row')}"
-    if not about["cells"]:
-        kept = f"; a model of rank {about['rank']} is kept for new rows" if about["how"] == "em" else ""
-        return f"no value{kept}"
-    if about["how"] == "em":
-        ended = "converged after" if about["converged"] else "stopped before it converged, after"
-        return (
-            f"{where}; estimated by EM for probabilistic PCA of rank {about['rank']} (k_em) "
-            f"over {plural(about['patterns'], 'pattern')} of missing values, {ended} "
-            f"{plural(about['iterations'], 'iteration')}"
-        )
-    text = (
-        f"{where}; correlations from the rows in which both variables are observed, at least "
-        f"{about['fewest']:g}"
-    )
-    if about["moved"] == 0.0:
-        return text
-    return f"{text}; {describe_nearest(about)}"
-
-
-def describe_nearest(about: Mapping[str, Any]) -> str:
-    """Return one line on how much an indefinite matrix was changed to the nearest correlation matrix."""
-    pair = f" ({' and '.join(about['pair'])})" if "pair" in about else ""
-    return (
-        f"no sample has such correlations (smallest eigenvalue {about['smallest']:.2g}), so the nearest "
-        f"correlation matrix is used: it differs by {about['moved']:.2g} in Frobenius norm, and by at most "
-        f"{about['largest']:.2g} in one correlation{pair}"
-    )
-
-
-def _status(record: Record) -> str:
-    text = record.advice
-    if record.evidence is not None:
-        return text
-    if record.status != "exact" and record.n_iter:
-        text += f" ({plural(record.n_iter, 'sweep')})"
-    if record.n_init > 1:
-        text += f"; best of {record.n_init} starts, reached by {record.reached}"
-    return text
-
-
-def _notes(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[str]:
-    record = state.record
-    zero = forced(state) & (shares(state) == 0)
-    if zero.any():
-        rows, columns = np.nonzero(zero)
-        names = zip(full_names(state.spec.columns[rows]), full_names(state.components[columns]), strict=True)
-        named = ", ".join(f"{variable} in {component}" for variable, component in names)
-        yield f"Forced, but with a loading of exactly zero: {named}."
-    together = pd.DataFrame(groups_of(state), state.components)
-    counts, noun = (card + zero.sum(axis=0), "nonzero") if together.empty else (together.sum(axis=1), "group")
-    missed = list(_missed(record, counts, noun))
-    if missed:
-        more = "; see details" if record.details else ""
-        yield f"Cardinality missed: {', '.join(missed)}{more}."
-    if record.sparse:
-        yield WEIGHTS
-    if largest.max() > 0.1:
-        yield (
-            "The scores are correlated, so adjusted variance counts only what each component adds to the "
-            "earlier ones."
-        )
-    if largest.max() > 0.6:
-        yield f"Two scores have |r| = {largest.max():.2f}: {_remedy(record)}."
-
-
-def _another_order(state: FitState) -> Iterator[str]:
-    """Yield a note if components of different cardinalities have more adjusted variance in another order."""
-    options, moments = state.record.options, state.moments
-    mixed = len(set(options.get("card") or ())) > 1
-    if not mixed or options.get("objective") != "adjusted" or state.record.evidence is None:
-        return
-    C = moments.scores / moments.total
-    order = best_order(C)
-    now, other = 100.0 * totals_in_orders(C, np.array([np.arange(len(C)), order]))
-    if round(other, 2) > round(now, 2):
-        names = ", ".join(str(state.components[i]) for i in order)
-        yield (
-            f"In the order {names} these components have {other:.2f} % of the total variance (adjusted) "
-            "instead "
-            f'of {now:.2f} %; order="best" also searches with the cardinalities in other orders.'
-        )
-
-
-def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[str]:
-    """Yield a note if variables with very different `variances`, (p,), were not scaled; it advises `call`."""
-    positive = variances[variances > 0]
-    unscaled = record.groups is None and (not record.from_rows or record.scaling == "none")
-    if unscaled and positive.size and positive.max() > 10.0 * positive.min():
-        remedy = f"{call} gives" if record.from_rows else "the correlation matrix would give"
-        yield (
-            f"Variances range from {positive.min():.3g} to {positive.max():.3g}, and variables with large "
-            f"variances dominate; {remedy} all variables the same weight."
-        )
-
-
-def _passes(record: Record, digits: int) -> Iterator[str]:
-    """Yield a note if too few passes make dense PCA inaccurate, and one if each pass recomputes the rows."""
-    made, short = record.passes or 0, sum(record.pca_errors or ())
-    if short > 0.1 * 10.0 ** -(digits + 1):  # a tenth of the last digit; percentages have digits - 1 decimals
-        yield (
-            "The variance of dense PCA is a lower bound, because few passes over the rows were made for it; "
-            f"it may be {100.0 * short:.1g} % of the total variance larger. passes=15 makes more passes."
-        )
-    if record.anew and made > 3:
-        yield (
-            f"The partitions were computed again in each of {made} passes: call data.persist() before the "
-            "fit to keep them on the workers if they fit in memory."
-        )
-
-
-def _remedy(record: Record) -> str:
-    """Return advice for strongly correlated scores."""
-    if record.evidence is None:
-        return 'method="joint", the default, counts only what each component adds'
-    if record.options.get("objective") == "adjusted":
-        return 'a smaller k leaves one of them out, and method="alspca" bounds such correlations'
-    return 'objective="adjusted" counts only what each component adds'
-
-
-def _missed(record: Record, card: pd.Series, noun: str) -> Iterator[str]:
-    asked = record.options.get("card")
-    if not isinstance(asked, list) or len(asked) != len(card):
-        return
-    for name, wanted, count in zip(card.index, asked, card.tolist(), strict=True):
-        if count != wanted:
-            verb = "was" if wanted == 1 else "were"
-            yield f"{name} has {plural(count, noun)}, {wanted} {verb} asked for"

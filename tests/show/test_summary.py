@@ -10,7 +10,8 @@ import pytest
 
 import spcastat as sp
 from spcastat.fit.method_table import SOLVERS
-from spcastat.show.methods_text import entries, key_of
+from spcastat.show.facts import key_of
+from spcastat.show.methods_text import entries
 
 # --- What print(fit) shows: the facts, the widths, and notes only where they matter ---------------
 

@@ -1,0 +1,540 @@
+"""Facts about a fit for its summary and a methods section: numbers and names; templates have the words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.fit import frames
+from spcastat.fit.frames import variance
+from spcastat.fit.record import Record
+from spcastat.fit.sparse_loadings import variance as loadings_variance
+from spcastat.fit.state import FitState, forced, groups_of, proof_sentences, rule_words, shares
+from spcastat.inputs.dependence import serial_warning
+from spcastat.labels import full_names, name_text, some_of
+from spcastat.linalg.standardisation import ScalingGroups
+from spcastat.measures import best_order, totals_in_orders
+from spcastat.reading.design import Partial, design_text
+from spcastat.search.climbing import OBJECTIVES
+from spcastat.show.grid import percent
+from spcastat.show.templates import Fact, fact, part
+
+#: The largest number of covariates named, and of variables with the share that covariates explain.
+FEW_NAMES = 4
+#: What the table of methods has in place of a paper for methods of this package.
+OURS = "of this package"
+#: Names of kinds of correlations, if they are names of people.
+KINDS = {"spearman": "Spearman", "pearson": "Pearson"}
+
+# --- data -----------------------------------------------------------------------------------------
+
+
+def data(state: FitState) -> Iterator[Fact]:
+    """Yield facts about rows or the matrix, covariates, rows that belong together, and missing values."""
+    record = state.record
+    yield dataset(record, state)
+    if state.spec.partial is not None:
+        yield partial(state, state.spec.partial)
+    if record.row_design:
+        yield draws(record)
+    r = record.serial_correlation()
+    if r is not None:
+        yield fact("successive rows", warning=serial_warning(r))
+    if record.missing is not None:
+        yield missing(record)
+    if record.matrix is not None and "completed" in record.matrix:
+        yield fact("completed matrix", remark=record.matrix["completed"])
+    if record.matrix is not None and "moved" in record.matrix:
+        yield nearest(record.matrix)
+
+
+def data_of_methods(state: FitState) -> Iterator[Fact]:
+    """Yield the facts about data for a methods section, in its order."""
+    record = state.record
+    yield dataset(record, state)
+    if not record.from_rows:
+        yield from adjustment(state)
+        yield from weighted_groups(record)
+        return
+    r = record.serial_correlation()
+    if r is not None:
+        yield fact("serial", r=r)
+    yield from adjustment(state)
+    contrast = (record.centring == "none") != (record.scaling == "none")
+    yield fact("standardisation", contrast=contrast, **standardisation(record))
+    yield from weighted_groups(record)
+    if record.weighted:
+        yield fact("weights", total=record.effective_n)
+    if design_text(record.row_design):
+        yield draws(record)
+    if record.missing is not None and record.missing["cells"]:
+        yield missing(record)
+
+
+def dataset(record: Record, state: FitState | None = None) -> Fact:
+    """Return the fact about the rows or the matrix; methods sections also need the state."""
+    has_loadings = state is not None and state.pattern is not None
+    about = record.matrix or {}
+    values: dict[str, Any] = {
+        "analysis": fact("analysis", sparse=record.sparse, loadings=has_loadings),
+        "n": record.n or 0,
+        "p": record.p,
+    }
+    if record.from_rows:
+        return fact(
+            "rows",
+            **values,
+            **standardisation(record),
+            title=record.title_of_data,
+            dropped=record.dropped,
+            formula=record.formula,
+            weighted=record.weighted,
+        )
+    kind = about.get("kind")
+    named = fact("kind covariance") if kind is None else fact("kind correlation", name=KINDS.get(kind, kind))
+    of_variances = fact("kind correlation", name=kind)
+    if kind is None and state is not None:
+        is_scaled = np.allclose(state.moments.variances, 1.0, atol=1e-8)
+        of_variances = fact("kind correlation", name=None) if is_scaled else named
+    scaling = None if record.groups is None else fact(f"scaling {record.groups['kind']}")
+    return fact(
+        "matrix",
+        **values,
+        kind=named,
+        kind_of_variances=of_variances,
+        known_n=record.n is not None,
+        scaling=scaling,
+        moved="moved" in about,
+    )
+
+
+def standardisation(record: Record) -> dict[str, Fact]:
+    """Return how the variables were centred, and how they were scaled."""
+    about_means = record.centring == "mean" or record.scaling != "sd"
+    scaling = record.scaling or "none"
+    return {
+        "centring": fact(f"centring {record.centring or 'none'}"),
+        "scaling": fact(f"scaling {scaling}" if about_means else "scaling by root mean square"),
+    }
+
+
+def partial(state: FitState, adjusted: Partial) -> Fact:
+    """Return the fact about covariates: the variance they explain, the variables they explain best."""
+    record, parts = state.record, adjusted.regression.shares
+    order = np.argsort(-parts, kind="stable").tolist()
+    strongest = [f"{name_text(state.spec.columns[j])} {100 * parts[j]:.1f}" for j in order]
+    names = list(map(name_text, adjusted.names))
+    *others, last = adjusted.names
+    known_free = record.effective_n is not None
+    return fact(
+        "partial",
+        p=record.p,
+        given=_some(names),
+        names=f"{', '.join(others)} and {last}" if others else last,
+        share=share_taken(state),
+        strongest=_some(strongest),
+        known_free=known_free,
+        free=(record.effective_n or 0) - 1 - adjusted.regression.rank,
+    )
+
+
+def _some(names: list[str]) -> str:
+    """Return names separated by commas, of many the first and the last."""
+    return ", ".join(names if len(names) <= FEW_NAMES else [*names[: FEW_NAMES - 1], "...", names[-1]])
+
+
+def share_taken(state: FitState) -> float:
+    """Return the share of the variance of the variables, as they are scaled, that the covariates take."""
+    assert state.spec.partial is not None
+    parts = state.spec.partial.regression.shares
+    residual = state.moments.variances
+    if state.record.scaling == "sd" or (not state.record.from_rows and np.allclose(residual, 1.0)):
+        return float(parts.mean())  # variances are one, before and after the adjustment
+    return float(1.0 - residual.sum() / (residual / (1.0 - parts)).sum())
+
+
+def adjustment(state: FitState) -> Iterator[Fact]:
+    """Yield the fact about covariates, if there are any."""
+    if state.spec.partial is not None:
+        yield partial(state, state.spec.partial)
+
+
+def weighted_groups(record: Record) -> Iterator[Fact]:
+    """Yield the fact about the groups of variables that were used for scaling."""
+    if record.groups is not None and record.groups["kind"] == "mixed":
+        yield fact("scaled as mixed data")
+    elif record.groups is not None:
+        yield fact("scaled by blocks", names=", ".join(record.groups["names"]))
+
+
+def draws(record: Record) -> Fact:
+    """Return the fact about the rows that belong together."""
+    in_time = (record.row_design or {}).get("block_length")
+    return fact("draws in time" if in_time else "draws", design=design_text(record.row_design))
+
+
+def missing(record: Record) -> Fact:
+    """Return the fact about missing values."""
+    about = record.missing or {}
+    cells = (record.n or 0) * record.p
+    if not about["cells"]:
+        return fact("none missing", model=about["how"] == "em", rank=about.get("rank"))
+    share = 100.0 * about["cells"] / cells if cells else 0.0
+    values = {**about, "n": record.n or 0, "share": share}
+    if about["how"] == "em":
+        return fact("missing by EM", **values)
+    moved = None if about["moved"] == 0.0 else nearest(about)
+    return fact("missing by pairs", **values, nearest=moved)
+
+
+def nearest(about: Mapping[str, Any]) -> Fact:
+    """Return the fact about an indefinite matrix that was changed to the nearest correlation matrix."""
+    pair = " and ".join(about["pair"]) if "pair" in about else None
+    return fact("nearest", **{**about, "pair": pair})
+
+
+def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=True") -> Iterator[Fact]:
+    """Yield a fact if variables with very different `variances`, (p,), were not scaled; `call` is advised."""
+    positive = variances[variances > 0]
+    unscaled = record.groups is None and (not record.from_rows or record.scaling == "none")
+    if unscaled and positive.size and positive.max() > 10.0 * positive.min():
+        advice = call if record.from_rows else None
+        yield fact("unequal variances", smallest=positive.min(), largest=positive.max(), call=advice)
+
+
+def shares_of_groups(state: FitState, groups: ScalingGroups | None) -> Iterator[Fact]:
+    """Yield the share of the variance of each group of variables, for a fit that is scaled by groups."""
+    if groups is None:
+        return
+    mixed, parts = groups.kind == "mixed", groups.shares(state.moments.variances)
+    texts = [
+        part(fact("shares of groups", name=name, share=parts[j], count=int(groups.counts[j]), mixed=mixed))
+        for j, name in enumerate(groups.names)
+    ]
+    if groups.counts[-1]:
+        texts.append(part(fact("shares of numbers", count=int(groups.counts[-1]), share=parts[-1])))
+    yield fact("factors" if mixed else "blocks", shares=", ".join(texts))
+
+
+# --- components -----------------------------------------------------------------------------------
+
+
+def numbers(record: Record, V: np.ndarray) -> Iterator[Fact]:
+    """Yield facts about the numbers of components and of nonzero loadings."""
+    counts = np.count_nonzero(V, axis=0).tolist()
+    if not record.sparse:
+        yield fact("components", k=record.k)
+        return
+    if len(set(counts)) == 1:
+        yield fact("equal numbers", k=record.k, card=counts[0])
+    else:
+        cards = f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
+        yield fact("unequal numbers", k=record.k, cards=cards)
+    share = record.options.get("variance")
+    if share is not None:
+        yield fact("share kept", goal=share)
+
+
+def goal(record: Record) -> Iterator[Fact]:
+    """Yield the fact about the share of variance that the fit keeps."""
+    share = record.options.get("variance")
+    if share is not None:
+        # files of the first layouts have the option "search" for a target on all components together
+        total = record.options.get("promise") == "total" or record.options.get("search") == "joint"
+        yield fact("goal", goal=share, total=total)
+
+
+def rule(state: FitState) -> Iterator[Fact]:
+    """Yield the fact about the rule for supports."""
+    if words := rule_words(state):
+        yield fact("rule", rule=words)
+
+
+def groups_by_component(state: FitState) -> Iterator[Fact]:
+    """Yield the fact about the groups of variables in each component."""
+    if (together := pd.DataFrame(groups_of(state), state.components)).size:
+        named = [f"{name} {', '.join(row.index[row])}" for name, row in together.iterrows()]
+        yield fact("groups of components", groups="; ".join(named))
+
+
+# --- method ---------------------------------------------------------------------------------------
+
+
+def method(record: Record) -> Fact:
+    """Return the fact about the method."""
+    return fact(
+        "method" if record.evidence is None else "joint method",
+        name=record.method,
+        title=record.title,
+        paper=record.paper,
+        citation=key_of(record.paper),
+        published=record.paper != OURS,
+        nonneg=record.options.get("nonneg"),
+        criterion=record.criterion,
+        ending=record.advice if record.converged else "stopped before it converged",
+        several=record.n_init > 1,
+        starts=record.n_init,
+        measure=OBJECTIVES.get(str(record.options.get("objective")), "") or record.criterion,
+    )
+
+
+def key_of(paper: str) -> str:
+    """Return the BibTeX key of a paper: "zou2006" for "Zou, Hastie and Tibshirani (2006)"."""
+    match = re.match(r"([^ ,]+).*?\((\d{4})\)", paper)
+    return re.sub(r"\W", "", match[1]).lower() + match[2] if match else ""
+
+
+def objective(record: Record) -> Fact:
+    """Return the fact about the value of the objective."""
+    share = record.objective_share
+    return fact(
+        "objective",
+        criterion=record.criterion,
+        value=record.objective,
+        known_share=share is not None,
+        share=share or 0.0,
+    )
+
+
+def status(record: Record) -> Fact:
+    """Return the fact about how the fit ended."""
+    searched = record.evidence is not None
+    return fact(
+        "status",
+        advice=record.advice,
+        sweeps=record.n_iter if record.status != "exact" and not searched else 0,
+        several=record.n_init > 1 and not searched,
+        starts=record.n_init,
+        reached=record.reached,
+    )
+
+
+def search(evidence: Mapping[str, Any], p: int) -> Iterator[Fact]:
+    """Yield facts about a search over supports of `p` variables; see :mod:`spcastat.solvers.solver`."""
+    if "proposals" in evidence:
+        yield from search_for_fewest(evidence)
+        return
+    groups = "groups" in evidence
+    if evidence["proven"]:
+        yield fact("better proven impossible", groups=groups)
+        return
+    if groups and evidence["every"]:
+        yield fact("all partitions")
+        return
+    if evidence.get("variables") is not None:
+        yield fact("search among", number=evidence["variables"], p=p)
+    if evidence["starts"] > 1:
+        chains = evidence.get("chains", 1)
+        yield fact(
+            "starts",
+            hits=evidence["hits"],
+            starts=evidence["starts"],
+            several=chains > 1,
+            agreeing=evidence.get("agreeing"),
+            chains=chains,
+        )
+    if evidence["settled"] and evidence.get("sufficient") is not False:
+        yield fact("settled", groups=groups)
+
+
+def search_for_fewest(evidence: Mapping[str, Any]) -> Iterator[Fact]:
+    """Yield facts about a search for the fewest nonzero loadings that keep a share of PCA's variance."""
+    count = len(evidence["proposals"])
+    if evidence["proven"]:
+        yield fact("fewest proven")
+    elif not count:
+        yield fact("nothing sparser")
+    elif count > 1:
+        yield fact("sparsest of proposals", number=count)
+    if evidence["searched"] and not evidence["proven"]:
+        yield fact("no fewer by search")
+
+
+def method_of_loadings(record: Record) -> Fact:
+    """Return the fact about the method of sparse loadings."""
+    return fact(
+        "method of loadings",
+        title=record.title,
+        paper=record.paper,
+        work=record.paper.replace(" (", ", "),
+        citation=key_of(record.paper),
+        starts=record.n_init,
+    )
+
+
+def of_loadings(state: FitState) -> Iterator[Fact]:
+    """Yield the lines of the header of a fit of sparse loadings after those on the data."""
+    record = state.record
+    if record.options.get("variance") is not None:
+        kept = record.objective / state.moments.pca.sum()
+        yield fact("goal of loadings", goal=record.options["variance"], share=kept)
+    yield fact(
+        "objective",
+        criterion=record.criterion,
+        value=record.objective,
+        known_share=True,
+        share=record.objective_share or 0.0,
+    )
+    yield fact("status of ascents", advice=record.advice, converged=record.converged)
+
+
+# --- variance and inference -----------------------------------------------------------------------
+
+
+def explained(state: FitState) -> Fact:
+    """Return the fact about the variance that the components explain."""
+    frame = variance(state)
+    last = {str(name): percent(frame[name].iloc[-1], 1) for name in frame if "cumulative" in str(name)}
+    if not state.record.sparse:
+        return fact("explained by PCA", dense=last["cumulative PCA"])
+    return fact(
+        "explained",
+        k=state.record.k,
+        adjusted=last["cumulative adjusted"],
+        least_squares=last["cumulative least squares"],
+        dense=last["cumulative PCA"],
+    )
+
+
+def explained_by_loadings(state: FitState) -> Fact:
+    """Return the fact about the variance that sparse loadings explain."""
+    last = loadings_variance(state).iloc[-1]
+    return fact(
+        "explained by loadings", k=state.record.k, share=last["cumulative"], dense=last["cumulative PCA"]
+    )
+
+
+def inference(state: FitState) -> Iterator[Fact]:
+    """Yield facts about the results of resampling that a fit shows."""
+    results = state.inference
+    if results.stability is not None:
+        halves = results.stability
+        often = frames.frequency(state, halves).to_numpy()[state.V != 0]
+        yield fact(
+            "halves",
+            halves=len(halves.chosen),
+            stable=int((often >= halves.threshold).sum()),
+            number=len(often),
+            threshold=halves.threshold,
+        )
+    if results.bootstrap is not None:
+        key = "intervals" if state.pattern is None else "percentile intervals"
+        numbers_drawn = results.bootstrap
+        near = numbers_drawn.search == "near"
+        yield fact(key, draws=numbers_drawn.draws, select=numbers_drawn.select, near=near)
+    if results.split is not None:
+        selecting, estimating = results.split.rows
+        yield fact("split", selecting=selecting, estimating=estimating)
+        if results.split.repeats > 1:
+            yield fact("repeated splits", repeats=results.split.repeats)
+    if results.tests is not None:
+        yield fact(f"tests {results.tests.fdr}", draws=results.tests.draws)
+
+
+def proofs(state: FitState) -> Iterator[Fact]:
+    """Yield facts about the proofs that a fit shows: their sentences, with and without advice."""
+    both = zip(proof_sentences(state), proof_sentences(state, advice=False), strict=True)
+    for sentence, plain in both:
+        yield fact("proof", sentence=sentence, plain_sentence=plain)
+
+
+def software(versions: Mapping[str, str]) -> Fact:
+    """Return the fact about the versions of the package and of Python."""
+    return fact("software", version=versions.get("spcastat", ""), python=versions.get("python"))
+
+
+# --- notes on a fit -------------------------------------------------------------------------------
+
+
+def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[Fact]:
+    """Yield what a reader of the tables should know.
+
+    Parameters
+    ----------
+    state : FitState
+    largest : Series
+        The largest absolute correlation of each component with another.
+    card : Series
+        Number of nonzero loadings of each component.
+    """
+    record = state.record
+    zero = forced(state) & (shares(state) == 0)
+    if zero.any():
+        rows, columns = np.nonzero(zero)
+        names = zip(full_names(state.spec.columns[rows]), full_names(state.components[columns]), strict=True)
+        yield fact("forced at zero", names=", ".join(f"{name} in {component}" for name, component in names))
+    together = pd.DataFrame(groups_of(state), state.components)
+    counts = card + zero.sum(axis=0) if together.empty else together.sum(axis=1)
+    failures = list(missed(record, counts, not together.empty))
+    if failures:
+        details = bool(record.details)
+        yield fact("cardinality missed", components=", ".join(map(part, failures)), details=details)
+    if record.sparse:
+        yield fact("weights in table")
+    if largest.max() > 0.1:
+        yield fact("correlated scores")
+    if largest.max() > 0.6:
+        yield fact("strongly correlated scores", r=largest.max(), remedy=remedy(record))
+
+
+def missed(record: Record, counts: pd.Series, groups: bool) -> Iterator[Fact]:
+    """Yield the components that have other cardinalities than the call; `groups`: they count groups."""
+    cards = record.options.get("card")
+    if not isinstance(cards, list) or len(cards) != len(counts):
+        return
+    for name, card, count in zip(counts.index, cards, counts.tolist(), strict=True):
+        if count != card:
+            yield fact("missed", component=name, groups=groups, count=count, card=card)
+
+
+def remedy(record: Record) -> Fact:
+    """Return advice for strongly correlated scores."""
+    if record.evidence is None:
+        return fact("remedy joint")
+    is_adjusted = record.options.get("objective") == "adjusted"
+    return fact("remedy adjusted" if is_adjusted else "remedy objective")
+
+
+def split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[Fact]:
+    """Yield the factors with some, not all, of their levels in a component, for mixed data."""
+    if factors is None or factors.kind != "mixed":
+        return
+    texts = []
+    for component, v in zip(state.components, state.V.T, strict=True):
+        levels_used = factors.of[(v != 0) & (factors.of >= 0)]
+        for j, number in enumerate(np.bincount(levels_used, minlength=len(factors.names))):
+            levels = factors.counts[j]
+            if 0 < number < levels:
+                split = fact(
+                    "split factor", component=component, number=number, levels=levels, name=factors.names[j]
+                )
+                texts.append(part(split))
+    if texts:
+        yield fact("split factors", factors=some_of(texts, FEW_NAMES))
+
+
+def another_order(state: FitState) -> Iterator[Fact]:
+    """Yield a fact if components of different cardinalities have more adjusted variance in another order."""
+    options, moments = state.record.options, state.moments
+    mixed = len(set(options.get("card") or ())) > 1
+    if not mixed or options.get("objective") != "adjusted" or state.record.evidence is None:
+        return
+    C = moments.scores / moments.total
+    order = best_order(C)
+    share_now, share = 100.0 * totals_in_orders(C, np.array([np.arange(len(C)), order]))
+    if round(share, 2) > round(share_now, 2):
+        names = ", ".join(str(state.components[i]) for i in order)
+        yield fact("another order", names=names, share=share, share_now=share_now)
+
+
+def passes(record: Record, digits: int) -> Iterator[Fact]:
+    """Yield a fact if too few passes make dense PCA inaccurate, and one if each pass recomputes the rows."""
+    count, error = record.passes or 0, sum(record.pca_errors or ())
+    if error > 0.1 * 10.0 ** -(digits + 1):  # a tenth of the last digit; percentages have digits - 1 decimals
+        yield fact("PCA in few passes", error=error)
+    if record.anew and count > 3:
+        yield fact("computed anew", passes=count)

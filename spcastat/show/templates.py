@@ -1,0 +1,684 @@
+"""Every sentence about a fit, once: its wordings in a summary, in notes, and in a methods section.
+
+Fields of a template are words in braces, which name the values of a fact:
+
+- ``{n}``, ``{share:.2f}``: the value, with a format of Python.
+- ``{share:%.1f}``: a fraction in percent; ``{share:%1}``, ``{error:fixed3}``: a fraction in percent, or a
+  number, as in tables, with so many decimals.
+- ``{n|# row|# rows}``: one of two texts, by whether the number is 1; ``#`` is the number.
+- ``{dropped?text}``, ``{select?text|other text}``: a text if the value is true, that is not zero, empty or
+  None, and another one otherwise.
+- Texts have fields of their own. The value of a field may be a fact, worded as a part of the sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spcastat.fit.record import CENTRING, SCALING
+from spcastat.show.grid import fixed, percent
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact: the key of its template, and the values that the template names, without words."""
+
+    key: str
+    values: Mapping[str, Any]
+
+
+def fact(key: str, **values: Any) -> Fact:
+    """Return a fact."""
+    return Fact(key, values)
+
+
+@dataclass(frozen=True)
+class Template:
+    """The wordings of a fact; an empty one is not shown there.
+
+    Attributes
+    ----------
+    label, line : str
+        Label and text of a line in the header of a summary.
+    note : str
+        A note below the tables.
+    methods : str
+        A sentence of a methods section.
+    part : str
+        A part of other sentences.
+    cites : tuple of str
+        Keys of the papers that the sentence of the methods section cites, or fields with such keys.
+    """
+
+    label: str = ""
+    line: str = ""
+    note: str = ""
+    methods: str = ""
+    part: str = ""
+    cites: tuple[str, ...] = ()
+
+
+# --- wording --------------------------------------------------------------------------------------
+
+
+#: The formats of numbers as in tables, ``%1`` and ``fixed3``.
+_OF_TABLES = re.compile(r"(%|fixed)(\d)")
+#: The name of a field, and what follows it.
+_FIELD = re.compile(r"(\w+)([:|?]?)(.*)", re.DOTALL)
+
+
+def worded(template: str, values: Mapping[str, Any]) -> str:
+    """Return a template with its values."""
+    return "".join(text if name is None else _of_field(name, values) for text, name in pieces(template))
+
+
+def pieces(template: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the pieces of a template: text and None, or "" and the inside of a pair of braces."""
+    depth, start = 0, 0
+    for place, character in enumerate(template):
+        if character == "{":
+            if depth == 0:
+                yield template[start:place], None
+                start = place + 1
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if depth == 0:
+                yield "", template[start:place]
+                start = place + 1
+    yield template[start:], None
+
+
+def field_parts(inside: str) -> tuple[str, str, list[str]]:
+    """Return the name of a field, the sign after it, and the texts that follow, which bars separate."""
+    match = _FIELD.fullmatch(inside)
+    assert match is not None, inside
+    name, sign, rest = match.groups()
+    texts, depth = [""], 0
+    for character in rest:
+        depth += (character == "{") - (character == "}")
+        if character == "|" and depth == 0 and sign != ":":
+            texts.append("")
+        else:
+            texts[-1] += character
+    return name, sign, texts
+
+
+def _of_field(inside: str, values: Mapping[str, Any]) -> str:
+    name, sign, texts = field_parts(inside)
+    value = values[name]
+    if sign == "|":
+        chosen_text = texts[0] if value == 1 else texts[-1]
+        return worded(chosen_text.replace("#", f"{{{name}}}"), values)
+    if sign == "?":
+        return worded(texts[0] if value else (*texts, "")[1], values)
+    if isinstance(value, Fact):
+        return worded(TEMPLATES[value.key].part, value.values)
+    if value is None:
+        return ""
+    return _formatted(value, texts[0])
+
+
+def _formatted(value: Any, form: str) -> str:
+    """Return a value in one of the formats of the module."""
+    if match := _OF_TABLES.fullmatch(form):
+        write = percent if match[1] == "%" else fixed
+        return str(write(value, int(match[2])))
+    if form.startswith("%"):
+        return format(100 * value, form[1:])
+    return format(value, form)
+
+
+def lines(facts: Iterable[Fact]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a header: labels and texts."""
+    for one_fact in facts:
+        template = TEMPLATES[one_fact.key]
+        if template.line:
+            yield template.label, worded(template.line, one_fact.values)
+
+
+def line(one_fact: Fact) -> str:
+    """Return the line of a fact, without its label."""
+    return worded(TEMPLATES[one_fact.key].line, one_fact.values)
+
+
+def notes(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield the notes."""
+    for one_fact in facts:
+        if note := TEMPLATES[one_fact.key].note:
+            yield worded(note, one_fact.values)
+
+
+def methods(facts: Iterable[Fact], cited: list[str] | None = None) -> Iterator[str]:
+    """Yield the sentences of a methods section, and add the keys of the papers that they cite to `cited`."""
+    for one_fact in facts:
+        template = TEMPLATES[one_fact.key]
+        if template.methods:
+            if cited is not None:
+                cited.extend(worded(key, one_fact.values) for key in template.cites)
+            yield worded(template.methods, one_fact.values)
+
+
+def part(one_fact: Fact) -> str:
+    """Return the wording of a fact as a part of a sentence."""
+    return worded(TEMPLATES[one_fact.key].part, one_fact.values)
+
+
+# --- the templates --------------------------------------------------------------------------------
+
+
+#: The indefinite matrix that was changed.
+_NEAREST = (
+    "no sample has such correlations (smallest eigenvalue {smallest:.2g}), so the nearest correlation "
+    "matrix is used: it differs by {moved:.2g} in Frobenius norm, and by at most {largest:.2g} in one "
+    "correlation{pair? ({pair})}"
+)
+#: The values that are missing, in a summary and in a methods section.
+_MISSING = "{share:.2g} % of the values, in {rows} of {n|# row|# rows}"
+_OF_VALUES = "Of the values, {cells}{share? ({share:.2g} %)} were missing, in {rows|# row|# rows};"
+
+#: Key of a fact -> its wordings.
+TEMPLATES: dict[str, Template] = {
+    **{f"centring {name}": Template(part=text) for name, text in CENTRING.items()},
+    **{f"scaling {name}": Template(part=text) for name, text in SCALING.items()},
+    "scaling by root mean square": Template(part="scaled by the root mean square"),
+    # --- data
+    "analysis": Template(
+        part="{sparse?Sparse p|P}rincipal component analysis{loadings? with sparse loadings}"
+    ),
+    "rows": Template(
+        label="Data",
+        line="{n|# row|# rows} x {p|# variable|# variables}{title? ({title})}{dropped?, {dropped|# row|# "
+        "rows} with missing values dropped}{formula?, formula {formula}}, {centring}, {scaling}{weighted?, "
+        "rows weighted}",
+        methods="{analysis} was applied to {n|# row|# rows} of {p|# variable|# variables}"
+        "{formula? (formula {formula})}{dropped?; {dropped|# row|# rows} with missing values were left out}.",
+    ),
+    "matrix": Template(
+        label="Data",
+        line="{kind} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}{scaling?, "
+        "{scaling}}",
+        methods="{analysis} was applied to the {kind_of_variances} matrix of {p|# variable|# variables}"
+        "{known_n?, from {n|# row|# rows}}{moved?, replaced by the nearest positive semidefinite matrix}.",
+    ),
+    "kind covariance": Template(part="covariance"),
+    "kind correlation": Template(part="{name?{name} }correlation"),
+    "serial": Template(
+        methods="Successive rows were correlated (r = {r:.2f} of their scores) beyond what sorting or groups "
+        "explain, so that inference which takes rows as independent is not valid."
+    ),
+    "partial": Template(
+        label="Partial",
+        line="{p|# variable|# variables} given {given}, which explain {share:%.1f} % of their variance "
+        "({strongest}){known_free?; {free:g} residual degrees of freedom; the divisor is still n - 1}",
+        methods="Variables were replaced by the residuals of their linear regression on {names}, which "
+        "explained {share:%.1f} % of their variance.",
+    ),
+    "standardisation": Template(methods="Variables were {centring} {contrast?but|and} {scaling}."),
+    "scaled as mixed data": Template(
+        methods="The indicator of each level of a factor was divided by the square root of the level's "
+        "share of the rows, as in factor analysis of mixed data (Pagès, 2004).",
+        cites=("pages2004",),
+    ),
+    "scaled by blocks": Template(
+        methods="Variables were divided by the square root of the first eigenvalue of their block "
+        "({names}), as in multiple factor analysis (Escofier and Pagès, 1994).",
+        cites=("escofier1994",),
+    ),
+    "weights": Template(methods="Rows were weighted (sum of the weights {total:.6g})."),
+    "draws": Template(
+        label="Draws",
+        line="{design}",
+        methods="Resampling and tests treated the rows as {design} (Rao, Wu and Yue, 1992).",
+        cites=("rao1992",),
+    ),
+    "draws in time": Template(
+        label="Draws",
+        line="{design}",
+        methods="Resampling and tests treated the rows as {design} (Künsch, 1989).",
+        cites=("kunsch1989",),
+    ),
+    "successive rows": Template(label="Rows", line="{warning}"),
+    "none missing": Template(
+        label="Missing", line="no value{model?; a model of rank {rank} is kept for new rows}"
+    ),
+    "missing by EM": Template(
+        label="Missing",
+        line=f"{_MISSING}; estimated by EM for probabilistic PCA of rank {{rank}} (k_em) over "
+        "{patterns|# pattern|# patterns} of missing values, {converged?converged after|stopped before it "
+        "converged, after} {iterations|# iteration|# iterations}",
+        methods=f"{_OF_VALUES} means and covariances were estimated from all rows by "
+        f"expectation-maximisation for "
+        "probabilistic principal components of rank {rank} (Tipping and Bishop, 1999).",
+        cites=("tipping1999",),
+    ),
+    "missing by pairs": Template(
+        label="Missing",
+        line=f"{_MISSING}; correlations from the rows in which both variables are observed, at least "
+        f"{{fewest:g}}"
+        "{nearest?; {nearest}}",
+        methods=f"{_OF_VALUES} each correlation was computed from the rows in which both variables were "
+        f"observed "
+        "(at least {fewest:g}){nearest?, replaced by the nearest correlation matrix, as they were not "
+        "positive semidefinite}.",
+    ),
+    "completed matrix": Template(label="Matrix", line="{remark}"),
+    "nearest": Template(label="Nearest", line=_NEAREST, part=_NEAREST),
+    "unequal variances": Template(
+        label="Scale",
+        line="Variances range from {smallest:.3g} to {largest:.3g}, and variables with large variances "
+        "dominate; {call?{call} gives|the correlation matrix would give} all variables the same weight.",
+    ),
+    # --- components
+    "components": Template(methods="The analysis has {k|# component|# components}."),
+    "equal numbers": Template(
+        methods="The analysis has {k|# component|# components}, with {card|# nonzero loading|# nonzero "
+        "loadings}{k|| each}; all others are exactly zero."
+    ),
+    "unequal numbers": Template(
+        methods="The analysis has {k|# component|# components}, with {cards} nonzero loadings; all others "
+        "are exactly zero."
+    ),
+    "share kept": Template(
+        methods="These are the fewest nonzero loadings found that keep {goal:%g} % of the variance that the "
+        "same number of dense principal components explains."
+    ),
+    "goal": Template(
+        label="Kept",
+        line="at least {goal:%g} % of the variance that PCA explains, {total?by all components "
+        "together|after every component}",
+    ),
+    "sense of loadings": Template(
+        label="Sense",
+        line="sparse loadings: X is approximately T P', each variable depends on few components, and the "
+        "scores T = X W use all variables with a nonzero loading. spca() gives components that are sums of "
+        "few variables.",
+    ),
+    "goal of loadings": Template(
+        label="Kept", line="at least {goal:%g} % of the variance that PCA explains: {share:%.2f} %"
+    ),
+    "rule": Template(label="Rule", line="{rule}", methods="The supports were held to a rule: {rule}."),
+    "groups of components": Template(label="Together", line="{groups}"),
+    # --- method
+    "method": Template(
+        label="Method",
+        line="{name}: {title}{nonneg?, nonnegative}{published?; {paper}}",
+        methods='The loadings were computed by the method "{name}" ({title}; {paper}){nonneg?, with '
+        "nonnegative loadings}, whose criterion is the {criterion} ({ending}).{several? It was the best of "
+        "{starts|# start|# starts}.}",
+        cites=("{citation}",),
+    ),
+    "joint method": Template(
+        label="Method",
+        line="{name}: {title}{nonneg?, nonnegative}{published?; {paper}}",
+        methods="The loadings of all components were determined jointly{nonneg?, with nonnegative "
+        "loadings}, by a "
+        'search that maximises the {measure} (method "{name}").',
+    ),
+    "objective": Template(
+        label="Objective",
+        line="{criterion}: {value:.6g}{known_share? ({share:%.2f} % of the total variance)}",
+    ),
+    "status": Template(
+        label="Status",
+        line="{advice}{sweeps? ({sweeps|# sweep|# sweeps})}{several?; best of {starts|# start|# starts}, "
+        "reached by {reached}}",
+    ),
+    "status of ascents": Template(
+        label="Status", line="{advice}{converged?|; the last ascent did not converge}"
+    ),
+    "better proven impossible": Template(
+        methods="It is proven that no other {groups?partition of the variables is|loadings of these "
+        "cardinalities are} better."
+    ),
+    "all partitions": Template(methods="All partitions of the variables were compared."),
+    "search among": Template(
+        methods="The search was restricted to {number} of the {p|# variable|# variables}."
+    ),
+    "starts": Template(
+        methods="These loadings were reached from {hits} of {starts|# start|# starts}{several? and by "
+        "{agreeing} of {chains|# search|# searches}}."
+    ),
+    "settled": Template(
+        methods="No single {groups?move of a variable|exchange of a nonzero with a zero loading} improves "
+        "them."
+    ),
+    "fewest proven": Template(
+        methods="Fewer are impossible, since each component has only one.",
+    ),
+    "nothing sparser": Template(methods="Nothing sparser that was tried keeps this share."),
+    "sparsest of proposals": Template(methods="These loadings are the sparsest of {number} proposals."),
+    "no fewer by search": Template(
+        methods="A joint search found no loadings with one nonzero less.",
+    ),
+    "method of loadings": Template(
+        label="Method",
+        line="{title}; {paper}",
+        methods="Sparse loadings P minimise the squared differences between the data and T P', where the "
+        "scores T are uncorrelated and have unit variance ({work}. The fit is the best of {starts|# "
+        "start|# starts}, improved by exchanges of nonzero with zero loadings.",
+        cites=("{citation}",),
+    ),
+    # --- variance
+    "explained by PCA": Template(methods="They explain {dense} % of the total variance."),
+    "explained": Template(
+        methods="{k|The component explains|Together the components explain} {adjusted} % of the total "
+        "variance as adjusted variance, which counts the variance shared by correlated scores only once "
+        "(Zou, Hastie and Tibshirani, 2006), and {least_squares} % by regression of the variables on the "
+        "scores; the same number of dense principal components explains {dense} %.",
+        cites=("zou2006",),
+    ),
+    "explained by loadings": Template(
+        methods="{k|The component explains|Together the components explain} {share:%1} % of the total "
+        "variance; the same number of dense principal components explains {dense:%1} %."
+    ),
+    # --- inference
+    "halves": Template(
+        methods="The stability of the selection was assessed by {halves} fits of complementary halves of "
+        "the rows (Shah and Samworth, 2013): {stable} of {number|# loading|# loadings} were selected in at "
+        "least {threshold:%g} % of them.",
+        cites=("shah2013",),
+    ),
+    "intervals": Template(
+        methods="Intervals of loadings are 95 % bootstrap intervals ({draws|# draw|# draws}; "
+        "{select?numbers of components and of nonzero loadings as in the fit, variables reselected in each "
+        "draw|given the selection}{near?, by a local search that starts from the fit}): normal intervals, "
+        "extended to zero if fewer than 97.5 % of the draws give the loading the sign that it has in the "
+        "fit."
+    ),
+    "percentile intervals": Template(
+        methods="Intervals of loadings are 95 % percentile intervals of the bootstrap ({draws|# draw|# "
+        "draws}; {select?variables selected again in each draw|given the selection})."
+    ),
+    "split": Template(
+        methods="For split inference, {selecting|# row was|# rows were} used to select the variables, and "
+        "the other {estimating} to estimate the correlation of each variable with the score of the others "
+        "(Rinaldo, Wasserman and G'Sell, 2019).",
+        cites=("rinaldo2019",),
+    ),
+    "repeated splits": Template(
+        methods="P values combine {repeats} splits and control the family-wise error rate (Meinshausen, "
+        "Meier and Bühlmann, 2009).",
+        cites=("meinshausen2009",),
+    ),
+    **{
+        key: Template(
+            methods="Loadings were tested by {draws|# permutation|# permutations} of the rows of each "
+            "variable, with a studentised statistic (DiCiccio and Romano, 2017); q values control the false "
+            "discovery rate "
+            f"over all variables and components ({paper}).",
+            cites=("diciccio2017", citation),
+        )
+        for key, citation, paper in (
+            ("tests fdr_bh", "benjamini1995", "Benjamini and Hochberg, 1995"),
+            ("tests fdr_by", "benjamini2001", "Benjamini and Yekutieli, 2001"),
+        )
+    },
+    "proof": Template(label="Proof", line="{sentence}", methods="{plain_sentence}"),
+    "software": Template(methods="Computations used spcastat {version}{python?, Python {python}}."),
+    # --- notes on a fit
+    "forced at zero": Template(note="Forced, but with a loading of exactly zero: {names}."),
+    "cardinality missed": Template(note="Cardinality missed: {components}{details?; see details}."),
+    "missed": Template(
+        part="{component} has {groups?{count|# group|# groups}|{count|# nonzero|# nonzeros}}, {card} "
+        "{card|was|were} asked for"
+    ),
+    "weights in table": Template(
+        note="The table shows the weights of the variables in the scores. sparse_loadings() fits sparse "
+        "loadings instead: the coefficients by which the scores predict the variables."
+    ),
+    "correlated scores": Template(
+        note="The scores are correlated, so adjusted variance counts only what each component adds to the "
+        "earlier ones."
+    ),
+    "strongly correlated scores": Template(note="Two scores have |r| = {r:.2f}: {remedy}."),
+    "remedy joint": Template(part='method="joint", the default, counts only what each component adds'),
+    "remedy adjusted": Template(
+        part='a smaller k leaves one of them out, and method="alspca" bounds such correlations'
+    ),
+    "remedy objective": Template(part='objective="adjusted" counts only what each component adds'),
+    "split factors": Template(note="Levels of a factor are selected one by one: {factors}."),
+    "split factor": Template(part="{component} has {number} of the {levels|# level|# levels} of {name}"),
+    "another order": Template(
+        note="In the order {names} these components have {share:.2f} % of the total variance (adjusted) "
+        "instead of "
+        '{share_now:.2f} %; order="best" also searches with the cardinalities in other orders.'
+    ),
+    "PCA in few passes": Template(
+        note="The variance of dense PCA is a lower bound, because few passes over the rows were made for "
+        "it; it may be {error:%.1g} % of the total variance larger. passes=15 makes more passes."
+    ),
+    "computed anew": Template(
+        note="The partitions were computed again in each of {passes} passes: call data.persist() before the "
+        "fit to keep them on the workers if they fit in memory."
+    ),
+    "shares of groups": Template(
+        part="{name} {share:%.1f} % ({mixed?{count|# level|# levels}|{count|# variable|# variables}})"
+    ),
+    "shares of numbers": Template(part="{count|# number|# numbers} {share:%.1f} %"),
+    "factors": Template(label="Factors", line="shares of the total variance: {shares}"),
+    "blocks": Template(label="Blocks", line="shares of the total variance: {shares}"),
+}
+
+
+#: Rows that change the number of components, for prints and for methods sections.
+_LARGE_ROWS = (
+    "{rows|Row {names} is|Rows {names}{others? and {others|{others:,} other|{others:,} others}} are} the "
+    "largest, with {share:%0} % of the total variance; {pulled|# row was|# rows were} shrunk to 1.5 times "
+    "the median size. Without shrinking, k = {k_unshrunk}; with shrinking, k = {k}."
+)
+_UNTESTED = (
+    "{p:,} of {variables|{variables:,} variable was|{variables:,} variables were} tested in {rows|{rows:,} "
+    "row|{rows:,} rows}, about half; a sparse fit of the other rows selected these variables. Half of the "
+    "rows have less power for weak components, and components of many more variables may be missed."
+)
+_NOT_WORTH = (
+    "Further {groups?groups|loadings} {ebic?lower EBIC by less than 2|improve prediction by less than one "
+    "standard error}, or each of them by less than {price:%0} % of the mean improvement per "
+    "{groups?group|loading} of this fit."
+)
+_COUNTS = (
+    "Parallel analysis keeps {parallel}{fewer?, the deflated test {deflated} of them}; the sequential "
+    "sparse test keeps {sequential}. The choice is {k}: {why}."
+)
+
+#: Facts about choices of the number of components and of cardinalities.
+CHOICE_TEMPLATES: dict[str, Template] = {
+    # --- the number of components
+    "counts": Template(note=_COUNTS, methods=_COUNTS),
+    "why agree": Template(part="the tests agree"),
+    "why minor": Template(part="minor components are left out"),
+    "why larger": Template(part="the larger number"),
+    "by test": Template(
+        part="parallel analysis {parallel}, deflated {deflated}, sparse {sequential}{rules?; Kaiser "
+        "{kaiser}, broken stick {stick}}",
+    ),
+    "number of components": Template(
+        label="k",
+        line="{k}: {tests}",
+        methods="The number of components was chosen by comparison with noise, simulated by flipping the "
+        "signs of the centred values at random (Hong, Sheng and Dobriban, 2020; {draws|# draw|# draws}, and "
+        "up to four times as many for p-values near the level): by parallel analysis at the level "
+        "{alpha:%0} %, and by tests of dense and of sparse components after removing the earlier ones, at "
+        "the level {level} %.",
+    ),
+    "minor": Template(
+        note="{minor|PC{first} exceeds|PC{first} to PC{last} exceed} noise but {minor|is|are} minor and not "
+        "chosen. Of the {dense|# principal component|# principal components} that {dense|exceeds|exceed} "
+        "noise, after rotation by varimax, {major?{major}|none} {few?explains|explain} a mean correlation "
+        "of {correlation:fixed1} or more among all of {few?its|their} variables. The column r is of other "
+        "components, the sparse ones, among their {card|# variable|# variables}."
+    ),
+    "first below noise": Template(
+        note="The eigenvalue of PC{place} is {value}; the {share:%0} % quantile of noise is {bound}."
+    ),
+    "deflated test": Template(
+        note="The deflated test of PC{place} has p = {p:fixed3} (level {level} %). Rows of very unequal "
+        "size are a possible reason: parallel analysis can count them as components."
+    ),
+    "weak components": Template(
+        note="The sparse test finds weak components of few variables that strong ones mask in parallel "
+        "analysis. It starts from {card|# variable|# variables} (sparse_card=), so it can also take part of "
+        "a block of many weak variables for a component."
+    ),
+    "spread components": Template(
+        note="Further components of {card|# variable|# variables} do not exceed noise: they are weak, or "
+        "spread over many variables."
+    ),
+    "large rows": Template(
+        note=_LARGE_ROWS + ' A fit with method="spcagrid" or method="rspca-l0" is less influenced by such '
+        "rows.",
+        methods=_LARGE_ROWS,
+    ),
+    "last exceeds noise": Template(
+        note="{number|The one tested component|The last of the # tested components} still exceeds noise; "
+        "{possible?a larger kmax tests more|no more can be tested}."
+    ),
+    "untested variables": Template(note=_UNTESTED, methods=_UNTESTED),
+    "shrunk rows": Template(
+        label="Rows",
+        line="For the tests of k, {pulled|# row|# rows} of more than 1.5 times the median size "
+        "{pulled|was|were} shrunk to it; eigenvalues and cum. % are computed from the shrunk rows, which "
+        "the fit does not use.",
+    ),
+    "remark on rows": Template(label="Rows", line="{remark}"),
+    "drawn": Template(label="Draws", line="{text}"),
+    "levels": Template(
+        note="Levels of the tests: p {alpha:%0} %, deflated p and sparse p {level} %; {draws} sign flips "
+        "for each, up to {most} if a p-value is near its level."
+    ),
+    "headings of tests": Template(
+        note="p: for the eigenvalue of that rank. deflated p: for the first eigenvalue after removing the "
+        "earlier components. sparse p: for a component of {card|# variable|# variables} after removing the "
+        "earlier components; blank if r, the mean correlation that it explains, is below "
+        "{correlation:fixed1} (or {whole:fixed2} if extended to all variables correlated with it). cum. %: "
+        "cumulative variance{tested? of the tested variables}. Components below the line are not "
+        "chosen.{rules? Kaiser's rule {kaiser}, broken stick {stick}{large? (without shrinking)}.}"
+    ),
+    # --- the cardinalities
+    "sparsest worth": Template(
+        part="the sparsest fit to which no further {groups?groups|loadings} are worth adding"
+    ),
+    "within an error": Template(part="the sparsest fit within one standard error of the smallest"),
+    "within a paired error": Template(
+        part="the sparsest fit within one standard error of the difference, paired by fold"
+    ),
+    "within two": Template(part="the sparsest fit within 2 of the smallest"),
+    "best value": Template(part="the best value"),
+    "fewest that keep": Template(
+        part="the fewest {groups?groups|loadings} that keep {share:%0} % of dense PCA's variance, all "
+        "components together"
+    ),
+    "rule of choice": Template(
+        label="Rule",
+        line="{rule}{folds?; {folds} folds{several?, {repeats} divisions}}",
+        methods="The {groups?numbers of groups|numbers of nonzero loadings} were chosen by {criterion}: "
+        "{rule}{folds?; {folds} folds{several?, {repeats} divisions}}{cells?, cells predicted from the "
+        "others of their row}.",
+    ),
+    "fit of choice": Template(label="Fit", line="{call}"),
+    "share of best": Template(
+        methods="The fit explains {explained}.",
+    ),
+    "share of best prediction": Template(part="{share:%0} % of what the best prediction explains"),
+    "share of most explained": Template(
+        part="{share:%0} % of the most that a candidate explains in these data"
+    ),
+    "not worth adding": Template(
+        note=_NOT_WORTH,
+        methods=_NOT_WORTH,
+    ),
+    "unequal cardinalities": Template(
+        methods="The number may differ between components: one at a time was changed until none changed."
+    ),
+    "largest candidate": Template(
+        label="Note",
+        line="The largest candidate, card={card}, was chosen, so that the best cardinality may be larger. "
+        "Try larger ones with cards=, e.g. cards={cards}.",
+        note="The largest candidate, card={card}, was chosen, so that the best cardinality may be larger. "
+        "Try larger ones with cards=, e.g. cards={cards}.",
+        methods="The largest candidate was chosen, so that the best number may be larger.",
+    ),
+    "verdict": Template(note="{several?Cardinalities|Cardinality} {cards}{text}."),
+    "keeps too little": Template(part=": no candidate keeps {share:%0} %; it keeps {kept:%1} %"),
+    "keeps the share": Template(
+        part=": the fewest {groups?groups|loadings} that keep {share:%0} % of dense PCA's variance, all "
+        "components together ({kept:%1} %)"
+    ),
+    "predicts best": Template(
+        part=" {several?predict|predicts} best{last? of those tried} (error {error:fixed3}, standard error "
+        "{se:fixed3}){sparser?; the rule accepts no sparser fit}"
+    ),
+    "has the best value": Template(
+        part=" {several?have|has} the {largest?largest|smallest} {criterion}{last? of those "
+        "tried}{sparser?; the rule accepts no sparser fit}"
+    ),
+    "sparsest by EBIC": Template(
+        part=": the sparsest whose EBIC exceeds the smallest (at {best}) by less than 2"
+    ),
+    "compared by worth": Template(
+        part=": with {groups?{count|# group|# groups}|{count|# loading|# loadings}}, this fit explains "
+        "{explained}; the candidate with the smallest {ebic?EBIC|error} (card={best}) has "
+        "{groups?{best_count|# group|# groups}|{best_count|# loading|# loadings}}"
+    ),
+    "smallest error": Template(part="the smallest error ({error:fixed3}, at {best})"),
+    "compared by paired error": Template(
+        part=": the sparsest whose error exceeds {smallest} by less than one standard error of the "
+        "difference ({excess:fixed3} by {excess_se:fixed3}, paired by fold)"
+    ),
+    "compared one at a time": Template(
+        part=": changed one at a time, each to the sparsest within one standard error of the best; the "
+        "error is {error:fixed3}, {smallest}"
+    ),
+    "compared by error": Template(
+        part=": the sparsest within one standard error ({se:fixed3}) of {smallest}"
+    ),
+    "changed from equal": Template(
+        note="From {equal} in each, one component at a time was changed; {tried|# set was|# sets were} tried."
+    ),
+    "no other cardinality": Template(
+        note="No other cardinality for a single component is clearly better; {tried|# set was|# sets were} "
+        "tried."
+    ),
+    "equal only": Template(
+        note="With more than {limit|# variable|# variables} only each='free' tries unequal cardinalities."
+    ),
+    "divisions": Template(
+        note="Errors are means over {repeats} divisions into folds. Of equal cardinalities, they choose "
+        "{equal}; single divisions choose {low} to {high}."
+    ),
+    "density": Template(
+        note="{pca?This fit is not sparse: it is PCA. }{ebic?EBIC is smallest|Prediction is best} with "
+        "{mean:fixed0} of {p|# variable|# variables} in each component, so the data do not determine how "
+        "many loadings are zero: fewer loadings are easier to interpret but {ebic?describe the data less "
+        "well|predict less well}."
+    ),
+    "EBIC instead": Template(note="EBIC would take {cards}{each? in each}."),
+    "no prediction": Template(
+        note="No candidate predicts better than the column means: interpret these components with caution."
+    ),
+    "few rows": Template(
+        note="With {n|# row|# rows} the rule of one standard error tends to select too few loadings; "
+        "rule='worth' and rule='paired' compare by fold and select more."
+    ),
+    "single variable": Template(
+        note="PC{place} is a single variable, {name}: a second one does not improve prediction."
+    ),
+    "headings of errors": Template(
+        part="error: of predicting held-out cells from the other{groups? groups|s} of their row (column "
+        "means 1{dense?, dense PCA {dense_error:fixed3}}); se: standard error over folds"
+    ),
+    "heading of best by error": Template(
+        part="of best %: the explained share, 1 - error, relative to the largest of all candidates and PCA"
+    ),
+    "heading of best": Template(
+        part="of best %: the share explained in these data, relative to the largest of all candidates"
+    ),
+    "heading of EBIC": Template(part="EBIC: difference from the smallest"),
+    "heading of PEV": Template(part="PEV: % of the total variance"),
+    "heading of IS": Template(part="IS: index of sparseness."),
+}
+TEMPLATES |= CHOICE_TEMPLATES
