@@ -94,7 +94,7 @@ def blocks(number):
 
 def test_prints_have_all_selected_variables_by_component_and_count_the_others():
     fit = sp.spca(blocks(0), 2, 15)
-    halves, draws = fit.stability(3), fit.bootstrap(5)
+    halves, draws = fit.stability(3), fit.bootstrap(39)
     printed = re.findall(r"^(v\d\d) ", halves.as_text(), re.MULTILINE)
     for component, some in zip(fit.loadings, (printed[:15], printed[15:30]), strict=True):
         assert set(some) == set(fit.loadings.index[fit.loadings[component] != 0])
