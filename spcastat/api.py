@@ -13,25 +13,14 @@ from spcastat import argument_types as types
 from spcastat.argument_names import explained
 from spcastat.config import generator, listed, plural, seed_of, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
-from spcastat.fit.arguments import (
-    arguments_of,
-    hint,
-    refuse_controls,
-    refuse_other_names,
-    table_and_formula,
-    with_table_by_name,
-)
+from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, make_plan, require_components
-from spcastat.fit.run import Fit, run, source_for
-from spcastat.inputs.constructors import open_rows, opened
-from spcastat.inputs.covariance_data import open_covariance
-from spcastat.inputs.data import Opened, Source
-from spcastat.inputs.row_data import Fitted
-from spcastat.inputs.scaling import warn_of_unequal_variances
+from spcastat.fit.run import Fit, data_for, run
+from spcastat.inputs.constructors import data_of, given_of, table_and_formula
+from spcastat.inputs.data import Data
 from spcastat.progress import listening
-from spcastat.reading.design import ReadOptions
 from spcastat.results.fit import SpcaResult, result_of
 from spcastat.solvers.solver import ADVICE
 
@@ -242,7 +231,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     with listening(progress):
         data, formula = table_and_formula("spca", data_or_formula, data, formula)
         refuse_other_names("spca", options, method)
-        read = {name: options.pop(name) for name in READING if name in options}
+        described = {name: options.pop(name) for name in READING if name in options}
         asked = request_of(
             {
                 "k": _number(k),
@@ -260,25 +249,11 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
                 **options,
             }
         )
-        grouped = {"clusters": clusters, "strata": strata, "block_length": block_length}
-        grouped["weights_are"] = weights_are
-        reading = ReadOptions(
-            formula,
-            read.get("context"),
-            weights,
-            na,
-            read.get("categorical", "refuse"),
-            read.get("k_em"),
-            **grouped,
-        )
-        entered = open_rows(data, reading, read.get("center", True), scale, asked.k, read.get("blocks"))
-        entered = entered.with_passes(read.get("passes"))
-        described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **given_of(**read)}
-        described |= grouped
-        described["context"] = entered.context
-        call = Call(spca, entered.data, {**asked.arguments, **described, "progress": progress})
-        again = isinstance(data, Fitted)  # a refit, whose first fit has warned of unequal variances
-        return _fitted(entered, asked, call, False if again else scale)
+        described |= {"formula": formula, "scale": scale, "na": na, "weights": weights}
+        described |= {"clusters": clusters, "strata": strata, "block_length": block_length}
+        described["weights_are"] = weights_are
+        call = Call(spca, {**asked.arguments, "progress": progress})
+        return _fitted(data_of("spca", data, described), asked, call)
 
 
 @explained
@@ -412,9 +387,8 @@ def spca_cov(
             "given": given,
             "nearest": nearest,
         }
-        entered = open_covariance(S, **described)
-        call = Call(spca_cov, entered.data, {**asked.arguments, **described, "progress": progress})
-        return _fitted(entered, asked, call, scale)
+        call = Call(spca_cov, {**asked.arguments, "progress": progress})
+        return _fitted(data_of("spca_cov", S, described, True), asked, call)
 
 
 @overload
@@ -538,10 +512,10 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         k = request_of({"k": k}).k
-        entered, covariance, described = opened(data, covariance, options, None, k)
-        function = spca_cov if covariance else spca
-        require_components(k, entered.p)
-        keys, wanted = path_cards(cards, k, entered.p)
+        value = data_of("spca_path", data, options, covariance)
+        function = FITS[value.constructor]
+        require_components(k, value.p)
+        keys, wanted = path_cards(cards, k, value.p)
         asked = request_of(
             {
                 "k": k,
@@ -550,42 +524,31 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
                 "objective": objective,
                 "effort": effort,
                 "rng": seed_of(rng) if isinstance(rng, np.random.Generator) else rng,
-                **{name: value for name, value in options.items() if name not in described},
+                **{name: option for name, option in options.items() if name not in value.option_names},
             }
         )
-        plan = make_plan(asked, entered.p, partial(_hint, function, spca_path))
-        source = source_for(entered, plan, asked.k)
-        warn_of_unequal_variances(source, scale)
-        plan = plan.on(source.spec, check=False)
+        plan = make_plan(asked, value.p, partial(_hint, function, spca_path))
+        fitted = _checked(value, plan, asked.k)
+        plan = plan.on(fitted.spec, check=False)
         if cards is None:
             groups = len(getattr(plan.solver, "together", None) or ())
-            most = (groups, groups) if groups else (source.op.p, source.op.rank_limit)
+            most = (groups, groups) if groups else (fitted.op.p, fitted.op.rank_limit)
             keys, wanted = path_cards(None, asked.k, *most)
-        keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
+        keys, wanted = plan.allowed(keys, wanted, fitted.columns, cards is not None)
         fits = {}
-        for key, card, fit in zip(keys, wanted, fit_path(source.op, plan, wanted, asked.seed), strict=True):
-            here = {**replace(asked, card=key).arguments, **described, "progress": progress}
-            fits[key] = result_of(source, plan.with_card(card), fit, Call(function, entered.data, here))
+        for key, card, fit in zip(keys, wanted, fit_path(fitted.op, plan, wanted, asked.seed), strict=True):
+            call = Call(function, {**replace(asked, card=key).arguments, "progress": progress})
+            fits[key] = result_of(fitted, plan.with_card(card), fit, call)
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
         return SpcaPath(fits)
 
 
-#: Options of :func:`spca` that describe the data.
+#: Options of :func:`spca` that describe the data and are not in its signature.
 READING = ("center", "blocks", "categorical", "context", "k_em", "passes")
-#: Values of these options by default, if that is not None.
-DEFAULTS = {"center": True, "categorical": "refuse", "na": "raise", "weights_are": "frequency"}
-
-
-def given_of(**arguments: Any) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults."""
-    given = {}
-    for name, value in arguments.items():
-        default = DEFAULTS.get(name)
-        if value is not default and not (isinstance(value, (bool, str)) and value == default):
-            given[name] = value
-    return given
+#: The constructor of data -> the function that fits them.
+FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_cov}
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
@@ -618,19 +581,25 @@ def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str
     return hint(fit.__name__, own, homes, options, name)
 
 
-def _fitted(opened: Opened, asked: Request, call: Call, scale: Any) -> SpcaResult:
-    """Plan and run a fit of opened data; warn of unequal variances if `scale` is None."""
-    plan = make_plan(asked, opened.p, partial(_hint, call.function, call.function))
+def _fitted(data: Data, asked: Request, call: Call) -> SpcaResult:
+    """Plan and run a fit."""
+    plan = make_plan(asked, data.p, partial(_hint, call.function, call.function))
     rng = generator(asked.rng)  # rng=None uses a fixed seed, so that runs are reproducible
-    source = source_for(opened, plan, asked.k)
-    warn_of_unequal_variances(source, scale)
-    plan = plan.on(source.spec)
-    return finished(source, plan, run(source.op, plan, asked.k, rng), call)
+    fitted = _checked(data, plan, asked.k)
+    plan = plan.on(fitted.spec)
+    return finished(fitted, plan, run(fitted.op, plan, asked.k, rng), call)
 
 
-def finished(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
+def _checked(data: Data, plan: Plan, k: int) -> Data:
+    """Return the data for a fit according to `plan`, after a look at their variances."""
+    fitted = data_for(data, plan, k)
+    fitted.variance_check  # noqa: B018  # may warn
+    return fitted
+
+
+def finished(data: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     """Return the result of a fit that `call` would make; warn if it has not converged."""
-    result = result_of(source, plan, fit, call)
+    result = result_of(data, plan, fit, call)
     if not result.converged:
         sweeps = plural(result._state.record.n_iter, "sweep")
         warn(f"{result.method}: {ADVICE[result.status]} ({sweeps}).", ConvergenceWarning)

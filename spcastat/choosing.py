@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
-import pandas as pd
 
 from spcastat import argument_types as types
-from spcastat.api import finished, given_of, request_of, spca, spca_cov
+from spcastat.api import FITS, finished, request_of
 from spcastat.assess import candidates
 from spcastat.assess.candidates import RULES, CardinalitySet, Fitter, path_cards
 from spcastat.assess.constant_columns import constant_among, constant_remark
@@ -20,35 +19,19 @@ from spcastat.assess.jobs import workers
 from spcastat.assess.noise_tests import Draws, default_card, standing
 from spcastat.assess.unequal_cardinalities import Selected, select
 from spcastat.config import draw_generator, one_of, real_number, seed_of, shown, whole_number
-from spcastat.errors import ComponentsError, DataError, NoComponentsError, NoRowsError, OptionError
-from spcastat.fit.arguments import (
-    arguments_of,
-    hint,
-    refuse_controls,
-    refuse_other_names,
-    table_and_formula,
-    with_table_by_name,
-)
-from spcastat.fit.call import Call, call_text
+from spcastat.errors import ComponentsError, DataError, NoComponentsError, OptionError
+from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
+from spcastat.fit.call import Call
 from spcastat.fit.plan import RULE, Plan, Request, make_plan
-from spcastat.fit.run import require_possible_in_chunks, run
-from spcastat.inputs.constructors import opened
-from spcastat.inputs.data import Opened, Source
-from spcastat.inputs.dependence import notice
-from spcastat.inputs.noise import (
-    ROW_CELLS,
-    noise_of,
-    row_noise,
-    standardised,
-)
-from spcastat.inputs.row_groups import RowGroups, drawn_text
-from spcastat.inputs.samplers import columns_near, half_of
-from spcastat.inputs.scaling import warn_of_unequal_variances
-from spcastat.inputs.subsample import rows_in_memory
+from spcastat.fit.run import require_feasible, run
+from spcastat.inputs.constructors import data_of, given_of, table_and_formula
+from spcastat.inputs.data import Data
+from spcastat.inputs.noise import ROW_CELLS
+from spcastat.inputs.row_data import RowData
+from spcastat.inputs.samplers import columns_near
 from spcastat.labels import name_text
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
-from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns
@@ -86,19 +69,17 @@ def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarra
 # --- the part of large data that is tested --------------------------------------------------------
 
 
-def is_tested_in_part(source: Source, cells: int) -> bool:
+def is_tested_in_part(data: Data, cells: int) -> bool:
     """Return whether the data are too large to test all columns, so that only some columns are tested.
 
     Parameters
     ----------
-    source : Source
+    data : Data
         Rows in memory, or a covariance matrix.
     cells : int
         Largest number of cells for which all signs are flipped.
     """
-    if source.op.p <= GRAM_ORDER or source.gaps is not None or not source.from_rows:
-        return False
-    return bool(source.matrix.shape[0] * source.op.p > cells)
+    return data.p > GRAM_ORDER and data.cells > cells
 
 
 def require_room(p: int, kmax: int, card: int) -> None:
@@ -110,22 +91,21 @@ def require_room(p: int, kmax: int, card: int) -> None:
         )
 
 
-def tested_part(source: Source, kmax: int, card: int, seed: int) -> Source:
+def tested_part(rows: RowData, kmax: int, card: int, seed: int) -> RowData:
     """Return half of the rows, with the columns selected from the other half.
 
     Parameters
     ----------
-    source : Source
-        With rows, without missing values.
+    rows : RowData
+        Without missing values.
     kmax, card : int
         Number of components, and of variables in each, in the sparse fit to the other half.
     seed : int
     """
-    first = half_of(source, 0, seed)
-    some = min(kmax, max(first.op.rank_limit, 1))
-    values = first.op.sketched(some)[0]
-    k = max(numerical_rank(values, first.op.p), 1)
-    return half_of(source, 1, seed, near_fit(first.op, k, (card,) * k, seed))
+    op = rows.half(0, seed).op
+    values = op.sketched(min(kmax, max(op.rank_limit, 1)))[0]
+    k = max(numerical_rank(values, op.p), 1)
+    return rows.half(1, seed, near_fit(op, k, (card,) * k, seed))
 
 
 # --- the number of components ---------------------------------------------------------------------
@@ -294,69 +274,58 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         draws = Draws(alpha, n_draws, seed_of(rng))
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
-        entered, covariance, _ = opened(data, covariance, options, choose_k)
-        if entered.stream is not None:  # before rows in chunks are read
-            _asked(entered.p, entered.p, kmax, sparse_card, False)
-        source = entered.source("")
-        warn_of_unequal_variances(source, scale)
-        source = rows_in_memory(source, draws.seed)
-        return standing_out(source, covariance, kmax, sparse_card, draws, entered.data)
+        value = data_of("choose_k", data, options, covariance, whole=choose_k)
+        if value.out_of_core:  # before rows are read
+            _asked(value.p, value.p, kmax, sparse_card, False)
+        value.variance_check  # noqa: B018  # may warn
+        return standing_out(value.in_memory(draws.seed), kmax, sparse_card, draws)
 
 
-def standing_out(
-    source: Source, covariance: bool, kmax: Any, card: Any, draws: Draws, data: Any
-) -> ComponentChoice:
-    """Choose the number of components by tests, for data in a Source; `data` are those of the call."""
-    p, seed, grows = source.op.p, draws.seed, kmax is None
-    columns, terms = source.spec.columns, dependent_columns(source.spec.model_spec)
-    drawn, remarks = drawn_text(source), about_rows(source, data)
-    sampled = (source.sampled_from or 0) > (source.n or 0)
-    most, kmax, card = _asked(p, source.op.rank_limit, kmax, card, is_tested_in_part(source, MOST_CELLS))
-    _require_variance(source)
-    cells = MOST_CELLS
-    if is_tested_in_part(source, cells):
+def standing_out(data: Data, kmax: Any, card: Any, draws: Draws) -> ComponentChoice:
+    """Choose the number of components by tests, for rows in memory or a covariance matrix."""
+    p, seed, grows = data.p, draws.seed, kmax is None
+    columns, terms = data.columns, dependent_columns(data.spec.model_spec)
+    most, kmax, card = _asked(p, data.op.rank_limit, kmax, card, is_tested_in_part(data, MOST_CELLS))
+    _require_variance(data)
+    tested, cells = data, MOST_CELLS
+    if is_tested_in_part(data, cells):
         require_room(p, kmax, card)
-        source, cells = tested_part(source, kmax, card, seed), ROW_CELLS
+        tested, cells = tested_part(data.rows("choose_k()"), kmax, card, seed), ROW_CELLS
         if terms is not None:
-            terms = np.unique(terms[columns.get_indexer(source.spec.columns)], return_inverse=True)[1]
-        most = min(most, max(source.op.rank_limit, 1))
+            terms = np.unique(terms[columns.get_indexer(tested.spec.columns)], return_inverse=True)[1]
+        most = min(most, max(tested.op.rank_limit, 1))
         kmax, grows = min(kmax, most), False
-    within = unit_of(float(source.op.diagonal().max()))
-    unit = (source.op.unit * within) ** 2
-    noise, rows = noise_of(source, covariance, seed, cells, within, terms)
+    within = unit_of(float(tested.op.diagonal().max()))
+    unit = (tested.op.unit * within) ** 2
+    noise, rows = tested.noise(seed, cells, within, terms)
     limit = most if grows else kmax
     found = standing(noise, kmax, card, draws, limit)
     large = None
     if rows is not None and rows.pulled:
-        as_given = row_noise(source, standardised(source, within), terms)
+        as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
         unchanged = standing(as_given, kmax, card, draws, limit).k
-        labels = [] if unchanged == found.k else [_label(source, i) for i in rows.far.tolist()]
+        index = tested.rows("choose_k()").index
+        labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
         large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
     tests = ComponentTests(
         found=found,
-        p=source.op.p,
+        p=tested.op.p,
         unit=unit,
         most=most,
-        tested=None if source.op.p == p else Tested(p, source.n or 0),
+        tested=None if tested.op.p == p else Tested(p, tested.n or 0),
         large=large,
-        drawn=drawn,
-        remarks=remarks,
-        sampled=sampled,
-        n=source.n,
+        drawn=data.drawn,
+        remarks=about_rows(data),
+        sampled=data.is_sample,
+        n=tested.n,
     )
     return ComponentChoice(tests)
 
 
-def about_rows(source: Source, data: Any) -> list[str]:
+def about_rows(data: Data) -> list[str]:
     """Return warnings of few clusters, and of rows that may not be independent."""
-    record = None if source.design is None else source.design.as_record
-    found = [few_clusters(record), notice(source, data) if source.from_rows else ""]
-    return [one for one in found if one]
-
-
-def _label(source: Source, row: int) -> str:
-    """Return the label of a row, as text."""
-    return name_text(row if source.index is None else source.index[row])
+    record = None if data.design is None else data.design.as_record
+    return [remark for remark in (few_clusters(record), data.remark()) if remark]
 
 
 def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
@@ -631,34 +600,32 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
         how = Settings(by, rule, each, share, folds, repeats, jobs, seed)
-        return _chosen(data, covariance, Asked(k, cards, kmax, draws, how, options))
+        value = data_of("choose", data, options, covariance)
+        fitting = {name: option for name, option in options.items() if name not in value.option_names}
+        return _chosen(value, Asked(k, cards, kmax, draws, how, fitting))
 
 
 # --- the steps of choose() ------------------------------------------------------------------------
 
 
-def _chosen(data: Any, covariance: bool | None, call: Asked, otherwise: pd.Series | None = None) -> Choice:
-    """Return the result of `choose` for its checked arguments; for `otherwise` see :class:`Given`."""
-    k, cards, kmax, options = call.k, call.cards, call.kmax, call.options
-    entered, covariance, described = opened(data, covariance, options, None, k or 1, otherwise)
-    fitting = {name: value for name, value in options.items() if name not in described}
-    how = call.how
-    how = replace(how, by=_criterion(how.by, how.rule, how.each, covariance))
-    _require_possible(entered, fitting, k, cards, kmax)
-    whole = entered.source(_rows_for(fitting, k or 1, entered.p))
-    given = Given(entered, covariance, described, fitting, whole, rows_in_memory(whole, how.seed), otherwise)
-    _require_variance(given.source)
-    if otherwise is None:
-        warn_of_unequal_variances(whole, options.get("scale"))
-    _require_number_of_rows(given.source, how.by)
+def _chosen(data: Data, call: Asked) -> Choice:
+    """Return the result of `choose` for its checked arguments."""
+    k, cards, kmax, fitting = call.k, call.cards, call.kmax, call.fitting
+    how = replace(call.how, by=_criterion(call.how.by, call.how.rule, call.how.each, data))
+    _require_possible(data, fitting, k, cards, kmax)
+    whole = data.for_components(k or 1).for_method(_rows_for(fitting, k or 1, data.p))
+    sample = whole.in_memory(how.seed)
+    _require_variance(sample)
+    whole.variance_check  # noqa: B018  # may warn
+    _require_number_of_rows(sample, how.by)
 
     components = None
     if k is None:
-        components = standing_out(given.source, covariance, kmax, None, call.draws, entered.data)
+        components = standing_out(sample, kmax, None, call.draws)
         k = _number_chosen(components)
-        given = given.for_components(k)
-    compared = _compared(given, how, k, cards)
-    return _result(given, how, compared, components, call)
+        whole, sample = whole.for_components(k), sample.for_components(k)
+    compared = _compared(sample, fitting, how, k, cards)
+    return _result(whole, sample, how, compared, components, call)
 
 
 @dataclass(frozen=True, eq=False)
@@ -671,8 +638,8 @@ class Asked:
     cards : sequence or None
     draws : Draws
     how : Settings
-    options : dict
-        Options of the data and of the fits.
+    fitting : dict
+        Options of the fits.
     """
 
     k: int | None
@@ -680,7 +647,7 @@ class Asked:
     kmax: int | None
     draws: Draws
     how: Settings
-    options: dict[str, Any]
+    fitting: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -710,42 +677,6 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """The data of a call of `choose`, and the arguments of its fits.
-
-    Attributes
-    ----------
-    entered : Opened
-    covariance : bool
-        Whether the data are a covariance matrix.
-    described, fitting : dict
-        The arguments that describe the data, and those of the fits.
-    whole : Source
-        All rows.
-    source : Source
-        The rows in memory, from which the choice is made: a sample if rows come in chunks.
-    otherwise : Series or None
-        For some of the rows of a choice: the scale of columns that do not vary in them, by name.
-    """
-
-    entered: Opened
-    covariance: bool
-    described: dict[str, Any]
-    fitting: dict[str, Any]
-    whole: Source
-    source: Source
-    otherwise: pd.Series | None = None
-
-    def for_components(self, k: int) -> Given:
-        """Return the data for k components, whose number is the rank of the EM model of missing values."""
-        if self.source.gaps is None or k == 1:
-            return self
-        described, otherwise = self.described, self.otherwise
-        source = opened(self.entered.data, self.covariance, described, None, k, otherwise)[0].source("")
-        return replace(self, whole=source, source=source)
-
-
-@dataclass(frozen=True, eq=False)
 class Compared:
     """The fitted candidates, and the choice among them.
 
@@ -772,32 +703,32 @@ class Compared:
 
 
 def _require_possible(
-    entered: Opened, fitting: Mapping[str, Any], k: int | None, cards: Any, kmax: int | None
+    data: Data, fitting: Mapping[str, Any], k: int | None, cards: Any, kmax: int | None
 ) -> None:
     """Raise an error if k is too large, or if rows in chunks, before they are read, do not allow the fits."""
-    if k is not None and k + 1 > entered.p:
+    if k is not None and k + 1 > data.p:
         raise ComponentsError(
-            f"k={shown(k)} was given for {entered.p} variables; the choice compares components with the "
-            f"residual variance, so give at most {max(entered.p - 1, 0)}."
+            f"k={shown(k)} was given for {data.p} variables; the choice compares components with the "
+            f"residual variance, so give at most {max(data.p - 1, 0)}."
         )
-    if entered.stream is None:
+    if not data.out_of_core:
         return
-    wanted = path_cards(_candidates(cards, entered.p), k or 1, entered.p)[1]
-    plan = make_plan(request(fitting, k or 1, largest(wanted)), entered.p)
-    require_possible_in_chunks(entered, plan, k or 1)
+    wanted = path_cards(_candidates(cards, data.p), k or 1, data.p)[1]
+    plan = make_plan(request(fitting, k or 1, largest(wanted)), data.p)
+    require_feasible(data, plan, k or 1)
     if k is None:
-        _asked(entered.p, entered.p, kmax, None, False)
+        _asked(data.p, data.p, kmax, None, False)
 
 
-def _require_variance(source: Source) -> None:
+def _require_variance(data: Data) -> None:
     """Raise DataError if every column is constant."""
-    if not source.op.total > 0:
+    if not data.op.total > 0:
         raise DataError("The data have no variance: every column is constant.")
 
 
-def _require_number_of_rows(source: Source, criterion: str) -> None:
+def _require_number_of_rows(data: Data, criterion: str) -> None:
     """Raise OptionError if a criterion depends on the number of rows, and this is not known."""
-    if criterion in ("ebic", "bic") and source.free is None:
+    if criterion in ("ebic", "bic") and data.free is None:
         raise OptionError(
             f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
             "number of rows behind the matrix, or use by='is' or by='variance'."
@@ -812,23 +743,29 @@ def _number_chosen(components: ComponentChoice) -> int:
     return components.k
 
 
-def _compared(given: Given, how: Settings, k: int, cards: Any) -> Compared:
+def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, cards: Any) -> Compared:
     """Fit the candidates, and choose one of them; `cards` are those of the call."""
-    source, fitting, p = given.source, given.fitting, given.entered.p
+    p = sample.p
     keys, wanted = path_cards(_candidates(cards, p), k, p)
     if how.each == "free" and any(isinstance(key, tuple) for key in keys):
         raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
     plan = make_plan(request(fitting, k, 1), p)
-    repeats = how.repeats or _repeats(source, _fitter(plan, k, how.seed), how.folds)
+    repeats = how.repeats or _repeats(sample, _fitter(plan, k, how.seed), how.folds)
     parts = None
     if how.by == "cv":
-        rows, needed = given.entered.data, bool(plan.rows_for)
+        rows = sample.rows("by='cv'")
         parts = divided(
-            source, rows, given.described, how.folds, repeats, seed=how.seed, k=k, keep_rows=needed
+            rows,
+            how.folds,
+            repeats,
+            seed=how.seed,
+            k=k,
+            rank=rows.reading.k_em,
+            keep_rows=bool(plan.rows_for),
         )
-    plan = plan.on(source.spec, check=False)
+    plan = plan.on(sample.spec, check=False)
     groups = len(getattr(plan.solver, "together", None) or ()) or None
-    if groups and how.by == "cv" and source.gaps is not None and source.gaps.missing.any():
+    if groups and how.by == "cv" and sample.missing is not None and sample.missing.missing.any():
         raise OptionError(
             "together= was given to choose() with missing values; by='cv' predicts a group from the "
             "others of its row, which must be complete. Give na='drop', or by='ebic'."
@@ -837,9 +774,9 @@ def _compared(given: Given, how: Settings, k: int, cards: Any) -> Compared:
         keys, wanted = path_cards(_candidates(None, groups), k, p)
     ruled = any(fitting.get(name) for name in RULE)
     if ruled:
-        keys, wanted = plan.allowed(keys, wanted, source.spec.columns, cards is not None)
+        keys, wanted = plan.allowed(keys, wanted, sample.columns, cards is not None)
     fitters = _fitter(plan, k, how.seed), Fitter(k, plan)
-    found = candidates.Candidates(source.op, *fitters, source.free, parts, how.jobs, groups)
+    found = candidates.Candidates(sample.op, *fitters, sample.free, parts, how.jobs, groups)
     found.add(wanted)
     if cards is None and not ruled:
         keys, wanted = _extended(found, keys, wanted, how.by, how.share)
@@ -848,21 +785,31 @@ def _compared(given: Given, how: Settings, k: int, cards: Any) -> Compared:
 
 
 def _result(
-    given: Given,
+    whole: Data,
+    sample: Data,
     how: Settings,
     compared: Compared,
     components: ComponentChoice | None,
     asked: Asked,
 ) -> Choice:
-    """Return the result of `choose`; `asked` has the arguments that repeat it on other rows."""
-    source, whole, data = given.source, given.whole, given.entered.data
+    """Return the result of `choose`.
+
+    Parameters
+    ----------
+    whole, sample : Data
+        All rows, and those in memory from which the choice is made: a sample if rows come in chunks.
+    how : Settings
+    compared : Compared
+    components : ComponentChoice or None
+    asked : Asked
+        The arguments that repeat the choice on other rows.
+    """
     found, chosen = compared.found, compared.chosen
     each_card, card = chosen.cards[chosen.place], chosen.keys[chosen.place]
     card = list(card) if isinstance(card, tuple) else card
-    arguments = {"k": len(each_card), "card": card, **given.described, **given.fitting}
-    function = spca_cov if given.covariance else spca
-    call = Call(function, data, {**arguments, "progress": False})
-    best = found.search(each_card) if whole is source else found.final.run(whole.op, each_card)
+    arguments = {"k": len(each_card), "card": card, **asked.fitting}
+    call = Call(FITS[whole.constructor], {**arguments, "progress": False})
+    best = found.search(each_card) if whole is sample else found.final.run(whole.op, each_card)
     fit = finished(whole, compared.plan.with_card(each_card), best, call)
     table = candidates.table(found, chosen.cards, chosen.keys)
     reasons = Chosen(
@@ -877,30 +824,20 @@ def _result(
         selected=chosen,
         dense=float(found.errors(chosen.cards).error[-1]) if how.by == "cv" else None,
         groups=compared.groups,
-        call=call_text(function, arguments),
-        drawn=drawn_text(source),
-        remarks=[*(about_rows(source, data) if components is None else []), *filter(None, [compared.remark])],
+        call=call.text(whole),
+        drawn=sample.drawn,
+        remarks=[*(about_rows(sample) if components is None else []), *filter(None, [compared.remark])],
     )
     repeat = None
-    if can_halve(data, whole):
-        own = replace(asked.how, jobs=1)
-        again = replace(asked, how=own, options={**asked.options, **given.described})
-        repeat = partial(halves, data, again, whole)
+    if whole.divisible:
+        repeat = partial(halves, whole, replace(asked, how=replace(asked.how, jobs=1)))
     return Choice(fit, reasons, components, repeat)
 
 
 # --- choices on halves of the rows ----------------------------------------------------------------
 
 
-def can_halve(data: Any, source: Source) -> bool:
-    """Return whether the data are rows in memory, all of them used, that :func:`halves` can take."""
-    held = isinstance(data, (pd.DataFrame, np.ndarray)) or is_sparse(data)
-    return held and source.matrix is not None and source.matrix.shape[0] == data.shape[0]
-
-
-def halves(
-    data: Any, asked: Asked, source: Source, n: int, seed: int
-) -> tuple[list[np.ndarray], str]:
+def halves(data: Data, asked: Asked, n: int, seed: int) -> tuple[list[np.ndarray], str]:
     """Return the loadings, shape (p, k), that :func:`choose` chooses in each of n random halves of the rows.
 
     Without a component that stands out from noise they have the shape (p, 0). Columns that do not vary in a
@@ -908,43 +845,32 @@ def halves(
 
     Parameters
     ----------
-    data : DataFrame, ndarray or sparse matrix
+    data : Data
+        Rows in memory; rows that belong together are in the same half.
     asked : Asked
         The arguments of :func:`choose`.
-    source : Source
-        The same rows; it says which belong together, and are in the same half.
     n, seed : int
     """
-    groups, found, parts = RowGroups.of(source), [], []
+    rows = data.rows("stability()")
+    loadings, parts = [], []
     with stage("halves", n, "choices") as advance:
         for number in range(n):
-            some = np.sort(groups.halves(draw_generator(seed, number))[0].rows)
-            found.append(_chosen_among(data, asked, source, some))
-            parts.append(np.isin(np.arange(source.matrix.shape[0]), some))
+            places = np.sort(rows.row_groups.halves(draw_generator(seed, number))[0].rows)
+            loadings.append(_chosen_among(rows, asked, places))
+            parts.append(np.isin(np.arange(rows.n), places))
             advance(1)
-    constant = constant_among(source.measured, parts)
-    return found, constant_remark(constant, "halves", source.spec.columns)
+    constant = constant_among(rows.measured, parts)
+    return loadings, constant_remark(constant, "halves", rows.columns)
 
 
-def _chosen_among(data: Any, asked: Asked, source: Source, some: np.ndarray) -> np.ndarray:
-    """Return the loadings, shape (p, k), that :func:`choose` chooses for some of the rows of a source."""
-    assert source.standard is not None
-    own, columns = dict(asked.options), source.spec.columns
-    for name in ("weights", "clusters", "strata"):
-        values = own.get(name)
-        if values is not None and not isinstance(values, str):
-            own[name] = values.iloc[some] if isinstance(values, pd.Series) else np.asarray(values)[some]
-    if isinstance(data, pd.DataFrame):
-        rows = data.iloc[some]
-    else:
-        rows = data.tocsr()[some] if is_sparse(data) else data[some]
-    otherwise = pd.Series(source.standard.scale, columns)
+def _chosen_among(rows: RowData, asked: Asked, places: np.ndarray) -> np.ndarray:
+    """Return the loadings, shape (p, k), that :func:`choose` chooses for some of the rows."""
     try:
         with listening(False):
-            chosen = _chosen(rows, False, replace(asked, options=own), otherwise)
+            choice = _chosen(rows.part(places), asked)
     except NoComponentsError:
-        return np.zeros((len(columns), 0))
-    return chosen.fit.loadings.reindex(columns, fill_value=0.0).to_numpy()
+        return np.zeros((rows.p, 0))
+    return choice.fit.loadings.reindex(rows.columns, fill_value=0.0).to_numpy()
 
 
 # --- defaults -------------------------------------------------------------------------------------
@@ -970,29 +896,26 @@ def _extended(
     return [*keys, *new_keys], [*cards, *new]
 
 
-def _repeats(source: Source, fitter: Fitter, folds: int) -> int:
+def _repeats(data: Data, fitter: Fitter, folds: int) -> int:
     """Return the default number of divisions into folds.
 
     The average over several divisions depends less on the seed. One is used if the folds are fitted one at a
     time, by another method, under rules or with missing values, and for many cells, where folds are much
     alike; and if every fold is one row.
     """
-    p, n = source.op.p, source.n or 0
-    slow = fitter.plan is not None or fitter.solver is not None or source.gaps is not None
+    p, n = data.p, data.n or 0
+    slow = fitter.plan is not None or fitter.solver is not None or data.missing is not None
     # the fits of all folds are computed together
     if slow or n <= folds or n * p > FEW_CELLS:
         return 1
     return int(np.clip(fitted_together(p) // (2 * folds), 1, REPEATS))
 
 
-def _criterion(by: str | None, rule: str, each: str, covariance: bool) -> str:
+def _criterion(by: str | None, rule: str, each: str, data: Data) -> str:
     """Return the checked criterion, or the default one for the data."""
-    by = ("ebic" if covariance else "cv") if by is None else one_of("by", by, candidates.CRITERIA)
-    if covariance and by == "cv":
-        raise NoRowsError(
-            "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "
-            "n_obs=, or give the rows."
-        )
+    by = data.usual_criterion if by is None else one_of("by", by, candidates.CRITERIA)
+    if by == "cv":
+        data.require_folds()
     if rule == "paired" and by != "cv":
         raise OptionError(
             f"rule='paired' was given with by={by!r}; it compares errors by fold, and goes with by='cv'."

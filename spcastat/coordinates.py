@@ -10,13 +10,11 @@ import numpy as np
 from spcastat.argument_types import CoordinateKeywords, ReadOptions, Scale, Table, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
-from spcastat.fit.arguments import arguments_of, refuse_other_names, table_and_formula, with_table_by_name
+from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components
-from spcastat.inputs.constructors import open_rows
-from spcastat.inputs.scaling import warn_of_unequal_variances
+from spcastat.inputs.constructors import data_of, table_and_formula
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
-from spcastat.reading.design import ReadOptions as Reading
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers.regression import SPCO
 from spcastat.solvers.solver import ADVICE
@@ -116,11 +114,11 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     k = whole_number("k", k, 1, error=ComponentsError)
     solver = _solver(penalty, zeros, ridge, tol, max_iter)
-    reading = Reading(formula, options.get("context"), weights, na, options.get("categorical", "refuse"))
-    opened = open_rows(data, reading, options.get("center", True), scale, blocks=options.get("blocks"))
-    require_components(k, opened.p)
-    source = opened.source("spco")
-    warn_of_unequal_variances(source, scale)
+    described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
+    value = data_of("spco", data, described)
+    require_components(k, value.p)
+    source = value.for_method("spco").rows("spco()", "spco")
+    source.variance_check  # noqa: B018  # may warn
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)
     unit = source.op.unit

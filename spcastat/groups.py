@@ -22,10 +22,10 @@ from spcastat.errors import (
     OptionError,
     TooFewRowsError,
 )
-from spcastat.fit.arguments import table_and_formula
-from spcastat.inputs.constructors import open_rows
-from spcastat.inputs.data import Source
+from spcastat.inputs.constructors import data_of, given_of, table_and_formula
+from spcastat.inputs.data import Data
 from spcastat.inputs.opening import files_of, open_stream, read_whole
+from spcastat.inputs.row_data import RowData
 from spcastat.inputs.row_groups import content_keys, run_numbers, sums_of_keys
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
@@ -173,6 +173,10 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
             raise OptionError(
                 f"compare_groups() was given no {missing}: compare_groups(data, groups, k=2, card=5)."
             )
+        described = {"formula": formula, "scale": scale, "na": na, "clusters": clusters}
+        described |= {"categorical": categorical, "context": context}
+        data, described = _table_and_options(data, described)
+        na, scale = described.get("na", "raise"), described.get("scale")
         n_draws = whole_number("n_draws", n_draws, 1, MOST_DRAWS)
         seed, jobs = seed_of(rng), workers(n_jobs)
         if isinstance(na, str) and na in ("em", "pairwise"):
@@ -184,11 +188,10 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         table = _table_of(data)
         names = table.index
         table, labels = take_labels(table, groups, "groups")
-        table, units = take_labels(table, clusters, "clusters")
+        table, units = take_labels(table, described.get("clusters"), "clusters")
         assert labels is not None
         kept = _known({"groups": labels, "clusters": units}, na)
-        source = _read(table, kept, ReadOptions(formula, context, None, na, categorical), scale)
-        assert source.index is not None
+        source = _read(table, kept, described)
         places = source.index.to_numpy()
         group = _whole_numbers(labels[places].remove_unused_categories())
         code = np.asarray(group.codes, dtype=int)
@@ -207,6 +210,21 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     categories = pd.Index(group.categories)
     count = None if unit is None else int(unit.max()) + 1
     return GroupComparison(fit, _table(Z.to_numpy(), W, code, fit, categories), found, categories, count)
+
+
+def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the table of a call, and the options that describe it, those of `Data` if it was given."""
+    if not isinstance(data, Data):
+        return data, given_of(**options)
+    value = data_of("compare_groups", data, options)
+    rows = value.rows("compare_groups()")
+    foreign = [name for name in rows.options if name not in options]
+    if foreign:
+        raise OptionError(
+            f"Rows with {foreign[0]}= were given to compare_groups(), which has no such option; give "
+            f"data.changed({foreign[0]}=None) in their place."
+        )
+    return rows.table, dict(rows.options)
 
 
 def _table_of(data: Any) -> frames.Table:
@@ -240,14 +258,17 @@ def _known(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.ndarray:
     return np.flatnonzero(np.all([labels.codes >= 0 for labels in given.values()], axis=0))
 
 
-def _read(table: frames.Table, kept: np.ndarray, reading: ReadOptions, scale: Any) -> Source:
+def _read(table: frames.Table, kept: np.ndarray, options: Mapping[str, Any]) -> RowData:
     """Return the rows at the places `kept`, labelled by these."""
+    scale, formula = options.get("scale"), options.get("formula")
     if isinstance(scale, str):
         raise OptionError(f"scale={shown(scale)} was given; give True, False, or one number for each column.")
     by = scale if scale is not None and not isinstance(scale, (bool, np.bool_)) else False
     numbered = pd.DataFrame(table.values, columns=table.columns).reset_index(drop=True).iloc[kept]
     try:
-        source = open_rows(numbered, reading, True, by, certain=True).source("")
+        described = {name: value for name, value in options.items() if name not in ("clusters", "scale")}
+        source = RowData.read(numbered, {**described, "scale": by})
+        source.op  # noqa: B018  # may raise
     except MissingValuesError as error:  # whose advice is na='em'
         raise MissingValuesError(
             "The variables have missing values, and compare_groups() permutes complete rows; give na='drop', "
@@ -255,7 +276,7 @@ def _read(table: frames.Table, kept: np.ndarray, reading: ReadOptions, scale: An
         ) from error
     if source.spec.partial is not None:
         raise OptionError(
-            f"formula={shown(reading.formula)} has covariates, and residuals cannot be permuted like rows; "
+            f"formula={shown(formula)} has covariates, and residuals cannot be permuted like rows; "
             "leave out what follows the bar."
         )
     return source
@@ -311,7 +332,7 @@ def _clusters(values: pd.Categorical, group: pd.Categorical) -> np.ndarray:
 
 
 def _order_by_content(
-    source: Source, code: np.ndarray, unit: np.ndarray | None
+    source: RowData, code: np.ndarray, unit: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return an order of the rows, and the numbers of their clusters in it, by the values of the rows.
 
@@ -325,11 +346,10 @@ def _order_by_content(
     return order, run_numbers(unit[order])
 
 
-def _within(source: Source, code: np.ndarray, scale: Any) -> np.ndarray:
+def _within(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
     """Return the rows centred within groups and scaled, shape (n, p)."""
     rows = source.matrix  # a data frame of sparse columns is read as a sparse matrix
     X = rows.toarray() if is_sparse(rows) else np.asarray(rows, dtype=float)
-    assert source.standard is not None
     X = X / source.standard.scale
     Z = centred(X, code)
     sd = np.sqrt(np.square(Z).sum(axis=0) / (len(Z) - code.max() - 1))

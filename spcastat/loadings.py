@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from spcastat import argument_types as types
 from spcastat.argument_names import explained
-from spcastat.config import is_whole, listed, nearest
+from spcastat.config import listed, nearest
 from spcastat.errors import UnknownOptionError
-from spcastat.fit.arguments import arguments_of, refuse_other_names, table_and_formula, with_table_by_name
-from spcastat.fit.call import READING, Call, call_text
+from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
+from spcastat.fit.call import Call
 from spcastat.fit.sparse_loadings import fitted, requested
-from spcastat.inputs.constructors import open_rows
-from spcastat.inputs.covariance_data import open_covariance
-from spcastat.inputs.data import Opened
-from spcastat.inputs.scaling import warn_of_unequal_variances
+from spcastat.inputs.constructors import data_of, table_and_formula
+from spcastat.inputs.data import Data
 from spcastat.progress import listening
-from spcastat.reading.design import ReadOptions
 from spcastat.results.loadings import SparseLoadings
 
 if TYPE_CHECKING:
@@ -159,13 +156,9 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
                 raise UnknownOptionError(
                     f"sparse_loadings() has no argument {name}=; it has {listed(sorted(known), 40)}.{hint}"
                 )
-        read = {name: options[name] for name in READING if name in options}
-        reading = ReadOptions(formula=formula, weights=weights, na=na, **read)
-        rank = int(k) if is_whole(k) and k > 0 else 1
-        entered = open_rows(data, reading, options.get("center", True), scale, rank, options.get("blocks"))
-        entered = entered.with_passes(options.get("passes"))
         given = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
-        return _fitted(sparse_loadings, entered, (k, card, total, variance, n_init, rng), given)
+        value = data_of("sparse_loadings", data, given)
+        return _fitted(sparse_loadings, value, (k, card, total, variance, n_init, rng))
 
 
 @explained
@@ -247,18 +240,15 @@ def sparse_loadings_cov(
             "given": given,
             "nearest": nearest,
         }
-        entered = open_covariance(S, **described)
-        return _fitted(sparse_loadings_cov, entered, (k, card, total, variance, n_init, rng), described)
+        value = data_of("sparse_loadings_cov", S, described, True)
+        return _fitted(sparse_loadings_cov, value, (k, card, total, variance, n_init, rng))
 
 
-def _fitted(
-    function: Any, entered: Opened, arguments: tuple[Any, ...], described: dict[str, Any]
-) -> SparseLoadings:
+def _fitted(function: Any, data: Data, arguments: tuple[Any, ...]) -> SparseLoadings:
     """Check the arguments k, card, total, variance, n_init and rng, fit, and return the result."""
-    asked = requested(*arguments, p=entered.p, function=function.__name__)
-    source = entered.source("")
-    warn_of_unequal_variances(source, described["scale"])
+    asked = requested(*arguments, p=data.p, function=function.__name__)
+    data = data.for_components(asked.k)
+    data.variance_check  # noqa: B018  # may warn
     names = ("k", "card", "total", "variance", "n_init", "rng")
-    call = Call(function, entered.data, {**dict(zip(names, arguments, strict=True)), **described})
-    state = fitted(source, asked, call_text(function, call.arguments)).looked_at(source, call.data)
-    return SparseLoadings(state, source, call)
+    call = Call(function, dict(zip(names, arguments, strict=True)))
+    return SparseLoadings(fitted(data, asked, call.text(data)), data, call)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import spcastat as sp
-from spcastat.inputs.constructors import opened
+from spcastat.inputs.constructors import data_of
 from spcastat.results.fit import SpcaResult
 
 
@@ -79,4 +79,4 @@ def mixed() -> pd.DataFrame:
 
 def source_of(data, **options):
     """What a fit of these data is made from: rows or a covariance matrix, read, centred and scaled."""
-    return opened(data, None, options, None, 2)[0].source("")
+    return data_of("", data, options, None).for_components(2)

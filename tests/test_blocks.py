@@ -13,9 +13,6 @@ from scipy import sparse
 import spcastat as sp
 from spcastat import cli, errors
 from spcastat.assess.folds import divided
-from spcastat.inputs.row_groups import RowGroups
-from spcastat.inputs.samplers import sampler_of
-from spcastat.inputs.subsample import rows_in_memory
 from tests.conftest import source_of
 
 # --- Blocks of the same weight --------------------------------------------------------------------
@@ -139,9 +136,9 @@ def test_draws_and_folds_scale_blocks_again(rows):
     given = {"scale": "blocks", "blocks": BLOCKS}
     frame, chunks = source_of(rows, **given), source_of([rows[:25], rows[25:]], **given)
     matrix = source_of(rows.cov(), n_obs=60, **given)
-    folds = divided(frame, rows, {}, 5, 1, seed=0, k=2, keep_rows=False)
+    folds = divided(frame, 5, 1, seed=0, k=2, rank=None, keep_rows=False)
     ops = [folds.split(0)[0], folds.split(3)[0]]
-    samplers = [sampler_of(one, False, None, "draws()") for one in (frame, matrix, rows_in_memory(chunks, 0))]
+    samplers = [one.sampler("draws()") for one in (frame, matrix, chunks.in_memory(0))]
     for sampler in samplers:
         ops.append(sampler.bootstrap(np.random.default_rng(0)))
         ops.append(sampler.halves(np.random.default_rng(1))[1].whole())
@@ -303,10 +300,10 @@ def test_new_rows_files_and_refits(mixed_rows, tmp_path):
 
 def test_draws_and_folds_scale_mixed_data_again(mixed_rows):
     source = source_of(mixed_rows, scale="mixed")
-    sampler = sampler_of(source, False, None, "")
+    sampler = source.sampler("")
     drawn = sampler.groups.bootstrap(np.random.default_rng(0))[0]
-    folds = divided(source, mixed_rows, {}, 4, 1, seed=0, k=2, keep_rows=False)
-    fold = RowGroups.of(source).folds(4, 1, np.random.default_rng([0, 2]))[0]
+    folds = divided(source, 4, 1, seed=0, k=2, rank=None, keep_rows=False)
+    fold = source.row_groups.folds(4, 1, np.random.default_rng([0, 2]))[0]
     kept = np.flatnonzero(fold != 0)
     for op, some in (
         (sampler.bootstrap(np.random.default_rng(0)), mixed_rows.iloc[drawn]),

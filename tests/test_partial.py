@@ -14,8 +14,6 @@ import statsmodels.api as sm
 import spcastat as sp
 from spcastat import cli
 from spcastat.assess.folds import divided
-from spcastat.inputs.row_groups import RowGroups
-from spcastat.inputs.samplers import half_of, sampler_of
 from tests.conftest import source_of
 from tests.fit.test_archive import parts_of, seal
 
@@ -84,7 +82,7 @@ def test_it_is_the_schur_complement_and_that_of_a_given_covariance_matrix():
         rtol=0,
         atol=1e-12,
     )
-    assert sampler_of(of_matrix, False, None, "bootstrap()").n == 59  # a degree of freedom less
+    assert of_matrix.sampler("bootstrap()").n == 59  # a degree of freedom less
     assert matrix.refit(given=["a", "dose"]).loadings.index.tolist() == list("bcde")
 
 
@@ -208,8 +206,8 @@ def test_rows_that_lack_a_variable_or_a_covariate_are_dropped():
 def test_draws_halves_and_folds_are_regressed_again():
     data, y = table(), list("abcde")
     source = source_of(data, formula=FORMULA)
-    sampler = sampler_of(source, False, None, "bootstrap()")
-    order = RowGroups.of(source).rows
+    sampler = source.sampler("bootstrap()")
+    order = source.row_groups.rows
     rows = order[np.random.default_rng(2).integers(60, size=60)]
     drawn = data.iloc[np.sort(rows)].reset_index(drop=True)
     op = sampler.bootstrap(np.random.default_rng(2))
@@ -217,11 +215,10 @@ def test_draws_halves_and_folds_are_regressed_again():
     expected = residuals(drawn[y], design(drawn)).cov() * given_back
     np.testing.assert_allclose(covariance(op), expected, rtol=0, atol=1e-12)
     np.testing.assert_allclose(covariance(sampler.whole()), covariance(source.op), rtol=0, atol=1e-12)
-    half = half_of(source, 0, 0)
+    half = source.half(0, 0)
     one = data.iloc[np.sort(order[np.random.default_rng([0, 2]).permutation(60)[:30]])]
     np.testing.assert_allclose(covariance(half.op), residuals(one[y], design(one)).cov(), rtol=0, atol=1e-12)
-    described = {"formula": FORMULA, "context": {"np": np}}
-    parts = divided(source, data, described, 4, 1, seed=0, k=2, keep_rows=False)
+    parts = divided(source, 4, 1, seed=0, k=2, rank=None, keep_rows=False)
     op, held = parts.split(1)
     out = parts.labels[0] == 1
     training, others = data[~out], data[out]
@@ -235,7 +232,7 @@ def test_draws_halves_and_folds_are_regressed_again():
 def test_draws_of_few_rows_a_subject_have_the_variance_of_the_fit():
     data = pd.DataFrame(np.random.default_rng(0).normal(size=(160, 5))).add_prefix("v")
     source = source_of(data.assign(s=np.repeat(np.arange(80), 2)), formula="~ . | C(s)")
-    sampler, rng = sampler_of(source, False, None, "bootstrap()"), np.random.default_rng(1)
+    sampler, rng = source.sampler("bootstrap()"), np.random.default_rng(1)
     totals = [covariance(sampler.bootstrap(rng)).trace() for _ in range(200)]
     # 200 draws with a standard deviation of 14 %: four standard errors; regression alone gives .57
     assert np.mean(totals) == pytest.approx(covariance(source.op).trace(), rel=0.04)

@@ -14,8 +14,7 @@ from spcastat.assess.folds import MomentFolds
 from spcastat.assess.unequal_cardinalities import select
 from spcastat.choosing import request
 from spcastat.fit.plan import make_plan
-from spcastat.inputs.constructors import opened
-from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.constructors import data_of
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.standardisation import prepare
 
@@ -35,8 +34,8 @@ OURS = {
 def candidates(X: np.ndarray, k: int, seed: int) -> Candidates:
     """Return candidates of `choose` for rows, none fitted yet."""
     n, p = X.shape
-    source = opened(X, None, {}, None)[0].source("")
-    labels = RowGroups.of(source).folds(FOLDS, 1, np.random.default_rng([seed, 2]))
+    source = data_of("", X, {}, None)
+    labels = source.row_groups.folds(FOLDS, 1, np.random.default_rng([seed, 2]))
     names = pd.RangeIndex(p)
     op = prepare(X, None, True, False, names)[1].at_unit_size()
     final = Fitter(k, make_plan(request({}, k, 1), p))

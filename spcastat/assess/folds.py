@@ -11,8 +11,8 @@ variance outside the span.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -22,8 +22,8 @@ import pandas as pd
 from spcastat.assess.constant_columns import constant_among, constant_in, constant_remark
 from spcastat.config import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
-from spcastat.inputs.data import Source
 from spcastat.inputs.missing import rank_of
+from spcastat.inputs.row_data import RowData
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.accumulate import CrossProducts
@@ -31,7 +31,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import are_within, factor_of
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.design import ReadOptions, RowDesign
+from spcastat.reading.design import RowDesign
 from spcastat.reading.missing_values import Patterns, expect, outers
 
 # --- the sparse model -----------------------------------------------------------------------------
@@ -433,7 +433,7 @@ def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) ->
     return HeldMoments(float(X.shape[0] if weights is None else weights.sum()), squares, block)
 
 
-# --- the folds of a source -------------------------------------------------------------------------
+# --- the folds of rows ------------------------------------------------------------------------------
 
 
 def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> None:
@@ -470,30 +470,30 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
         )
 
 
-def clusters_within(source: Source) -> np.ndarray | None:
+def clusters_within(rows: RowData, design: RowDesign | None) -> np.ndarray | None:
     """Return the number of the cluster of each row if covariates subtract the means of clusters; else None.
 
     A cluster that is held out as a whole can then be centred by its own rows.
     """
-    design, Z = source.design, source.covariates
+    Z = rows.covariates
     if Z is None or design is None or design.clusters is None or not are_within(Z, design.clusters):
         return None
     return design.clusters
 
 
-def with_implied_clusters(source: Source, folds: int) -> Source:
-    """Return the source with the levels of its only factor among the covariates as clusters.
+def folded_design(rows: RowData, folds: int) -> RowDesign | None:
+    """Return which rows are held out together: the levels of the only factor among covariates if not given.
 
     So it is if there is no other design, and if the factor has two rows or more of each level, and a level
     for each fold. The mean of each level is subtracted, so that a level can only be predicted as a whole.
     """
-    levels = None if source.covariates is None or source.design is not None else factor_of(source.covariates)
+    levels = None if rows.covariates is None or rows.design is not None else factor_of(rows.covariates)
     if levels is None:
-        return source
+        return rows.design
     counts = np.bincount(levels)
     if len(counts) < folds or counts.min() < 2:
-        return source
-    return replace(source, design=RowDesign(pd.factorize(levels)[0], None, None, False))
+        return rows.design
+    return RowDesign(pd.factorize(levels)[0], None, None, False)
 
 
 #: Up to this many variables, folds are represented by their cross-products.
@@ -501,31 +501,27 @@ MOMENTS = 1000
 
 
 def divided(
-    source: Source,
-    data: Any,
-    described: Mapping[str, Any],
+    rows: RowData,
     folds: int,
     repeats: int,
     *,
     seed: int,
     k: int,
+    rank: int | None,
     keep_rows: bool,
 ) -> Folds:
-    """Divide the rows of a source into folds.
+    """Divide rows into folds.
 
     Parameters
     ----------
-    source : Source
-        With rows in memory.
-    data : object
-        The data from which the source was opened, for a formula that is estimated from rows.
-    described : Mapping
-        The options with which it was opened: the fields of `ReadOptions`, and others, which are not used.
+    rows : RowData
     folds, repeats : int
     seed : int
         The same seed gives the same folds for the same rows, in any order.
     k : int
         Number of components that will be fitted.
+    rank : int or None
+        The rank of the EM model of missing values; by default `k`, or less with few rows.
     keep_rows : bool
         Whether the method needs an operator with rows.
 
@@ -534,11 +530,10 @@ def divided(
     TooFewRowsError, WeightsError, DataError
         If the rows outside a fold cannot be fitted.
     """
-    names: pd.Index = source.spec.columns
-    rules = Rules.of(source, keep_rows)
-    source = with_implied_clusters(source, folds)
-    X, w = source.matrix, source.weights
-    n, rows_of = X.shape[0], RowGroups.of(source)
+    names: pd.Index = rows.columns
+    rules = rows.rules(keep_rows)
+    X, w, design = rows.matrix, rows.weights, folded_design(rows, folds)
+    n, rows_of = rows.n, RowGroups.of(rows.measured, w, rows.covariates, design)
     if rows_of.design is not None and rows_of.count < folds:
         raise TooFewRowsError(
             f"folds={folds} was given for {rows_of.count} {'blocks' if rows_of.block > 1 else 'clusters'}, "
@@ -547,34 +542,30 @@ def divided(
     labels = rows_of.folds(min(folds, n), repeats, np.random.default_rng([seed, 2]))
     kept = np.ones(n, dtype=bool) if w is None else w > 0
     counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
-    require_folds(counts, folds, k, source.weighted)
+    require_folds(counts, folds, k, rows.weighted)
     columns: Any = None
-    if source.spec.learns and source.sampled_from is None:
+    measured = rows.measured
+    if rows.estimates_terms:
         from spcastat.reading.read import FoldedTerms
 
-        reading = [one.name for one in fields(ReadOptions) if one.name in described]
-        columns = FoldedTerms(
-            data, ReadOptions(**{name: described[name] for name in reading}), clusters_within(source)
-        )
-    elif source.gaps is not None or keep_rows or len(names) > MOMENTS:
-        rows = source.measured
-        columns = PlainRows(rows.tocsr() if is_sparse(rows) else rows)
+        columns = FoldedTerms(rows.table, rows.reading, clusters_within(rows, design))
+    elif rows.missing is not None or keep_rows or len(names) > MOMENTS:
+        columns = PlainRows(measured.tocsr() if is_sparse(measured) else measured)
     parts: Folds
     if columns is not None:
-        parts = RowFolds(columns, w, labels, rules, described.get("k_em"), k)
+        parts = RowFolds(columns, w, labels, rules, rank, k)
     else:
         parts = MomentFolds(X, w, labels, rules)
-    measured = source.measured
     if not kept.all():
         measured, labels = (measured.tocsr() if is_sparse(measured) else measured)[kept], labels[:, kept]
-    if source.covariates is None:
+    if rows.covariates is None:
         constant = constant_among(measured, [one != fold for one in labels for fold in range(parts.count)])
     else:  # residuals differ in every fold
         splits = range(parts.count * parts.repeats)
-        constant = [constant_in(parts.split(number)[0], source.op) for number in splits]
+        constant = [constant_in(parts.split(number)[0], rows.op) for number in splits]
     within = "Whole levels of the covariate are held out, and centred by their own rows."
     remarks = (
-        within * (columns is not None and clusters_within(source) is not None),
+        within * (columns is not None and clusters_within(rows, design) is not None),
         constant_remark(constant, "training sets of the folds", names),
     )
     parts.remark = " ".join(filter(None, remarks))

@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 from spcastat.argument_names import ARGUMENTS, explained
 from spcastat.config import nearest, shown
 from spcastat.errors import (
-    DataError,
     OptionError,
     UnknownOptionError,
 )
@@ -45,52 +44,6 @@ def with_table_by_name(function: Function) -> Function:
         return inner(*arguments, **options)
 
     return cast(Function, checked)
-
-
-def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tuple[Any, Any]:
-    """Return the table and the formula of a call, of which either may be the first argument.
-
-    Parameters
-    ----------
-    function : str
-        The function that was called, for messages.
-    first : object
-        The argument without a name: a table or, if `data` is given, a formula.
-    data, formula : object
-        The arguments with these names.
-
-    Raises
-    ------
-    DataError
-        If there is no table.
-    OptionError
-        If the table or the formula is given twice, or a formula without `data`.
-    """
-    if data is None:
-        if first is None:
-            raise DataError(f"{function}() was given no data; give a table first, or data=.")
-        home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
-        if isinstance(first, str) and first.lstrip().startswith("~") and not home:
-            raise OptionError(
-                f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
-                f"name: {function}({shown(first)}, data=df, ...)."
-            )
-        return first, formula
-    if first is None:
-        return data, formula
-    if not isinstance(first, str):
-        raise OptionError(f"The data were given to {function}() twice, first and as data=; give them once.")
-    if not first.lstrip().startswith("~"):
-        raise OptionError(
-            f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
-            "give a formula such as '~ a + b', or a file as data= alone."
-        )
-    if formula is not None:
-        raise OptionError(
-            f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
-            "give one."
-        )
-    return data, first
 
 
 # --- names of arguments ---------------------------------------------------------------------------

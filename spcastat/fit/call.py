@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from types import ModuleType
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,38 +15,10 @@ from spcastat.errors import CardinalityError
 from spcastat.fit.method_table import CONTROLS, SOLVERS
 from spcastat.fit.plan import choose_method
 from spcastat.fit.state import FitState
-from spcastat.inputs.data import Source
-from spcastat.inputs.row_data import Fitted, require_unchanged
-from spcastat.reading.design import Covariance, ReadOptions
-from spcastat.reading.frames import COPY_LIMIT
-
-
-@dataclass(frozen=True)
-class _Module:
-    """A module in a pickle, stored by name; loading returns the module."""
-
-    name: str
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
-        return importlib.import_module, (self.name,)
-
-
-def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the values of names in a formula in a form that can be pickled, if the user's objects can be."""
-    if context is None:
-        return None
-    return {
-        name: _Module(value.__name__) if isinstance(value, ModuleType) else value
-        for name, value in context.items()
-    }
-
+from spcastat.inputs.data import Data, copied_option
 
 #: Sequences with more values than this are not printed in full.
 LONGEST = 30
-
-
-#: Options for reading data.
-READING = tuple(one.name for one in fields(ReadOptions))
 
 
 #: Options that control the computation.
@@ -57,72 +27,65 @@ ITERATION = ("n_init", "tol", "max_iter", "objective", "effort", "promise")
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A function, the data, and the other arguments as given.
+    """A function, and its arguments as given, without the data and those that describe them.
 
     Attributes
     ----------
     function : callable
         Its first parameter takes the data.
-    data : object
     arguments : Mapping
         Arguments by name; may include defaults.
     """
 
     function: Callable[..., Any]
-    data: Any
     arguments: Mapping[str, Any]
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out `progress`, which may be a terminal or a user's function."""
-        arguments = {**self.arguments, "progress": False}
-        if "context" in arguments:
-            arguments["context"] = packed_names(arguments["context"])
-        return {**self.__dict__, "arguments": arguments}
+        return {**self.__dict__, "arguments": {**self.arguments, "progress": False}}
 
     def __post_init__(self) -> None:
         # copy arguments that the caller may change later
-        arguments = {name: _copied(value) for name, value in self.arguments.items()}
-        if arguments.get("blocks") is not None:
-            arguments["blocks"] = {name: list(block) for name, block in arguments["blocks"].items()}
+        arguments = {name: copied_option(value) for name, value in self.arguments.items()}
         object.__setattr__(self, "arguments", arguments)
 
-    def repeat(self, source: Source, changes: Mapping[str, Any]) -> Any:
+    def text(self, data: Data) -> str:
+        """Return the call with these data as text; see `call_text`."""
+        return call_text(self.function, {**self.arguments, **data.options})
+
+    def repeat(self, data: Data, changes: Mapping[str, Any]) -> Any:
         """Repeat the call with some arguments changed, on the rows that were fitted.
 
         Parameters
         ----------
-        source : Source
+        data : Data
             The data of the fit.
         changes : Mapping
-            As for `changed`. If they affect the reading of the data, these are read again.
+            As for `changed`, and options of the data. If they affect reading, the data are read again.
 
         Raises
         ------
         DataError
             If the data have changed since the fit.
         """
-        call = self.changed(changes)
-        data = call.data
-        given = data_name(self.function) in changes
-        if not given and not isinstance(data, Covariance):
-            scales = (self.arguments.get("scale"), call.arguments.get("scale"))
-            mixed = [isinstance(one, str) and one == "mixed" for one in scales]
-            if any(name in changes for name in READING) or mixed[0] != mixed[1]:
-                require_unchanged(data, source)
-            else:
-                data = Fitted(data, source)
-        return self.function(data, **call.arguments)
+        name = data_name(self.function)
+        described = {option: changes[option] for option in changes if option in data.option_names}
+        others = {option: changes[option] for option in changes if option not in (name, *described)}
+        arguments = self.changed(others).arguments
+        if name not in changes:
+            return self.function(data.changed(**described), **arguments)
+        if not isinstance(changes[name], Data):
+            described = data.changed_options(described)
+        return self.function(changes[name], **described, **arguments)
 
     def changed(self, changes: Mapping[str, Any]) -> Call:
         """Return the call with some arguments changed, dropping arguments that conflict with the changes.
 
         A new sparsity control (`card`, `variance` or `penalty`) replaces the old one; if the method does not
         support it, the method is dropped, too. With a new method, the sparsity control and the options in
-        ITERATION are kept if the method supports them. Names in a new formula are looked up in the scope
-        where the call is repeated.
+        ITERATION are kept if the method supports them.
         """
         arguments = {**self.arguments, **changes}
-        data = arguments.pop(data_name(self.function), self.data)
         controls = [name for name in CONTROLS if changes.get(name) is not None]
         method = SOLVERS.get(str(arguments.get("method")))
         if method and "method" not in changes and controls and controls[0] not in method.controls:
@@ -141,23 +104,12 @@ class Call:
             for name in ITERATION:
                 if name not in changes and name not in has:
                     arguments.pop(name, None)
-        if "scale" in changes and "blocks" not in changes:
-            arguments.pop("blocks", None)
-        if "formula" in changes and "context" not in changes:
-            arguments.pop("context", None)
-        return replace(self, data=data, arguments=arguments)
+        return replace(self, arguments=arguments)
 
 
 def data_name(function: Callable[..., Any]) -> str:
     """Return the name under which a function takes its data: S for a covariance matrix, or data."""
     return "S" if "S" in inspect.signature(function).parameters else "data"
-
-
-def _copied(value: Any) -> Any:
-    """Return a copy of a mutable argument; large arrays are not copied."""
-    if type(value) is np.ndarray:
-        return value.copy() if value.nbytes <= COPY_LIMIT else value
-    return value.copy() if isinstance(value, pd.Series) or type(value) in (list, dict) else value
 
 
 def call_text(function: Callable[..., Any], call: Mapping[str, Any]) -> str:

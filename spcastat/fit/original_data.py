@@ -2,112 +2,128 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from spcastat.config import plural, shown
-from spcastat.errors import DataError, FormulaError, NoRowsError, OptionError, WeightsError
-from spcastat.fit.call import Call
+from spcastat.errors import DataError, NoRowsError, OptionError, WeightsError
 from spcastat.fit.state import FitState
-from spcastat.inputs.covariance_data import open_covariance
-from spcastat.inputs.data import Source, center_and_scale
-from spcastat.inputs.missing import prepare_with_gaps
+from spcastat.inputs.covariance_data import CovarianceData
+from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import read_whole
-from spcastat.inputs.row_data import require_unchanged
-from spcastat.linalg.standardisation import groups_from_record, prepare
-from spcastat.reading.design import order_mark
+from spcastat.inputs.row_data import RowData
+from spcastat.linalg.standardisation import groups_from_record
+from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
-from spcastat.reading.read import formula_inputs, replay, replay_both, replay_table
+from spcastat.reading.read import replay, replay_both
 
 #: Relative tolerance for moments of the same data, since sums may be computed in another order.
 SAME = 1e-6
-
-
 #: Variances this close to one are those of a correlation matrix.
 UNIT = 1e-8
-
-
 #: Rounding of a mean, relative to its size.
 ROUNDING = 1e-12
 
 
-def source_for(
-    state: FitState, source: Source | None, call: Call | None, data: Any, what: str
-) -> tuple[Source, Call | None]:
-    """Return the data of a fit, and the call that made it if known.
+def original_data(state: FitState, data: Data | None, table: Any, what: str) -> Data:
+    """Return the data of a fit.
+
+    Parameters
+    ----------
+    state : FitState
+    data : Data or None
+        None for a fit from a file.
+    table : object
+        The data that are given again, a table or `Data`, for a fit from a file.
+    what : str
+        The name of the analysis, for messages.
 
     Raises
     ------
     NoRowsError
-        For a fit from a file without `data`.
+        For a fit from a file without `table`.
     OptionError
-        If `data` are given although the fit has its data.
+        If `table` is given although the fit has its data.
     WeightsError
-        For a fit from a file whose rows had weights.
+        For a fit from a file whose rows had weights, if `table` has none.
     DataError
-        If `data` are not the data of the fit.
+        If `table` does not have the data of the fit.
     """
-    if source is not None:
-        if data is not None:
+    if data is not None:
+        if table is not None:
             raise OptionError(
                 f"data was given to {what}, but the fit has its data. Leave data out; it is for fits from a "
                 "file."
             )
-        source.require_same()
-        return source, call
-    record, data = state.record, read_whole(data)
-    if data is None:
+        data.require_same()
+        return data
+    if table is None:
         raise NoRowsError(
             f"{what} needs the data, and a fit from a file does not have them: give {what[:-1]}data=...)."
         )
+    again = table if isinstance(table, Data) else _read_again(state, table, what)
+    if again.from_rows != state.record.from_rows:
+        kinds = ("rows", "a covariance matrix")
+        given, fitted = kinds if again.from_rows else kinds[::-1]
+        raise DataError(f"data has {given}, and the fit is of {fitted}: give the data that were fitted.")
+    _require_same(state, again)
+    _require_same_order(state, again, what)
+    return again
+
+
+def _read_again(state: FitState, table: Any, what: str) -> Data:
+    """Return a table as the fit read it; see `original_data`."""
+    record, table = state.record, read_whole(table)
     if record.weighted:
         raise WeightsError(
-            f"{what} needs the weights of the rows, and a fit from a file does not have them; fit again: "
-            f"{record.call}."
+            f"{what} needs the weights of the rows, and a fit from a file does not have them: give "
+            f"{what[:-1]}data=rows(table, ..., weights=...)), or fit again: {record.call}."
         )
-    if not record.from_rows:
-        partial = state.spec.partial
-        scale: Any = groups_from_record(record.groups)
-        if scale is None and (np.abs(state.moments.variances - 1.0) <= UNIT).all():
-            scale = True  # the fit was one of correlations, which may have been made by scale=True
-        given = None if partial is None else list(partial.spec.columns)
-        nearest = record.matrix is not None
-        found = open_covariance(data, n_obs=record.n, nearest=nearest, given=given, scale=scale).source("")
-    else:
-        found = replace(_rows_again(state, data), design=state.design)
-    _require_same(state, found)
-    _require_same_order(state, found, what)
-    return found, None
+    if record.from_rows:
+        return _rows_again(state, table)
+    partial = state.spec.partial
+    scale: Any = groups_from_record(record.groups)
+    if scale is None and (np.abs(state.moments.variances - 1.0) <= UNIT).all():
+        scale = True  # the fit was one of correlations, which may have been made by scale=True
+    options = {
+        "n_obs": record.n,
+        "nearest": record.matrix is not None,
+        "given": None if partial is None else list(partial.spec.columns),
+        "scale": scale,
+    }
+    return CovarianceData.read(table, options, warns=False)
 
 
-def _rows_again(state: FitState, data: Any) -> Source:
-    record, standard, columns = state.record, state.standard, state.spec.columns
+def _rows_again(state: FitState, table: Any) -> RowData:
+    record, standard = state.record, state.standard
     how = None if record.missing is None else record.missing["how"]
-    matrix, index = replay(state.spec, data, na=how or ("drop" if record.dropped else "raise"))
+    na = "drop" if record.dropped else "raise"
+    matrix, index = replay(state.spec, table, na=how or na)
     assert standard is not None
     if len(index) != record.n:
         raise DataError(
             f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
         )
-    groups = groups_from_record(record.groups)
-    center, scale = center_and_scale(standard, groups)
-    if how is not None:
-        rank = (record.missing or {}).get("rank", 1)
-        now, op, rows, gaps = prepare_with_gaps(matrix, None, center, scale, columns, how, rank, index=index)
-        found = Source(op.at_unit_size(), state.spec, len(index), now, rows, index, gaps=gaps)
-        return replace(found, groups=groups)
-    now, op = prepare(matrix, None, center, scale, columns)
-    found = Source(op.at_unit_size(), state.spec, len(index), now, matrix, index, record.dropped)
-    if state.spec.partial is None:
-        return replace(found, groups=groups)
-    na = "drop" if record.dropped else "raise"
-    return replace(found, groups=groups, covariates=replay_both(state.spec, open_table(data), na)[1])
+    covariates = None
+    if how is None and state.spec.partial is not None:
+        covariates = replay_both(state.spec, open_table(table), na)[1]
+    center, scale = center_and_scale(standard, groups_from_record(record.groups))
+    rank = None if how != "em" else (record.missing or {}).get("rank", 1)
+    return RowData(
+        options={},
+        table=table,
+        contents=Design(
+            matrix, index, state.spec, dropped=record.dropped, covariates=covariates, rows=state.design
+        ),
+        reading=ReadOptions(na=how or na, k_em=rank),
+        center=center,
+        scale=scale,
+        warns=False,
+    )
 
 
-def _require_same(state: FitState, found: Source) -> None:
+def _require_same(state: FitState, found: Data) -> None:
     """Raise DataError unless centre, scale and moments are those of the fit, up to rounding.
 
     The moments are the variances of the variables and their covariances with the scores of the fit: after
@@ -140,13 +156,17 @@ def _require_same(state: FitState, found: Source) -> None:
         raise _other_data("covariances of data with the scores are", state, (apart - bound).max(axis=1))
 
 
-def _require_same_order(state: FitState, found: Source, what: str) -> None:
+def _require_same_order(state: FitState, found: Data, what: str) -> None:
     """Raise DataError if labels of rows, or blocks, belong to the rows in another order."""
+    if found.facts()["row_design"] != state.record.row_design:
+        raise DataError(
+            f"{what} draws the clusters, strata or blocks of the fit, and rows of data belong together in "
+            "another way: give rows() the clusters=, strata= and block_length= of the fit."
+        )
     design = state.design
-    if design is None or design.mark is None or found.standard is None:
+    if design is None or design.mark is None:
         return
-    now = order_mark(np.nan_to_num(found.standard.project(found.matrix, state.V[:, :1])[:, 0]))
-    if abs(now - design.mark) > SAME:
+    if abs(found.rows(what).order_mark(state.V) - design.mark) > SAME:
         raise DataError(
             f"{what} draws the clusters or blocks of the fit, which are stored by the position of the rows, "
             "and the rows of data are in another order: give them in the order of the fit."
@@ -160,29 +180,3 @@ def _other_data(what: str, state: FitState, difference: np.ndarray) -> DataError
         f"The {what} not those of the fit, most of all for {worst}: give the data that were fitted, without "
         "changes."
     )
-
-
-def frame_of(source: Source, fitted: Any, given: Any) -> pd.DataFrame | None:
-    """Return the columns of a formula for the rows of the fit; None if nothing is estimated from them.
-
-    Parameters
-    ----------
-    source : Source
-    fitted, given : object
-        The data of the original call, and the data given for a fit from a file.
-    """
-    model = source.spec.model_spec
-    if model is None or not model.states or source.matrix is None:
-        return None
-    if source.gaps is not None and source.gaps.missing.any():
-        raise FormulaError(
-            f"The terms of formula={shown(source.spec.formula)} cannot be estimated from draws of rows with "
-            "missing values: compute these columns in the data frame first, and fit without the formula."
-        )
-    if given is None:
-        require_unchanged(fitted, source)
-    table = open_table(read_whole(given) if given is not None else fitted)
-    if source.dropped:  # includes rows with missing covariates
-        keep = np.asarray(replay_table(source.spec, table, "drop")[1])
-        table = replace(table, values=table.values[keep], index=table.index[keep])
-    return formula_inputs(source.spec, table, "raise")[0]

@@ -20,7 +20,7 @@ import pandas as pd
 from spcastat.config import integers_if_whole
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.solvers.solver import ADVICE
 
 # --- copies ---------------------------------------------------------------------------------------
@@ -217,10 +217,10 @@ class Record:
         return self.serial() if callable(self.serial) else self.serial
 
 
-def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
+def make_record(data: Data, plan: Plan, fit: Fit, call: str) -> Record:
     """Return the record of a fit."""
     method, solution = plan.method, fit.solution
-    total, start = source.op.total * source.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
+    total, start = data.op.total * data.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
     solver: Any = plan.solver
     options = {one.name: plain_value(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
     for name, value in options.items():  # those that differ between components have the final order
@@ -241,7 +241,7 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         k=solution.V.shape[1],
         status=solution.status,
         advice=(
-            ADVICE[solution.status] if solution.search is None else solution.search.in_words(source.op.p)
+            ADVICE[solution.status] if solution.search is None else solution.search.in_words(data.op.p)
         ),
         n_iter=solution.n_iter,
         objective=solution.objective,
@@ -253,33 +253,16 @@ def make_record(source: Source, plan: Plan, fit: Fit, call: str) -> Record:
         details={name: [plain_value(value) for value in values] for name, values in solution.details.items()},
         call=call,
         evidence=None if solution.search is None else dataclasses.asdict(solution.search),
-        passes=None if source.stream is None else 1 + getattr(source.op, "passes", 0),
-        anew=source.stream is not None and source.stream.anew,
-        pca_errors=None if fit.pca_errors is None else (fit.pca_errors / source.op.total).tolist(),
-        **facts_of(source),
+        passes=data.passes,
+        anew=data.anew,
+        pca_errors=None if fit.pca_errors is None else (fit.pca_errors / data.op.total).tolist(),
+        **facts_of(data),
     )
 
 
-def facts_of(source: Source) -> dict[str, Any]:
+def facts_of(data: Data) -> dict[str, Any]:
     """Return the fields of a record that describe the data, and the versions of the packages."""
-    standard = source.standard
-    return {
-        "n": source.n,
-        "p": source.op.p,
-        "from_rows": source.from_rows,
-        "dropped": source.dropped,
-        "weighted": source.weighted,
-        "effective_n": source.weight if source.from_rows else source.n,
-        "title_of_data": None if source.stream is None else source.stream.title,
-        "formula": source.spec.formula,
-        "centring": None if standard is None else standard.centring,
-        "scaling": None if standard is None else standard.scaling,
-        "missing": None if source.gaps is None else source.gaps.as_record,
-        "matrix": dict(source.about) or None,
-        "groups": None if source.groups is None else source.groups.as_record,
-        "row_design": None if source.design is None else source.design.as_record,
-        "versions": versions(),
-    }
+    return {**data.facts(), "serial": data.serial_correlation, "versions": versions()}
 
 
 def versions() -> dict[str, str]:

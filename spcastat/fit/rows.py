@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from functools import partial
 from itertools import combinations
 from math import factorial
 from typing import IO, Any
@@ -17,9 +16,9 @@ from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Moments
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.inputs.opening import files_of, open_stream, read_whole, require_apart
-from spcastat.inputs.subsample import SampledRows
+from spcastat.inputs.row_data import RowData
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.linalg.standardisation import Standardisation
@@ -184,27 +183,17 @@ def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 MOST_RESIDUALS = 50_000_000
 
 
-def need_rows(state: FitState, source: Source | None, what: str) -> Source:
-    """Return the source of a fit whose rows are in memory; `what` names the operation for messages.
+def need_rows(state: FitState, data: Data | None, what: str) -> RowData:
+    """Return the rows in memory of a fit; `what` names the operation for messages.
 
     Raises
     ------
     NoRowsError
         If they are not in memory; the message names an alternative.
     """
-    if source is not None and source.matrix is not None:
-        source.require_same()
-        return source
-    if source is not None and source.stream is not None:
-        every = (
-            "in chunks, and scores.to_frame() all of them"
-            if source.stream.local
-            else "as a dask collection, and scores.compute() all of them"
-        )
-        raise errors.NoRowsError(
-            f"{what} needs the rows in memory, and those of {source.stream.title} come in chunks. Use some "
-            f"of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
-        )
+    if data is not None:
+        rows: RowData = data.rows(what, state.function)
+        return rows
     if state.record.from_rows:
         raise errors.NoRowsError(
             f"{what} needs the rows, and a fit from a file does not have them: use transform(data) or "
@@ -218,15 +207,12 @@ def need_rows(state: FitState, source: Source | None, what: str) -> Source:
     )
 
 
-def scores(state: FitState, source: Source | None) -> Any:
+def scores(state: FitState, data: Data | None) -> Any:
     """Return the scores of the rows of the fit, n x k, or chunk by chunk for rows in chunks."""
     if state.scores is not None:
         return state.scores
-    if source is not None and source.stream is not None:
-        return source.stream.scores(state.need_centre("scores"), state.V, state.components)
-    source = need_rows(state, source, "scores")
-    values = state.need_centre("scores").project(source.matrix, state.V)
-    return pd.DataFrame(values, index=deep_copy(source.index), columns=state.components)
+    rows: Data = need_rows(state, data, "scores") if data is None else data
+    return rows.scores(state.V, state.components, state.function)
 
 
 def transform(state: FitState, new: Any, na: str | None = None) -> Any:
@@ -317,9 +303,9 @@ def inverse_transform(state: FitState, scores: Any, k: int | None = None) -> pd.
     return pd.DataFrame(standard.restore(fitted), index=index, columns=deep_copy(state.spec.columns))
 
 
-def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
+def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
     """Return the rows of the fit minus ``inverse_transform(scores)``, n x p; see `SpcaResult.residuals`."""
-    source = need_rows(state, source, "residuals")
+    source = need_rows(state, data, "residuals")
     matrix = source.matrix
     n, p = matrix.shape
     if is_sparse(matrix):
@@ -329,11 +315,11 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
                 "diagnostics()['Q'] has the squared length of each row of it."
             )
         matrix = matrix.toarray()
-    found = scores(state, source).to_numpy()
+    found = scores(state, data).to_numpy()
     fitted = np.full(matrix.shape, np.nan)
     known = np.isfinite(found).all(axis=1)
     fitted[known] = inverse_transform(state, found[known]).to_numpy()
-    if source.gaps is not None:
+    if source.missing is not None:
         matrix = source.measured
     return pd.DataFrame(matrix - fitted, index=deep_copy(source.index), columns=deep_copy(state.spec.columns))
 
@@ -341,16 +327,17 @@ def residuals(state: FitState, source: Source | None) -> pd.DataFrame:
 # --- tables of distances --------------------------------------------------------------------------
 
 
-def diagnostics(state: FitState, source: Source | None) -> pd.DataFrame:
+def diagnostics(state: FitState, data: Data | None) -> pd.DataFrame:
     """Return T2 and Q of the rows of the fit, n x 2.
 
     With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` incomplete rows
     have NaN.
     """
-    if source is not None and source.stream is not None:
-        return _distances_in(state, source.stream)
-    source = need_rows(state, source, "diagnostics() without data")
-    return _distances_of(state, source.matrix, source.index)
+    analysis = "diagnostics() without data"
+    rows: Data = need_rows(state, data, analysis) if data is None else data
+    parts = rows.row_parts(analysis, state.function)
+    frames = [_distances_of(state, matrix, index) for matrix, index in parts if len(index)]
+    return pd.concat(frames) if frames else pd.DataFrame({"T2": [], "Q": []}, dtype=float)
 
 
 def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataFrame:
@@ -397,14 +384,14 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
 # --- the data with their scores -------------------------------------------------------------------
 
 
-def augment(state: FitState, source: Source | None, new: Any = None, na: str | None = None) -> Any:
+def augment(state: FitState, data: Data | None, new: Any = None, na: str | None = None) -> Any:
     """Return rows with their scores appended as columns ``.fittedPC1`` and so on."""
     names = [f".fitted{name}" for name in state.components]
     require_gaps_rule(na)
     if new is None:
-        source = need_rows(state, source, "augment() without new rows")
+        source = need_rows(state, data, "augment() without new rows")
         frame = _frame(source.measured, source.index, state.spec.columns)
-        found = scores(state, source).to_numpy()
+        found = scores(state, data).to_numpy()
     else:
         table = open_table(read_whole(new))
         frame = _frame(table.values, table.index, table.columns)
@@ -473,14 +460,15 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
     return model.filled(matrix)
 
 
-def imputed(state: FitState, source: Source | None) -> pd.DataFrame:
+def imputed(state: FitState, data: Data | None) -> pd.DataFrame:
     """Return the rows of a fit with ``na="em"``, n x p, with conditional means for missing values."""
     if state.model is None:
         raise errors.NotImputedError(
             "imputed is for fits with na='em'; this one has no model of missing values."
         )
-    if source is None or source.gaps is None:
+    if data is None:
         raise state.no_data("imputed")
+    source = need_rows(state, data, "imputed")
     columns = deep_copy(state.spec.columns)
     return pd.DataFrame(np.array(source.matrix), index=deep_copy(source.index), columns=columns)
 
@@ -494,7 +482,7 @@ class _OwnLabels(Exception):
 
 def transform_to(
     state: FitState,
-    source: Source | None,
+    data: Data | None,
     path: str | os.PathLike[str],
     new: Any = None,
     na: str | None = None,
@@ -523,10 +511,10 @@ def transform_to(
     """
     path = file_path(path)
     require_gaps_rule(na)
-    if source is not None:
-        source.spare(path)
+    if data is not None:
+        data.spare(path)
     if new is None:
-        found = scores(state, source)
+        found = scores(state, data)
     else:
         new = read_whole(new)
         require_apart(path, files_of(new))
@@ -599,13 +587,13 @@ def _write(file: IO[bytes], frames: Iterable[pd.DataFrame], empty: pd.DataFrame,
             writer.close()
 
 
-def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return scores, T2 and Q of at most `size` rows of a stream, after one pass.
+def drawn_rows(state: FitState, data: Data, size: int = 2000, seed: int = 0) -> pd.DataFrame:
+    """Return scores, T2 and Q of at most `size` rows in chunks, after one pass.
 
     Parameters
     ----------
     state : FitState
-    stream : Stream
+    data : Data
         The rows of the fit.
     size, seed : int
 
@@ -616,11 +604,10 @@ def drawn_rows(state: FitState, stream: Stream, size: int = 2000, seed: int = 0)
         it has all rows.
     """
     standard = state.need_centre("a sample of the rows")
-    found = stream.reduce(partial(SampledRows, size, seed), "a sample of the rows")
-    X = found.result.X
+    X, total = data.random_rows(size, seed)
     t2, q = distances(X, standard, state.V, state.moments.scores)
     values = np.column_stack([standard.project(X, state.V), t2, q])
     frame = pd.DataFrame(values, columns=[*state.components, "T2", "Q"])
-    if len(frame) < found.tally.rows:
-        frame.attrs["sample"] = f"{len(frame)} of {found.tally.rows} rows, drawn at random (seed {seed})"
+    if len(frame) < total:
+        frame.attrs["sample"] = f"{len(frame)} of {total} rows, drawn at random (seed {seed})"
     return frame

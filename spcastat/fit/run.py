@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.config import plural
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.fit.plan import STARTS, Plan, Start, require_rank
-from spcastat.inputs.data import Opened, Source
+from spcastat.inputs.data import Data
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
 from spcastat.linalg.eigenvectors import numerical_rank, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
@@ -492,26 +492,26 @@ def chosen(
     return better, optima_of(values)
 
 
-def source_for(data: Opened, plan: Plan, k: int) -> Source:
-    """Return the source for a fit of k components according to `plan`.
+def data_for(data: Data, plan: Plan, k: int) -> Data:
+    """Return the data for a fit of k components according to `plan`.
 
     Raises
     ------
     OptionError, ComponentsError, NoRowsError
         If the rows come in chunks and the fit cannot be made from them; raised before any row is read.
     """
-    require_possible_in_chunks(data, plan, k)
-    return data.source(plan.rows_for)
+    require_feasible(data, plan, k)
+    return data.for_components(k).for_method(plan.rows_for)
 
 
-def require_possible_in_chunks(data: Opened, plan: Plan, k: int) -> None:
-    """Raise an error if rows come in chunks and a fit of k components cannot be made from them."""
-    if data.stream is None:
+def require_feasible(data: Data, plan: Plan, k: int) -> None:
+    """Raise an error if a fit of k components cannot be made from rows in chunks, before any is read."""
+    if not data.out_of_core:
         return
     if data.p > GRAM_ORDER and not plan.rows_for:
         require_memory(data.p, plan.solver)
-    require_rank(k, data.stream.rows, centred=data.centred)
-    plan.on(data.stream.spec)  # raises for unknown names of variables
+    require_rank(k, data.known_rows, centred=data.centred)
+    plan.on(data.spec)  # raises for unknown names of variables
 
 
 def require_memory(p: int, solver: Solver) -> None:

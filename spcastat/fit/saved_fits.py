@@ -34,13 +34,13 @@ from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import archive, rows
 from spcastat.fit import record as records
 from spcastat.fit.state import FitState, Moments, rule_of
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.labels import name_text
 from spcastat.linalg.regression import Regression
 from spcastat.linalg.standardisation import NAMED, Standardisation
 from spcastat.measures import MEASURES
 from spcastat.reading import formula as formulas
-from spcastat.reading.design import Partial, RowDesign, Spec, order_mark
+from spcastat.reading.design import Partial, RowDesign, Spec
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.solvers.solver import ADVICE, Grouping, Searched, Sparser
 from spcastat.version import __version__
@@ -635,24 +635,24 @@ def _learned(stored: Any) -> Any:
 
 
 def save(
-    state: FitState, source: Source | None, path: str | os.PathLike[str], scores: bool | None = None
+    state: FitState, data: Data | None, path: str | os.PathLike[str], scores: bool | None = None
 ) -> None:
     """Save the fit to one file, which :func:`spcastat.load` reads; see :meth:`spcastat.SpcaResult.save`."""
-    stream = None if source is None or state.scores is not None else source.stream
+    in_chunks = data is not None and state.scores is None and data.out_of_core
     demanded = False if scores is None else flag("scores", scores)
-    scores = stream is None if scores is None else demanded
-    if scores and stream is not None:
-        write = "fit.transform_to(path)" if stream.local else "fit.scores.to_parquet(folder)"
+    scores = not in_chunks if scores is None else demanded
+    if scores and data is not None and in_chunks:
+        write = "fit.scores.to_parquet(folder)" if data.distributed else "fit.transform_to(path)"
         raise OptionError(
             f"scores=True was given, and the scores of {state.record.title_of_data} are never all in "
             f"memory: write them with {write}, and save the fit without them."
         )
-    with_rows = state.record.from_rows and (source is not None or state.scores is not None)
+    with_rows = state.record.from_rows and (data is not None or state.scores is not None)
     if demanded and not with_rows:
         raise OptionError("scores=True was given, and this fit has neither rows nor scores; leave it out.")
     target = archive.file_path(path)
-    if source is not None:
-        source.spare(target)
+    if data is not None:
+        data.spare(target)
     arrays = {"loadings": state.V}
     if state.pattern is not None:
         arrays = {"weights": state.V, "loadings": state.pattern}
@@ -665,13 +665,13 @@ def save(
         "model": pack("model", state.model, arrays),
         "moments": pack("moments", moments, arrays),
         "measures": pack("measures", measures, arrays),
-        "design": pack("design", _with_mark(state, source), arrays),
+        "design": pack("design", _with_mark(state, data), arrays),
         "spec": pack_spec(state.spec, arrays),
         "proofs": [_packed_proof(proof) for proof in state.inference.proofs],
         **{name: pack(name, getattr(state.inference, name), arrays) for name in RESAMPLED},
     }
     if scores and with_rows:
-        frame = rows.scores(state, source)
+        frame = rows.scores(state, data)
         arrays["scores"] = frame.to_numpy()
         content["rows"] = pack_index(frame.index, "rows", arrays, "labels of rows")
     archive.write_file(target, partial(archive.write_archive, content=content, arrays=arrays))
@@ -682,13 +682,12 @@ def _packed_proof(proof: records.Proven) -> dict[str, Any]:
     return {name: value for name, value in vars(proof).items() if name != "best"}
 
 
-def _with_mark(state: FitState, source: Source | None) -> RowDesign | None:
+def _with_mark(state: FitState, data: Data | None) -> RowDesign | None:
     """Return the design of the rows with a mark of their order, by which it is recognised again."""
     design = state.design
-    if design is None or source is None or source.matrix is None or source.standard is None:
+    if design is None or data is None:
         return design
-    scores = source.standard.project(source.matrix, state.V[:, :1])[:, 0]
-    return dataclasses.replace(design, mark=order_mark(np.nan_to_num(scores)))
+    return dataclasses.replace(design, mark=data.rows("save()").order_mark(state.V))
 
 
 # --- loading --------------------------------------------------------------------------------------

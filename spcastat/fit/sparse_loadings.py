@@ -18,7 +18,7 @@ from spcastat.fit.plan import MOST_STARTS, cardinalities, require_components
 from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of, number_of_rows
 from spcastat.fit.run import leading_components
 from spcastat.fit.state import FitState
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
 from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest
@@ -83,7 +83,7 @@ def requested(
     return PatternRequest(k, None, share, n_init, rng)
 
 
-def fitted(source: Source, asked: PatternRequest, call: str) -> FitState:
+def fitted(data: Data, asked: PatternRequest, call: str) -> FitState:
     """Search, and return the state of the fit.
 
     Raises
@@ -95,7 +95,7 @@ def fitted(source: Source, asked: PatternRequest, call: str) -> FitState:
     OptionError
         For more than 3000 variables whose rows come in chunks.
     """
-    op, k = source.op, asked.k
+    op, k = data.op, asked.k
     if op.out_of_core:
         raise OptionError(
             f"The rows come in chunks with {op.p:,} variables, and sparse loadings of such data need "
@@ -115,8 +115,8 @@ def fitted(source: Source, asked: PatternRequest, call: str) -> FitState:
         options = {"card": None if card is None else list(card), "total": asked.nonzeros.total}
     require_independent(found, op)
     P, W = in_order(found, card)
-    record = _record(source, found, {**options, "n_init": asked.n_init}, call)
-    return FitState.of_source(source, W / op.unit, record, pca, P * op.unit)
+    record = _record(data, found, {**options, "n_init": asked.n_init}, call)
+    return FitState.of_data(data, W / op.unit, record, pca, P * op.unit)
 
 
 def with_matrix(op: Operator) -> Operator:
@@ -156,8 +156,8 @@ def in_order(found: Pattern, card: tuple[int, ...] | None) -> tuple[np.ndarray, 
     return found.P[:, order] * signs + 0.0, found.W[:, order] * signs + 0.0
 
 
-def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) -> Record:
-    unit = source.op.unit
+def _record(data: Data, found: Pattern, options: dict[str, Any], call: str) -> Record:
+    unit = data.op.unit
     tried = "no exchange" if found.complete else "none of the most promising exchanges"
     advice = (
         f"best of {plural(found.n_init, 'start')}; exchanges from {found.agreed} of "
@@ -176,11 +176,11 @@ def _record(source: Source, found: Pattern, options: dict[str, Any], call: str) 
         advice=advice,
         n_iter=found.n_init,
         objective=found.explained * unit**2,
-        objective_share=found.explained / source.op.total,
+        objective_share=found.explained / data.op.total,
         n_init=found.n_init,
         reached=found.reached,
         call=call,
-        **facts_of(source),
+        **facts_of(data),
     )
 
 

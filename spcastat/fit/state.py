@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,7 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.plan import RULE, Plan
 from spcastat.fit.record import PARTITIONS, UNRULED, Inference, Proven, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
-from spcastat.inputs.data import Source
-from spcastat.inputs.dependence import serial_correlation
+from spcastat.inputs.data import Data
 from spcastat.labels import full_names, some_of
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator, Rows
@@ -268,31 +267,27 @@ class FitState:
     rotated: np.ndarray | None = None
 
     @classmethod
-    def of(cls, source: Source, plan: Plan, fit: Fit, call: str) -> FitState:
+    def of(cls, data: Data, plan: Plan, fit: Fit, call: str) -> FitState:
         """Return the state of `fit`, where `call` is the text of the call."""
-        state = cls.of_source(source, fit.solution.V, make_record(source, plan, fit, call), fit.pca)
+        state = cls.of_data(data, fit.solution.V, make_record(data, plan, fit, call), fit.pca)
         return state if fit.solution.rotated is None else replace(state, rotated=fit.solution.rotated)
 
     @classmethod
-    def of_source(
-        cls, source: Source, V: np.ndarray, record: Record, pca: np.ndarray, pattern: np.ndarray | None = None
+    def of_data(
+        cls, data: Data, V: np.ndarray, record: Record, pca: np.ndarray, pattern: np.ndarray | None = None
     ) -> FitState:
         """Return the state of a fit with data; `pca`, its k largest eigenvalues, is in the unit of `op`."""
-        check = source.require_same if source.checksum is not None and isinstance(source.op, Rows) else None
+        check = data.change_check if isinstance(data.op, Rows) else None
         return cls(
             V,
             record,
-            Moments(V, source.op, pca, check),
-            source.spec,
-            source.standard,
-            model=None if source.gaps is None else source.gaps.filling,
-            design=source.design,
+            Moments(V, data.op, pca, check),
+            data.spec,
+            data.standard,
+            model=None if data.missing is None else data.missing.filling,
+            design=data.design,
             pattern=pattern,
         )
-
-    def looked_at(self, source: Source, data: Any) -> FitState:
-        """Return the state that looks for serial dependence of rows when asked; `data` is the call's."""
-        return replace(self, record=replace(self.record, serial=partial(serial_correlation, source, data)))
 
     @property
     def components(self) -> pd.Index:

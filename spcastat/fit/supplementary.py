@@ -19,7 +19,7 @@ from spcastat.config import listed, plural, real_number, shown
 from spcastat.errors import ColumnTypeError, DataError, DuplicateNamesError, ShapeError
 from spcastat.fit import frames
 from spcastat.fit.state import FitState
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.labels import name_text
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.reading.checks import aligned
@@ -344,25 +344,25 @@ def omega(R: np.ndarray) -> float:
     return float(one_factor(R).sum() ** 2 / R.sum())
 
 
-def raw_units(source: Source, used: np.ndarray) -> np.ndarray | None:
+def raw_units(data: Data, used: np.ndarray) -> np.ndarray | None:
     """Return the factors that turn the (scaled) variables into the units of the data; None if unknown."""
-    if source.standard is not None:
-        return np.asarray(source.standard.scale[used])
-    divisors = np.ones(source.op.p) if source.divisors is None else source.divisors
-    variances = source.op.unit**2 * source.op.diagonal() * divisors**2
+    if data.standard is not None:
+        return np.asarray(data.standard.scale[used])
+    divisors = np.ones(data.op.p) if data.divisors is None else data.divisors
+    variances = data.op.unit**2 * data.op.diagonal() * divisors**2
     if np.abs(variances - 1.0).max() <= 1e-8:  # a correlation matrix has no units
         return None
     return np.asarray(divisors[used])
 
 
-def numbers(state: FitState, source: Source) -> ScaleNumbers:
+def numbers(state: FitState, data: Data) -> ScaleNumbers:
     """Return the scales of a fit: every nonzero loading counts with its sign."""
-    op, names = source.op, state.spec.columns.to_flat_index()
+    op, names = data.op, state.spec.columns.to_flat_index()
     used = np.flatnonzero(state.V.any(axis=1))
     S, V = op.block(used) * op.unit**2, state.V[used]
     K = np.sign(V)
     sd = np.sqrt(np.diag(S))
-    units = raw_units(source, used)
+    units = raw_units(data, used)
     sums = S @ K
     variances = np.einsum("ij,ij->j", K, sums)
     with np.errstate(divide="ignore", invalid="ignore"):

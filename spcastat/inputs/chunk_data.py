@@ -1,17 +1,29 @@
-"""Rows in chunks: one pass for the moments of a fit."""
+"""Rows in chunks as the data of a fit: one pass for the moments, and a random sample for what draws rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from spcastat import errors
-from spcastat.inputs.data import Opened, Source
+from spcastat.config import shown, whole_number
+from spcastat.inputs.data import Data, center_and_scale
+from spcastat.inputs.opening import open_stream
+from spcastat.inputs.row_data import (
+    ROW_OPTIONS,
+    RowData,
+    column_factors,
+    is_mixed,
+    split_options,
+)
 from spcastat.inputs.scaling import column_values, require_range, scale_of
-from spcastat.linalg.accumulate import CrossProducts, Sums
+from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.standardisation import (
     Blocks,
@@ -23,62 +35,248 @@ from spcastat.linalg.standardisation import (
     from_products,
     standard_of,
 )
+from spcastat.linalg.ties import is_sparse
+from spcastat.reading.checks import warn_of_row_numbers
+from spcastat.reading.design import Design, Spec
 from spcastat.streams.base import Stream, Tally, of_quotients
 from spcastat.streams.operator import StreamRows
 
+if TYPE_CHECKING:
+    from spcastat.inputs.subsample import SampledRows
 
-def open_streamed(stream: Stream, center: Any, scale: Any, blocks: Any = None) -> Opened:
-    """Open rows that come in chunks; one pass is made when the source is requested."""
-    columns = stream.spec.columns
-    center = column_values("center", center, columns)
-    scale = scale_of(scale, blocks, columns)
-    if isinstance(scale, Blocks) and len(columns) > GRAM_ORDER:
-        raise errors.OptionError(
-            f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; in chunks "
-            f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
-        )
-
-    rows = InChunks(stream, center, scale)
-    return Opened(len(columns), rows.source, stream.spec.context, center is True, stream)
+#: The message for mixed data that are not in memory.
+MIXED_IN_CHUNKS = (
+    "scale='mixed' was given for data that are read in chunks; it needs all rows in memory. "
+    "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
+)
 
 
-@dataclass(frozen=True, eq=False)
-class InChunks:
-    """Rows in chunks, and how to centre and scale them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChunkData(Data):
+    """Rows in chunks, which are read in passes.
 
     Attributes
     ----------
     stream : Stream
     center, scale
-        As :func:`column_values` and :func:`_scale` return them.
+        As :func:`column_values` and :func:`scale_of` return them.
     """
 
     stream: Stream
     center: Any
     scale: Any
 
-    def source(self, rows_for: str = "") -> Source:
-        """Return the source of a fit, for which one pass is made; raise NoRowsError if it needs the rows."""
-        stream = self.stream
-        if rows_for:
+    option_names: ClassVar[tuple[str, ...]] = ROW_OPTIONS
+
+    @classmethod
+    def read(cls, table: Any, stream: Stream, options: Mapping[str, Any], warns: bool = True) -> ChunkData:
+        """Return the rows of a stream; `options` are those of :func:`spcastat.rows`. No row is read."""
+        reading, scaling = split_options(options)
+        if is_mixed(options):
+            raise errors.OptionError(MIXED_IN_CHUNKS)
+        if reading.formula is None:
+            warn_of_row_numbers(None, stream.spec.columns)
+        else:
+            options = {**options, "context": stream.spec.context}
+        return cls(options=options, table=table, warns=warns, stream=stream, **_scaling_of(stream, scaling))
+
+    # --- columns and moments -----------------------------------------------------------------------
+
+    @cached_property
+    def moments(self) -> tuple[Standardisation, Operator, Tally]:
+        """Centre and scale, the operator, and the counts of a pass."""
+        with np.errstate(invalid="ignore", over="ignore"):  # reported below
+            standard, op, tally = _summed(self.stream, self.center, self.scale)
+        require_range(op, standard, self.columns)
+        op = op.at_unit_size()
+        if (most := self.options.get("passes")) is not None:
+            op.most_passes = most
+        return standard, op, tally
+
+    @property
+    def spec(self) -> Spec:
+        return self.stream.spec
+
+    @property
+    def standard(self) -> Standardisation:
+        return self.moments[0]
+
+    @property
+    def op(self) -> Operator:
+        return self.moments[1]
+
+    @property
+    def n(self) -> int:
+        return self.moments[2].rows
+
+    @property
+    def dropped(self) -> int:
+        return self.moments[2].dropped
+
+    @property
+    def weight(self) -> float:
+        return self.moments[2].weight
+
+    @property
+    def weighted(self) -> bool:
+        return self.stream.weighted
+
+    @property
+    def groups(self) -> ScalingGroups | None:
+        return self.scale if isinstance(self.scale, ScalingGroups) else None
+
+    @property
+    def title(self) -> str:
+        return self.stream.title
+
+    @property
+    def passes(self) -> int:
+        return 1 + getattr(self.op, "passes", 0)
+
+    @property
+    def anew(self) -> bool:
+        return self.stream.anew
+
+    @property
+    def distributed(self) -> bool:
+        return not self.stream.local
+
+    @property
+    def picklable(self) -> bool:
+        return not self.stream.local
+
+    @property
+    def known_rows(self) -> int | None:
+        return self.stream.rows
+
+    @property
+    def centred(self) -> bool:
+        return self.center is True
+
+    @property
+    def out_of_core(self) -> bool:
+        return True
+
+    # --- questions of analyses ---------------------------------------------------------------------
+
+    def for_method(self, method: str) -> ChunkData:
+        if method:
             raise errors.NoRowsError(
-                f"This method works on the rows, and those of {stream.title} are read in chunks: use a "
+                f"This method works on the rows, and those of {self.title} are read in chunks: use a "
                 "method that takes 'data or covariance' (spcastat.methods()), or fit rows that fit into "
                 "memory, such as a sample."
             )
-        with np.errstate(invalid="ignore", over="ignore"):  # reported below
-            standard, op, tally = _summed(stream, self.center, self.scale)
-        require_range(op, standard, stream.spec.columns)
-        return Source(
-            op=op.at_unit_size(),
-            spec=stream.spec,
-            n=tally.rows,
-            standard=standard,
-            dropped=tally.dropped,
-            stream=stream,
-            total_weight=tally.weight,
-            groups=self.scale if isinstance(self.scale, ScalingGroups) else None,
+        return self
+
+    def in_memory(self, seed: int) -> RowData:
+        """Return a random sample of at most MOST_ROWS rows; another seed draws another sample."""
+        from spcastat.inputs import subsample
+
+        sample, _ = self._sample(subsample.MOST_ROWS, seed)
+        X = sample.X.tocsc() if is_sparse(sample.X) else np.asarray(sample.X)
+        center, scale = center_and_scale(self.standard, self.groups)
+        return RowData(
+            options=self.options,
+            contents=Design(X, pd.RangeIndex(X.shape[0]), self.spec, sample.weights),
+            center=center,
+            scale=scale,
+            total_rows=self.n,
+            warns=False,
         )
+
+    def rows(self, analysis: str, function: str = "spca") -> RowData:
+        every = (
+            "in chunks, and scores.to_frame() all of them"
+            if self.stream.local
+            else "as a dask collection, and scores.compute() all of them"
+        )
+        raise errors.NoRowsError(
+            f"{analysis} needs the rows in memory, and those of {self.title} come in chunks. Use some "
+            f"of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
+        )
+
+    def sampler(self, analysis: str, keep_rows: bool = False) -> Any:
+        return self.rows(analysis)
+
+    def noise(
+        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+    ) -> Any:
+        return self.rows("A simulation of noise")
+
+    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+        for block in self.stream.blocks(analysis.partition("(")[0]):
+            yield block.values, block.index
+
+    def random_rows(self, size: int, seed: int) -> tuple[Any, int]:
+        sample, total = self._sample(size, seed)
+        return sample.X, total
+
+    def _sample(self, size: int, seed: int) -> tuple[SampledRows, int]:
+        """Return at most `size` random rows, and the number of all rows, after one pass."""
+        from spcastat.inputs.subsample import SampledRows
+
+        result = self.stream.reduce(partial(SampledRows, size, seed), "a sample of the rows")
+        return result.result, result.tally.rows
+
+    def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> Any:
+        return self.stream.scores(self.standard, V, components)
+
+    def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
+        weights = np.ones(1)
+        if not self.stream.local:  # the order of the rows is not known: means of the columns
+            return self.standard.mean[self.columns.get_indexer(columns)], weights
+        factors = column_factors(self.columns, columns)
+        blocks = self.stream.blocks("comparison of the rows")
+        parts = [(abs(block.values) @ factors, block.weights) for block in blocks]
+        if self.weighted:
+            weights = np.concatenate([np.asarray(weight) for _, weight in parts])
+        return np.concatenate([sums for sums, _ in parts]), weights
+
+    def by_row(self, given: Any, option: str) -> Any:
+        if given is not None:
+            raise errors.NoRowsError(
+                f"{option}={shown(given)} was given, and of rows that are never all in memory a sample is "
+                "drawn, which has no values for it. Leave it out, or fit rows that fit into memory."
+            )
+        return given
+
+    def changed(self, **changes: Any) -> ChunkData:
+        if not changes:
+            self.require_unchanged()
+            return self
+        options = self.changed_options(changes)
+        reading, scaling = split_options(options)
+        if is_mixed(options):
+            raise errors.OptionError(MIXED_IN_CHUNKS)
+        if set(changes) - {"center", "scale", "blocks", "passes"}:
+            self.require_unchanged()
+            stream = open_stream(self.table, reading)
+            assert stream is not None  # the table came in chunks before
+            return ChunkData.read(self.table, stream, options)
+        return replace(self, options=options, warns=False, **_scaling_of(self.stream, scaling))
+
+    # --- whether they are as they were -------------------------------------------------------------
+
+    def require_unchanged(self) -> None:
+        self.stream.reduce(Nothing, "comparison with the fit")  # raises if the number of rows has changed
+
+    def spare(self, path: Path) -> None:
+        self.stream.spare(path)
+
+
+def _scaling_of(stream: Stream, scaling: Mapping[str, Any]) -> dict[str, Any]:
+    """Return centre and scale by column, from the options `center`, `scale`, `blocks` and `passes`."""
+    columns = stream.spec.columns
+    center = column_values("center", scaling.get("center", True), columns)
+    scale = scale_of(scaling.get("scale"), scaling.get("blocks"), columns)
+    if isinstance(scale, Blocks) and len(columns) > GRAM_ORDER:
+        raise errors.OptionError(
+            f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; in chunks "
+            f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
+        )
+    if (most := scaling.get("passes")) is not None:
+        whole_number("passes", most, 1, 1000)
+    return {"center": center, "scale": scale}
 
 
 def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, Operator, Tally]:

@@ -1,202 +1,401 @@
-"""The door for data: rows or a covariance matrix, with the options of a call that describe them."""
+"""The constructors of data, `rows` and `covariance`, which declare and document the options of data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from spcastat import argument_types as types
 from spcastat import errors
-from spcastat.config import flag, nearest, shown, user_frame
-from spcastat.inputs.chunk_data import open_streamed
-from spcastat.inputs.covariance_data import open_covariance
-from spcastat.inputs.data import Opened
+from spcastat.argument_names import explained
+from spcastat.config import flag, nearest, shown
+from spcastat.inputs.chunk_data import MIXED_IN_CHUNKS, ChunkData
+from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
+from spcastat.inputs.data import Data, copied_option
 from spcastat.inputs.opening import files_of, open_stream, read_whole
-from spcastat.inputs.row_data import Fitted, InMemory, design_of, design_of_fit
-from spcastat.inputs.scaling import column_values, mixed_of, scale_of
-from spcastat.reading.checks import warn_of_row_numbers
+from spcastat.inputs.row_data import ROW_OPTIONS, RowData, is_mixed, split_options
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
-from spcastat.reading.design import ReadOptions
-from spcastat.streams.base import Stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# --- what users call --------------------------------------------------------------------------------
 
 
-def open_rows(
-    data: Any,
-    reading: ReadOptions,
-    center: Any = True,
-    scale: Any = False,
-    k: int = 1,
-    blocks: Any = None,
-    certain: bool = False,
-    otherwise: pd.Series | None = None,
-) -> Opened:
-    """Read rows.
+@explained
+def rows(
+    data_or_formula: Any = None,
+    /,
+    *,
+    data: Any = None,
+    formula: str | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    weights_are: types.WeightsAre = "frequency",
+    clusters: types.ByRow | None = None,
+    strata: types.ByRow | None = None,
+    block_length: int | Literal["auto"] | None = None,
+    center: bool | types.Vector = True,
+    blocks: Mapping[str, types.Labels] | None = None,
+    categorical: Literal["refuse", "dummy"] = "refuse",
+    context: Mapping[str, Any] | None = None,
+    k_em: int | None = None,
+    passes: int | None = None,
+) -> Data:
+    """Read rows once, for any number of fits, choices and tests.
+
+    ``d = sp.rows(df, scale=True, clusters="school")``, then ``sp.choose(d)`` and ``sp.spca(d, k=3, card=5)``,
+    give what ``sp.spca(df, k=3, card=5, scale=True, clusters="school")`` gives. ``d.changed(na="drop")`` has
+    other options.
 
     Parameters
     ----------
+    data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
+        Rows are observations, columns are variables; not modified. The first argument without a name, or
+        ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta): text of up to 100 MB and Parquet of
+        up to 500 MB are read as a data frame, larger files and other large data in chunks.
+    formula : str, optional
+        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``; also the first argument if the table is
+        given as ``data=``. Components of ``"~ . | age + C(subject)"`` are computed from the residuals of the
+        regression on the covariates after the bar. A formula runs as code: do not use untrusted ones.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations (ddof = 1), or the divisors, in units of the
+        columns. "blocks" gives blocks of variables equal weight, see `blocks`; "mixed" also accepts factors.
+        By default columns are not scaled, with a warning if their variances differ by a factor of more than
+        10,000; ``scale=False`` gives no warning.
+    na : {"raise", "drop", "em", "pairwise"}
+        Missing values. "raise": raise an error. "drop": omit incomplete rows. "em": estimate covariances by
+        EM for probabilistic PCA of rank `k_em`. "pairwise": compute each covariance from the rows in which
+        both variables are observed; a score is missing if a variable of its component is.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative weights of the rows. A string names a column, which is then not used as a variable.
+    weights_are : {"frequency", "sampling"}
+        "frequency": a row of weight 2 counts as two rows. "sampling": survey weights, which are divided by
+        their mean.
+    clusters, strata : str or array-like of shape (n,), optional
+        Labels of the rows that belong together (a person, school, plate or day), and of the strata from which
+        they were sampled: a column, which is then not used as a variable, or one label for each row. They do
+        not change the loadings; resampling draws whole clusters.
+    block_length : int or "auto", optional
+        For rows in the order of time: resampling draws blocks of so many successive rows. "auto" is the rule
+        of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
+    center : bool or array-like of shape (p,)
+        Whether to subtract the means of the columns (the default); an array gives other centres.
+    blocks : mapping of name to list of labels, optional
+        The variables of each block for ``scale="blocks"`` (multiple factor analysis): every block has a first
+        eigenvalue of one. "raw blocks" omits the scaling of variables to unit variance.
+    categorical : {"refuse", "dummy"}
+        Whether text and categories in a formula raise an error (the default) or become 0/1 columns.
+    context : mapping, optional
+        Names other than columns that the formula may use; by default those in the scope of the caller.
+    k_em : int, optional
+        Rank of the EM model; the number of components of each fit by default.
+    passes : int, optional
+        For chunks with more than 3000 variables: largest number of passes over the data to compute dense PCA,
+        4 by default, or 30 with `variance`.
+
+    Returns
+    -------
+    Data
+        To be given as the first argument to `spca`, `spca_path`, `choose`, `choose_k`, `sparse_loadings` and
+        `spco`. Nothing changes it: ``changed(**options)`` returns data with other options.
+
+    Raises
+    ------
+    SpcaError
+        As :func:`spca` does.
+
+    Notes
+    -----
+    The data are copied unless they exceed 64 MB; do not modify a larger array while `Data` are in use.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> d = sp.rows(sp.datasets.load_wine(), scale=True)
+    >>> sp.choose_k(d).k
+    3
+    >>> sp.spca(d, k=3, card=4).card.tolist()
+    [4, 4, 4]
+    """
+    table, formula = table_and_formula("rows", data_or_formula, data, formula)
+    options = {
+        "formula": formula,
+        "scale": scale,
+        "na": na,
+        "weights": weights,
+        "center": center,
+        "blocks": blocks,
+        "categorical": categorical,
+        "context": context,
+        "k_em": k_em,
+        "passes": passes,
+        "clusters": clusters,
+        "strata": strata,
+        "block_length": block_length,
+        "weights_are": weights_are,
+    }
+    return data_of("rows", table, options)
+
+
+@explained
+def covariance(
+    S: pd.DataFrame | NDArray[Any],
+    *,
+    n_obs: types.Whole | None = None,
+    scale: bool | Literal["blocks", "raw blocks"] | None = None,
+    blocks: Mapping[str, types.Labels] | None = None,
+    mean: types.Vector | None = None,
+    sd: types.Vector | None = None,
+    given: types.Labels | None = None,
+    nearest: bool = False,
+) -> Data:
+    """Take a covariance or correlation matrix that is there already, for any number of fits.
+
+    ``d = sp.covariance(S, n_obs=180)``, then ``sp.spca_cov(d, k=3, card=5)`` or ``sp.choose(d)``. To compute
+    correlations of rows, polychoric ones for instance, use :func:`correlation`.
+
+    Parameters
+    ----------
+    S : DataFrame or array of shape (p, p)
+        Symmetric and positive semidefinite. The result of :func:`correlation` includes its kind and its
+        number of rows.
+    n_obs : int, optional
+        Number of rows from which the matrix was computed, for the summary and for resampling.
+    scale : bool, "blocks" or "raw blocks", optional
+        True replaces `S` by its correlation matrix. ``"blocks"`` and ``"raw blocks"`` divide the variables as
+        for :func:`rows`. By default `S` is used as it is, and a DataWarning is given if the variances differ
+        by a factor of more than 10,000, which False does not give.
+    blocks : mapping of name to list of labels, optional
+        The variables of each block, with ``scale="blocks"``. See :func:`rows`.
+    mean : array-like of shape (p,), optional
+        Means of the variables, which ``transform(rows)`` needs.
+    sd : array-like of shape (p,), optional
+        For a correlation matrix: standard deviations of the variables, by which ``transform(rows)`` divides
+        the centred rows; one by default. Needs `mean`. With ``scale=True`` the rows are also divided by the
+        square roots of the diagonal of `S`, so that a covariance matrix needs `mean` only.
+    given : list of labels, optional
+        Variables for which the others are adjusted (partial PCA): the components are those of
+        S_yy - S_yz S_zz^+ S_zy, or of the partial correlations if the diagonal of `S` is one.
+    nearest : bool
+        Whether to replace a matrix that is not positive semidefinite, as polychoric or pairwise correlations
+        may be, by the nearest one with the same variances (in the Frobenius norm of the correlations; Higham,
+        2002). The summary reports the change.
+
+    Returns
+    -------
+    Data
+        To be given as the first argument to `spca_cov`, `sparse_loadings_cov`, `spca_path`, `choose` and
+        `choose_k`. Nothing changes it: ``changed(**options)`` returns data with other options.
+
+    Raises
+    ------
+    CovarianceError
+        If `S` is not symmetric and positive semidefinite.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> d = sp.covariance(sp.datasets.load_pitprops(), n_obs=180)
+    >>> sp.spca_cov(d, k=2, card=[4, 3]).card.tolist()
+    [4, 3]
+    """
+    options = {
+        "n_obs": n_obs,
+        "scale": scale,
+        "blocks": blocks,
+        "mean": mean,
+        "sd": sd,
+        "given": given,
+        "nearest": nearest,
+    }
+    return data_of("covariance", S, options, True)
+
+
+# --- data of a call ---------------------------------------------------------------------------------
+
+
+#: Values of options by default, if that is not None.
+DEFAULTS = {
+    "center": True,
+    "categorical": "refuse",
+    "na": "raise",
+    "weights_are": "frequency",
+    "nearest": False,
+}
+
+
+def data_of(
+    function: str,
+    data: Any,
+    options: Mapping[str, Any],
+    is_covariance: bool | None = False,
+    *,
+    whole: Callable[..., Any] | None = None,
+    unsure: bool = True,
+) -> Data:
+    """Return the data of a call: a value as it is, or a table that is read with the options of the call.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called, for messages.
     data : object
-        Data of any supported kind, or `Fitted` rows, for which `reading` must be that of their fit.
-    reading : ReadOptions
-    center, scale
-        As for :func:`spcastat.spca`.
-    k : int
-        Number of components, which is the default rank of the model of missing values.
-    blocks : mapping, optional
-        As for :func:`spcastat.spca`.
-    certain : bool
-        Whether the caller has said that the data are rows, and not a covariance matrix.
-    otherwise : Series, optional
-        For some of the rows of an analysis: the scale of columns that do not vary in them, by name.
+        Data, or anything that `rows` or `covariance` takes.
+    options : Mapping
+        Options of the call; those that have their defaults count as not given.
+    is_covariance : bool or None
+        Whether `data` is a covariance matrix; None determines it from the data.
+    whole : callable, optional
+        A function all of whose options describe the data; by default others are left to the caller.
+    unsure : bool
+        Whether rows that look like a covariance matrix are refused if `is_covariance` is False.
+
+    Raises
+    ------
+    OptionError
+        For options of the data, given with data that are read already.
+    """
+    options = given_of(**options)
+    if isinstance(data, Data):
+        return _as_it_is(function, data, options, is_covariance, whole)
+    table, certain = read_whole(data), is_covariance is not None and not unsure
+    if is_covariance is None:
+        is_covariance = options.get("formula") is None and looks_like_covariance(table)
+    is_covariance = flag("covariance", is_covariance)
+    if not is_covariance and not certain and options.get("formula") is None:
+        refuse_covariance(table, bool(files_of(table)))
+    described = describing(options, is_covariance, whole)
+    if is_covariance:
+        return CovarianceData.read(table, described)
+    return row_data_of(table, described)
+
+
+def row_data_of(table: Any, options: Mapping[str, Any], otherwise: pd.Series | None = None) -> Data:
+    """Return rows, in memory or in chunks, with their options.
+
+    `otherwise` is the scale of columns that do not vary, for some of the rows of an analysis.
+    """
+    options = {name: copied_option(value) for name, value in options.items()}
+    try:
+        stream = open_stream(table, split_options(options)[0])
+    except errors.ColumnTypeError as error:
+        raise errors.OptionError(MIXED_IN_CHUNKS) if is_mixed(options) else error from None
+    if stream is not None:
+        return ChunkData.read(table, stream, options)
+    return RowData.read(table, options, otherwise)
+
+
+def given_of(**arguments: Any) -> dict[str, Any]:
+    """Return the arguments that differ from their defaults."""
+    given = {}
+    for name, value in arguments.items():
+        default = DEFAULTS.get(name)
+        if value is not default and not (isinstance(value, (bool, str)) and value == default):
+            given[name] = value
+    return given
+
+
+def describing(
+    options: Mapping[str, Any], is_covariance: bool, whole: Callable[..., Any] | None
+) -> dict[str, Any]:
+    """Return the options that describe the data; refuse those that describe data of the other kind.
+
+    If `whole` is given, a function, all options must describe the data.
+    """
+    names, others = ROW_OPTIONS, COVARIANCE_OPTIONS
+    if is_covariance:
+        names, others = others, names
+    further = [name for name in options if name not in names]
+    for name in further:
+        if name in others:
+            kinds = ("a covariance matrix", "rows")
+            kind, other = kinds if is_covariance else kinds[::-1]
+            raise errors.UnknownOptionError(
+                f"{name}= was given with {kind}, and it describes {other}; leave it out, or give "
+                f"covariance={not is_covariance} if the data are {'rows' if is_covariance else 'one'}."
+            )
+    if whole is not None and further:
+        raise errors.UnknownOptionError(
+            f"{whole.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
+            f"{' for a covariance matrix' if is_covariance else ' for rows'}, in addition to its own options."
+            f"{nearest(further[0], names)}"
+        )
+    return {name: copied_option(value) for name, value in options.items() if name in names}
+
+
+def _as_it_is(
+    function: str,
+    data: Data,
+    options: Mapping[str, Any],
+    is_covariance: bool | None,
+    whole: Callable[..., Any] | None,
+) -> Data:
+    """Return data that are read already; raise OptionError for options that would have described them."""
+    if is_covariance is not None and is_covariance is data.from_rows:
+        kind, other = ("rows", "a covariance matrix") if data.from_rows else ("a covariance matrix", "rows")
+        fit = "spca" if data.from_rows else "spca_cov"
+        raise errors.OptionError(
+            f"{function}() takes {other} here, and the data are {kind} from {data.constructor}(); give them "
+            f"to {fit}(), spca_path() or choose(), without covariance=."
+        )
+    for name in options:
+        if name in data.option_names:
+            raise errors.OptionError(
+                f"{name}= was given to {function}() with data that {data.constructor}() has read already; "
+                f"give data.changed({name}={shown(options[name])}) in their place, or {name}= to "
+                f"{data.constructor}()."
+            )
+    describing(options, not data.from_rows, whole)
+    return data
+
+
+def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tuple[Any, Any]:
+    """Return the table and the formula of a call, of which either may be the first argument.
+
+    Parameters
+    ----------
+    function : str
+        The function that was called, for messages.
+    first : object
+        The argument without a name: a table or, if `data` is given, a formula.
+    data, formula : object
+        The arguments with these names.
 
     Raises
     ------
     DataError
-        Among others, for data that look like a covariance matrix.
+        If there is no table.
+    OptionError
+        If the table or the formula is given twice, or a formula without `data`.
     """
-    mixed = isinstance(scale, str) and scale == "mixed"
-    reading = _in_context(reading)
-    fitted = data.source if isinstance(data, Fitted) else None
-    table = data.data if isinstance(data, Fitted) else read_whole(data)
-    if fitted is None and not certain and reading.formula is None:
-        refuse_covariance(table, bool(files_of(table)))
-    stream = _stream_of(table, reading, mixed) if fitted is None else fitted.stream
-    if stream is not None:
-        if mixed:
-            raise errors.OptionError(MIXED_IN_CHUNKS)
-        if fitted is None and reading.formula is None:
-            warn_of_row_numbers(None, stream.spec.columns)
-        return replace(open_streamed(stream, center, scale, blocks), data=table)
-    design = design_of(table, reading, mixed) if fitted is None else design_of_fit(fitted)
-    if design.rows is not None:
-        design.rows.require(len(design.index))
-    if design.spec.partial is not None and center is not True:
-        raise errors.OptionError(
-            f"center={shown(center)} was given with the covariates of formula={shown(reading.formula)}; "
-            "regression on them has an intercept, so that what is left has mean zero. Leave center out."
-        )
-    center = column_values("center", center, design.columns)
-    if mixed and blocks is None:
-        scale = mixed_of(design, reading, center)
-    else:
-        scale = scale_of(scale, blocks, design.columns)
-    if otherwise is not None:
-        otherwise = otherwise.reindex(design.columns, fill_value=1.0)
-    rows = InMemory(table, design, reading, center, scale, k, fitted, otherwise)
-    context = design.spec.context if reading.formula is not None else None
-    kept = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
-    return Opened(len(design.columns), rows.source, context, data=kept)
-
-
-#: The message for mixed data that are not in memory.
-MIXED_IN_CHUNKS = (
-    "scale='mixed' was given for data that are read in chunks; it needs all rows in memory. "
-    "Give a DataFrame, as pd.read_csv(path) makes it, or one of a sample of the rows."
-)
-
-
-def _in_context(reading: ReadOptions) -> ReadOptions:
-    """Return the options with the names that a formula may use: by default those of the user's function."""
-    if reading.formula is None or reading.context is not None:
-        return reading
-    frame = user_frame()
-    return replace(reading, context={} if frame is None else {**frame.f_globals, **frame.f_locals})
-
-
-def _stream_of(table: Any, reading: ReadOptions, mixed: bool) -> Stream | None:
-    """Return the rows of data that are read in chunks; None for data in memory."""
-    try:
-        return open_stream(table, reading)
-    except errors.ColumnTypeError as error:
-        raise errors.OptionError(MIXED_IN_CHUNKS) if mixed else error from None
-
-
-#: Names of arguments: for centre and scale; all that describe rows; all that describe a covariance matrix.
-SCALING = ("center", "scale", "blocks")
-
-
-ROWS = (*(one.name for one in fields(ReadOptions)), *SCALING, "passes")
-
-
-COVARIANCE = ("n_obs", "mean", "sd", "scale", "blocks", "nearest", "given")
-
-
-class Entered(NamedTuple):
-    """Opened data, and how they were opened.
-
-    Attributes
-    ----------
-    data : Opened
-    covariance : bool
-        Whether they are a covariance matrix.
-    options : dict
-        The options of the call that describe them, and the names to which a formula refers.
-    """
-
-    data: Opened
-    covariance: bool
-    options: dict[str, Any]
-
-
-def opened(
-    data: Any,
-    covariance: bool | None,
-    options: Mapping[str, Any],
-    function: Any,
-    k: int = 1,
-    otherwise: pd.Series | None = None,
-) -> Entered:
-    """Open rows or a covariance matrix.
-
-    Parameters
-    ----------
-    data : object
-    covariance : bool or None
-        Whether `data` is a covariance matrix; None determines it from the data.
-    options : mapping
-        Options of the call.
-    function : callable or None
-        A function all of whose further options describe the data.
-    k : int
-    otherwise : Series, optional
-        See :func:`open_rows`.
-    """
-    data, certain = read_whole(data), covariance is not None
-    if covariance is None:
-        covariance = options.get("formula") is None and looks_like_covariance(data)
-    covariance = flag("covariance", covariance)
-    if not covariance and not certain and options.get("formula") is None:
-        refuse_covariance(data, bool(files_of(data)))
-    described = _describing(options, covariance, function)
-    if covariance:
-        return Entered(open_covariance(data, **described), True, described)
-    scaling = {name: value for name, value in described.items() if name in SCALING}
-    reading = {name: value for name, value in described.items() if name not in (*SCALING, "passes")}
-    rows = open_rows(data, ReadOptions(**reading), k=k, certain=True, otherwise=otherwise, **scaling)
-    if rows.context is not None:
-        described = {**described, "context": rows.context}
-    return Entered(rows.with_passes(described.get("passes")), False, described)
-
-
-def _describing(options: Mapping[str, Any], covariance: bool, function: Any) -> dict[str, Any]:
-    """Return the options that describe the data; refuse those that describe data of the other kind.
-
-    If `function` is given, all options must describe the data.
-    """
-    names, others = (COVARIANCE, ROWS) if covariance else (ROWS, COVARIANCE)
-    further = [name for name in options if name not in names]
-    for name in further:
-        if name in others:
-            raise errors.UnknownOptionError(
-                f"{name}= was given with {'a covariance matrix' if covariance else 'rows'}, and it describes "
-                f"{'rows' if covariance else 'a covariance matrix'}; leave it out, or give "
-                f"covariance={not covariance} if the data are {'rows' if covariance else 'one'}."
+    if data is None:
+        if first is None:
+            raise errors.DataError(f"{function}() was given no data; give a table first, or data=.")
+        home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
+        if isinstance(first, str) and first.lstrip().startswith("~") and not home:
+            raise errors.OptionError(
+                f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
+                f"name: {function}({shown(first)}, data=df, ...)."
             )
-    if function is not None and further:
-        raise errors.UnknownOptionError(
-            f"{function.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
-            f"{' for a covariance matrix' if covariance else ' for rows'}, in addition to its own options."
-            f"{nearest(further[0], names)}"
+        return first, formula
+    if first is None:
+        return data, formula
+    if not isinstance(first, str):
+        raise errors.OptionError(
+            f"The data were given to {function}() twice, first and as data=; give them once."
         )
-    return {name: value for name, value in options.items() if name in names}
+    if not first.lstrip().startswith("~"):
+        raise errors.OptionError(
+            f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
+            "give a formula such as '~ a + b', or a file as data= alone."
+        )
+    if formula is not None:
+        raise errors.OptionError(
+            f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
+            "give one."
+        )
+    return data, first

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import replace
-from functools import partial
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from spcastat import errors
 from spcastat.config import listed, nearest, shown
-from spcastat.inputs.data import Opened, Source
-from spcastat.inputs.opening import files_of, read_whole
+from spcastat.inputs.data import Data, packed_spec
+from spcastat.inputs.opening import files_of
 from spcastat.inputs.scaling import require_range, scale_of
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.regression import partial_covariance
@@ -21,67 +20,190 @@ from spcastat.linalg.standardisation import ScalingGroups, Standardisation, matr
 from spcastat.reading.covariance import read_covariance
 from spcastat.reading.design import Covariance, Partial, Spec
 
+if TYPE_CHECKING:
+    from spcastat.inputs.noise import Noise, PulledIn
+    from spcastat.inputs.samplers import CovarianceSampler
 
-def open_covariance(
-    S: Any,
-    *,
-    n_obs: int | None = None,
-    mean: Any = None,
-    sd: Any = None,
-    scale: Any = None,
-    nearest: Any = False,
-    given: Any = None,
-    blocks: Any = None,
-) -> Opened:
-    """Read a covariance matrix; the parameters are those of :func:`spcastat.spca_cov`."""
-    by_blocks = isinstance(scale, (str, ScalingGroups)) or blocks is not None
+
+#: Names of options of a covariance matrix.
+COVARIANCE_OPTIONS = ("n_obs", "mean", "sd", "scale", "blocks", "nearest", "given")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CovarianceData(Data):
+    """A covariance or correlation matrix.
+
+    Attributes
+    ----------
+    covariance : Covariance
+        The matrix as it was read and checked.
+    variables : Spec
+        The variables, without those that the others are adjusted for.
+    operator : Operator
+    centring : Standardisation or None
+        Centre and scale of rows, where known.
+    blocks : ScalingGroups or None
+        The blocks of variables that were scaled.
+    scale : ndarray of shape (p,) or None
+        What the variables were divided by, with the option `scale`.
+    """
+
+    covariance: Covariance
+    variables: Spec
+    operator: Operator
+    centring: Standardisation | None = None
+    blocks: ScalingGroups | None = None
+    scale: np.ndarray | None = None
+
+    constructor: ClassVar[str] = "covariance"
+    option_names: ClassVar[tuple[str, ...]] = COVARIANCE_OPTIONS
+    from_rows: ClassVar[bool] = False
+    usual_criterion: ClassVar[str] = "ebic"
+
+    @classmethod
+    def read(cls, S: Any, options: Mapping[str, Any], warns: bool = True) -> CovarianceData:
+        """Read a covariance matrix; `options` are those of :func:`spcastat.covariance`."""
+        scale, blocks = options.get("scale"), options.get("blocks")
+        by_blocks = isinstance(scale, (str, ScalingGroups)) or blocks is not None
+        _require_scale(scale, by_blocks)
+        S = labelled_matrix(S)
+        numbers = {name: options.get(name) for name in ("n_obs", "mean", "sd")}
+        covariance = read_covariance(S, **numbers, nearest=options.get("nearest", False))
+        if options.get("sd") is not None and options.get("mean") is None:
+            raise errors.OptionError(
+                "sd was given without mean; transform() needs both. Give mean= as well, or leave sd out."
+            )
+        spec = Spec("frame" if covariance.named else "array", covariance.columns)
+        matrix = covariance.matrix
+        if options.get("given") is not None:
+            matrix, spec = _given(covariance, options["given"], spec)
+        op: Operator = Gram(matrix)
+        require_range(op, None, spec.columns)
+        op = op.at_unit_size()
+        if isinstance(scale, str) and scale == "mixed":
+            raise errors.OptionError(
+                "scale='mixed' was given for a covariance matrix; give rows to spca(data, ..., "
+                "scale='mixed')."
+            )
+        groups = scale_of(scale, blocks, spec.columns) if by_blocks else None
+        standard, divisors = _given_standard(covariance), None
+        if groups is not None:
+            scaled, in_blocks = matrix_in_blocks(op.block(np.arange(op.p)), groups, spec.columns)
+            divisors = scaled.scale * op.unit
+            if standard is not None:
+                standard = replace(standard, scale=divisors, scaling=groups.kind)
+            op = in_blocks.at_unit_size()
+        elif scale:
+            op, divisors = _correlations(op, spec.columns)
+            if standard is not None:
+                standard = replace(standard, scale=standard.scale * divisors, scaling="given")
+        return cls(
+            options=options,
+            table=covariance,
+            files=files_of(S),
+            warns=warns,
+            covariance=covariance,
+            variables=spec,
+            operator=op,
+            centring=standard,
+            blocks=groups,
+            scale=divisors,
+        )
+
+    # --- columns and moments -----------------------------------------------------------------------
+
+    @property
+    def spec(self) -> Spec:
+        return self.variables
+
+    @property
+    def op(self) -> Operator:
+        return self.operator
+
+    @property
+    def standard(self) -> Standardisation | None:
+        return self.centring
+
+    @property
+    def n(self) -> int | None:
+        return self.covariance.n_obs
+
+    @property
+    def weight(self) -> float | None:
+        return self.covariance.n_obs
+
+    @property
+    def groups(self) -> ScalingGroups | None:
+        return self.blocks
+
+    @property
+    def divisors(self) -> np.ndarray | None:
+        return self.scale
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return self.covariance.about
+
+    # --- questions of analyses ---------------------------------------------------------------------
+
+    def for_method(self, method: str) -> CovarianceData:
+        if method:
+            raise errors.NoRowsError(
+                f"method={method!r} needs more than a covariance matrix; give the rows to spca(data, ...)."
+            )
+        return self
+
+    def rows(self, analysis: str, function: str = "spca") -> Any:
+        raise errors.NoRowsError(
+            f"{analysis} needs rows, and this is a fit of a covariance matrix: fit the rows with "
+            f"{function}(data, ...), or give mean= (and sd=) to {function}_cov and use transform(rows)."
+        )
+
+    def require_folds(self) -> None:
+        raise errors.NoRowsError(
+            "by='cv' was given with a covariance matrix, whose rows cannot be held out; use by='ebic' with "
+            "n_obs=, or give the rows."
+        )
+
+    def sampler(self, analysis: str, keep_rows: bool = False) -> CovarianceSampler:
+        from spcastat.inputs.samplers import covariance_sampler
+
+        n = self.n, self.free
+        return covariance_sampler(self.op, self.columns, n, self.about, self.groups, analysis)
+
+    def noise(
+        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+    ) -> tuple[Noise, PulledIn | None]:
+        from spcastat.inputs.noise import covariance_noise
+
+        return covariance_noise(self.op, self.free, self.about.get("kind"), seed, within), None
+
+    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+        return self.rows(analysis, function)  # raises
+
+    def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> Any:
+        return self.rows("scores", function)
+
+    def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
+        return self.rows("A comparison of rows")  # raises
+
+    def changed(self, **changes: Any) -> CovarianceData:
+        if not changes:
+            return self
+        return CovarianceData.read(self.covariance, self.changed_options(changes), warns=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "variables": packed_spec(self.variables)}
+
+
+def _require_scale(scale: Any, by_blocks: bool) -> None:
+    """Raise OptionError for a scale that is for rows."""
     if not (by_blocks or scale is None or isinstance(scale, (bool, np.bool_))):
         raise errors.OptionError(
             f"scale={shown(scale)} was given for a covariance matrix; give True, False, or 'blocks' or 'raw "
             "blocks' with blocks=. The standard deviations by which transform() divides rows are sd=, and "
             "scale=True takes the correlations of the matrix."
         )
-    correlations = not by_blocks and bool(scale)
-    S = labelled_matrix(read_whole(S))
-    covariance = read_covariance(S, n_obs=n_obs, mean=mean, sd=sd, nearest=nearest)
-    if sd is not None and mean is None:
-        raise errors.OptionError(
-            "sd was given without mean; transform() needs both. Give mean= as well, or leave sd out."
-        )
-    spec = Spec("frame" if covariance.named else "array", covariance.columns)
-    left = covariance.matrix
-    if given is not None:
-        left, spec = _given(covariance, given, spec)
-    op: Operator = Gram(left)
-    require_range(op, None, spec.columns)
-    op = op.at_unit_size()
-    if isinstance(scale, str) and scale == "mixed":
-        raise errors.OptionError(
-            "scale='mixed' was given for a covariance matrix; give rows to spca(data, ..., scale='mixed')."
-        )
-    groups = scale_of(scale, blocks, spec.columns) if by_blocks else None
-    standard, divisors = _given_standard(covariance), None
-    if groups is not None:
-        scaled, in_blocks = matrix_in_blocks(op.block(np.arange(op.p)), groups, spec.columns)
-        divisors = scaled.scale * op.unit
-        if standard is not None:
-            standard = replace(standard, scale=divisors, scaling=groups.kind)
-        op = in_blocks.at_unit_size()
-    elif correlations:
-        op, divisors = _correlations(op, spec.columns)
-        if standard is not None:
-            standard = replace(standard, scale=standard.scale * divisors, scaling="given")
-    source = Source(
-        op=op,
-        spec=spec,
-        n=covariance.n_obs,
-        standard=standard,
-        about=covariance.about,
-        groups=groups,
-        files=files_of(S),
-        divisors=divisors,
-    )
-    return Opened(op.p, partial(_without_rows, source), data=covariance)
 
 
 def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
@@ -116,15 +238,6 @@ def _given_standard(covariance: Covariance) -> Standardisation | None:
     if covariance.scale is None:
         return Standardisation(covariance.mean, np.ones(len(covariance.mean)), "given", "none")
     return Standardisation(covariance.mean, covariance.scale, "given", "given")
-
-
-def _without_rows(source: Source, rows_for: str = "") -> Source:
-    """Return the source of a covariance matrix; raise NoRowsError for a method that needs rows."""
-    if rows_for:
-        raise errors.NoRowsError(
-            f"method={rows_for!r} needs more than a covariance matrix; give the rows to spca(data, ...)."
-        )
-    return source
 
 
 def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray]:

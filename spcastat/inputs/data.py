@@ -1,148 +1,398 @@
-"""What is fitted: the data of a fit, and data that were read and checked."""
+"""Data as one value: what functions ask of rows in memory, rows in chunks and a covariance matrix."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from spcastat import errors
-from spcastat.config import shown, whole_number
+from spcastat.errors import NoRowsError
 from spcastat.inputs.missing import Gaps
 from spcastat.inputs.opening import require_apart
+from spcastat.inputs.scaling import warn_of_unequal_variances
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.standardisation import Scale, ScalingGroups, Standardisation, checksum
+from spcastat.linalg.standardisation import Scale, ScalingGroups, Standardisation
 from spcastat.reading.design import RowDesign, Spec
-from spcastat.streams.base import Stream
+from spcastat.reading.frames import COPY_LIMIT
+
+if TYPE_CHECKING:
+    from spcastat.inputs.noise import Noise, PulledIn
+    from spcastat.inputs.samplers import Sampler
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
-    """The input of a fit.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Data(ABC):
+    """Data of a fit, with the options that describe them.
+
+    A value is made once, by :func:`spcastat.rows`, :func:`spcastat.covariance` or a function that fits, and
+    nothing changes it. Every question has an answer, or raises an error that names the analysis; callers do
+    not compare kinds. What is computed from the data is computed once, when it is first asked for.
 
     Attributes
     ----------
-    op : Operator
-        The covariance matrix, through its products, in units of `op.unit`: the variances of the data are its
-        variances times `op.unit` squared.
-    spec : Spec
-        How raw data become columns; its `columns` label the loadings.
-    n : int or None
-        Number of rows; for a covariance matrix the number it was computed from, where known.
-    standard : Standardisation or None
-        Centre and scale; None for a covariance matrix given without them.
-    matrix : ndarray or scipy.sparse array of shape (n, p), or None
-        Raw rows, with missing values imputed for ``na="em"``; None for a covariance matrix.
-    index : pandas.Index or None
-        Labels of the rows.
-    dropped : int
-        Rows left out because of missing values.
-    weights : ndarray of shape (n,) or None
-        Weights of the rows.
-    stream : Stream or None
-        Rows read in chunks, instead of `matrix`.
-    total_weight : float or None
-        The sum of the weights of a stream.
-    gaps : Gaps or None
-        How missing values were treated, for ``na="em"`` and "pairwise".
-    checksum : int or None
-        Checksum of `matrix`, if it shares memory with the caller's data.
-    about : Mapping
-        Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
-    covariates : ndarray of shape (n, q) or None
-        The covariates for which `matrix` was adjusted.
-    groups : ScalingGroups or None
-        The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed".
+    table : object
+        What the user gave; for a frame, a view with its columns at that time. None for a part of other rows.
+    options : Mapping
+        The options that were given, without those that have their defaults.
     files : sequence of str
-        Files that the rows were read from as a whole.
-    design : RowDesign or None
-        Which of the rows belong together; None for independent rows.
-    divisors : ndarray of shape (p,) or None
-        What the variables of a covariance matrix were divided by, with `scale`.
-    sampled_from : int or None
-        If the rows are a sample of rows in chunks: the number of rows that it was drawn from, perhaps all.
+        Files that the data were read from as a whole.
+    warns : bool
+        Whether columns of very different variances lead to a warning.
     """
 
-    op: Operator
-    spec: Spec
-    n: int | None
-    standard: Standardisation | None = None
-    matrix: Any = None
-    index: pd.Index | None = None
-    dropped: int = 0
-    weights: np.ndarray | None = None
-    stream: Stream | None = None
-    total_weight: float | None = None
-    gaps: Gaps | None = None
-    checksum: int | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)
-    covariates: np.ndarray | None = None
-    groups: ScalingGroups | None = None
+    options: Mapping[str, Any]
+    table: Any = None
     files: Sequence[str] = ()
-    design: RowDesign | None = None
-    sampled_from: int | None = None
-    divisors: np.ndarray | None = None
+    warns: bool = True
+
+    #: The function that makes such data, and the names of its options.
+    constructor: ClassVar[str] = "rows"
+    option_names: ClassVar[tuple[str, ...]] = ()
+    #: Whether there are rows, in memory or in chunks, rather than a covariance matrix.
+    from_rows: ClassVar[bool] = True
+    #: The criterion by which `choose` compares cardinalities, unless another is asked for.
+    usual_criterion: ClassVar[str] = "cv"
+
+    # --- columns and moments -----------------------------------------------------------------------
 
     @property
-    def center_and_scale(self) -> tuple[bool | np.ndarray, Scale]:
-        """The arguments `center` and `scale` that would repeat the standardisation on other rows."""
-        standard = self.standard
-        assert standard is not None
-        return center_and_scale(standard, self.groups)
-
-    def require_same(self) -> None:
-        """Raise DataError if the caller has changed the rows in memory since the fit."""
-        if self.checksum is not None and checksum(self.matrix) != self.checksum:
-            raise errors.DataError(
-                "The data have changed since the fit: their numbers are not those that were fitted. Fit "
-                "again, and leave arrays of more than 64 MB unchanged as long as the fit is in use."
-            )
+    @abstractmethod
+    def spec(self) -> Spec:
+        """How raw data become columns; its `columns` label the loadings."""
 
     @property
-    def measured(self) -> Any:
-        """The rows as given, with NaN for missing values; shape (n, p)."""
-        if self.gaps is None or not self.gaps.missing.any():
-            return self.matrix
-        return np.where(self.gaps.missing, np.nan, self.matrix)
+    @abstractmethod
+    def op(self) -> Operator:
+        """The covariance matrix, through its products.
+
+        It is in units of `op.unit`: the variances of the data are its variances times `op.unit` squared.
+        """
 
     @property
-    def from_rows(self) -> bool:
-        """Whether the fit is from rows (in memory or in chunks) rather than from a covariance matrix."""
-        return self.matrix is not None or self.stream is not None
+    @abstractmethod
+    def standard(self) -> Standardisation | None:
+        """Centre and scale; None for a covariance matrix given without them."""
 
     @property
-    def weighted(self) -> bool:
-        """Whether rows had weights."""
-        return self.weights is not None or (self.stream is not None and self.stream.weighted)
+    @abstractmethod
+    def n(self) -> int | None:
+        """Number of rows; for a covariance matrix the number it was computed from, where known."""
 
     @property
-    def distributed(self) -> bool:
-        """Whether the rows are distributed over workers, so that this process cannot iterate over them."""
-        return self.stream is not None and not self.stream.local
-
-    def spare(self, path: Path) -> None:
-        """Raise OptionError if writing to `path` would change the rows."""
-        if self.stream is not None:
-            self.stream.spare(path)
-        require_apart(path, self.files)
+    @abstractmethod
+    def weight(self) -> float | None:
+        """The sum of the weights, or the number of rows without weights, where known."""
 
     @property
-    def weight(self) -> float:
-        """The sum of the weights, or the number of rows without weights."""
-        if self.total_weight is not None:
-            return self.total_weight
-        return float(self.n or 0) if self.weights is None else float(self.weights.sum())
+    @abstractmethod
+    def groups(self) -> ScalingGroups | None:
+        """The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed"."""
+
+    @property
+    def columns(self) -> pd.Index:
+        """The labels of the p variables."""
+        return self.spec.columns
+
+    @property
+    def p(self) -> int:
+        """Number of variables."""
+        return len(self.spec.columns)
 
     @property
     def free(self) -> float | None:
         """The sum of the weights (or number of rows, if known) minus the degrees of freedom of covariates."""
-        n = self.weight if self.from_rows else self.n
         taken = 0 if self.spec.partial is None else self.spec.partial.regression.rank
-        return None if n is None else n - taken
+        return None if self.weight is None else self.weight - taken
+
+    # --- facts, with the values that most data have ------------------------------------------------
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out because of missing values."""
+        return 0
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return False
+
+    @property
+    def missing(self) -> Gaps | None:
+        """How missing values were treated, for ``na="em"`` and "pairwise"."""
+        return None
+
+    @property
+    def design(self) -> RowDesign | None:
+        """Which of the rows belong together; None for independent rows."""
+        return None
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`."""
+        return {}
+
+    @property
+    def divisors(self) -> np.ndarray | None:
+        """What the variables of a covariance matrix were divided by, with `scale`, shape (p,)."""
+        return None
+
+    @property
+    def title(self) -> str | None:
+        """The name of rows in chunks."""
+        return None
+
+    @property
+    def passes(self) -> int | None:
+        """The number of passes over rows in chunks so far."""
+        return None
+
+    @property
+    def anew(self) -> bool:
+        """Whether each pass over the rows computes them anew."""
+        return False
+
+    @property
+    def drawn(self) -> str:
+        """What is drawn, in words; "" for single rows."""
+        return ""
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the rows are some of more rows."""
+        return False
+
+    @property
+    def cells(self) -> int:
+        """Number of values of rows that can be divided into halves; 0 for other data."""
+        return 0
+
+    @property
+    def holds_scores(self) -> bool:
+        """Whether the scores of all rows fit into memory."""
+        return False
+
+    @property
+    def distributed(self) -> bool:
+        """Whether the rows are distributed over workers, so that this process cannot walk over them."""
+        return False
+
+    @property
+    def picklable(self) -> bool:
+        """Whether another process can have the data."""
+        return True
+
+    @property
+    def estimates_terms(self) -> bool:
+        """Whether terms of a formula are estimated from the rows, and can be estimated from some of them."""
+        return False
+
+    @property
+    def divisible(self) -> bool:
+        """Whether some of the rows of the user's table can be read: it is in memory, and has no others."""
+        return False
+
+    @property
+    def known_rows(self) -> int | None:
+        """The number of rows in chunks, if it is known before they are read."""
+        return None
+
+    @property
+    def centred(self) -> bool:
+        """Whether the means of rows are subtracted."""
+        return True
+
+    @property
+    def out_of_core(self) -> bool:
+        """Whether the moments take a pass over rows that are not in memory."""
+        return False
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts about the data that go into the record of a fit."""
+        standard, missing, groups, design = self.standard, self.missing, self.groups, self.design
+        return {
+            "n": self.n,
+            "p": self.op.p,
+            "from_rows": self.from_rows,
+            "dropped": self.dropped,
+            "weighted": self.weighted,
+            "effective_n": self.weight,
+            "title_of_data": self.title,
+            "formula": self.spec.formula,
+            "centring": None if standard is None else standard.centring,
+            "scaling": None if standard is None else standard.scaling,
+            "missing": None if missing is None else missing.as_record,
+            "matrix": dict(self.about) or None,
+            "groups": None if groups is None else groups.as_record,
+            "row_design": None if design is None else design.as_record,
+        }
+
+    # --- questions of analyses ---------------------------------------------------------------------
+
+    @abstractmethod
+    def for_method(self, method: str) -> Data:
+        """Return the data for a method that needs the rows themselves; "" if second moments are enough.
+
+        Raises
+        ------
+        NoRowsError, OptionError
+            If the method cannot have the rows.
+        """
+
+    def for_components(self, k: int) -> Data:
+        """Return the data for k components, whose number is the rank of the EM model of missing values."""
+        return self
+
+    def in_memory(self, seed: int) -> Data:
+        """Return data in memory: these, or a random sample of rows in chunks."""
+        return self
+
+    @abstractmethod
+    def rows(self, analysis: str, function: str = "spca") -> Any:
+        """Return the rows in memory, a :class:`spcastat.inputs.row_data.RowData`.
+
+        Parameters
+        ----------
+        analysis : str
+            The name of what needs them, for messages.
+        function : str
+            The function that fits such rows, for messages.
+
+        Raises
+        ------
+        NoRowsError
+            If they are not in memory; the message names an alternative.
+        """
+
+    @abstractmethod
+    def sampler(self, analysis: str, keep_rows: bool = False) -> Sampler:
+        """Return what draws samples and halves; `keep_rows` for a method that needs rows."""
+
+    @abstractmethod
+    def noise(
+        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+    ) -> tuple[Noise, PulledIn | None]:
+        """Return the simulation of noise, and the rows of which large ones were pulled in.
+
+        Parameters
+        ----------
+        seed : int
+        cells : int
+            Signs are flipped directly for up to so many cells.
+        within : float
+            A power of two that the data of the operator are divided by, so that squares of their covariances
+            neither overflow nor vanish.
+        terms : ndarray of int, shape (p,), or None
+            Columns with the same number keep their correlations.
+        pull : bool
+            Whether large rows are pulled in: dense rows in memory that were centred at their means.
+        """
+
+    @abstractmethod
+    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+        """Yield the values of the rows and their labels, all at once or chunk by chunk; see `rows`."""
+
+    def random_rows(self, size: int, seed: int) -> tuple[Any, int]:
+        """Return at most `size` random rows, or all rows in memory, and the number of all rows."""
+        rows = self.rows("a sample of the rows")
+        return rows.matrix, rows.n
+
+    @abstractmethod
+    def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> Any:
+        """Return the scores of the rows, n x k; chunk by chunk for rows in chunks."""
+
+    @abstractmethod
+    def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
+        """Return a number for each row from the values of some columns, and the weights of the rows."""
+
+    def remark(self) -> str:
+        """Return a remark on rows that may not be independent, "" if there is no sign."""
+        return ""
+
+    def serial_correlation(self) -> float | None:
+        """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""
+        return None
+
+    def require_folds(self) -> None:  # noqa: B027  # most data have rows
+        """Raise NoRowsError if there are no rows that could be held out."""
+
+    def by_row(self, given: Any, option: str) -> Any:
+        """Return the values of an option for the rows; text is the name of a column of the user's table."""
+        return values_by_row(given, option)
+
+    @abstractmethod
+    def changed(self, **changes: Any) -> Data:
+        """Return the same data with other options; they are read again only if the options need it.
+
+        ``data.changed(scale=True)`` of :func:`spcastat.rows` and :func:`spcastat.covariance`.
+        """
+
+    def changed_options(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options with some changed, without those that belong to the old ones.
+
+        Names in a new formula are looked up in the scope where the data are read again.
+        """
+        merged = {**self.options, **changes}
+        if "scale" in changes and "blocks" not in changes:
+            merged.pop("blocks", None)
+        if "formula" in changes and "context" not in changes:
+            merged.pop("context", None)
+        return merged
+
+    # --- whether they are as they were -------------------------------------------------------------
+
+    @property
+    def change_check(self) -> Callable[[], None] | None:
+        """What raises DataError if the caller has changed the numbers in memory; None if nobody can."""
+        return None
+
+    def require_same(self) -> None:  # noqa: B027  # only large arrays are shared
+        """Raise DataError if the caller has changed the numbers in memory."""
+
+    def require_unchanged(self) -> None:  # noqa: B027  # a matrix is not read again
+        """Raise DataError unless the user's table still has these rows, for calls that read it again."""
+
+    def spare(self, path: Path) -> None:
+        """Raise OptionError if writing to `path` would change the data."""
+        require_apart(path, self.files)
+
+    @cached_property
+    def variance_check(self) -> bool:
+        """True, after a warning of columns in very different units, which a value gives once."""
+        if self.warns and self.options.get("scale") is None:
+            warn_of_unequal_variances(self.op, self.columns)
+        return True
+
+    # --- copies ------------------------------------------------------------------------------------
+
+    def __copy__(self) -> Data:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Data:
+        return self  # nothing changes it
+
+    def __getstate__(self) -> dict[str, Any]:
+        options = dict(self.options)
+        if "context" in options:
+            options["context"] = packed_names(options["context"])
+        return {**self.__dict__, "options": options}
+
+
+def values_by_row(given: Any, option: str) -> Any:
+    """Return the values of an option for rows that are not in memory; raise NoRowsError for a name."""
+    if isinstance(given, str):
+        raise NoRowsError(
+            f"{option}={given!r} names a column of the fitted data, and this fit does not have them "
+            "in memory; give the values themselves, one for each row."
+        )
+    return given
 
 
 def center_and_scale(
@@ -153,48 +403,42 @@ def center_and_scale(
     return True if standard.centring == "mean" else standard.mean, scale
 
 
-@dataclass(frozen=True, eq=False)
-class Opened:
-    """Data after reading and checking.
+# --- what a pickle holds of the names in a formula --------------------------------------------------
 
-    Attributes
-    ----------
-    p : int
-        Number of variables.
-    source : callable
-        Takes the name of a method that needs the rows themselves (an empty string if second moments are
-        enough) and returns the source of a fit.
-    context : mapping or None
-        Names other than columns that a formula uses.
-    centred : bool
-        Whether rows in chunks are centred at their means.
-    stream : Stream or None
-        Rows in chunks.
-    data : object
-        The data, for calls that read them again; for a frame, a view with its present columns.
-    """
 
-    p: int
-    source: Callable[[str], Source]
-    context: Mapping[str, Any] | None = None
-    centred: bool = True
-    stream: Stream | None = None
-    data: Any = None
+@dataclass(frozen=True)
+class _Module:
+    """A module in a pickle, stored by name; loading returns the module."""
 
-    def with_passes(self, passes: Any) -> Opened:
-        """Return the same data, with at most `passes` passes over rows in chunks to compute dense PCA."""
-        if passes is None:
-            return self
-        if self.stream is None:
-            raise errors.OptionError(
-                f"passes={shown(passes)} was given with data in memory, which are not passed over; it is for "
-                "rows in chunks. Leave it out."
-            )
-        most = whole_number("passes", passes, 1, 1000)
+    name: str
 
-        def source(rows_for: str) -> Source:
-            found = self.source(rows_for)
-            found.op.most_passes = most
-            return found
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return importlib.import_module, (self.name,)
 
-        return replace(self, source=source)
+
+def packed_names(context: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the values of names in a formula in a form that can be pickled, if the user's objects can be."""
+    if context is None:
+        return None
+    return {
+        name: _Module(value.__name__) if isinstance(value, ModuleType) else value
+        for name, value in context.items()
+    }
+
+
+def packed_spec(spec: Spec) -> Spec:
+    """Return a spec whose formula has the values that it refers to in a form for pickle."""
+    partial = None if spec.partial is None else replace(spec.partial, spec=packed_spec(spec.partial.spec))
+    return replace(spec, context=packed_names(spec.context), partial=partial)
+
+
+# --- options as given ------------------------------------------------------------------------------
+
+
+def copied_option(value: Any) -> Any:
+    """Return a copy of a mutable option, which the caller may change later; large arrays are not copied."""
+    if type(value) is np.ndarray:
+        return value.copy() if value.nbytes <= COPY_LIMIT else value
+    if isinstance(value, Mapping) and all(isinstance(block, list | tuple) for block in value.values()):
+        return {name: list(block) for name, block in value.items()}
+    return value.copy() if isinstance(value, pd.Series) or type(value) in (list, dict) else value

@@ -13,79 +13,55 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
 from scipy.special import fdtrc
 
 from spcastat.config import shown
-from spcastat.inputs.data import Source
-from spcastat.inputs.row_groups import content_keys
+from spcastat.inputs.row_groups import StandardRows, content_keys
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.standardisation import neighbour_correlation
 from spcastat.linalg.ties import is_sparse
 
 #: A share of rows equal to another one, from which on it is noticed.
 MANY_EQUAL = 0.05
-
-
 #: Correlations of neighbouring scores are noticed beyond this multiple of their standard error, 1 / sqrt(n);
 #: independent rows reach it once in two thousand data sets. The same in standard deviations over shuffles.
 FAR = 3.3
-
-
 #: The same for grouping columns: the largest p-value, for all columns together.
 RARE = 0.001
-
-
 #: Scores of so many principal components are looked at, ...
 SCORES = 2
-
-
 #: ... after sorting columns were regressed out of so many.
 ADJUSTED = 10
-
-
 #: Rows are shuffled within runs of so many, so many times; of many rows so many in the middle.
 RUN, SHUFFLES, MANY_ROWS = 8, 99, 5_000
-
-
 #: A column sorts the rows if it rises, or falls, in this share of its steps, which are at least so many and
 #: so large a share of the rows. At most so many columns are regressed out.
 SORTED, STEPS, STEP_SHARE, MOST_KEYS = 0.9, 10, 0.2, 4
-
-
 #: Data with more cells than this are not looked at.
 MOST_CELLS = 20_000_000
 
 
-def notice(source: Source, data: Any) -> str:
+def dependence_remark(rows: StandardRows) -> str:
     """Return remarks for inference that takes rows as independent, "" if there is no sign against it.
 
-    Parameters
-    ----------
-    source : Source
-        With rows.
-    data : object
-        The data of the call, whose columns that are no variables may group or sort the rows.
+    Columns of the user's table that are no variables may group or sort the rows.
     """
-    if not _looked_at(source):
+    if not _looked_at(rows):
         return ""
-    look = neighbours(source, data)
-    found = [*_equal_rows(source), *([look.grouped] if look.grouped else []), *look.sentences()]
+    look = rows.neighbours
+    found = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
     doubtful = len(found) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
     return " ".join(found) + " Draws and tests took rows as independent." * doubtful
 
 
-def serial_correlation(source: Source, data: Any) -> float | None:
-    """Return the correlation of neighbouring rows if they are serially dependent; None without a sign of it.
-
-    The parameters are those of :func:`notice`.
-    """
-    if not _looked_at(source):
+def serial_correlation(rows: StandardRows) -> float | None:
+    """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""
+    if not _looked_at(rows):
         return None
-    look = neighbours(source, data)
+    look = rows.neighbours
     return look.r if look.kind == SERIAL else None
 
 
@@ -97,15 +73,12 @@ def serial_warning(r: float) -> str:
     )
 
 
-def _looked_at(source: Source) -> bool:
+def _looked_at(rows: StandardRows) -> bool:
     """Return whether rows are in memory, in the order of the call, without a design, and not too many."""
-    known = source.design is None and source.matrix is not None
-    return known and source.op.p * (source.n or 0) <= MOST_CELLS
+    return rows.design is None and rows.op.p * rows.n <= MOST_CELLS
 
 
 # --- neighbouring rows -----------------------------------------------------------------------------
-
-
 #: What similar neighbours come from.
 SERIAL, SORTED_OR_GROUPED = "serial", "sorted or grouped"
 
@@ -140,20 +113,11 @@ class Neighbours:
             )
 
 
-_LOOKS: WeakKeyDictionary[Source, Neighbours] = WeakKeyDictionary()
-
-
-def neighbours(source: Source, data: Any) -> Neighbours:
-    """Return how alike neighbouring rows are; computed once for a source."""
-    if source not in _LOOKS:
-        _LOOKS[source] = _neighbours(source, data)
-    return _LOOKS[source]
-
-
-def _neighbours(source: Source, data: Any) -> Neighbours:
-    T = _scores(source, SCORES)
-    table = _table_of(source, data)
-    column = None if table is None else _grouping_column(source, table, T)
+def neighbours_of(rows: StandardRows) -> Neighbours:
+    """Return how alike neighbouring rows are."""
+    T = _scores(rows, SCORES)
+    table = _table_of(rows)
+    column = None if table is None else _grouping_column(rows, table, T)
     grouped = ""
     if column is not None:
         name, share = column
@@ -163,32 +127,31 @@ def _neighbours(source: Source, data: Any) -> Neighbours:
         )
     n = len(T)
     r = max((neighbour_correlation(score) for score in T.T), default=0.0)
-    if source.sampled_from is not None or n <= RUN or not r > FAR / np.sqrt(n):
+    if rows.total_rows is not None or n <= RUN or not r > FAR / np.sqrt(n):
         return Neighbours("", r, grouped)
-    sorting = list(islice(_sorting_columns(source, table, T), MOST_KEYS))
+    sorting = list(islice(_sorting_columns(rows, table, T), MOST_KEYS))
     if sorting:
-        T = _without(_scores(source, ADJUSTED), sorting)
+        T = _without(_scores(rows, ADJUSTED), sorting)
     return Neighbours(SERIAL if _beyond_shuffles(T) > FAR else SORTED_OR_GROUPED, r, grouped)
 
 
-def _scores(source: Source, count: int) -> np.ndarray:
+def _scores(rows: StandardRows, count: int) -> np.ndarray:
     """Return the scores of the rows on the leading principal components, shape (n, count) at most."""
-    assert source.standard is not None
-    V = source.op.leading(min(count, source.op.p))[1]
-    return np.nan_to_num(source.standard.project(source.matrix, V))
+    V = rows.op.leading(min(count, rows.op.p))[1]
+    return np.nan_to_num(rows.standard.project(rows.matrix, V))
 
 
-def _sorting_columns(source: Source, table: pd.DataFrame | None, T: np.ndarray) -> Iterator[np.ndarray]:
+def _sorting_columns(rows: StandardRows, table: pd.DataFrame | None, T: np.ndarray) -> Iterator[np.ndarray]:
     """Yield what sorts the rows: variables, other numbers and dates of the table, row labels, and scores."""
-    if not is_sparse(source.matrix):
-        for some in blocks(source.matrix.shape[1], len(T)):
-            X = np.asarray(source.measured[:, some], dtype=float)
+    if not is_sparse(rows.matrix):
+        for some in blocks(rows.matrix.shape[1], len(T)):
+            X = np.asarray(rows.measured[:, some], dtype=float)
             yield from X[:, _sorted_columns(X)].T
-    known = set(map(str, source.spec.needed)) if source.covariates is None else set()
+    known = set(map(str, rows.spec.needed)) if rows.covariates is None else set()
     unused = [] if table is None else [j for j, name in enumerate(table.columns) if str(name) not in known]
     others = [table.iloc[:, j] for j in unused] if table is not None else []
-    if source.index is not None and not isinstance(source.index, pd.RangeIndex | pd.MultiIndex):
-        others.append(source.index.to_series())
+    if not isinstance(rows.index, pd.RangeIndex | pd.MultiIndex):
+        others.append(rows.index.to_series())
     for column in others:
         values = _as_numbers(column)
         if values is not None and _sorted_columns(values[:, None])[0]:
@@ -263,15 +226,15 @@ def _shuffled(n: int, rng: np.random.Generator) -> np.ndarray:
 # --- equal rows and groups -------------------------------------------------------------------------
 
 
-def _equal_rows(source: Source) -> Iterator[str]:
+def _equal_rows(rows: StandardRows) -> Iterator[str]:
     """Yield a remark if many rows are equal to others, more than by chance."""
-    if source.weights is not None:
+    if rows.weights is not None:
         return
-    keys = content_keys(source.measured, None, source.covariates)
+    keys = content_keys(rows.measured, None, rows.covariates)
     n = len(keys)
     times = np.unique(keys, return_counts=True)[1]
     equal = int(times[times > 1].sum())
-    if equal < MANY_EQUAL * n or _pairs_by_chance(source, n) > 0.5:
+    if equal < MANY_EQUAL * n or _pairs_by_chance(rows, n) > 0.5:
         return
     yield (
         f"{equal:,} of {n:,} rows ({100 * equal / n:.0f} %) are equal to others: give clusters= if they are "
@@ -279,39 +242,39 @@ def _equal_rows(source: Source) -> Iterator[str]:
     )
 
 
-def _pairs_by_chance(source: Source, n: int) -> float:
+def _pairs_by_chance(rows: StandardRows, n: int) -> float:
     """Return the expected number of pairs of equal rows if half of the columns were independent.
 
     Columns of few values, as answers to questionnaires, make rows equal by chance.
     """
     logs = []
-    for j in range(source.op.p):
-        column = source.matrix[:, [j]]
+    for j in range(rows.op.p):
+        column = rows.matrix[:, [j]]
         column = column.toarray().ravel() if is_sparse(column) else np.asarray(column).ravel()
         shares = np.unique(column, return_counts=True)[1] / n
         logs.append(np.log((shares**2).sum()))
     return float(n * (n - 1.0) / 2.0 * np.exp(0.5 * np.sum(logs)))
 
 
-def _table_of(source: Source, data: Any) -> pd.DataFrame | None:
+def _table_of(rows: StandardRows) -> pd.DataFrame | None:
     """Return all columns of the data for the rows of a source; None if the data are no such frame."""
-    n = source.matrix.shape[0]
-    if not isinstance(data, pd.DataFrame) or source.index is None or len(data) < n:
+    data, n = rows.table, rows.n
+    if not isinstance(data, pd.DataFrame) or len(data) < n:
         return None
-    if source.dropped:
-        if not (data.index.is_unique and source.index.isin(data.index).all()):
+    if rows.dropped:
+        if not (data.index.is_unique and rows.index.isin(data.index).all()):
             return None
-        data = data.loc[source.index]
+        data = data.loc[rows.index]
     return data if len(data) == n else None
 
 
-def _grouping_column(source: Source, data: pd.DataFrame, T: np.ndarray) -> tuple[Any, float] | None:
+def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> tuple[Any, float] | None:
     """Return the name of a column of text or categories that explains scores, and the share that it explains.
 
     Its groups must be so many and small that they are rather clusters than kinds of rows: 10 or more, and of
     two rows or more on average.
     """
-    read = set(map(str, source.spec.needed))
+    read = set(map(str, rows.spec.needed))
     best: tuple[float, Any, float] | None = None
     columns = [j for j, name in enumerate(data.columns) if str(name) not in read]
     for j in columns:

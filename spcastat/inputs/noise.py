@@ -24,10 +24,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from spcastat.errors import CovarianceError, DataError, OptionError
-from spcastat.inputs.data import Source
-from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.row_groups import StandardRows
 from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import top_dense, top_eigh
+from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import in_complement, rotated
 from spcastat.linalg.ties import is_sparse
 
@@ -528,39 +528,57 @@ def medians(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(middle), 0.0, middle)
 
 
+def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int, within: float) -> Noise:
+    """Return the simulation of noise for a covariance matrix of n rows.
+
+    Parameters
+    ----------
+    op : Operator
+    n : float or None
+    kind : str or None
+        The kind of correlations, where known.
+    seed : int
+    within : float
+        A power of two that the data of the operator are divided by.
+
+    Raises
+    ------
+    OptionError
+        For an unknown number of rows, and for polychoric correlations.
+    """
+    if n is None:
+        raise OptionError(
+            "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
+            "covariance matrix was computed. Give n_obs=."
+        )
+    if kind == "polychoric":
+        raise OptionError(
+            "The matrix has polychoric correlations, which vary more than those of normal rows: give "
+            "k=, or test the items as numbers, choose_k(items, scale=True)."
+        )
+    S = op.block(np.arange(op.p)) / within**2
+    return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
+
+
 def noise_of(
-    source: Source, covariance: bool, seed: int, cells: int, within: float, terms: np.ndarray | None
+    source: StandardRows, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
 ) -> tuple[Noise, PulledIn | None]:
-    """Return the simulation of noise; signs are flipped directly for up to `cells` cells.
+    """Return the simulation of noise for rows; signs are flipped directly for up to `cells` cells.
 
     Columns with the same number in `terms` keep their correlations; None if all columns are flipped alone.
 
-    Large rows are pulled in, and returned, for dense rows in memory that were centred at their means. The
-    data of the operator are divided by `within`, a power of two, so that squares of their covariances neither
-    overflow nor vanish.
+    Large rows are pulled in, and returned, for dense rows that were centred at their means. The data of the
+    operator are divided by `within`, a power of two, so that squares of their covariances neither overflow
+    nor vanish.
     """
-    op, n = source.op, source.free
-    if covariance:
-        if n is None:
-            raise OptionError(
-                "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
-                "covariance matrix was computed. Give n_obs=."
-            )
-        if source.about.get("kind") == "polychoric":
-            raise OptionError(
-                "The matrix has polychoric correlations, which vary more than those of normal rows: give "
-                "k=, or test the items as numbers, choose_k(items, scale=True)."
-            )
-        S = op.block(np.arange(op.p)) / within**2
-        return of_covariance(S, int(n), np.random.default_rng([seed, 1])), None
-    if source.matrix is not None and source.matrix.shape[0] * op.p <= max(cells, op.p**2):
+    op = source.op
+    if source.n * op.p <= max(cells, op.p**2):
         Z = standardised(source, within)
-        assert source.standard is not None
-        if is_sparse(source.matrix) or source.standard.centring != "mean":
+        if not pull or is_sparse(source.matrix) or source.standard.centring != "mean":
             return row_noise(source, Z, terms), None
         rows = pulled_in(Z, source.weights)
         return row_noise(source, rows.Z, terms), rows
-    if source.gaps is not None:
+    if source.missing is not None:
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
             "signs of every cell; give k=, or a sample of the rows."
@@ -575,21 +593,20 @@ def noise_of(
     return noise, None
 
 
-def standardised(source: Source, within: float) -> np.ndarray:
+def standardised(source: StandardRows, within: float) -> np.ndarray:
     """Return the rows, centred and scaled as for the fit, over `within`, shape (n, p); NaN where missing."""
-    assert source.standard is not None
     X = source.measured
     X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
     return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / within)
 
 
-def row_noise(source: Source, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
+def row_noise(source: StandardRows, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
     """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
     w = np.ones(len(Z)) if source.weights is None else source.weights
     gaps = np.isnan(Z)
     counts = w @ ~gaps  # the sum of the weights in each column
     rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
-    groups = RowGroups.of(source)
+    groups = source.row_groups
     rows, w = rows[groups.rows], w[groups.rows]  # signs go by the content of rows, not by their order
     clusters = groups.group if groups.count < len(rows) else None
     if source.covariates is not None:
@@ -602,10 +619,9 @@ def row_noise(source: Source, Z: np.ndarray, terms: np.ndarray | None) -> RowNoi
     return RowNoise(rows, groups=clusters, terms=terms)
 
 
-def tails_of(source: Source, S: np.ndarray) -> Tails | None:
+def tails_of(source: StandardRows, S: np.ndarray) -> Tails | None:
     """Return how far the rows of S are from normal; None if that cannot be represented in floating point."""
     standard, n = source.standard, source.weight
-    assert standard is not None
     deviations = np.sqrt(np.diag(S))
     divisor = standard.scale * source.op.unit * deviations
     begin = partial(SquareProducts, standard.mean, np.where(divisor > 0, divisor, np.inf))

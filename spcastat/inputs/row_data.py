@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import (
-    GAPS,
-    plural,
-    warn,
-)
-from spcastat.inputs.data import Source
+from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn
+from spcastat.inputs.data import Data, center_and_scale, packed_names, packed_spec
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.inputs.opening import files_of
-from spcastat.inputs.scaling import COMPLETE, require_range
-from spcastat.linalg.accumulate import Nothing
+from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.scaling import COMPLETE, column_values, mixed_of, require_range, scale_of
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
     Blocks,
     ScalingGroups,
@@ -30,215 +29,580 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import warn_of_missing_codes, warn_of_row_numbers
-from spcastat.reading.design import Design, ReadOptions
+from spcastat.reading.design import PLAIN, Design, ReadOptions, RowDesign, Spec, design_text, order_mark
 from spcastat.reading.frames import open_table
-from spcastat.reading.read import read_data, replay
+from spcastat.reading.read import formula_inputs, read_data, replay, replay_table
 
-# --- the rows of an earlier fit -------------------------------------------------------------------
+if TYPE_CHECKING:
+    from spcastat.inputs.dependence import Neighbours
+    from spcastat.inputs.noise import Noise, PulledIn
+    from spcastat.inputs.samplers import RowSampler, Rules
 
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """The rows of a fit, passed in place of data so that they are refitted as they were read.
-
-    Attributes
-    ----------
-    data : object
-        The data that the fit was given.
-    source : Source
-    """
-
-    data: Any
-    source: Source
-
-
-def require_unchanged(data: Any, source: Source) -> None:
-    """Raise DataError unless `data` contain the rows of a fit, for calls that read them again.
-
-    Parameters
-    ----------
-    data : object
-        The data that the fit was given.
-    source : Source
-        The source of the fit.
-    """
-    if source.stream is not None:
-        source.stream.reduce(Nothing, "comparison with the fit")  # raises if the number of rows has changed
-        return
-    source.require_same()
-    how = "raise" if source.gaps is None else source.gaps.how
-    try:
-        matrix, index = replay(source.spec, data, na="drop" if source.dropped else how)
-        same = matrix.shape == source.matrix.shape and index.equals(source.index)
-        same = same and is_sparse(matrix) == is_sparse(source.matrix)
-        if is_sparse(matrix):
-            same = same and checksum(matrix.tocsc()) == checksum(source.measured.tocsc())
-        else:
-            same = same and np.array_equal(matrix, source.measured, equal_nan=True)
-    except errors.SpcaError as error:
-        raise errors.DataError(f"The data have changed since the fit: {error}") from error
-    if not same:
-        raise errors.DataError(
-            "The data have changed since the fit: their rows are not those that were fitted. Fit again."
-        )
-
-
-# --- rows in memory -------------------------------------------------------------------------------
-
-
-def design_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
-    """Read data in memory; with scale="mixed" all columns of a frame, of which some may be factors."""
-    how = reading
-    if mixed and (reading.formula is not None or isinstance(open_table(table).values, pd.DataFrame)):
-        how = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
-    try:
-        design = read_data(table, how, defer=not mixed)
-    except errors.MissingValuesError as error:
-        if not mixed:
-            raise
-        found = str(error).partition(". Use ")[0]
-        raise errors.MissingValuesError(f"{found}, and {COMPLETE}.") from None
-    if reading.formula is None:
-        warn_of_row_numbers(design.matrix, design.columns)
-    warn_of_missing_codes(design.matrix, design.columns)
-    return design
-
-
-def design_of_fit(source: Source) -> Design:
-    """Return the rows of a fit as they were read; raise DataError if they have changed since."""
-    source.require_same()
-    assert source.index is not None
-    return Design(
-        matrix=source.measured,
-        index=source.index,
-        spec=source.spec,
-        weights=source.weights,
-        dropped=source.dropped,
-        covariates=source.covariates,
-        rows=source.design,
-    )
+#: Names of options of rows: for reading, and all.
+READING = tuple(one.name for one in fields(ReadOptions))
+ROW_OPTIONS = (*READING, "center", "scale", "blocks", "passes")
 
 
 @dataclass(frozen=True, eq=False)
-class InMemory:
-    """Rows in memory that were read and checked, and how to centre and scale them.
+class Standardised:
+    """Standardised rows: their moments, and how missing values were treated.
 
     Attributes
     ----------
-    table : object
-        The data of the call.
-    design : Design
-        The same rows as numbers.
+    standard : Standardisation
+    op : Operator
+    matrix : ndarray or scipy.sparse array of shape (n, p)
+        Raw rows, with missing values imputed for ``na="em"``.
+    missing : Gaps or None
+    """
+
+    standard: Standardisation
+    op: Operator
+    matrix: Any
+    missing: Gaps | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowData(Data):
+    """Rows in memory.
+
+    Attributes
+    ----------
+    contents : Design
+        The rows as they were read, with NaN for missing values.
     reading : ReadOptions
     center, scale
-        As :func:`column_values` and :func:`_scale` return them.
-    k : int
-        Number of components, which is the default rank of the model of missing values.
-    fitted : Source or None
-        The source of an earlier fit to these rows.
+        As :func:`column_values` and :func:`scale_of` return them.
+    rank : int
+        The rank of the model of missing values by default: the number of components.
+    keep_rows : bool
+        Whether a method needs an operator with rows.
+    checksum : int or None
+        Checksum of the values, if they share memory with the caller's data.
+    total_rows : int or None
+        If the rows are a sample of rows in chunks: the number of rows that it was drawn from, perhaps all.
     otherwise : Series of length p, or None
-        The scale of columns that do not vary; None for an error.
+        For some of the rows of an analysis: the scale of columns that do not vary; None for an error.
     """
 
-    table: Any
-    design: Design
-    reading: ReadOptions
-    center: Any
-    scale: Any
-    k: int
-    fitted: Source | None
+    contents: Design
+    reading: ReadOptions = PLAIN
+    center: Any = True
+    scale: Any = False
+    rank: int = 1
+    keep_rows: bool = False
+    checksum: int | None = None
+    total_rows: int | None = None
     otherwise: pd.Series | None = None
+
+    option_names: ClassVar[tuple[str, ...]] = ROW_OPTIONS
+
+    @classmethod
+    def read(
+        cls, table: Any, options: Mapping[str, Any], otherwise: pd.Series | None = None, warns: bool = True
+    ) -> RowData:
+        """Read rows in memory; `options` are those of :func:`spcastat.rows`."""
+        reading, scaling = split_options(options)
+        if scaling.pop("passes", None) is not None:
+            raise errors.OptionError(
+                f"passes={shown(options['passes'])} was given with data in memory, which are not passed "
+                "over; it is for rows in chunks. Leave it out."
+            )
+        mixed = is_mixed(options)
+        contents = contents_of(table, reading, mixed)
+        if contents.rows is not None:
+            contents.rows.require(len(contents.index))
+        kept = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
+        unshared = not contents.shared or reading.na in GAPS
+        if reading.formula is not None:  # the names that it uses, of all in the user's scope
+            reading = replace(reading, context=contents.spec.context)
+            options = {**options, "context": contents.spec.context}
+        return cls(
+            options=options,
+            table=kept,
+            files=files_of(table),
+            warns=warns and not is_sparse(contents.matrix),
+            contents=contents,
+            reading=reading,
+            **_scaling_of(contents, reading, scaling),
+            checksum=None if unshared else checksum(contents.matrix),
+            otherwise=None if otherwise is None else otherwise.reindex(contents.columns, fill_value=1.0),
+        )
+
+    # --- what was read -----------------------------------------------------------------------------
+
+    @property
+    def spec(self) -> Spec:
+        return self.contents.spec
+
+    @property
+    def index(self) -> pd.Index:
+        """Labels of the rows."""
+        return self.contents.index
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Weights of the rows, shape (n,)."""
+        return self.contents.weights
+
+    @property
+    def covariates(self) -> np.ndarray | None:
+        """The covariates for which the rows were adjusted, shape (n, q)."""
+        return self.contents.covariates
+
+    @property
+    def n(self) -> int:
+        return int(self.contents.matrix.shape[0])
+
+    @property
+    def dropped(self) -> int:
+        return self.contents.dropped
+
+    @property
+    def weighted(self) -> bool:
+        return self.weights is not None
+
+    @property
+    def weight(self) -> float:
+        return float(self.n) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def groups(self) -> ScalingGroups | None:
+        return self.scale if isinstance(self.scale, ScalingGroups) else None
+
+    @property
+    def drawn(self) -> str:
+        if self.is_sample:
+            return f"a sample of {self.n:,} of {self.total_rows:,} rows"
+        return "" if self.design is None else design_text(self.design.as_record)
+
+    @property
+    def is_sample(self) -> bool:
+        return (self.total_rows or 0) > self.n
+
+    @property
+    def cells(self) -> int:
+        return self.n * self.p if self.missing is None else 0
+
+    @property
+    def holds_scores(self) -> bool:
+        return True
+
+    @property
+    def estimates_terms(self) -> bool:
+        return self.spec.learns and self.reading.formula is not None and self.table is not None
+
+    @property
+    def divisible(self) -> bool:
+        held = isinstance(self.table, pd.DataFrame | np.ndarray) or is_sparse(self.table)
+        return held and self.table.shape[0] == self.n
+
+    # --- standardised ------------------------------------------------------------------------------
+
+    @cached_property
+    def standardised(self) -> Standardised:
+        """The rows centred and scaled, with their moments."""
+        result = self._with_gaps() if self.reading.na in GAPS else self._complete()
+        op, design = result.op, self.contents
+        require_range(op, result.standard, design.columns)
+        if design.spec.partial is not None:
+            positive = self.n if self.weights is None else int(np.count_nonzero(self.weights))
+            free = positive - 1 - design.spec.partial.regression.rank
+            op.rank_limit = max(1, min(op.rank_limit, free))
+        return replace(result, op=op.at_unit_size())
 
     @property
     def _fallback(self) -> np.ndarray | None:
         return None if self.otherwise is None else self.otherwise.to_numpy()
 
-    def source(self, rows_for: str = "") -> Source:
-        """Return the source of a fit; `rows_for` is the name of a method that needs the rows themselves."""
-        design, gaps = self.design, None
-        X, w, rows = design.matrix, design.weights, design.rows
-        if self.reading.na in GAPS:
-            standard, op, X, gaps = self._with_gaps(rows_for)
-        else:
-            standard, op = self._complete(rows_for)
-        require_range(op, standard, design.columns)
-        if design.spec.partial is not None:
-            positive = X.shape[0] if w is None else int(np.count_nonzero(w))
-            free = positive - 1 - design.spec.partial.regression.rank
-            op.rank_limit = max(1, min(op.rank_limit, free))
-        if rows is not None and rows.block_length == "auto":
-            rows = replace(rows, block_length=_block_length(op, standard, X))
-        if self.fitted is not None:
-            mark = self.fitted.checksum
-        else:
-            mark = checksum(X) if design.shared and gaps is None else None
-        return Source(
-            op=op.at_unit_size(),
-            spec=design.spec,
-            n=X.shape[0],
-            standard=standard,
-            matrix=X,
-            index=design.index,
-            dropped=design.dropped,
-            weights=w,
-            gaps=gaps,
-            checksum=mark,
-            covariates=design.covariates,
-            groups=self.scale if isinstance(self.scale, ScalingGroups) else None,
-            files=files_of(self.table),
-            design=rows,
-        )
-
-    def _with_gaps(self, rows_for: str) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
-        """Return centre and scale, the operator, the rows for scores, and how missing values were treated."""
-        design, na = self.design, self.reading.na
-        if rows_for:
-            refuse_rows_methods(na, rows_for)
-        X, w = design.matrix, design.weights
-        rank = rank_of(self.reading.k_em, self.k, w, X.shape)
-        prepared = prepare_with_gaps(
+    def _with_gaps(self) -> Standardised:
+        contents, na = self.contents, self.reading.na
+        X, w = contents.matrix, contents.weights
+        standard, op, matrix, missing = prepare_with_gaps(
             X,
             w,
             self.center,
             self.scale,
-            design.columns,
+            contents.columns,
             na,
-            rank,
-            index=design.index,
+            rank_of(self.reading.k_em, self.rank, w, X.shape),
+            index=contents.index,
             otherwise=self._fallback,
         )
-        record = prepared[-1].as_record
-        if not record.get("converged", True):
+        record = missing.as_record
+        if self.warns and not record.get("converged", True):
             warn(
                 f"na='em': the EM stopped after {plural(record['iterations'], 'iteration')}, "
                 "before it converged; a smaller k_em= converges sooner.",
                 errors.ConvergenceWarning,
             )
-        return prepared
+        return Standardised(standard, op, matrix, missing)
 
-    def _complete(self, rows_for: str) -> tuple[Standardisation, Operator]:
-        """Return centre and scale and the operator of rows without missing values."""
-        design = self.design
+    def _complete(self) -> Standardised:
+        contents = self.contents
         if isinstance(self.scale, Blocks):  # eigenvalues need finite values
-            design.check()
+            contents.check()
         with np.errstate(invalid="ignore", over="ignore"):  # infinite values are reported below
             standard, op = prepare(
-                design.matrix,
-                design.weights,
+                contents.matrix,
+                contents.weights,
                 self.center,
                 self.scale,
-                design.columns,
-                bool(rows_for),
+                contents.columns,
+                self.keep_rows,
                 self._fallback,
             )
             finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
         if not finite:
-            design.check()
-        return standard, op
+            contents.check()
+        return Standardised(standard, op, contents.matrix)
+
+    @property
+    def op(self) -> Operator:
+        return self.standardised.op
+
+    @property
+    def standard(self) -> Standardisation:
+        return self.standardised.standard
+
+    @property
+    def matrix(self) -> Any:
+        """Raw rows, shape (n, p), with missing values imputed for ``na="em"``."""
+        return self.standardised.matrix
+
+    @property
+    def missing(self) -> Gaps | None:
+        return self.standardised.missing
+
+    @property
+    def measured(self) -> Any:
+        """The rows as given, with NaN for missing values; shape (n, p)."""
+        missing = self.missing
+        if missing is None or not missing.missing.any():
+            return self.matrix
+        return np.where(missing.missing, np.nan, self.matrix)
+
+    @cached_property
+    def design(self) -> RowDesign | None:
+        design = self.contents.rows
+        if design is not None and design.block_length == "auto":
+            return replace(design, block_length=self._block_length())
+        return design
+
+    def _block_length(self) -> int:
+        """Return the length of blocks for the scores of the first two principal components, the larger."""
+        op, standard = self.op, self.standard
+        V = op.leading(min(2, op.p))[1]
+        scores = np.nan_to_num(standard.project(self.matrix, V))  # a missing score counts as the mean
+        return max(block_length(score) for score in scores.T)
+
+    @cached_property
+    def row_groups(self) -> RowGroups:
+        """Which rows are drawn together, each row once."""
+        return RowGroups.of(self.measured, self.weights, self.covariates, self.design)
+
+    # --- questions of analyses ---------------------------------------------------------------------
+
+    def for_method(self, method: str) -> RowData:
+        if not method:
+            return self
+        if self.reading.na in GAPS:
+            refuse_rows_methods(self.reading.na, method)
+        return self if self.keep_rows else replace(self, keep_rows=True)
+
+    def for_components(self, k: int) -> RowData:
+        if self.reading.na != "em" or self.reading.k_em is not None or k == self.rank:
+            return self
+        return replace(self, rank=k)
+
+    def rows(self, analysis: str, function: str = "spca") -> RowData:
+        self.require_same()
+        return self
+
+    def rules(self, keep_rows: bool = False) -> Rules:
+        """Return how some of the rows are standardised; `keep_rows` for a method that needs rows."""
+        from spcastat.inputs.samplers import Rules
+
+        return Rules.of(self, *center_and_scale(self.standard, self.groups), keep_rows)
+
+    def sampler(self, analysis: str, keep_rows: bool = False) -> RowSampler:
+        from spcastat.inputs.samplers import RowSampler, Terms
+
+        terms = None
+        frame = self._inputs_of_terms()
+        if frame is not None:
+            terms = Terms(replace(self.spec.model_spec, states={}, context=self.spec.context or {}), frame)
+        return RowSampler(
+            self.measured,
+            self.row_groups.repeated(analysis),
+            self.standard,
+            self.rules(keep_rows),
+            terms,
+            self.missing,
+            self.covariates,
+            ((self.free or 0.0) - 1.0) / (self.weight - 1.0),
+        )
+
+    def _inputs_of_terms(self) -> pd.DataFrame | None:
+        """Return the columns of a formula for the rows of the fit; None if nothing is estimated from them."""
+        model = self.spec.model_spec
+        if model is None or not model.states or self.table is None:
+            return None
+        if self.missing is not None and self.missing.missing.any():
+            raise errors.FormulaError(
+                f"The terms of formula={shown(self.spec.formula)} cannot be estimated from draws of rows "
+                "with missing values: compute these columns in the data frame first, and fit without the "
+                "formula."
+            )
+        self.require_unchanged()
+        table = open_table(self.table)
+        if self.dropped:  # includes rows with missing covariates
+            keep = np.asarray(replay_table(self.spec, table, "drop")[1])
+            table = replace(table, values=table.values[keep], index=table.index[keep])
+        return formula_inputs(self.spec, table, "raise")[0]
+
+    def noise(
+        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+    ) -> tuple[Noise, PulledIn | None]:
+        from spcastat.inputs.noise import noise_of
+
+        return noise_of(self, cells, within, terms, pull)
+
+    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+        self.require_same()
+        yield self.matrix, self.index
+
+    def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> pd.DataFrame:
+        self.require_same()
+        return pd.DataFrame(self.standard.project(self.matrix, V), index=self.index, columns=components)
+
+    def order_mark(self, V: np.ndarray) -> float:
+        """Return a mark of the order of the rows, by which it is recognised again."""
+        return order_mark(np.nan_to_num(self.standard.project(self.matrix, V[:, :1])[:, 0]))
+
+    def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
+        weights = np.ones(1) if self.weights is None else self.weights
+        return abs(self.measured) @ column_factors(self.columns, columns), weights
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """How alike neighbouring rows are."""
+        from spcastat.inputs.dependence import neighbours_of
+
+        return neighbours_of(self)
+
+    def serial_correlation(self) -> float | None:
+        from spcastat.inputs.dependence import serial_correlation
+
+        return serial_correlation(self)
+
+    def remark(self) -> str:
+        from spcastat.inputs.dependence import dependence_remark
+
+        return dependence_remark(self)
+
+    def by_row(self, given: Any, option: str) -> Any:
+        if not isinstance(given, str):
+            return given
+        if self.table is None:
+            return super().by_row(given, option)
+        return self._column(given, option)
+
+    def _column(self, name: str, option: str) -> pd.Series:
+        """Return a column of the user's table for the rows of the fit."""
+        table = open_table(self.table)
+        if not table.named:
+            raise errors.OptionError(
+                f"{option}={shown(name)} names a column, but the fitted data were an array without names; "
+                "give the values themselves, one for each row."
+            )
+        frame = table.values
+        if name in table.index.names and name not in frame.columns:
+            frame = table.index.to_frame(index=False)[[name]]
+        if name not in frame.columns:
+            raise errors.OptionError(
+                f"{option}={shown(name)} is not a column of the fitted data, nor one value for each row; "
+                f"there are {listed(frame.columns)}.{nearest(name, frame.columns)}"
+            )
+        column = pd.Series(frame[name].array, index=table.index, name=name)
+        if self.index.equals(table.index):
+            return column
+        if not table.index.is_unique:
+            raise errors.ShapeError(
+                f"{option}={shown(name)}: rows were left out of the fit, and row labels are not unique; "
+                "give the values of the remaining rows, or give the data unique labels."
+            )
+        return column.reindex(self.index)
+
+    # --- other data from these ---------------------------------------------------------------------
+
+    def changed(self, **changes: Any) -> RowData:
+        if not changes:
+            self.require_same()
+            return self
+        options = self.changed_options(changes)
+        if any(name in changes for name in READING) or is_mixed(options) != is_mixed(self.options):
+            self.require_unchanged()
+            return RowData.read(self.table, options)
+        self.require_same()
+        reading, scaling = split_options(options)
+        if scaling.pop("passes", None) is not None:
+            return RowData.read(self.table, options)  # raises
+        scaling = _scaling_of(self.contents, reading, scaling)
+        return replace(self, options=options, otherwise=None, warns=False, **scaling)
+
+    def part(self, places: np.ndarray) -> RowData:
+        """Return some of the rows, read from the user's table with the same options.
+
+        A column that does not vary in them has the scale that it has in all rows.
+        """
+        options = dict(self.options)
+        for name in ("weights", "clusters", "strata"):
+            values = options.get(name)
+            if values is not None and not isinstance(values, str):
+                series = isinstance(values, pd.Series)
+                options[name] = values.iloc[places] if series else np.asarray(values)[places]
+        table: Any = self.table
+        if isinstance(table, pd.DataFrame):
+            table = table.iloc[places]
+        else:
+            table = table.tocsr()[places] if is_sparse(table) else table[places]
+        scale = pd.Series(self.standard.scale, self.columns)
+        return RowData.read(table, options, otherwise=scale, warns=False)
+
+    def half(self, half: int, seed: int, columns: np.ndarray | None = None) -> RowData:
+        """Return one half of the rows, without missing values, with all columns or some of them.
+
+        If the fit centres by means, the half is centred by its own means. Other centres and the scale remain
+        those of all rows, so that a column that is constant in a half can still be scaled.
+
+        Parameters
+        ----------
+        half : {0, 1}
+        seed : int
+        columns : ndarray of int, shape (m,), optional
+            Ascending.
+        """
+        standard, contents = self.standard, self.contents
+        some = slice(None) if columns is None else columns
+        halves = self.row_groups.halves(np.random.default_rng([seed, 2]))
+        places = np.sort(halves[half].rows)
+        X = self.matrix if columns is None else self.matrix[:, columns]
+        X = X.tocsr()[places] if is_sparse(X) else X[places]
+        weights = None if self.weights is None else self.weights[places]
+        Z = None if self.covariates is None else self.covariates[places]
+        if Z is not None:
+            X = regress(X, Z, weights, self.columns[some], part=True).residuals(X, Z)
+        mask = np.isin(np.arange(self.n), places)
+        design = None if self.design is None else self.design.rows(mask)
+        spec = replace(self.spec, columns=self.columns[some])
+        return RowData(
+            options={},
+            contents=Design(X, contents.index[places], spec, weights, covariates=Z, rows=design),
+            center=True if standard.centring == "mean" else standard.mean[some],
+            scale=False if standard.scaling == "none" else standard.scale[some],
+            warns=False,
+        )
+
+    # --- whether they are as they were -------------------------------------------------------------
+
+    @property
+    def change_check(self) -> Callable[[], None] | None:
+        return None if self.checksum is None else self.require_same
+
+    def require_same(self) -> None:
+        if self.checksum is not None and checksum(self.contents.matrix) != self.checksum:
+            raise errors.DataError(
+                "The data have changed since the fit: their numbers are not those that were fitted. Fit "
+                "again, and leave arrays of more than 64 MB unchanged as long as the fit is in use."
+            )
+
+    def require_unchanged(self) -> None:
+        self.require_same()
+        na = self.reading.na if self.reading.na in GAPS else "raise"
+        rows = self.contents.matrix
+        try:
+            matrix, index = replay(self.spec, self.table, na="drop" if self.dropped else na)
+            same = matrix.shape == rows.shape and index.equals(self.index)
+            same = same and is_sparse(matrix) == is_sparse(rows)
+            if is_sparse(matrix):
+                same = same and checksum(matrix.tocsc()) == checksum(rows.tocsc())
+            else:
+                same = same and np.array_equal(matrix, rows, equal_nan=True)
+        except errors.SpcaError as error:
+            raise errors.DataError(f"The data have changed since the fit: {error}") from error
+        if not same:
+            raise errors.DataError(
+                "The data have changed since the fit: their rows are not those that were fitted. Fit again."
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        contents = replace(self.contents, spec=packed_spec(self.spec))
+        reading = replace(self.reading, context=packed_names(self.reading.context))
+        return {**super().__getstate__(), "contents": contents, "reading": reading}
 
 
-def _block_length(op: Operator, standard: Standardisation, X: Any) -> int:
-    """Return the length of blocks for the scores of the first two principal components, the larger one."""
-    V = op.leading(min(2, op.p))[1]
-    scores = np.nan_to_num(standard.project(X, V))  # a missing score counts as the mean
-    return max(block_length(score) for score in scores.T)
+# --- reading ---------------------------------------------------------------------------------------
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, dict[str, Any]]:
+    """Return the options for reading, and those for centring, scaling and passes."""
+    reading = ReadOptions(**{name: value for name, value in options.items() if name in READING})
+    return _in_context(reading), {name: value for name, value in options.items() if name not in READING}
+
+
+def is_mixed(options: Mapping[str, Any]) -> bool:
+    """Whether the columns may be numbers and factors."""
+    scale = options.get("scale")
+    return isinstance(scale, str) and scale == "mixed"
+
+
+def column_factors(columns: pd.Index, others: pd.Index) -> np.ndarray:
+    """Return a factor for each column, for sums that tell rows apart; equal names have equal factors.
+
+    `others` are the same columns in another order, which the factors go by.
+    """
+    factors = np.empty(len(others))
+    factors[columns.get_indexer(others)] = np.random.default_rng(0).uniform(1.0, 2.0, len(others))
+    return factors
+
+
+def _in_context(reading: ReadOptions) -> ReadOptions:
+    """Return the options with the names that a formula may use: by default those of the user's function."""
+    if reading.formula is None or reading.context is not None:
+        return reading
+    frame = user_frame()
+    return replace(reading, context={} if frame is None else {**frame.f_globals, **frame.f_locals})
+
+
+def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
+    """Read data in memory; with scale="mixed" all columns of a frame, of which some may be factors."""
+    how = reading
+    if mixed and (reading.formula is not None or isinstance(open_table(table).values, pd.DataFrame)):
+        how = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
+    try:
+        contents = read_data(table, how, defer=not mixed)
+    except errors.MissingValuesError as error:
+        if not mixed:
+            raise
+        gap = str(error).partition(". Use ")[0]
+        raise errors.MissingValuesError(f"{gap}, and {COMPLETE}.") from None
+    if reading.formula is None:
+        warn_of_row_numbers(contents.matrix, contents.columns)
+    warn_of_missing_codes(contents.matrix, contents.columns)
+    return contents
+
+
+def _scaling_of(contents: Design, reading: ReadOptions, scaling: Mapping[str, Any]) -> dict[str, Any]:
+    """Return centre and scale by column, from the options `center`, `scale` and `blocks`."""
+    center = scaling.get("center", True)
+    if contents.spec.partial is not None and center is not True:
+        raise errors.OptionError(
+            f"center={shown(center)} was given with the covariates of formula={shown(reading.formula)}; "
+            "regression on them has an intercept, so that what is left has mean zero. Leave center out."
+        )
+    center = column_values("center", center, contents.columns)
+    scale, blocks = scaling.get("scale"), scaling.get("blocks")
+    if is_mixed(scaling) and blocks is None:
+        return {"center": center, "scale": mixed_of(contents, reading, center)}
+    return {"center": center, "scale": scale_of(scale, blocks, contents.columns)}

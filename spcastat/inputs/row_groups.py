@@ -13,15 +13,59 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from spcastat.errors import WeightsError
-from spcastat.inputs.data import Source
 from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.design import RowDesign, design_text
+from spcastat.reading.design import RowDesign, Spec
+
+
+class StandardRows(Protocol):
+    """Rows in memory, standardised, as :class:`spcastat.inputs.row_data.RowData` has them."""
+
+    @property
+    def table(self) -> Any: ...
+    @property
+    def op(self) -> Operator: ...
+    @property
+    def spec(self) -> Spec: ...
+    @property
+    def standard(self) -> Standardisation: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def free(self) -> float | None: ...
+    @property
+    def matrix(self) -> Any: ...
+    @property
+    def measured(self) -> Any: ...
+    @property
+    def index(self) -> pd.Index: ...
+    @property
+    def weights(self) -> np.ndarray | None: ...
+    @property
+    def covariates(self) -> np.ndarray | None: ...
+    @property
+    def missing(self) -> Any: ...
+    @property
+    def design(self) -> RowDesign | None: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def total_rows(self) -> int | None: ...
+    @property
+    def row_groups(self) -> RowGroups: ...
+    @property
+    def neighbours(self) -> Any: ...
+
 
 #: Largest sum of integer weights.
 MOST_UNITS = 50_000_000
@@ -58,10 +102,11 @@ class RowGroups:
     design: RowDesign | None = None
 
     @classmethod
-    def of(cls, source: Source) -> RowGroups:
-        """Return the groups of the rows of a source in memory, each row once."""
-        design, w = source.design, source.weights
-        keys = content_keys(source.measured, w, source.covariates)
+    def of(
+        cls, X: Any, w: np.ndarray | None, covariates: np.ndarray | None, design: RowDesign | None
+    ) -> RowGroups:
+        """Return the groups of rows in memory, each row once; for the first three see `content_keys`."""
+        keys = content_keys(X, w, covariates)
         n = len(keys)
         block = 1 if design is None or design.block_length is None else int(design.block_length)
         if block > 1:
@@ -300,14 +345,6 @@ def _to_folds(sizes: np.ndarray, stratum: np.ndarray, count: int, rng: np.random
         labels[group] = fold
         heapq.heapreplace(filled, (size + sizes[group], fold))
     return labels
-
-
-def drawn_text(source: Source) -> str:
-    """Return what is drawn of a source, "" for its single rows."""
-    n, whole = source.n or 0, source.sampled_from or 0
-    if whole > n:
-        return f"a sample of {n:,} of {whole:,} rows"
-    return "" if source.design is None else design_text(source.design.as_record)
 
 
 # --- keys of rows ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import DataError, NoRowsError
-from spcastat.inputs.data import Source
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
-from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.row_groups import RowGroups, StandardRows
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Gram, Operator
@@ -21,6 +21,7 @@ from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
     Given,
     Scale,
+    ScalingGroups,
     Standardisation,
     from_products,
     matrix_in_blocks,
@@ -59,11 +60,10 @@ class Rules:
     otherwise: np.ndarray | None = None
 
     @classmethod
-    def of(cls, source: Source, keep_rows: bool = False) -> Rules:
-        """Return the rules by which the rows of a source were standardised."""
-        assert source.standard is not None
-        how = None if source.gaps is None else source.gaps.how
-        return cls(*source.center_and_scale, source.spec.columns, keep_rows, how, source.standard.scale)
+    def of(cls, rows: StandardRows, center: Given, scale: Scale, keep_rows: bool = False) -> Rules:
+        """Return the rules by which rows were standardised, with centre and scale for other rows."""
+        how = None if rows.missing is None else rows.missing.how
+        return cls(center, scale, rows.spec.columns, keep_rows, how, rows.standard.scale)
 
     def of_rows(
         self, X: Any, weights: np.ndarray | None, rank: int = 1, start: PpcaModel | None = None
@@ -330,105 +330,57 @@ def _wishart_root(rng: np.random.Generator, size: int, df: int) -> np.ndarray:
     return A
 
 
-def sampler_of(source: Source, keep_rows: bool, frame: pd.DataFrame | None, what: str) -> Sampler:
-    """Return the sampler for the data of a fit.
+def covariance_sampler(
+    op: Operator,
+    columns: pd.Index,
+    rows: tuple[int | None, float | None],
+    about: Mapping[str, Any],
+    groups: ScalingGroups | None,
+    analysis: str,
+) -> CovarianceSampler:
+    """Return the sampler of a covariance matrix.
 
     Parameters
     ----------
-    source : Source
-    keep_rows : bool
-        Whether the method of the fit needs rows.
-    frame : DataFrame or None
-        If the terms of a formula are estimated from the rows: the columns that it uses, for the fitted rows.
-    what : str
-        Name of the analysis, for messages.
+    op : Operator
+    columns : pandas.Index of length p
+    rows : tuple
+        The number of rows behind the matrix, where known, and the same less the degrees of freedom of
+        covariates.
+    about : Mapping
+        See :class:`spcastat.reading.design.Covariance`.
+    groups : ScalingGroups or None
+    analysis : str
+        Its name, for messages.
 
     Raises
     ------
     NoRowsError
-        For a covariance matrix without the number of its rows.
-    WeightsError
-        For weights that are not whole numbers.
+        Without the number of rows, and for correlations that vary more than those of normal rows.
     """
-    if source.matrix is None:
-        if source.n is None:
-            raise NoRowsError(
-                f"{what} needs the number of rows behind a covariance matrix; fit the matrix again with "
-                "n_obs=, that number."
-            )
-        _require_normal(source, what)
-        S = source.op.block(np.arange(source.op.p)) * source.op.unit**2
-        if source.n < 3:
-            raise NoRowsError(f"{what} needs 3 rows or more, and n_obs={source.n} was given.")
-        unit = bool(np.abs(np.diag(S) - 1.0).max() <= 1e-8)  # a correlation matrix
-        scaled = source.groups is None and unit
-        return CovarianceSampler(S, int(source.free or 0), scaled, source.groups, source.spec.columns)
-    assert source.standard is not None
-    spec, terms = source.spec, None
-    if frame is not None:
-        terms = Terms(replace(spec.model_spec, states={}, context=spec.context or {}), frame)
-    left = ((source.free or 0.0) - 1.0) / (source.weight - 1.0)
-    return RowSampler(
-        source.measured,
-        RowGroups.of(source).repeated(what),
-        source.standard,
-        Rules.of(source, keep_rows),
-        terms,
-        source.gaps,
-        source.covariates,
-        left,
-    )
+    n, free = rows
+    if n is None:
+        raise NoRowsError(
+            f"{analysis} needs the number of rows behind a covariance matrix; fit the matrix again with "
+            "n_obs=, that number."
+        )
+    _require_normal(about, analysis)
+    S = op.block(np.arange(op.p)) * op.unit**2
+    if n < 3:
+        raise NoRowsError(f"{analysis} needs 3 rows or more, and n_obs={n} was given.")
+    unit = bool(np.abs(np.diag(S) - 1.0).max() <= 1e-8)  # a correlation matrix
+    return CovarianceSampler(S, int(free or 0), groups is None and unit, groups, columns)
 
 
-def _require_normal(source: Source, what: str) -> None:
+def _require_normal(about: Mapping[str, Any], what: str) -> None:
     """Raise NoRowsError for correlations whose sampling errors differ from those of n normal rows."""
-    kind, n, fewest = (source.about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
+    kind, n, fewest = (about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
     if kind in (None, "pearson") and fewest == n:
         return
     why = f"correlations of {fewest} to {n} rows" if kind == "pearson" else f"{kind} correlations"
     raise NoRowsError(
         f"{what} draws covariance matrices of normal rows, which vary less than {why} do. Fit the rows, with "
         "spca(data, ..., scale=True, na='pairwise'), or fit spca_cov(correlation(drawn)) to draws of them."
-    )
-
-
-# --- half of the rows ------------------------------------------------------------------------------
-
-
-def half_of(source: Source, half: int, seed: int, columns: np.ndarray | None = None) -> Source:
-    """Return one half of the rows of a source in memory, with all columns or some of them.
-
-    If the fit centres by means, the half is centred by its own means. Other centres and the scale remain
-    those of all rows, so that a column that is constant in a half can still be scaled.
-
-    Parameters
-    ----------
-    source : Source
-        With rows in memory, without missing values.
-    half : {0, 1}
-    seed : int
-    columns : ndarray of int, shape (m,), optional
-        Ascending.
-    """
-    standard = source.standard
-    assert standard is not None
-    some = slice(None) if columns is None else columns
-    center = True if standard.centring == "mean" else standard.mean[some]
-    scale = False if standard.scaling == "none" else standard.scale[some]
-    halves = RowGroups.of(source).halves(np.random.default_rng([seed, 2]))
-    own = np.sort(halves[half].rows)
-    X = source.matrix if columns is None else source.matrix[:, columns]
-    X = X.tocsr()[own] if is_sparse(X) else X[own]
-    weights = None if source.weights is None else source.weights[own]
-    Z = None if source.covariates is None else source.covariates[own]
-    if Z is not None:
-        X = regress(X, Z, weights, source.spec.columns[some], part=True).residuals(X, Z)
-    spec = replace(source.spec, columns=source.spec.columns[some])
-    standard, op = prepare(X, weights, center, scale, spec.columns)
-    kept = np.isin(np.arange(source.matrix.shape[0]), own)
-    design = None if source.design is None else source.design.rows(kept)
-    return Source(
-        op.at_unit_size(), spec, len(own), standard, X, weights=weights, covariates=Z, design=design
     )
 
 

@@ -9,41 +9,26 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import GAPS, is_single, listed, shown, warn
-from spcastat.inputs.data import Source
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import KINDS, Blocks, Mixed, ScalingGroups, Standardisation
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, vector
 from spcastat.reading.design import Design, ReadOptions, factor_columns
 
 #: Scales of columns must lie between this and its inverse, so that both are floating-point numbers.
 LEAST_SCALE = 1e-300
-
-
 #: Variances of columns that differ by more than this factor are reported, unless `scale` is given.
 MOST_UNEQUAL = 1e4
-
-
 #: Share of the columns whose small variances do not count, as they change no component: nearly constant ones.
 NEARLY_CONSTANT = 0.1
 
 
-def warn_of_unequal_variances(source: Source, scale: Any) -> None:
+def warn_of_unequal_variances(op: Operator, names: pd.Index) -> None:
     """Warn of columns in very different units, of which few would make up all components.
 
     The largest variance is compared with the smallest one but for a tenth of the columns, so that with up to
-    ten columns all count; the warning names the smallest of all. A sparse matrix, whose columns are counts of
-    the same kind, gives no warning.
-
-    Parameters
-    ----------
-    source : Source
-    scale : object
-        The argument of the call; only None, the default, leads to a warning.
+    ten columns all count; the warning names the smallest of all.
     """
-    if scale is not None or is_sparse(source.matrix):
-        return
-    variances = source.op.diagonal() * source.op.unit**2
+    variances = op.diagonal() * op.unit**2
     ascending = np.argsort(variances, kind="stable")
     ascending = ascending[variances[ascending] > 0.0]
     if not ascending.size:
@@ -52,7 +37,6 @@ def warn_of_unequal_variances(source: Source, scale: Any) -> None:
     compared = ascending[int(NEARLY_CONSTANT * (ascending.size - 1))]
     if variances[largest] > MOST_UNEQUAL * variances[compared]:
         ratio = variances[largest] / variances[smallest]
-        names = source.spec.columns
         warn(
             f"The variances of the columns differ by a factor of {ratio:.2g} (from "
             f"{variances[smallest]:.3g} of {shown(names[smallest])} to {variances[largest]:.3g} of "

@@ -8,16 +8,12 @@ rows if there are few enough.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
-from spcastat.inputs.data import Source
 from spcastat.inputs.row_groups import ODD
-from spcastat.linalg.standardisation import prepare
 from spcastat.linalg.ties import is_sparse
 
 #: Largest number of rows of a sample, and of its values, if they are dense.
@@ -105,34 +101,3 @@ def _bits(values: np.ndarray) -> np.ndarray:
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return mixed ^ (mixed >> np.uint64(32))
-
-
-def rows_in_memory(source: Source, seed: int) -> Source:
-    """Return a source in memory: a sample of at most MOST_ROWS rows of a stream, or the source itself.
-
-    Parameters
-    ----------
-    source : Source
-    seed : int
-        Another seed draws another sample.
-    """
-    stream, standard = source.stream, source.standard
-    if stream is None:
-        return source
-    assert standard is not None
-    drawn = stream.reduce(partial(SampledRows, MOST_ROWS, seed), "a sample of the rows").result
-    X, names = drawn.X, source.spec.columns
-    X = X.tocsc() if is_sparse(X) else np.asarray(X)
-    standard, op = prepare(X, drawn.weights, *source.center_and_scale, names)
-    index = pd.RangeIndex(X.shape[0])
-    return Source(
-        op.at_unit_size(),
-        source.spec,
-        len(index),
-        standard,
-        X,
-        index,
-        weights=drawn.weights,
-        groups=source.groups,
-        sampled_from=source.n,
-    )

@@ -18,16 +18,12 @@ from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
-from spcastat.fit.call import Call
 from spcastat.fit.frames import facts
 from spcastat.fit.frames import loadings as loadings_of
-from spcastat.fit.original_data import source_for
+from spcastat.fit.original_data import original_data
 from spcastat.fit.record import JOINT, deep_copy
 from spcastat.fit.state import joint_gap
-from spcastat.inputs.data import Source
-from spcastat.inputs.dependence import notice
-from spcastat.inputs.row_data import require_unchanged
-from spcastat.inputs.subsample import rows_in_memory
+from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, measures_of
@@ -430,8 +426,8 @@ def held_out_errors(
                 "errors can be compared on the same rows only."
             )
     opened = {name: _opened(name, fit, data) for name, fit in fits.items()}
-    _require_same_rows({name: source for name, (source, _) in opened.items()})
-    made = [_errors(fit, *opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
+    _require_same_rows(opened)
+    made = [_errors(fit, opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
     found, remarks = zip(*made, strict=True)
     weight = found[0].weight
     relative = np.concatenate([one.relative for one in found], axis=2)
@@ -442,8 +438,8 @@ def held_out_errors(
     return frame, [remark for remark in dict.fromkeys(remarks) if remark]
 
 
-def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]:
-    """Return the data of one fit, and the call that made it if known."""
+def _opened(name: str, fit: SpcaResult, data: Any) -> Data:
+    """Return the data of one fit."""
     state = fit._state
     p, k = state.V.shape
     if not state.record.from_rows:
@@ -457,21 +453,21 @@ def _opened(name: str, fit: SpcaResult, data: Any) -> tuple[Source, Call | None]
             "compare fits with fewer components."
         )
     has = fit._source is not None
-    return source_for(state, fit._source, fit._call, None if has else data, "compare()")
+    return original_data(state, fit._source, None if has else data, "compare()")
 
 
-def _require_same_rows(sources: Mapping[str, Source]) -> None:
+def _require_same_rows(sources: Mapping[str, Data]) -> None:
     """Raise ShapeError unless all fits are of the same rows, in the same order, with the same weights."""
     first, *others = sources
-    kinds = {None if one.stream is None else one.stream.local for one in sources.values()}
-    if len(kinds) > 1:
+    if len({(data.out_of_core, data.distributed) for data in sources.values()}) > 1:
         raise ShapeError(
             "Some fits are of rows in memory, others of rows in chunks or on workers, for which folds are "
             "assigned differently. Fit all of them to the same source."
         )
-    before = _row_sums(sources[first], sources[first].spec.columns)
+    columns = sources[first].columns
+    before = sources[first].fingerprint(columns)
     for name in others:
-        now = _row_sums(sources[name], sources[first].spec.columns)
+        now = sources[name].fingerprint(columns)
         if not all(
             # sums of the same rows agree to a millionth only, as rows may be stored in single precision
             a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True)
@@ -484,50 +480,27 @@ def _require_same_rows(sources: Mapping[str, Source]) -> None:
             )
 
 
-def _row_sums(source: Source, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
-    """Return a fingerprint of each row, and the weights.
-
-    The fingerprint is a sum of absolute values times fixed factors, which avoids cancellation. For rows on
-    workers, whose order is not known, column means are returned instead.
-    """
-    places = source.spec.columns.get_indexer(columns)
-    weights = np.ones(1) if source.weights is None else source.weights
-    if source.stream is not None and not source.stream.local:
-        assert source.standard is not None
-        return source.standard.mean[places], weights
-    factors = np.empty(len(columns))
-    factors[places] = np.random.default_rng(0).uniform(1.0, 2.0, len(columns))
-    if source.stream is None:
-        return abs(source.measured) @ factors, weights
-    blocks = source.stream.blocks("comparison of the rows")
-    found = [(abs(block.values) @ factors, block.weights) for block in blocks]
-    if source.stream.weighted:
-        weights = np.concatenate([np.asarray(weight) for _, weight in found])
-    return np.concatenate([sums for sums, _ in found]), weights
-
-
 def _errors(
-    fit: SpcaResult, source: Source, call: Call | None, folds: int, repeats: int, seed: int, n_jobs: int
+    fit: SpcaResult, data: Data, folds: int, repeats: int, seed: int, n_jobs: int
 ) -> tuple[Errors, str]:
     """Return the errors of one fit, and remarks on dependent rows and constant variables."""
     state = fit._state
     k = state.V.shape[1]
-    plan = plan_of(state, None if call is None else call.arguments)
-    if call is None and source.spec.learns:
+    plan = plan_of(state, None if fit._call is None else fit._call.arguments)
+    if fit._source is None and data.spec.learns and not data.estimates_terms:
         raise FormulaError(
-            f"The terms and covariates of formula={shown(source.spec.formula)} are estimated from rows, and "
+            f"The terms and covariates of formula={shown(data.spec.formula)} are estimated from rows, and "
             "a fit from a file cannot estimate them again without a fold; fit again."
         )
-    described = {} if call is None else dict(call.arguments)
-    if source.gaps is not None:
-        described["k_em"] = source.gaps.as_record.get("rank")
-    rows = None if call is None else call.data
-    source = rows_in_memory(source, seed)
-    if source.spec.learns and source.sampled_from is None:
-        require_unchanged(rows, source)
-    parts = divided(source, rows, described, folds, repeats, seed=seed, k=k, keep_rows=bool(plan.rows_for))
+    rows = data.in_memory(seed).rows("compare()")
+    rank = rows.reading.k_em
+    if rows.missing is not None:
+        rank = rows.missing.as_record.get("rank")
+    if rows.estimates_terms:
+        rows.require_unchanged()
+    parts = divided(rows, folds, repeats, seed=seed, k=k, rank=rank, keep_rows=bool(plan.rows_for))
     errors = held_out(parts, refit_of(state, plan, starts="alone"), seed=seed, n_jobs=n_jobs)
-    return errors, " ".join(filter(None, (notice(source, rows), parts.remark)))
+    return errors, " ".join(filter(None, (rows.remark(), parts.remark)))
 
 
 # --- groups of rows -------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from spcastat.errors import OptionError
 from spcastat.fit import frames, rows
 from spcastat.fit import supplementary as unit_weights
 from spcastat.fit.archive import file_path
-from spcastat.fit.call import Call, call_text, card_by_number, names_for
+from spcastat.fit.call import Call, card_by_number, names_for
 from spcastat.fit.frames import variance as variance_table
 from spcastat.fit.record import deep_copy
 from spcastat.fit.rows import transform_to as write_transformed
@@ -26,6 +26,7 @@ from spcastat.fit.saved_fits import read_state
 from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.state import FitState
 from spcastat.fit.supplementary import describe as associations
+from spcastat.inputs.data import Data
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, proofs, resampling
 from spcastat.results.inference import (
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from spcastat import argument_types as types
     from spcastat.fit.plan import Plan
     from spcastat.fit.run import Fit
-    from spcastat.inputs.data import Source
     from spcastat.plots.biplot import BiplotData
     from spcastat.streams.base import ScoreChunks
 
@@ -91,7 +91,7 @@ class SpcaResult(Picklable, Shown):
     Parameters
     ----------
     state : FitState
-    source : Source or None
+    source : Data or None
         The data; None for a fit from a file.
     call : Call or None
         The call that made the fit; None for a fit from a file.
@@ -99,7 +99,7 @@ class SpcaResult(Picklable, Shown):
 
     _instead, _former = FITS_INSTEAD, FORMER
 
-    def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None) -> None:
+    def __init__(self, state: FitState, source: Data | None = None, call: Call | None = None) -> None:
         self._state = state
         self._source = source
         self._call = call
@@ -1303,7 +1303,7 @@ class SpcaResult(Picklable, Shown):
             "correlations": self.correlations,
             "score correlations": self.score_correlations,
         }
-        if self._state.scores is not None or (self._source is not None and self._source.matrix is not None):
+        if self._state.scores is not None or (self._source is not None and self._source.holds_scores):
             sheets["scores"] = self.scores
         write_workbook(path, sheets | sheets_of(inference_of(self._state)))
 
@@ -1922,16 +1922,15 @@ class SpcaResult(Picklable, Shown):
         """Scores, T2 and Q of a sample of rows that are not all in memory."""
         from spcastat.fit.rows import drawn_rows
 
-        stream = None if self._source is None else self._source.stream
-        assert stream is not None
-        return drawn_rows(self._state, stream)
+        assert self._source is not None
+        return drawn_rows(self._state, self._source)
 
     def _drawing(self, data: Any, rng: types.Rng, n_jobs: int, progress: types.Progress) -> Drawing:
         return Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
 
     def _scores_to_draw(self, what: str) -> pd.DataFrame:
         """Return the scores of the rows, or of a sample of them; `what` is the plot that needs them."""
-        if self._state.scores is None and self._source is not None and self._source.stream is not None:
+        if self._state.scores is None and self._source is not None and self._source.out_of_core:
             return deep_copy(self._drawn[self._state.components])
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, what)
@@ -1939,7 +1938,7 @@ class SpcaResult(Picklable, Shown):
 
     def _by_row(self, given: Any, option: str) -> Any:
         """Return the values of an option for the rows; text is the name of a column of the fitted data."""
-        return interpretation.by_row(self._source, self._call, given, option)
+        return interpretation.by_row(self._source, given, option)
 
     def _without_data(self) -> SpcaResult:
         """Return the fit without its data, as if it had been saved with its scores and loaded."""
@@ -1948,10 +1947,9 @@ class SpcaResult(Picklable, Shown):
         return SpcaResult(replace(self._state, moments=moments, scores=scores))
 
 
-def result_of(source: Source, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
+def result_of(source: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
-    text = call_text(call.function, call.arguments)
-    return SpcaResult(FitState.of(source, plan, fit, text).looked_at(source, call.data), source, call)
+    return SpcaResult(FitState.of(source, plan, fit, call.text(source)), source, call)
 
 
 @explained

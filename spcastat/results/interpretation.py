@@ -15,18 +15,15 @@ from spcastat.errors import (
     ComponentsError,
     DataWarning,
     DuplicateNamesError,
-    NoRowsError,
     OptionError,
-    ShapeError,
 )
 from spcastat.fit import frames
 from spcastat.fit import rows as row_scores
-from spcastat.fit.call import Call
 from spcastat.fit.frames import variance
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
 from spcastat.fit.supplementary import Further, ScaleNumbers, further
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table
@@ -174,7 +171,7 @@ def checked(given: Any) -> Supplement:
 
 def supplement(
     state: FitState,
-    source: Source | None,
+    source: Data | None,
     scores: Callable[[], pd.DataFrame],
     rows: Any,
     variables: Any,
@@ -196,7 +193,7 @@ def supplement(
 
 
 def further_variables(
-    state: FitState, source: Source | None, scores: Callable[[], pd.DataFrame], variables: Any
+    state: FitState, source: Data | None, scores: Callable[[], pd.DataFrame], variables: Any
 ) -> Further:
     """Return the associations of supplementary variables with the scores; parameters as `supplement`."""
     source = row_scores.need_rows(state, source, "supplementary variables")
@@ -370,11 +367,13 @@ def with_sample(ax: Axes, frame: pd.DataFrame) -> Axes:
 # --- values by row ---------------------------------------------------------------------------------
 
 
-def by_row(source: Source | None, call: Call | None, given: Any, option: str) -> Any:
+def by_row(data: Data | None, given: Any, option: str) -> Any:
     """Return the values of an option for the rows of the fit; text is the name of a column of its data.
 
     Parameters
     ----------
+    data : Data or None
+        None for a fit from a file.
     given : object
         Anything but text is returned unchanged.
     option : str
@@ -390,38 +389,4 @@ def by_row(source: Source | None, call: Call | None, given: Any, option: str) ->
     ShapeError
         If rows were left out and row labels are not unique, so that rows cannot be matched.
     """
-    if given is not None and source is not None and source.stream is not None:
-        raise NoRowsError(
-            f"{option}={shown(given)} was given, and of rows that are never all in memory a sample is "
-            "drawn, which has no values for it. Leave it out, or fit rows that fit into memory."
-        )
-    if not isinstance(given, str):
-        return given
-    if source is None or call is None or source.matrix is None:
-        raise NoRowsError(
-            f"{option}={shown(given)} names a column of the fitted data, and this fit does not have them "
-            "in memory; give the values themselves, one for each row."
-        )
-    table = open_table(call.data)
-    if not table.named:
-        raise OptionError(
-            f"{option}={shown(given)} names a column, but the fitted data were an array without names; "
-            "give the values themselves, one for each row."
-        )
-    frame = table.values
-    if given in table.index.names and given not in frame.columns:
-        frame = table.index.to_frame(index=False)[[given]]
-    if given not in frame.columns:
-        raise OptionError(
-            f"{option}={shown(given)} is not a column of the fitted data, nor one value for each row; there "
-            f"are {listed(frame.columns)}.{nearest(given, frame.columns)}"
-        )
-    column = pd.Series(frame[given].array, index=table.index, name=given)
-    if source.index is None or source.index.equals(table.index):
-        return column
-    if not table.index.is_unique:
-        raise ShapeError(
-            f"{option}={shown(given)}: rows were left out of the fit, and row labels are not unique; "
-            "give the values of the remaining rows, or give the data unique labels."
-        )
-    return column.reindex(source.index)
+    return values_by_row(given, option) if data is None else data.by_row(given, option)

@@ -17,6 +17,7 @@ from spcastat.fit.record import Bootstrapped, deep_copy
 from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
+from spcastat.inputs.data import Data
 from spcastat.results import interpretation, resampling
 from spcastat.results.inference import FITS_INSTEAD, FORMER, showing, with_results
 from spcastat.results.pickling import Picklable
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat import argument_types as types
-    from spcastat.inputs.data import Source
     from spcastat.show.grid import Document
     from spcastat.streams.base import ScoreChunks
 
@@ -46,7 +46,7 @@ class SparseLoadings(Picklable, Shown):
     ----------
     state : FitState
         With the weights as V, and the loadings as its pattern.
-    source : Source or None
+    source : Data or None
         The data; None for a fit from a file.
     call : Call or None
         The call that made the fit; None for a fit from a file.
@@ -54,7 +54,7 @@ class SparseLoadings(Picklable, Shown):
 
     _instead, _former = FITS_INSTEAD, FORMER
 
-    def __init__(self, state: FitState, source: Source | None = None, call: Call | None = None) -> None:
+    def __init__(self, state: FitState, source: Data | None = None, call: Call | None = None) -> None:
         self._state = state
         self._source = source
         self._call = call
@@ -418,7 +418,7 @@ class SparseLoadings(Picklable, Shown):
             self.call if call is None else text("call", call),
             Arrangement(sort, max_rows, sections, cut),
             digits,
-            interpretation.by_row(self._source, self._call, groups, "groups"),
+            interpretation.by_row(self._source, groups, "groups"),
         )
         heading = "Sparse loadings" if title is None else text("title", title)
         write_chapters(path, heading, self._state.record.versions, self._source, parts, full_names)
@@ -471,8 +471,8 @@ class SparseLoadings(Picklable, Shown):
             scale=scale,
             max_arrows=max_arrows,
             shares=sparse_loadings.shares(self._state),
-            groups=interpretation.by_row(self._source, self._call, groups, "groups"),
-            color=interpretation.by_row(self._source, self._call, color, "color"),
+            groups=interpretation.by_row(self._source, groups, "groups"),
+            color=interpretation.by_row(self._source, color, "color"),
             palette=palette,
             outline=outline,
             level=level,
@@ -523,7 +523,7 @@ class SparseLoadings(Picklable, Shown):
     def _has_scores(self) -> bool:
         """Whether scores are in memory, those of the data or of the file."""
         source = self._source
-        return self._state.scores is not None or (source is not None and source.matrix is not None)
+        return self._state.scores is not None or (source is not None and source.holds_scores)
 
     @cached_property
     def _scores(self) -> Any:

@@ -23,7 +23,7 @@ from spcastat.fit.state import (
     rule_of,
     rule_words,
 )
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh
@@ -162,7 +162,7 @@ JOINT_SECONDS, SINGLE_SECONDS = 10.0, 60.0
 ORTHOGONAL = 1e-6
 
 
-def need_data(state: FitState, source: Source | None, what: str) -> Source:
+def need_data(state: FitState, source: Data | None, what: str) -> Data:
     """Return the data of a fit, unchanged since the fit; `what` names the method for messages."""
     if source is None:
         raise state.no_data(what)
@@ -172,7 +172,7 @@ def need_data(state: FitState, source: Source | None, what: str) -> Source:
 
 def prove(
     state: FitState,
-    source: Source,
+    source: Data,
     *,
     joint: bool | None,
     objective: str | None,
@@ -198,7 +198,7 @@ def prove(
     return Certificate(state, proven)
 
 
-def better_fit(state: FitState, source: Source, certificate: Certificate) -> FitState | None:
+def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitState | None:
     """Return the state of the better fit that a certificate found, or None; see `SpcaResult.adopt`."""
     V, measure = _checked(state, certificate)
     op = source.op

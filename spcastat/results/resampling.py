@@ -13,7 +13,7 @@ from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRow
 from spcastat.fit import frames
 from spcastat.fit.call import Call
 from spcastat.fit.frames import loadings, spectrum
-from spcastat.fit.original_data import frame_of, source_for
+from spcastat.fit.original_data import original_data
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
     from spcastat.assess.samples import Resampling
-    from spcastat.inputs.data import Source
+    from spcastat.inputs.data import Data
     from spcastat.inputs.samplers import Sampler
     from spcastat.show.grid import Document
 
@@ -440,7 +440,7 @@ class Drawing:
     Attributes
     ----------
     state : FitState
-    source : Source or None
+    source : Data or None
         The data of the fit; None for a fit from a file.
     call : Call or None
         The call that made the fit.
@@ -449,7 +449,7 @@ class Drawing:
     """
 
     state: FitState
-    source: Source | None
+    source: Data | None
     call: Call | None
     data: Rows | None
     rng: Rng
@@ -631,7 +631,7 @@ def _resampling(
 class _Drawn(NamedTuple):
     """The data that are drawn from, in memory; what is drawn, in words; a remark on dependent rows."""
 
-    source: Source
+    source: Data
     sampler: Sampler
     drawn: str
     notice: str
@@ -639,18 +639,8 @@ class _Drawn(NamedTuple):
 
 def _rows_to_draw(fit: Drawing, what: str, seed: int, keep_rows: bool = False) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from."""
-    from spcastat.inputs.dependence import notice
-    from spcastat.inputs.row_groups import drawn_text
-    from spcastat.inputs.samplers import sampler_of
-    from spcastat.inputs.subsample import rows_in_memory
-
-    source, call = source_for(fit.state, fit.source, fit.call, fit.data, what)
-    fitted = None if call is None else call.data
-    frame = None if source.stream is not None else frame_of(source, fitted, fit.data)
-    source = rows_in_memory(source, seed)
-    sampler = sampler_of(source, keep_rows, frame, what)
-    noticed = notice(source, fitted if fit.data is None else fit.data) if source.from_rows else ""
-    return _Drawn(source, sampler, drawn_text(source), noticed)
+    data = original_data(fit.state, fit.source, fit.data, what).in_memory(seed)
+    return _Drawn(data, data.sampler(what, keep_rows), data.drawn, data.remark())
 
 
 def _halved(fit: Drawing, what: str) -> Resampling:

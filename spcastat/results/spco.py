@@ -15,8 +15,8 @@ from spcastat.config import elements, integers_if_whole, listed, one_of, plural,
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import deep_copy
-from spcastat.inputs.data import Source
 from spcastat.inputs.opening import read_whole
+from spcastat.inputs.row_data import RowData
 from spcastat.linalg.operators import Rows
 from spcastat.linalg.ties import is_sparse, soft_at
 from spcastat.measures import MEASURES, adjusted_variances, measure_named
@@ -46,7 +46,7 @@ class SpcoResult(Picklable, Shown):
     are exactly zero. All output is labelled with the names in the data.
     """
 
-    def __init__(self, source: Source, solver: SPCO, found: Coordinates) -> None:
+    def __init__(self, source: RowData, solver: SPCO, found: Coordinates) -> None:
         self._source = source
         self._solver = solver
         self._found = found
@@ -166,7 +166,6 @@ class SpcoResult(Picklable, Shown):
         """Return the rows Z A', in the units of the data, for coordinates Z of shape (n, k)."""
         Z = rows_of(coordinates, "coordinates", self._A.shape[1])
         standard = self._source.standard
-        assert standard is not None
         index = deep_copy(coordinates.index) if isinstance(coordinates, pd.DataFrame) else None
         return pd.DataFrame(standard.restore(Z @ self._A.T), index, deep_copy(self._source.spec.columns))
 
@@ -318,7 +317,6 @@ class SpcoResult(Picklable, Shown):
 
     def _labelled(self, matrix: Any, index: Any) -> pd.DataFrame:
         """Return the coordinates of rows, with their labels."""
-        assert self._source.standard is not None
         scores = self._source.standard.project(matrix, self._A)
         values = soft_at(scores, self._found.penalty) / (1.0 + self._solver.ridge) + 0.0  # no -0
         return pd.DataFrame(values, index=deep_copy(index), columns=self.components)

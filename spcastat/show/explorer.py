@@ -23,7 +23,7 @@ from spcastat.fit import frames, rows
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.state import FitState
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
 from spcastat.plots.biplot import stretch_of
@@ -50,12 +50,12 @@ class Position:
     card : int or tuple of int
         The cardinality asked for.
     state : FitState
-    source : Source or None
+    source : Data or None
     """
 
     card: Any
     state: FitState
-    source: Source | None
+    source: Data | None
 
 
 def write_explorer(
@@ -151,7 +151,7 @@ def explorer_data(
 def _rows(position: Position, max_points: int | None) -> tuple[list[int] | None, Any, str]:
     """Return the positions of the rows drawn, the labels of all rows, and the reason, if none are drawn."""
     source = position.source
-    if source is None or source.matrix is None:
+    if source is None or not source.holds_scores:
         from_rows = position.state.record.from_rows
         what = "The rows are not in memory" if from_rows else "A covariance matrix has no rows"
         return None, None, f"{what}, so there are no points."

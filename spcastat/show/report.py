@@ -25,7 +25,7 @@ from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_name
 from spcastat.show import resampling_tables
 from spcastat.show.facts import OURS
@@ -65,14 +65,14 @@ def chapter_of(
 
 def chapters(
     state: FitState,
-    source: Source | None,
+    source: Data | None,
     call: str,
     arrangement: Arrangement,
     digits: int = DIGITS,
     row_groups: Any = None,
 ) -> Iterator[Chapter]:
     """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables."""
-    in_memory = source is not None and source.matrix is not None
+    in_memory = source is not None and source.holds_scores
     yield Chapter("Summary", (summarise(state, digits=digits, arrangement=arrangement)._document(),))
     lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
     yield Chapter("Equations", (Lines(tuple(lines), "Zero terms are left out."),))
@@ -311,7 +311,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
         )
 
 
-def diagnostics_picture(state: FitState, source: Source | None) -> Picture:
+def diagnostics_picture(state: FitState, source: Data | None) -> Picture:
     """Return the figure of the squared residual of each row against its T2."""
     limits = frames.limits(state)
     found = rows.diagnostics(state, source)
@@ -424,7 +424,7 @@ def _html(part: Content) -> str:
 
 def write_report(
     state: FitState,
-    source: Source | None,
+    source: Data | None,
     before: Sequence[Chapter],
     path: str | PathLike[str],
     *,
@@ -445,7 +445,7 @@ def write_report(
     Parameters
     ----------
     state : FitState
-    source : Source or None
+    source : Data or None
     before : sequence of Chapter
         Chapters placed before those of the fit.
     path : str or path
@@ -487,7 +487,7 @@ def write_chapters(
     path: str | PathLike[str],
     title: str,
     versions: Mapping[str, str],
-    source: Source | None,
+    source: Data | None,
     parts: Iterable[Chapter],
     full_names: bool = True,
 ) -> None:
@@ -499,7 +499,7 @@ def write_chapters(
     title : str
     versions : mapping
         Versions of the packages.
-    source : Source or None
+    source : Data or None
         The data, whose files are not overwritten.
     parts : iterable of Chapter
     full_names : bool

@@ -26,7 +26,7 @@ from spcastat.fit.state import (
     forced,
     shares,
 )
-from spcastat.inputs.data import Source
+from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
 from spcastat.show import facts
@@ -311,7 +311,7 @@ class Extras:
 
 
 def loading_columns(
-    state: FitState, source: Source | None, extras: Extras
+    state: FitState, source: Data | None, extras: Extras
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the additional arguments of the table of loadings, and notes that explain them."""
     given: dict[str, Any] = {}
@@ -367,7 +367,7 @@ def hofmann(state: FitState) -> pd.Series:
     return pd.Series(found, deep_copy(state.spec.columns))
 
 
-def dense_loadings(state: FitState, source: Source | None) -> pd.DataFrame:
+def dense_loadings(state: FitState, source: Data | None) -> pd.DataFrame:
     """Return the loadings of the first k dense principal components, p x k, named "PCA 1" to "PCA k".
 
     The sign of each is chosen so that its inner product with the sparse component j is not negative.
@@ -434,7 +434,7 @@ TABLES = ("all", "loadings", "variance")
 
 def summarise(
     state: FitState,
-    source: Source | None = None,
+    source: Data | None = None,
     digits: int = 3,
     arrangement: Arrangement | None = None,
     *,

@@ -22,8 +22,7 @@ from spcastat.errors import (
     NoRowsError,
     OptionError,
 )
-from spcastat.inputs.constructors import opened
-from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.constructors import data_of
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.operators import Gram
 from spcastat.reading.missing_values import em_moments
@@ -491,8 +490,8 @@ def moments(na: str, training: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def test_the_error_is_that_of_a_plain_loop_over_folds_and_cells(gapped, na, scale):
     """One component with every variable is the first eigenvector: nothing of the search is in doubt."""
     choice = sp.choose(gapped, k=1, cards=[10], by="cv", na=na, scale=scale, folds=3, rng=SEED, **CHEAP)
-    source = opened(gapped, None, {"na": na, "scale": scale}, None)[0].source("")
-    labels = RowGroups.of(source).folds(3, 1, np.random.default_rng([seed_of(SEED), 2]))[0]
+    source = data_of("", gapped, {"na": na, "scale": scale}, None)
+    labels = source.row_groups.folds(3, 1, np.random.default_rng([seed_of(SEED), 2]))[0]
     press = total = 0.0
     for fold in range(3):
         mean, S = moments(na, gapped[labels != fold])

@@ -10,7 +10,6 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.folds import MomentFolds, SparseModel
-from spcastat.inputs.samplers import Rules
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -74,7 +73,7 @@ def test_the_variance_of_such_a_column_is_zero_and_the_others_are_as_without_it(
     data, options = KINDS[kind]
     fit = sp.spca(data, 2, 4, **options)
     rows = np.arange(10, 30)  # without the rows that have the rare value
-    part = Rules.of(fit._source).of_rows(fit._source.measured[rows], None, 2)[1]
+    part = fit._source.rules().of_rows(fit._source.measured[rows], None, 2)[1]
     if kind == "block":
         options = {**options, "blocks": {name: BLOCKS[name] for name in ("two", "three")}}
     own = sp.spca(data.iloc[rows].drop(columns="rare", errors="ignore"), 2, 3, **options)
@@ -92,13 +91,13 @@ def test_held_out_values_of_such_a_column_are_predicted_by_its_mean():
     # The fold that has the rare value adds the column's squares to the error: (1 - 0)^2 over its variance in
     # all rows. The other cells are predicted as without the column, with which nothing is correlated there.
     X = RARE.to_numpy()
-    rules = Rules.of(sp.spca(RARE, 2, 4, scale=True)._source)
+    rules = sp.spca(RARE, 2, 4, scale=True)._source.rules()
     labels = (np.arange(N) // 10)[None]
     V = np.zeros((7, 2))
     V[[0, 1, 2], 0] = V[[3, 4], 1] = 1.0
     op, held = MomentFolds(X, None, labels, rules).split(0)
     error = held.press([SparseModel.of(V, op)])[0]
-    fewer = Rules.of(sp.spca(NUMBERS, 2, 4, scale=True)._source)
+    fewer = sp.spca(NUMBERS, 2, 4, scale=True)._source.rules()
     op, held = MomentFolds(X[:, :6], None, labels, fewer).split(0)
     without = held.press([SparseModel.of(V[:6], op)])[0]
     # noise is averaged over p - k directions, of which the constant column is one more: a slight difference

@@ -8,7 +8,6 @@ import pytest
 
 import spcastat as sp
 from spcastat.inputs import dependence
-from spcastat.inputs.dependence import neighbours
 
 SERIAL = "beyond what sorting or groups explain"
 GROUPED = "sorted or grouped by something related to the components"
@@ -59,7 +58,7 @@ KINDS = {
 
 
 def look(X, **options):
-    return neighbours(sp.spca(X, 1, 2, scale=True, **options)._source, X).kind
+    return sp.spca(X, 1, 2, scale=True, **options)._source.neighbours.kind
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -156,7 +155,7 @@ def test_an_unused_column_of_dates_by_which_a_table_is_sorted_is_found():
     data = pd.DataFrame(X[order]).add_prefix("v")
     data["visit"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(len(X)) // 2, unit="D")
     source = sp.spca(data, 1, 2, formula="~ . - visit", scale=True)._source
-    assert neighbours(source, data).kind == "sorted or grouped"
+    assert source.neighbours.kind == "sorted or grouped"
 
 
 def test_the_check_is_computed_once_for_the_data(walk, monkeypatch):

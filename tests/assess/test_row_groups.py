@@ -11,8 +11,8 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat.assess.permutation import _by_group, _Signs
-from spcastat.inputs.constructors import opened
-from spcastat.inputs.row_groups import RowGroups, content_keys
+from spcastat.inputs.constructors import data_of
+from spcastat.inputs.row_groups import content_keys
 
 N, P = 90, 8
 CLUSTERS = np.repeat(np.arange(18), 5)
@@ -33,7 +33,7 @@ def rows():
 
 
 def groups_of(data, **options):
-    return RowGroups.of(opened(data, None, options, None)[0].source(""))
+    return data_of("", data, options, None).row_groups
 
 
 # --- draws go by the content of the rows ----------------------------------------------------------

@@ -17,7 +17,7 @@ import spcastat as sp
 from spcastat.assess.samples import _jackknife_errors, combined_p_values, with_others
 from spcastat.config import draw_generator
 from spcastat.errors import OptionError
-from spcastat.inputs.samplers import CovarianceSampler, sampler_of
+from spcastat.inputs.samplers import CovarianceSampler
 from spcastat.linalg.operators import Gram
 from spcastat.measures import adjusted_variances
 from spcastat.results.resampling import Drawing, _halved, _resampling
@@ -171,7 +171,7 @@ def test_standard_errors_leave_out_every_row_or_cluster(cluster):
     labels = np.arange(40) // cluster
     frame = pd.DataFrame(X) if cluster == 1 else pd.DataFrame(X).assign(unit=labels.astype(str))
     options = {} if cluster == 1 else {"clusters": "unit"}
-    sampler = sampler_of(source_of(frame, **options), False, None, "a test")
+    sampler = source_of(frame, **options).sampler("a test")
     W = np.zeros((6, 2))
     W[[0, 2, 3], 0], W[[1, 4], 1] = [0.8, 0.5, -0.3], [0.6, 0.8]
     z = []
@@ -201,7 +201,7 @@ def test_intervals_cover_the_true_correlation(kind):
 def test_correlations_are_those_of_scores_of_the_other_variables(fit, planted):
     X = planted.to_numpy()
     frame = fit.split_inference(50).conf_int()
-    half = sampler_of(source_of(planted), False, None, "a test").halves(draw_generator(0, 0))[1]
+    half = source_of(planted).sampler("a test").halves(draw_generator(0, 0))[1]
     second = X[half.groups.rows]
     for _, part in frame.groupby("component"):
         columns = planted.columns.get_indexer(part["term"])

@@ -476,12 +476,11 @@ def test_draws_estimate_missing_values_again(na, tmp_path):
 
     1e-3: the EM of a draw begins with the model of the fit, and both end within 1e-8 of the likelihood.
     """
-    from spcastat.inputs.samplers import sampler_of
 
     data = gapped()
     fit = sp.spca(data, 2, 4, na=na, scale=True, effort="quick")
     source = source_of(data, na=na, scale=True)
-    sampler = sampler_of(source, False, None, "bootstrap()")
+    sampler = source.sampler("bootstrap()")
     every = np.arange(11)
     np.testing.assert_allclose(sampler.whole().block(every), source.op.block(every), atol=1e-3)
     rng = np.random.default_rng(4)

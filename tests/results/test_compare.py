@@ -136,14 +136,13 @@ def press_by_hand(X, k, card, scale, labels):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_held_out_errors_are_those_of_conditional_means(rows, scale):
-    from spcastat.inputs.constructors import opened
-    from spcastat.inputs.row_groups import RowGroups
+    from spcastat.inputs.constructors import data_of
 
     fits = {"true": sp.spca(rows, 2, [4, 3], scale=scale), "few": sp.spca(rows, 1, 1, scale=scale)}
     both = sp.compare(fits, held_out=True, rng=3)
     found = both.frames["measures"]
-    source = opened(rows, None, {}, None)[0].source("")
-    labels = RowGroups.of(source).folds(5, 1, np.random.default_rng([3, 2]))[0]
+    source = data_of("", rows, {}, None)
+    labels = source.row_groups.folds(5, 1, np.random.default_rng([3, 2]))[0]
     # the searches without a fold start otherwise here and there: the same loadings to their tolerance
     assert found.loc["true", "held_out"] == pytest.approx(
         press_by_hand(rows.to_numpy(), 2, [4, 3], scale, labels), abs=1e-6
