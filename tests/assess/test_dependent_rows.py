@@ -160,8 +160,8 @@ def test_an_unused_column_of_dates_by_which_a_table_is_sorted_is_found():
 
 def test_the_check_is_computed_once_for_the_data(walk, monkeypatch):
     calls = []
-    compute = dependence._neighbours
-    monkeypatch.setattr(dependence, "_neighbours", lambda *given: calls.append(1) or compute(*given))
+    compute = dependence.neighbours_of
+    monkeypatch.setattr(dependence, "neighbours_of", lambda *given: calls.append(1) or compute(*given))
     fit = sp.spca(walk, 2, 3, scale=True)
     assert not calls  # a fit alone does not look
     for text in (fit, fit.bootstrap(20), fit.stability(3), fit):
