@@ -130,7 +130,7 @@ FIGURES = (
         "Biplot with groups and outlines",
         "wine",
         "Thirteen variables, rows in three groups. Each variable has a nonzero loading on one component "
-        "only, so they are listed at the ends of the axes, the largest first.",
+        "only, so it is a bar in the margin of that component, the largest first.",
         "fit = sp.spca(df, k=2, card=5, scale=True)\n"
         'ax = fit.biplot(groups=group, outline="normal", centroids=True)',
     ),
@@ -138,8 +138,8 @@ FIGURES = (
         "row-names",
         "Biplot with names of rows",
         "small wine",
-        "Fifty rows with names, and dense components: every arrow has its name at the tip, or a number that "
-        "the note explains. The note gives the number of rows whose names do not fit.",
+        "Fifty rows with names, and dense components: the twelve longest arrows are drawn. Names stand at "
+        "arrows and points where there is room; the bars name the largest loadings.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\nax = fit.biplot(labels=12)',
     ),
     Figure(
@@ -244,7 +244,7 @@ FIGURES = (
         "spectra-biplot",
         "Biplot of spectra",
         "spectra",
-        "The same data in a biplot: neighbouring wavelengths nearly coincide and share a number.",
+        "The same data in a biplot: neighbouring wavelengths nearly coincide, and the bars name the largest.",
         "fit = sp.spca(df, k=2, card=12)\nax = fit.biplot(groups=group)",
     ),
     Figure(

@@ -60,7 +60,7 @@ def shorten(text: str, limit: int) -> str:
 
 def short_name(name: Hashable, limit: int = NAME_WIDTH) -> str:
     """Return a name of any type as at most `limit` printable characters."""
-    return shorten(name_text(name), limit)
+    return _head(name_text(name), limit)
 
 
 def short_names(
@@ -68,10 +68,9 @@ def short_names(
 ) -> list[str]:
     """Return a label of at most `limit` characters for every name.
 
-    The middle of a longer name is cut out. If two labels would begin alike, their common first words, and if
-    necessary their common last words, are left out instead: "Percentage of Asian students" and "Percentage of
-    minority teachers" become "…Asian students" and "…minority teachers". Names that still look alike end in
-    their position, counted from one: "geneexpression…a #17".
+    A longer name keeps its head and ends in "…". Names that begin alike keep as much of the head as there is
+    room for, and the words in which they differ: "Percentag…Asian students", "Percentag…minority teachers".
+    Names that still look alike end in their position, counted from one: "geneexpression… #17".
 
     Parameters
     ----------
@@ -82,23 +81,36 @@ def short_names(
         The position of each name in the data, counted from zero; by default its position in `names`.
     """
     whole = [name_text(name) for name in names]
-    labels = [shorten(text, limit) for text in whole]
+    labels = [_head(text, limit) for text in whole]
     beginnings: dict[str, list[int]] = {}
     for i, (text, label) in enumerate(zip(whole, labels, strict=True)):
         if len(text) > limit:
             beginnings.setdefault(label[: limit // 2], []).append(i)
     for members in beginnings.values():
         if len(members) > 1:
-            parts = _without_common_words([whole[i] for i in members], limit)
+            parts = _heads_and_differences([whole[i] for i in members], limit)
             for i, part in zip(members, parts, strict=True):
                 labels[i] = part
-    seen = Counter(labels)
+    counts = Counter(labels)
     places = range(len(labels)) if positions is None else positions
     for i, (text, place) in enumerate(zip(whole, places, strict=True)):
-        if seen[labels[i]] > 1 and len(text) > limit:
+        if counts[labels[i]] > 1 and len(text) > limit:
             mark = f" #{place + 1}"
-            labels[i] = shorten(text, limit - len(mark)) + mark
+            labels[i] = _head(text, limit - len(mark)) + mark
     return labels
+
+
+#: A word with the separators around it.
+WORD = re.compile(r"[\s_.\-]*[^\s_.\-]+[\s_.\-]*")
+#: What is not left at the end of a shortened text.
+SEPARATORS = " _.,("
+#: A head of fewer characters says nothing and is left out.
+SHORTEST_HEAD = 5
+
+
+def _head(text: str, limit: int) -> str:
+    """Return a text, or as much of its beginning as fits before "…"."""
+    return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip(SEPARATORS) + "…"
 
 
 def _common(split: Sequence[list[str]]) -> int:
@@ -106,20 +118,20 @@ def _common(split: Sequence[list[str]]) -> int:
     return sum(1 for _ in takewhile(lambda words: len(set(words)) == 1, zip(*split, strict=False)))
 
 
-def _without_common_words(texts: Sequence[str], limit: int) -> list[str]:
-    """Return texts of at most `limit` characters, in which "…" replaces the first words that all share.
-
-    If a text is still too long, "…" also replaces the last words that all share.
-    """
-    split = [re.findall(r"[\s_.]*[^\s_.]+[\s_.]*", text) or [text] for text in texts]
+def _heads_and_differences(texts: Sequence[str], limit: int) -> list[str]:
+    """Return texts of at most `limit` characters: the head, "…", and the words in which the texts differ."""
+    split = [WORD.findall(text) or [text] for text in texts]
     fewest = min(len(words) for words in split)
     first = min(_common(split), fewest - 1)
     last = min(_common([words[::-1] for words in split]), fewest - 1 - first)
-    found = []
-    start = "…" if first else ""
-    for words in split:
-        label = start + "".join(words[first:])
-        if len(label) > limit and last:
-            label = start + "".join(words[first : len(words) - last]).rstrip(" _.") + "…"
-        found.append(shorten(label, limit))
-    return found
+    labels = []
+    for text, words in zip(texts, split, strict=True):
+        end = len(words) - last
+        difference = "".join(words[first:end]).strip(SEPARATORS)
+        if first and len(words[first - 1]) + len(difference) < limit - SHORTEST_HEAD - 3:
+            # the word before says of what: "wave 1", not "1"
+            difference = "".join(words[first - 1 : end]).strip(SEPARATORS)
+        room = limit - 1 - len(difference)
+        head = text[:room].rstrip(SEPARATORS) if room >= SHORTEST_HEAD else ""
+        labels.append(head + "…" + _head(difference, limit - 1))
+    return labels

@@ -1,8 +1,7 @@
-"""Arrows of variables: their tips, their names, or numbers with a key, and the circle of correlations."""
+"""Arrows of variables: their tips, how they are drawn, and the circle of correlations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +12,21 @@ from spcastat.argument_names import explained
 from spcastat.argument_types import Pair
 from spcastat.config import listed, whole_number
 from spcastat.errors import OptionError, ShapeError
-from spcastat.labels import short_names
+from spcastat.labels import name_text, short_name, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import FURTHER, ink, line, shade, visible
-from spcastat.plots.placement import Scene, scene_of, write_names
+from spcastat.plots.blocks import Block, Row
+from spcastat.plots.margins import Margins
+from spcastat.plots.names import Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Annotation
 
-#: Tips closer than this, in points, may share a number.
-CLOSE = 7.0
+#: Default of the largest number of arrows.
+MAX_ARROWS = 12
+#: Characters of a name at the tip of an arrow.
+TIP_NAME = 22
 
 
 def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndarray:
@@ -49,12 +51,12 @@ def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndar
     if max_arrows is None:
         return order
     count = whole_number("max_arrows", max_arrows, least)
-    chosen = leading(arrows[["x", "y"]].to_numpy(dtype=float) * strong[:, None], count)
-    chosen = np.concatenate([chosen, order[~np.isin(order, chosen)]])[:count]
-    return order[np.isin(order, chosen)]
+    selection = leading(arrows[["x", "y"]].to_numpy(dtype=float) * strong[:, None], count)
+    selection = np.concatenate([selection, order[~np.isin(order, selection)]])[:count]
+    return order[np.isin(order, selection)]
 
 
-def _colours(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
+def colours_of_arrows(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
     """Return the colour of each arrow; `faint` is the shade of those without a nonzero loading."""
     kinds = zip(arrows["nonzero"], arrows["supplementary"], strict=True)
     strong, pale, further = ink(ax), shade(ax, faint), visible(ax, FURTHER)
@@ -62,184 +64,47 @@ def _colours(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
 
 
 def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
-    """Draw an arrow to each tip. Arrows on the same half axis share the longest one, with a tick for each."""
-    tips, sides = arrows[["x", "y"]].to_numpy(dtype=float), arrows["side"].to_numpy()
+    """Draw an arrow from the origin to each tip; faint ones below the others."""
+    tips = arrows[["x", "y"]].to_numpy(dtype=float)
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
-    colours = _colours(ax, arrows, 0.38)
-    drawn = np.array(sides == "", dtype=bool)
-    for side in sorted({*sides.tolist()} - {""}):
-        here = np.flatnonzero(sides == side)
-        drawn[here[np.argmax(np.hypot(*tips[here].T))]] = True
-        if len(here) > 1:
-            across = "|" if side in ("right", "left") else "_"
-            style: dict[str, Any] = {"marker": across, "markersize": 6 * line(1.0)}
-            style["markeredgewidth"] = line(1.1)
-            ax.plot(*tips[here].T, linestyle="none", color=ink(ax), zorder=4, gid="ticks", **style)
-    many = int(drawn.sum()) > 25
-    for kind, width, order in ((~strong, 0.008, 3.5), (strong, 0.010 if many else 0.014, 4.0)):
-        chosen = np.flatnonzero(drawn & kind)
-        if not len(chosen):
+    colours = colours_of_arrows(ax, arrows, 0.38)
+    for kind, width, order in ((~strong, 0.008, 3.5), (strong, 0.013, 4.0)):
+        places = np.flatnonzero(kind)
+        if not len(places):
             continue
-        start = np.zeros(len(chosen))
+        start = np.zeros(len(places))
         head: dict[str, Any] = {"width": line(width), "headwidth": 6, "headlength": 7, "headaxislength": 6.3}
         scale: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "units": "inches"}
-        head |= {"color": [colours[i] for i in chosen], "zorder": order, "gid": "arrows"}
-        ax.quiver(start, start, *tips[chosen].T, **scale, **head)
+        head |= {"color": [colours[i] for i in places], "zorder": order, "gid": "arrows"}
+        ax.quiver(start, start, *tips[places].T, **scale, **head)
 
 
-def name_arrows(
-    ax: Axes,
-    scene: Scene,
-    arrows: pd.DataFrame,
-    chosen: Sequence[int],
-    said: Sequence[str],
-    source: str,
-    fontsize: str = "small",
-    lists: Sequence[tuple[str, str]] = (),
-    letters: bool = False,
-    close: NDArray[np.bool_] | None = None,
-) -> tuple[list[Annotation], str, int, list[int]]:
-    """Write the "label" of the chosen arrows at their tips.
-
-    Parameters
-    ----------
-    said : sequence of str
-        The sentences of the note. Names without room on the axes follow, as many as the note has room for.
-    source : str
-        Where all names are; the note refers to it if it cannot give them all.
-    lists : sequence of (str, str)
-        Heading and entry, for the note, of each variable of the lists that have no room on the axes.
-    letters : bool
-        Whether letters in place of numbers stand at the tips without room for a name, because rows are named
-        by numbers.
-    close : ndarray of bool, optional
-        Which arrows have a name close to the tip or none; by default lines may connect names and tips.
-
-    Returns
-    -------
-    texts : list of Annotation
-    key : str
-        Sentence for the note with the names that have no room on the axes.
-    lost : int
-        Number of names that have no room in the note either, where they are only counted.
-    missed : list of int
-        The arrows without a name at their tip.
-    """
-    colours = _colours(ax, arrows, 0.62)
+def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
+    """Name the tips of arrows, as far as there is room; supplementary variables first."""
+    colours = colours_of_arrows(ax, arrows, 0.62)
+    labels = short_names(list(arrows.index), TIP_NAME, arrows["position"].tolist())
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
-    labels = list(arrows["label"])
-    written: list[Annotation] = []
-    missed: list[int] = []
-    named: list[int] = []
-    for colour in dict.fromkeys(colours[i] for i in chosen):
-        # strong arrows come first in the frame, and so are placed first
-        these = [i for i in chosen if colours[i] == colour]
-        names = write_names(
-            ax,
-            scene,
-            tips[these],
-            [labels[i] for i in these],
-            owners=[(i,) for i in these],
-            close=None if close is None else close[these].tolist(),
-            color=colour,
-            fontsize=fontsize,
-            gid="name",
-        )
-        written += [one for one in names if one is not None]
-        for i, one in zip(these, names, strict=True):
-            (missed if one is None else named).append(i)
-    numbers, entries = _numbered(ax, scene, tips, labels, colours, missed, named, letters)
-    entries = [*lists, *entries]
-    most = len(entries)
-    while most and not helpers.note_has_room(ax, [*said, _key(entries, most, source)]):
-        most = 7 * most // 8
-    heads = {head for head, _ in entries[:most]}
-    for number in [one for one in numbers if one.get_text() not in heads]:
-        number.remove()
-        numbers.remove(number)
-    return written + numbers, _key(entries, most, source), len(entries) - most, missed
+    for i in np.argsort(~arrows["supplementary"].to_numpy(), kind="stable"):
+        names.add(tips[i], labels[i], colours[i], at_tip=True)
 
 
-def _key(entries: Sequence[tuple[str, str]], most: int, source: str) -> str:
-    """Return a sentence with the first `most` entries and, if there are more, their number and `source`."""
-    shown: dict[str, list[str]] = {}
-    for head, name in entries[:most]:
-        shown.setdefault(head, []).append(name)
-    parts = [f"{head} {', '.join(names)}".strip() for head, names in shown.items()]
-    parts += [f"{'and ' * bool(most)}{len(entries) - most} more: {source}"] * (most < len(entries))
-    return "Names without room: " + "; ".join(parts) + "." if parts else ""
+def rows_of_block(ax: Axes, block: pd.DataFrame, arrows: pd.DataFrame) -> list[Row]:
+    """Return the rows of a block of variables; those with an arrow have its direction."""
+    bar, further = shade(ax, 0.75), visible(ax, FURTHER)
+    drawn = arrows.set_index("position")[["x", "y"]] if len(arrows) else pd.DataFrame()
+    rows = []
+    for name, value, extra, position in zip(
+        block.index, block["value"], block["supplementary"], block["position"], strict=True
+    ):
+        direction = None
+        if position in drawn.index:
+            x, y = drawn.loc[position].to_numpy(dtype=float)
+            direction = (x / np.hypot(x, y), y / np.hypot(x, y)) if x or y else None
+        rows.append(Row(name_text(name), float(value), further if extra else bar, direction))
+    return rows
 
 
-def _numbered(
-    ax: Axes,
-    scene: Scene,
-    tips: np.ndarray,
-    labels: list[str],
-    colours: list[Any],
-    missed: list[int],
-    named: list[int],
-    letters: bool,
-) -> tuple[list[Annotation], list[tuple[str, str]]]:
-    """Write numbers at tips without room for a name; return these texts, and number and name of each tip.
-
-    Tips that almost coincide share a number. A number may be closer to a neighbouring unnamed tip than to its
-    own, but never closer to a named tip. A tip without room for a number is described as "beside" the nearest
-    tip that has a name or a number.
-    """
-    written: list[Annotation] = []
-    known = {i: labels[i] for i in named}
-    entries: list[tuple[str, str]] = []
-    left: list[int] = []
-    for members in _together(scene.tips, missed):
-        number = _letters(len(written)) if letters else str(len(written) + 1)
-        first = members[0]
-        near = np.flatnonzero(np.hypot(*(scene.tips - scene.tips[first]).T) < CLOSE)
-        (label,) = write_names(
-            ax,
-            scene,
-            tips[[first]],
-            [number],
-            owners=[tuple({*members, *(set(near.tolist()) - set(named))} if len(members) > 1 else members)],
-            color=colours[first],
-            fontsize="x-small",
-            fontweight="bold",
-            gid="number",
-        )
-        if label is None:
-            left += members
-            continue
-        written.append(label)
-        known[first] = number
-        entries += [(number, labels[i]) for i in members]
-    for i in left:
-        nearest = min(known, key=lambda j: float(np.hypot(*(scene.tips[i] - scene.tips[j]))), default=None)
-        entries.append(("" if nearest is None else f"beside {known[nearest]}:", labels[i]))
-    return written, entries
-
-
-def _letters(count: int) -> str:
-    """Return a, b, ..., z, aa, ab, ... for 0, 1, ...."""
-    text = ""
-    count += 1
-    while count:
-        count, rest = divmod(count - 1, 26)
-        text = chr(ord("a") + rest) + text
-    return text
-
-
-def _together(points: np.ndarray, chosen: list[int]) -> list[list[int]]:
-    """Return clusters of the chosen tips that almost coincide, in the order given."""
-    clusters: list[list[int]] = []
-    for i in chosen:
-        near = (one for one in clusters if np.hypot(*(points[i] - points[one[0]])) < CLOSE)
-        if (cluster := next(near, None)) is None:
-            clusters.append([i])
-        else:
-            cluster.append(i)
-    return clusters
-
-
-# --- positions ---
+# --- positions ------------------------------------------------------------------------------------
 
 
 def same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> None:
@@ -249,15 +114,6 @@ def same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> Non
             f"The scores have the components {listed(scores.columns)}, the {what} {listed(other.columns)}; "
             "they must be the same."
         )
-
-
-def side_of(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the half axis on which each arrow lies exactly, or "" for arrows between the axes."""
-    return np.select(
-        [(y == 0) & (x > 0), (y == 0) & (x < 0), (x == 0) & (y > 0), (x == 0) & (y < 0)],
-        ["right", "left", "top", "bottom"],
-        default="",
-    ).astype(object)
 
 
 def markers_of(
@@ -272,49 +128,68 @@ def markers_of(
     """Return a frame with the unscaled tips of the arrows, and with their names and values."""
     weights = loadings.to_numpy(dtype=float)[:, pair]
     nonzero = (weights != 0).any(axis=1)
-    frame = _marker_frame(loadings.index, weights * spread, nonzero, weights, side_of(*weights.T))
-    if correlations is not None:
-        known = helpers.frame_of(correlations, "correlations")
-        same_components(scores, correlations, "correlations")
-        if len(known) != len(weights):
-            raise ShapeError(
-                f"correlations has {len(known)} rows, loadings {len(weights)}; one for each variable."
-            )
-        if arrows == "correlations":
-            frame = _marker_frame(loadings.index, np.nan_to_num(known[:, pair]), nonzero)
-    elif arrows == "correlations":
+    among_correlations = arrows == "correlations"
+    if correlations is None and among_correlations:
         raise OptionError(
             "arrows='correlations' was given without correlations; give those of the variables with the "
             "scores, such as fit.correlations."
         )
-    frame = frame[frame["nonzero"] | ((arrows == "correlations") & (frame[["x", "y"]] != 0).any(axis=1))]
-    if supplementary is not None and arrows != "correlations":
+    if supplementary is not None and not among_correlations:
         raise OptionError(
             "supplementary variables were given with arrows='loadings', and have none; give "
             "arrows='correlations'."
         )
-    return _with_supplementary(frame, scores, supplementary, pair).fillna({"x": 0.0, "y": 0.0, "weight": 0.0})
+    frame = _marker_frame(loadings.index, weights * spread, nonzero)
+    if correlations is not None:
+        values = helpers.frame_of(correlations, "correlations")
+        same_components(scores, correlations, "correlations")
+        if len(values) != len(weights):
+            raise ShapeError(
+                f"correlations has {len(values)} rows, loadings {len(weights)}; one for each variable."
+            )
+        if among_correlations:
+            frame = _marker_frame(loadings.index, np.nan_to_num(values[:, pair]), nonzero)
+    between = (frame[["x", "y"]] != 0).any(axis=1) if among_correlations else (weights != 0).all(axis=1)
+    return _with_supplementary(frame.assign(between=between), scores, supplementary, pair)
+
+
+def block_values(
+    loadings: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    supplementary: pd.DataFrame | None,
+    component: int,
+) -> pd.DataFrame:
+    """Return the variables of a component, the largest first: "value", "supplementary" and "position".
+
+    `correlations` are given if bars show them instead of loadings. Variables without a nonzero loading are
+    left out. Supplementary variables follow; they have positions after the others.
+    """
+    weights = loadings.iloc[:, component].to_numpy(dtype=float)
+    values = weights if correlations is None else correlations.iloc[:, component].to_numpy(dtype=float)
+    places = np.flatnonzero(weights != 0)
+    places = places[np.argsort(-np.abs(np.nan_to_num(values[places])), kind="stable")]
+    block = pd.DataFrame(
+        {"value": np.nan_to_num(values[places]), "supplementary": False, "position": places},
+        index=loadings.index[places],
+    )
+    if supplementary is None:
+        return block
+    extra = np.nan_to_num(supplementary.iloc[:, component].to_numpy(dtype=float))
+    order = np.argsort(-np.abs(extra), kind="stable")
+    further = {"value": extra[order], "supplementary": True, "position": len(weights) + order}
+    return pd.concat([block, pd.DataFrame(further, index=supplementary.index[order])])
 
 
 def _marker_frame(
-    index: pd.Index,
-    ends: NDArray[np.float64],
-    nonzero: Any,
-    values: NDArray[np.float64] | None = None,
-    sides: Any = "",
-    supplementary: bool = False,
+    index: pd.Index, ends: NDArray[np.float64], nonzero: Any, supplementary: bool = False, start: int = 0
 ) -> pd.DataFrame:
-    """Return a frame of tips; "weight" is the larger in size of two `values`, by default the coordinates."""
-    values = ends if values is None else values
-    largest = np.argmax(np.abs(values), axis=1)
+    """Return a frame of tips; positions of variables are counted from `start`."""
     columns = {
-        "x": ends[:, 0],
-        "y": ends[:, 1],
-        "side": sides,
-        "weight": values[np.arange(len(values)), largest],
+        "x": np.nan_to_num(ends[:, 0]),
+        "y": np.nan_to_num(ends[:, 1]),
         "nonzero": nonzero,
         "supplementary": supplementary,
-        "position": np.arange(len(values)),
+        "position": start + np.arange(len(ends)),
     }
     return pd.DataFrame(columns, index=index)
 
@@ -327,7 +202,10 @@ def _with_supplementary(
         return frame
     further = helpers.frame_of(supplementary, what := "supplementary variables")
     same_components(scores, supplementary, what)
-    return pd.concat([frame, _marker_frame(supplementary.index, further[:, pair], False, supplementary=True)])
+    extra = _marker_frame(supplementary.index, further[:, pair], False, True, len(frame))
+    if "between" in frame:
+        extra["between"] = True
+    return pd.concat([frame, extra])
 
 
 # --- the circle of correlations --------------------------------------------------------------------
@@ -395,31 +273,36 @@ def plot_correlations(
             raise ShapeError("score_correlations must have the components as rows and as columns.")
         r = float(together[pair[0], pair[1]])
     x_name, y_name = helpers.axis_names([names[i] for i in pair], shares)
-    ax = helpers.axes_for(ax, 6.2, 6.2)
-    ax.set_xlabel(x_name, parse_math=False)
-    ax.set_ylabel(y_name, parse_math=False)
+    ax = helpers.axes_for(ax, 6.2, 5.6)
+    size = helpers.name_size()
+    helpers.label_components(ax, (x_name, y_name), size)
     from matplotlib.patches import Circle
 
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
     helpers.cross(ax)
     tips = data[["x", "y"]].to_numpy(dtype=float)
-    reach = max(1.3, 1.12 * float(np.abs(tips).max(initial=0.0)))
-    ticks = [-1, -0.5, 0, 0.5, 1]
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=ticks, yticks=ticks)
-    ax.set_aspect("equal", adjustable="box")
-    arrows = data.assign(side="")
-    draw_arrows(ax, arrows)
+    reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0)))
+    draw_arrows(ax, data)
+    name_arrows(ax, Names(ax, size, np.empty((0, 2)), tips), data)
+    weights = pd.DataFrame(1.0, correlations.index, correlations.columns) if loadings is None else loadings
+    blocks = tuple(
+        Block(ax, rows_of_block(ax, block_values(weights, correlations, supplementary, i), data), direction)
+        for i, direction in zip(pair, ((1.0, 0.0), (0.0, 1.0)), strict=True)
+    )
     sentences = _sentences(data, len(correlations), r)
-    note = helpers.write_note(ax, sentences or [" "])
-    while True:
-        helpers.run_layout(ax)
-        scene = scene_of(ax, tips, np.empty((0, 2)))
-        every = range(len(arrows))
-        written, key, _, _ = name_arrows(ax, scene, arrows, every, sentences, "see correlations")
-        if helpers.rewrite_note(ax, note, [*sentences, key]):
-            return ax
-        for label in written:  # a longer note leaves less room for the axes: place the names again
-            label.remove()
+    Margins(
+        ax,
+        (blocks[0], blocks[1]),
+        (short_name(names[pair[0]]), short_name(names[pair[1]])),
+        size,
+        (np.full(2, -reach), np.full(2, reach)),
+        True,
+        note=helpers.note_below(ax, " ".join(sentences), size) if sentences else None,
+        filled=0.0,
+    )
+    ticks = [-1, -0.5, 0, 0.5, 1]
+    ax.set(xticks=ticks, yticks=ticks)
+    return ax
 
 
 def _circle_pair(components: Pair, names: list[Any]) -> list[int]:
@@ -438,9 +321,9 @@ def plot_correlations_data(
 ) -> pd.DataFrame:
     """Return the arrows that `plot_correlations` draws, the longest first.
 
-    "x" and "y" are the correlations with the two components, "length" the distance from the origin; then the
-    "label", whether the loading is "nonzero" on either component, and whether the variable is a
-    "supplementary" one.
+    "x" and "y" are the correlations with the two components; then whether the loading is "nonzero" on either
+    component, whether the variable is a "supplementary" one, the "position" of the variable in the data, and
+    the "length" of the arrow.
     """
     values = helpers.frame_of(correlations, "correlations")
     names = list(correlations.columns)
@@ -454,9 +337,7 @@ def plot_correlations_data(
     frame = _marker_frame(correlations.index, values[:, pair], nonzero)
     frame = _with_supplementary(frame, correlations, supplementary, pair)
     frame["length"] = np.hypot(frame["x"], frame["y"])
-    frame["label"] = [*short_names(list(correlations.index)), *short_names(list(frame.index[len(values) :]))]
-    columns = ["x", "y", "length", "label", "nonzero", "supplementary"]
-    frame = frame.loc[np.isfinite(frame["length"].to_numpy()), columns]
+    frame = frame[(frame["length"] > 0).to_numpy()]
     return frame.iloc[longest(frame, max_arrows, 1)]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
-    from matplotlib.text import Annotation
+    from matplotlib.text import Annotation, Text
 
 
 # --- colours --------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def cross(ax: Axes, strength: float = 0.2, width: float = 0.8) -> None:
         draw(0, color=shade(ax, strength), linewidth=line(width), zorder=0.5)
 
 
-def figure_of(ax: Axes) -> Figure:
+def figure_of(ax: Any) -> Figure:
     """Return the figure, not the subfigure, that the axes belong to."""
     figure = ax.get_figure(root=True)
     assert figure is not None
@@ -327,6 +327,27 @@ def size_of(ax: Axes, artist: Any = None) -> NDArray[np.float64]:
     """Return width and height of an artist, by default of the axes themselves, in points."""
     box = (ax if artist is None else artist).get_window_extent()
     return in_points(ax, [box.width, box.height])
+
+
+#: Smallest size in points of names of variables and rows in a plot; their size relative to the font's.
+SMALLEST_NAME, NAME_SIZE = 6.5, 0.75
+
+
+def name_size() -> float:
+    """Return the size of the names of variables and rows in a plot, in points, in the style in use."""
+    import matplotlib
+
+    return max(SMALLEST_NAME, NAME_SIZE * float(matplotlib.rcParams["font.size"]))
+
+
+def label_components(ax: Axes, labels: Sequence[str], size: float) -> None:
+    """Label the two axes; numbers and labels are at most little larger than the names of this size."""
+    import matplotlib
+
+    size = min(float(matplotlib.rcParams["font.size"]), size + 1.5)
+    ax.tick_params(labelsize=size)
+    ax.set_xlabel(labels[0], fontsize=size, parse_math=False)
+    ax.set_ylabel(labels[1], fontsize=size, parse_math=False)
 
 
 # --- frames and components ------------------------------------------------------------------------
@@ -471,27 +492,18 @@ def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
     return write(ax, _wrapped(ax, sentences), (0.0, 0.0), (0, -4), **style)
 
 
-def rewrite_note(ax: Axes, note: Annotation | None, sentences: Iterable[str]) -> bool:
-    """Change the text of the note; return whether it needs no more lines than before."""
-    if note is None:
-        return True
-    before = note.get_text().count("\n")
-    text = _wrapped(ax, sentences)
-    after = text.count("\n")
-    note.set_text(text + "\n" * (before - after))
-    return after <= before
+def note_below(ax: Axes, text: str, size: float) -> Text:
+    """Write a note whose position and lines the locator of the axes sets."""
+    from matplotlib.transforms import IdentityTransform
 
-
-def note_has_room(ax: Axes, sentences: Iterable[str], most: int = 5) -> bool:
-    """Return whether the note has at most `most` lines and needs at most a fifth of the figure's height."""
-    lines = _wrapped(ax, sentences).count("\n") + 1
-    return lines <= most and 1.25 * lines * _note_size() <= 14.4 * float(figure_of(ax).get_size_inches()[1])
+    style: dict[str, Any] = {"fontsize": size, "color": shade(ax, 0.7), "gid": NOTE, "parse_math": False}
+    return ax.text(0.0, 0.0, text, transform=IdentityTransform(), va="bottom", linespacing=1.15, **style)
 
 
 def note_of(ax: Axes) -> str:
     """Return the text of the note on one line; empty without a note."""
-    found = [text.get_text() for text in ax.texts if text.get_gid() == NOTE]
-    return " ".join(" ".join(found).split())
+    notes = [text.get_text() for text in ax.texts if text.get_gid() == NOTE]
+    return " ".join(" ".join(notes).split())
 
 
 def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ from spcastat.plots.axes_and_names import (
     paper,
     shade,
 )
-from spcastat.plots.placement import scene_of, write_names
+from spcastat.plots.names import Names
 from spcastat.reading.checks import aligned, frame_values, real_array
 
 if TYPE_CHECKING:
@@ -162,23 +162,29 @@ def scatter_groups(
 
 
 def scatter_numbers(
-    ax: Axes, xy: np.ndarray, numbers: np.ndarray, title: str | None, *, palette: Any = None, **style: Any
-) -> None:
-    """Draw the points in the colours of their numbers, with a colour bar; grey without a number."""
+    ax: Axes, xy: np.ndarray, numbers: np.ndarray, *, palette: Any = None, **style: Any
+) -> PathCollection:
+    """Draw the points in the colours of their numbers, grey without a number; return the coloured ones."""
     known = np.isfinite(numbers)
     if not known.all():
         ax.scatter(*xy[~known].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
     x, y = xy[known].T
-    artist = ax.scatter(x, y, c=numbers[known], cmap=colour_map(palette), linewidths=0, **style)
+    return ax.scatter(x, y, c=numbers[known], cmap=colour_map(palette), linewidths=0, **style)
+
+
+def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> Axes:
+    """Draw a horizontal colour bar in child axes, which the locator of the axes places; return these."""
+    bar_axes = ax.inset_axes((0.0, 1.02, 1.0, 0.04))
     figure = ax.get_figure()
     assert figure is not None
-    bar = figure.colorbar(artist, ax=ax, fraction=0.05, pad=0.02, aspect=30)
+    bar = figure.colorbar(artist, cax=bar_axes, orientation="horizontal", ticklocation="top")
     bar.outline.set_visible(False)
     if bar.solids is not None:
         bar.solids.set_alpha(1.0)
-    bar.ax.tick_params(labelsize="small")
+    bar_axes.tick_params(labelsize=size, length=2.5, pad=1.5)
     if title:
-        bar.set_label(title, parse_math=False)
+        bar.set_label(title, fontsize=size, parse_math=False)
+    return bar_axes
 
 
 def dots(n: int, size: float = 22.0) -> dict[str, Any]:
@@ -562,18 +568,12 @@ def plot_diagnostics(
     _limit_lines(ax, limits)
     ax.set_xlabel("Hotelling T² (distance within the components)")
     ax.set_ylabel("Q (squared residual)")
-    helpers.run_layout(ax)
-    chosen = np.flatnonzero(points["labelled"].to_numpy())
-    chosen = chosen[np.argsort(-(xy[chosen] / xy.max(axis=0).clip(min=1e-300)).max(axis=1), kind="stable")]
-    scene = scene_of(ax, xy[chosen], xy, shafts=False)
-    write_names(
-        ax,
-        scene,
-        xy[chosen],
-        [short_name(points.index[i], 16) for i in chosen.tolist()],
-        owners=[(i,) for i in range(len(chosen))],
-        outwards=False,
-    )
+    labelled = np.flatnonzero(points["labelled"].to_numpy())
+    excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
+    labelled = labelled[np.argsort(-excess, kind="stable")]
+    texts = Names(ax, helpers.name_size(), xy)
+    for i in labelled.tolist():
+        texts.add(xy[i], short_name(points.index[i], 16), shade(ax, 0.75), needed=True)
     return ax
 
 

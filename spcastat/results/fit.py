@@ -1421,7 +1421,7 @@ class SpcaResult(Picklable, Shown):
         components: types.Pair = (1, 2),
         scale: float = 1.0,
         arrows: Literal["loadings", "correlations"] = "loadings",
-        max_arrows: int | None = 30,
+        max_arrows: int | None = 12,
         groups: types.ByRow | None = None,
         color: types.ByRow | None = None,
         palette: types.Palette | None = None,
@@ -1431,22 +1431,28 @@ class SpcaResult(Picklable, Shown):
         labels: types.RowLabels | None = None,
         new: types.Table | None = None,
         supplement: Supplement | None = None,
-        note: bool = True,
+        blocks: bool = True,
+        note: bool | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw rows as points and variables as arrows on two components.
+        """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
+
+        Points stand alone in the middle. A block of bars below the axes shows the loadings of the horizontal
+        component with the names of the variables, the largest first, and a block beside or below the axes
+        those of the vertical component; both have one scale. Bars of negative loadings are hollow. A variable
+        with loadings on both components also has an arrow, and a small arrow of the same direction after its
+        name. A variable with a loading on only one component needs none: its direction is the axis. Names at
+        arrows and points are drawn where there is room.
 
         With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
         loadings * s^scale, so that their inner products are those of scores and loadings for any scale
         (Gabriel 1971). Singular values, s * sqrt(n - 1), instead of s only change both by a common factor;
-        with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by
-        one common factor to reach as far as most of the points; a note below the plot says how both are
+        with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one
+        common factor to reach as far as most of the points. ``biplot_data().caption`` says how both are
         scaled.
 
-        A variable with a loading on only one of the two components lies exactly on an axis. Such variables
-        share one arrow with a tick for each. Their names are at the ticks if all have room there; otherwise a
-        list gives their names and loadings, the largest first. All other arrows are named at their tips. If
-        there is no room for a name, a number is drawn at the tip, and the note below the axes gives its name.
+        A few rows far from all others are drawn as triangles at the edge, with their coordinates, so that the
+        other rows keep their room.
 
         Parameters
         ----------
@@ -1460,9 +1466,9 @@ class SpcaResult(Picklable, Shown):
             With "correlations" arrows end at the correlations of the variables with the two scores,
             stretched: those with a nonzero loading are drawn strongly, the others faintly.
         max_arrows : int, optional
-            The largest number of arrows: those with a nonzero loading first, the longest along one component
-            and the other in turn. None draws all. The note says how many variables with a nonzero loading are
-            not drawn.
+            The largest number of arrows of variables with a nonzero loading on both components, the longest;
+            for ``arrows="correlations"`` of all variables, those with a nonzero loading first. None draws
+            all.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
             The legend has the groups in the order of the categories, or of their values. A string names a
@@ -1483,27 +1489,27 @@ class SpcaResult(Picklable, Shown):
         centroids : bool
             Whether the mean of each group is marked and named.
         labels : int, bool, sequence or Series, optional
-            Which rows are named. A number: that many rows, those farthest from the centre; True: all; False:
-            none. A sequence has one text for each row, "" for no name; a Series has texts by row label. By
-            default the three farthest rows are named if the row labels are different texts. The note says
-            how many names did not fit.
+            Which rows are named where there is room. A number: that many rows, those farthest from the
+            centre; True: all; False: none. A sequence has one text for each row, "" for no name; a Series has
+            texts by row label. By default the three farthest rows are named if the row labels are different
+            texts.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
-            Further rows as for `transform`, drawn as crosses on the scale of the others.
+            Further rows as for `transform`, drawn as crosses on the scale of the others, and as triangles at
+            the edge if they are far outside.
         supplement : Supplement, optional
             What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and
             numeric variables as arrows among the correlations.
-        note : bool
-            Whether a note below the plot says how points and arrows are scaled. Without a note, names that do
-            not fit are only in `biplot_data()`.
+        blocks : bool
+            Whether the variables are drawn as bars in the margins.
+        note : bool, optional
+            Whether the caption of `biplot_data` is written below the plot; by default on a new figure only.
         ax : Axes, optional
-            By default a new figure is created. To make room for the notes of several axes in one figure, use
-            ``plt.subplots(1, 2, layout="constrained")``; a single axes gets that layout automatically.
+            By default a new figure is created. The bars are drawn in the place of the axes, which are
+            smaller; ``ax.get_position()`` gives the position of the points after the first draw.
 
         Returns
         -------
         Axes
-            If the scores are correlated, as those of sparse components usually are, a note says so: inner
-            products of points and arrows are then not the least-squares approximation of the data.
 
         Raises
         ------
@@ -1536,10 +1542,11 @@ class SpcaResult(Picklable, Shown):
             centroids=centroids,
             labels=labels,
             **further,
+            blocks=blocks,
             note=note,
             ax=ax,
         )
-        return interpretation.with_sample(drawn, scores) if note else drawn
+        return drawn if note is False else interpretation.with_sample(drawn, scores)
 
     def biplot_data(
         self,
@@ -1547,7 +1554,7 @@ class SpcaResult(Picklable, Shown):
         components: types.Pair = (1, 2),
         scale: float = 1.0,
         arrows: Literal["loadings", "correlations"] = "loadings",
-        max_arrows: int | None = 30,
+        max_arrows: int | None = 12,
         groups: types.ByRow | None = None,
         color: types.ByRow | None = None,
         labels: types.RowLabels | None = None,
@@ -1564,7 +1571,7 @@ class SpcaResult(Picklable, Shown):
         Returns
         -------
         BiplotData
-            `points`, `arrows`, `new` and `levels` are frames with "x", "y" and "label".
+            `points`, `arrows`, `blocks`, `new` and `levels` are frames; `caption` says how they are scaled.
         """
         further = interpretation.further_points(self._state, new, supplement, arrows)
         return plots.biplot_data(

@@ -430,7 +430,7 @@ class SparseLoadings(Picklable, Shown):
         *,
         components: types.Pair = (1, 2),
         scale: float = 1.0,
-        max_arrows: int | None = 30,
+        max_arrows: int | None = 12,
         groups: types.ByRow | None = None,
         color: types.ByRow | None = None,
         palette: types.Palette | None = None,

@@ -288,6 +288,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
         shares = variance(state)["share of total"]
         first, second = (short_name(name) for name in scores.columns[:2])
         r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
+        data = plots.biplot_data(scores, frames.loadings(state), groups=groups)
         yield Picture(
             lambda ax: plots.biplot(scores, frames.loadings(state), shares=shares, groups=groups, ax=ax),
             5.6,
@@ -295,8 +296,8 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
             "biplot",
             f"Biplot of {count} on {first} and {second}, whose scores have the correlation {fixed(r, 2)}; "
             "the table of correlations shows their association with the variables.",
-            "Points are rows, arrows variables with a nonzero loading on either component. Variables with a "
-            "loading on only one of them are listed next to its axis.",
+            "Points are rows, bars the variables of each component; a variable of both has an arrow. "
+            f"{data.caption}",
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)

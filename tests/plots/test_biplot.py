@@ -13,7 +13,9 @@ from matplotlib.quiver import Quiver
 import spcastat as sp
 from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.biplot import biplot, biplot_data
+from spcastat.plots.blocks import Block
 from spcastat.plots.loadings_plot import plot_loadings
+from spcastat.plots.names import Name, Names
 from spcastat.plots.score_plots import plot_scores, plot_scores_data
 
 # --- biplot ---------------------------------------------------------------------------------------
@@ -28,6 +30,7 @@ def test_inner_products_are_those_of_scores_and_loadings(scores, loadings, scale
     data = biplot_data(scores, loadings, scale=scale)
     products = data.points[["x", "y"]].to_numpy() @ data.arrows[["x", "y"]].to_numpy().T / data.stretch
     expected = scores.iloc[:, :2].to_numpy() @ loadings.loc[data.arrows.index].iloc[:, :2].to_numpy().T
+    assert len(data.arrows) == (loadings[["PC1", "PC2"]] != 0).all(axis=1).sum() > 1
     np.testing.assert_allclose(products, expected, atol=1e-12)
 
 
@@ -36,16 +39,18 @@ def test_ends_of_the_scale(scores, loadings):
     np.testing.assert_allclose(whole.points[["x", "y"]], scores[["PC1", "PC2"]])
     unit = biplot_data(scores, loadings, scale=1)
     np.testing.assert_allclose(unit.points[["x", "y"]].std(), 1)
-    most = unit.points[["x", "y"]].abs().quantile(0.975) / unit.arrows[["x", "y"]].abs().max()
+    markers = loadings[["PC1", "PC2"]] * scores[["PC1", "PC2"]].std() * unit.stretch
+    most = unit.points[["x", "y"]].abs().quantile(0.975).to_numpy() / markers.abs().max().to_numpy()
     assert most.min() == pytest.approx(1)
 
 
 def test_a_far_row_leaves_the_arrows_a_quarter_of_its_distance(scores, loadings):
-    """Neither is squashed: the longest arrow has at least a quarter of the distance of the farthest point."""
+    """Neither is squashed: the longest marker has a quarter of the distance of the farthest point."""
     scores.iloc[0] *= 40
     data = biplot_data(scores, loadings)
     farthest = np.hypot(data.points["x"], data.points["y"]).max()
-    assert data.arrows["length"].max() == pytest.approx(farthest / 4)
+    markers = loadings[["PC1", "PC2"]] * scores[["PC1", "PC2"]].std() * data.stretch
+    assert np.hypot(*markers.to_numpy().T).max() == pytest.approx(farthest / 4)
 
 
 def test_lengths_are_standard_deviations_for_full_pca():
@@ -61,35 +66,29 @@ def test_lengths_are_standard_deviations_for_full_pca():
 def test_artists_are_the_data(scores, loadings):
     ax = biplot(scores, loadings, components=(1, "PC3"))
     data = biplot_data(scores, loadings, components=(1, 3))
-    assert len(data.arrows) == ((loadings[["PC1", "PC3"]] != 0).any(axis=1)).sum()
+    assert len(data.arrows) == (loadings[["PC1", "PC3"]] != 0).all(axis=1).sum() > 0
     (arrows,) = (c for c in ax.collections if isinstance(c, Quiver))
     drawn = {tuple(end) for end in np.stack([arrows.U, arrows.V], axis=1).tolist()}
-    free = data.arrows[data.arrows["side"] == ""]
-    # and, of those on one half axis, the longest
-    on_axis = data.arrows[data.arrows["side"] != ""].groupby("side").head(1)
-    assert drawn == {tuple(end) for end in pd.concat([free, on_axis])[["x", "y"]].to_numpy().tolist()}
+    assert drawn == {tuple(end) for end in data.arrows[["x", "y"]].to_numpy().tolist()}
     np.testing.assert_allclose(points_of(ax), data.points[["x", "y"]])
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("PC1", "PC3")
+    for name in ("PC1", "PC3"):
+        bars = data.blocks.loc[data.blocks["component"] == name, "value"]
+        nonzero = loadings.loc[loadings[name] != 0, name]
+        assert bars.to_dict() == nonzero.to_dict()
+        assert bars.abs().is_monotonic_decreasing
 
 
 @pytest.mark.parametrize(("most", "count"), [(0, 0), (3, 3), (None, None)])
-def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, loadings, most, count):
+def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, make_loadings, most, count):
+    loadings = make_loadings(nonzero=10)
     data = biplot_data(scores, loadings, max_arrows=most)
     whole = biplot_data(scores, loadings, max_arrows=None).arrows
+    assert len(whole) > 3
     assert len(data.arrows) == (len(whole) if count is None else count)
     assert data.undrawn == len(whole) - len(data.arrows)
     assert data.arrows["length"].is_monotonic_decreasing
-    note = note_of(biplot(scores, loadings, max_arrows=most))
-    assert (f"{count} of the {len(whole)} variables" in note) == bool(data.undrawn)
-
-
-def test_both_components_have_their_share_of_the_arrows(scores):
-    """Forty long arrows along the first axis and forty short ones along the second: half of each is drawn."""
-    weights = pd.DataFrame(0.0, index=[f"v{i}" for i in range(80)], columns=scores.columns)
-    weights.iloc[:40, 0], weights.iloc[40:, 1] = np.linspace(0.9, 0.8, 40), np.linspace(0.1, 0.2, 40)
-    data = biplot_data(scores, weights, max_arrows=30)
-    assert set(data.arrows.index) == {f"v{i}" for i in [*range(15), *range(65, 80)]}
-    assert data.undrawn == 50
+    assert (f"{count} of {len(whole)} arrows" in data.caption) == bool(data.undrawn)
 
 
 def test_correlations_as_arrows(scores, loadings):
@@ -99,7 +98,6 @@ def test_correlations_as_arrows(scores, loadings):
     data = biplot_data(scores, loadings, arrows="correlations", correlations=r)
     expected = r.loc[data.arrows.index, ["PC1", "PC2"]]
     np.testing.assert_allclose(data.arrows[["x", "y"]] / data.stretch, expected)
-    assert (data.arrows["side"] == "").all()
     used = (loadings[["PC1", "PC2"]] != 0).any(axis=1)
     assert (data.arrows["nonzero"] == used.loc[data.arrows.index]).all()
     ax = biplot(scores, loadings, arrows="correlations", correlations=r)
@@ -134,7 +132,11 @@ def test_the_note_says_how_both_are_scaled_and_that_scores_correlate(scores, loa
     note = note_of(biplot(scores, loadings))
     assert f"r = {data.correlation:.2f}" in note
     assert f"Points: scores / sd. Arrows: loadings × sd × {data.stretch:.3g}." in note
+    largest = loadings[["PC1", "PC2"]].abs().max().max()
+    assert f"Bars: loadings, up to {f'{largest:.2f}'.removeprefix('0')}." in note
     assert "Points: scores. Arrows: loadings × " in note_of(biplot(scores, loadings, scale=0))
+    assert note_of(biplot(scores, loadings, note=False)) == ""
+    assert note_of(biplot(scores, loadings, ax=plt.figure().subplots())) == ""
     scores["PC2"] -= scores["PC1"] * (scores["PC1"] @ scores["PC2"]) / (scores["PC1"] @ scores["PC1"])
     assert "Correlated" not in note_of(biplot(scores, loadings))
 
@@ -153,7 +155,7 @@ def test_numbers_as_colours_have_a_bar(scores, loadings):
     ax = biplot(scores, loadings, color=values[::-1])
     points = next(c for c in ax.collections if c.get_array() is not None)
     np.testing.assert_allclose(points.get_array(), values.dropna())
-    assert points.colorbar.ax.get_ylabel() == "age"
+    assert points.colorbar.ax.get_xlabel() == "age"
 
 
 def test_ellipses_hold_their_share_of_a_normal_distribution(loadings):
@@ -210,20 +212,10 @@ def test_names_of_rows(scores, loadings):
     some = pd.Series({"row 7": "seven", "row 3": "three"})
     names = biplot_data(scores, loadings, labels=some).points["label"]
     assert names[names != ""].to_dict() == {"row 3": "three", "row 7": "seven"}
-    ax = biplot(scores, loadings, labels=some)
-    written = {text.get_text(): text.xy for text in ax.texts if text.get_gid() == "row"}
+    written = {name.text: name.position for name in names_in(biplot(scores, loadings, labels=some))}
     points = biplot_data(scores, loadings).points
     np.testing.assert_allclose(written["seven"], points.loc["row 7", ["x", "y"]].astype(float))
-    assert set(written) == {"three", "seven"}
-
-
-def test_names_without_room_are_counted(loadings):
-    close = np.random.default_rng(0).normal(size=(120, 3))
-    names = [f"a row with the name {i}" for i in range(120)]
-    scores = pd.DataFrame(close, columns=loadings.columns, index=names)
-    ax = biplot(scores, loadings, labels=True)
-    written = sum(text.get_gid() == "row" for text in ax.texts)
-    assert f"{120 - written} names of points had no room" in note_of(ax)
+    assert {"three", "seven"} <= set(written)
 
 
 def test_a_style_without_colours_is_drawn_in_greys(scores, loadings):
@@ -251,7 +243,9 @@ def test_new_rows_are_on_the_scale_of_the_others(scores, loadings):
 def test_dark_paper_has_light_ink(scores, loadings):
     with plt.style.context("dark_background"):
         ax = biplot(scores, loadings, groups=["a", "b", "c"] * 20)
-        texts = [text for text in ax.texts if text.get_gid() in ("name", "stack", "note")]
+        texts = [text for text in ax.texts if text.get_gid() == "note"]
+        blocks = [child for child in ax.get_children() if isinstance(child, Block)]
+        assert min(np.mean(to_rgb(block.ink)) for block in blocks) > 0.5
         (arrows,) = (c for c in ax.collections if isinstance(c, Quiver))
         assert min(np.mean(to_rgb(text.get_color())) for text in texts) > 0.5
         assert arrows.get_facecolor()[0][:3].min() > 0.8
@@ -281,22 +275,42 @@ def test_the_layout_of_a_figure_with_a_colour_bar_may_be_changed(scores, loading
 # --- names of rows, margin, several axes ----------------------------------------------------------
 
 
-def row_names(ax) -> list[str]:
-    return [text.get_text() for text in ax.texts if text.get_gid() == "row"]
+def names_in(ax) -> list[Name]:
+    """The names that the axes have, with room or not."""
+    (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+    return [name for name in names.names if not name.at_tip]
 
 
 def test_the_three_farthest_rows_are_named_if_rows_have_names(scores, loadings):
     numbered = scores.set_axis(range(len(scores)))
-    assert row_names(biplot(numbered, loadings)) == []  # numbers are no names
+    assert names_in(biplot(numbered, loadings)) == []  # numbers are no names
     named = scores.set_axis([f"judge {i}" for i in range(len(scores))])
     drawn = biplot(named, loadings)
     points = biplot_data(named, loadings, labels=False).points
     farthest = np.hypot(points["x"], points["y"]).nlargest(3).index
-    assert sorted(row_names(drawn)) == sorted(farthest)
-    assert row_names(biplot(named, loadings, labels=False)) == []
+    assert sorted(name.text.partition(" (")[0] for name in names_in(drawn)) == sorted(farthest)
+    assert names_in(biplot(named, loadings, labels=False)) == []
     repeated = scores.set_axis(["a", "b"] * 30)  # names of groups say nothing about a row
-    assert row_names(biplot(repeated, loadings)) == []
-    plt.close("all")
+    assert names_in(biplot(repeated, loadings)) == []
+
+
+def test_a_few_far_rows_are_drawn_at_the_edge(scores, loadings):
+    """The others keep their room; where many rows are far, as in heavy tails, all are within the axes."""
+    scores.iloc[4] *= 40
+    data = biplot_data(scores, loadings, scale=0)
+    assert data.points.index[data.points["far"]].tolist() == ["row 4"]
+    assert "1 row farther out" in data.caption
+    ax = biplot(scores, loadings, scale=0)
+    (mark,) = (child for child in ax.collections if child.get_gid() == "edge")
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    (x, y), limits = mark.get_offsets()[0], data.points.loc[~data.points["far"], ["x", "y"]].abs().max()
+    assert left < x < right
+    assert low < y < high
+    assert max(abs(left), abs(right)) < 3 * limits["x"]
+    at_edge = next(name.text for name in names_in(ax) if name.text.startswith("row 4 ("))
+    assert at_edge == f"row 4 ({scores.iloc[4, 0]:.3g}, {scores.iloc[4, 1]:.3g})".replace("-", "−")
+    scores.iloc[::6] = 100.0
+    assert not biplot_data(scores, loadings, scale=0).points["far"].any()
 
 
 @pytest.mark.parametrize("panels", [1, 2])
@@ -311,37 +325,6 @@ def test_no_point_is_on_the_frame(scores, loadings, panels):
         assert points[:, 0].max() + margin < right
         assert low < points[:, 1].min() - margin
         assert points[:, 1].max() + margin < high
-    plt.close("all")
-
-
-def test_lists_of_the_first_panel_cover_no_point_once_there_is_a_second(scores):
-    values = np.zeros((8, 3))
-    values[:4, 0], values[4:, 1], values[2:6, 2] = 0.5, 0.5, 0.5
-    values[2:4, 2] = 0.0
-    names = [f"a variable with a long name {i}" for i in range(8)]
-    loadings = pd.DataFrame(values, index=names, columns=["PC1", "PC2", "PC3"])
-    figure, axes = plt.subplots(1, 2, figsize=(11, 5.5), layout="constrained")
-    biplot(scores, loadings, ax=axes[0])
-    biplot(scores, loadings, components=(1, 3), ax=axes[1])
-    figure.canvas.draw()
-    for ax in axes:
-        lists = [text for text in ax.texts if text.get_gid() == "stack"]
-        assert lists
-        dots = ax.transData.transform(points_of(ax))
-        for text in lists:
-            box = text.get_window_extent()
-            assert not any(box.contains(*dot) for dot in dots)
-    plt.close("all")
-
-
-def test_letters_stand_for_names_without_room_where_rows_are_named_by_numbers(scores, make_loadings):
-    loadings = make_loadings(p=20, nonzero=16)
-    numbered = biplot(scores.set_axis(range(len(scores))), loadings, max_arrows=None, labels=5)
-    keys = {text.get_text() for text in numbered.texts if text.get_gid() == "number"}
-    assert keys
-    assert all(key.isalpha() for key in keys)
-    plain = biplot(scores, loadings, max_arrows=None)
-    assert {text.get_text() for text in plain.texts if text.get_gid() == "number"} >= {"1"}
     plt.close("all")
 
 
@@ -426,17 +409,17 @@ def test_new_rows_far_outside_leave_a_readable_plot(which, size):
     ax.figure.canvas.draw()  # a warning of matplotlib is an error here
     box = ax.get_position()
     assert min(box.width, box.height) > 0.25
-    counts = dict.fromkeys(("new rows", "far rows"), 0)
+    counts = dict.fromkeys(("new rows", "edge"), 0)
     for drawn in ax.collections:
         if drawn.get_gid() in counts:
             counts[drawn.get_gid()] += len(drawn.get_offsets())
             low, high = ax.transData.inverted().transform(ax.bbox.get_points())
             assert ((drawn.get_offsets() >= low) & (drawn.get_offsets() <= high)).all()
-    assert counts == {"new rows": 2, "far rows": 3}
-    assert "3 new rows far outside are drawn at the edge" in " ".join(note_of(ax).split())
+    assert counts == {"new rows": 2, "edge": 3}
+    assert "Triangles at the edge: 3 new rows farther out." in note_of(ax)
     true = fit.biplot_data(new=new).new[["x", "y"]].abs().max(axis=1)  # the numbers are not changed
     assert true.iloc[:3].min() > 10 * true.iloc[3:].max()
     plt.close(ax.figure)
     near = fit.biplot(new=rows.head(5) * 2)
-    assert not [one for one in near.collections if one.get_gid() == "far rows"]
+    assert not [one for one in near.collections if one.get_gid() == "edge"]
     plt.close(near.figure)

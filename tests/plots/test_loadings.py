@@ -15,6 +15,7 @@ import spcastat as sp
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
 from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.blocks import Block
 from spcastat.plots.loadings_plot import (
     FILL,
     column_places,
@@ -24,6 +25,7 @@ from spcastat.plots.loadings_plot import (
     plot_loadings_data,
 )
 from spcastat.plots.measure_plots import plot_compare, plot_compare_data
+from spcastat.plots.names import Names
 
 # --- loadings -------------------------------------------------------------------------------------
 
@@ -223,16 +225,25 @@ def test_arrows_are_the_correlations(correlations, loadings):
     assert {tuple(end) for end in drawn.tolist()} == {tuple(end) for end in ends.tolist()}
     (circle,) = (patch for patch in ax.patches if isinstance(patch, Circle))
     assert circle.get_radius() == 1.0
-    assert ax.get_aspect() == 1.0
-    names = {text.get_text() for text in ax.texts if text.get_gid() == "name"}
-    assert all(label in names or label in note_of(ax) for label in data["label"])
+    ax.figure.canvas.draw()
+    corners = ax.transData.transform([(0.0, 0.0), (1.0, 1.0)])
+    width, height = corners[1] - corners[0]
+    assert width == pytest.approx(height, rel=0.01)  # of pixels: the circle is round
+    names, *blocks = (child for child in ax.get_children() if isinstance(child, (Names, Block)))
+    labels = {name.text for name in names.names} | {row.name for block in blocks for row in block.rows}
+    assert set(data.index) <= labels
 
 
 def test_supplementary_variables_are_drawn_in_another_colour(correlations, loadings):
     further = pd.DataFrame([[0.3, -0.4, 0.1]], index=["price"], columns=correlations.columns)
     ax = plot_correlations(correlations, loadings, supplementary=further)
-    (price,) = (text for text in ax.texts if text.get_text() == "price")
-    assert price.get_color() not in {text.get_color() for text in ax.texts if text is not price}
+    (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+    colours = {name.text: name.colour for name in names.names}
+    price = colours.pop("price")
+    assert price not in set(colours.values())
+    for block in (child for child in ax.get_children() if isinstance(child, Block)):
+        assert block.rows[-1].name == "price"
+        assert block.rows[-1].colour == price
 
 
 def test_the_note_says_that_arrows_may_leave_the_circle():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Annotation
 
 import spcastat as sp
 from spcastat.errors import OptionError
 from spcastat.plots.measure_plots import plot_path, plot_path_data, screeplot, screeplot_data
+from spcastat.plots.names import Names
 from spcastat.plots.score_plots import plot_diagnostics, plot_diagnostics_data
 
 # --- scree ----------------------------------------------------------------------------------------
@@ -165,10 +165,6 @@ def rows() -> pd.DataFrame:
     return frame
 
 
-def names_of(ax) -> list[str]:
-    return [text.get_text() for text in ax.texts if isinstance(text, Annotation) and "row" in text.get_text()]
-
-
 def test_rows_beyond_a_limit_are_marked(rows):
     points = plot_diagnostics_data(rows, LIMITS)
     assert points["beyond"].value_counts().to_dict() == {"": 57, "T2": 1, "Q": 1, "both": 1}
@@ -180,7 +176,8 @@ def test_artists_are_the_data_of_diagnostics(rows):
     inside, outside = ax.collections
     np.testing.assert_allclose(outside.get_offsets(), rows.iloc[[7, 9, 11]])
     assert len(inside.get_offsets()) == 57
-    assert sorted(names_of(ax)) == ["row 11", "row 7", "row 9"]
+    (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+    assert sorted(name.text for name in names.names) == ["row 11", "row 7", "row 9"]
     lines = [line.get_xydata() for line in ax.lines]
     assert lines[0][:, 0].tolist() == [5.0, 5.0]
     assert lines[1][:, 1].tolist() == [2.0, 2.0]

@@ -74,7 +74,7 @@ def test_a_long_name_of_a_component_is_shortened_in_text_alone(make_loadings):
     document = Document("", tables=(loadings_table(loadings),))
     lines = render(document).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[-1] == "pheno...oids  phenols and flavanoids"
+    assert lines[-1] == "phenols a...  phenols and flavanoids"
     for kind in ("html", "markdown"):
         assert "phenols and flavanoids" in render(document, kind)
     assert r"\begin{tabular}[b]{@{}r@{}}phenols and\\flavanoids\end{tabular}" in render(document, "latex")
@@ -184,19 +184,31 @@ def test_a_label_is_printable_and_short(text, limit):
     assert label.isprintable()
 
 
-def test_names_that_would_look_alike_lose_their_common_words():
+def test_names_that_begin_alike_keep_their_head_and_what_differs():
     kinds = ["low-income", "Asian", "Black", "Hispanic", "gifted and talented"]
     names = [f"Percentage of {kind} students" for kind in kinds] + ["Pupil-teacher ratio", "Percent"]
     assert short_names(names, 18)[:5] == [
-        "…low-income…",
-        "…Asian students",
-        "…Black students",
-        "…Hispanic students",
-        "…gifted a…alented…",
+        "Percent…low-income",
+        "Percentag…of Asian",
+        "Percentag…of Black",
+        "Percentag…Hispanic",
+        "…gifted and talen…",
     ]
-    assert short_names(names, 18)[5:] == ["Pupil-tea…er ratio", "Percent"]
+    assert short_names(names, 18)[5:] == ["Pupil-teacher rat…", "Percent"]
     genes = ["expression_of_gene_A_in_tissue", "expression_of_gene_B_in_tissue"]
-    assert short_names(genes, 16) == ["…A_in_tissue", "…B_in_tissue"]
+    assert short_names(genes, 16) == ["expressio…gene_A", "expressio…gene_B"]
+    stations = [f"temperature_at_station_{i:03d}" for i in range(1, 4)]
+    assert all(label.startswith("temper") for label in short_names(stations, 16))
+    items = [f"Q{i}: How satisfied are you with item number {i} of our service?" for i in range(1, 31)]
+    assert [label.partition(":")[0] for label in short_names(items, 24)] == [f"Q{i}" for i in range(1, 31)]
+    assert short_names(["fits unchanged", "and this"], 14) == ["fits unchanged", "and this"]
+
+
+@given(st.lists(st.text(min_size=1), unique_by=name_text, min_size=1, max_size=12), st.integers(8, 40))
+def test_short_names_of_different_names_differ_and_fit(names, limit):
+    labels = short_names(names, limit)
+    assert len(set(labels)) == len(names)
+    assert max(map(len, labels)) <= limit
 
 
 def test_names_without_words_of_their_own_are_numbered_by_their_place_in_the_data():

@@ -1,0 +1,372 @@
+"""Blocks of named bars in the margins of a plot, which are laid out whenever the figure is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import cos, sin
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+from matplotlib.artist import Artist
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Bbox, IdentityTransform
+
+from spcastat.labels import short_names
+from spcastat.plots import axes_and_names as helpers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Height of a line of a block, in font sizes.
+LINE = 1.28
+#: Thickness of a bar, in font sizes.
+BAR = 0.44
+#: Space between a bar and its name, in points.
+GAP = 4.0
+#: Space between two columns of a block, in points.
+COLUMN_GAP = 10.0
+#: Length of the small arrow after a name with the space before it, and its middle, in font sizes.
+ARROW, ARROW_MIDDLE = 1.5, 1.05
+#: The number of variables of a component that should be named.
+NAMED = 5
+#: A name shortened to this number of characters is as easy to read as a longer one.
+READABLE = 24
+#: The smallest room for a name, in font sizes.
+NARROWEST = 4.0
+#: The smallest and the largest number of characters of a shortened name.
+SHORTEST_LABEL, LONGEST_LABEL = 7, 200
+
+
+# --- widths of names ------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=20_000)
+def _width(text: str, size: float, families: tuple[str, ...]) -> float:
+    font = FontProperties(size=size, family=list(families))
+    return float(text_to_path.get_text_width_height_descent(text, font, False)[0])
+
+
+def width_of(text: str, size: float) -> float:
+    """Return the width of a line of text in points; it does not depend on the backend or the resolution."""
+    return _width(text, round(size, 2), tuple(matplotlib.rcParams["font.family"]))
+
+
+def labels_for(names: Sequence[str], rooms: Sequence[float], size: float) -> list[str]:
+    """Return labels of at most `rooms` points, one for each name, with as many characters as there is room.
+
+    A name that has room in full is not shortened because another one has not, unless two labels were then
+    equal.
+    """
+    widths = [width_of(name, size) for name in names]
+    if all(width <= room for width, room in zip(widths, rooms, strict=True)):
+        return list(names)
+
+    def fit(labels: Sequence[str]) -> bool:
+        return all(width_of(label, size) <= room for label, room in zip(labels, rooms, strict=True))
+
+    low, high = SHORTEST_LABEL, min(max(map(len, names)), LONGEST_LABEL)
+    while low < high:
+        limit = (low + high + 1) // 2
+        low, high = (limit, high) if fit(short_names(names, limit)) else (low, limit - 1)
+    shortened = short_names(names, low)
+    labels = [
+        name if width <= room else label
+        for name, label, width, room in zip(names, shortened, widths, rooms, strict=True)
+    ]
+    return labels if len(set(labels)) == len(set(names)) else shortened
+
+
+def loading_text(value: float) -> str:
+    """Return a loading as ".50" or "−.26", as in tables of the behavioural sciences."""
+    text = f"{abs(value):.2f}"
+    sign = "−" if value < 0 and text != "0.00" else ""
+    return sign + (text[1:] if text.startswith("0") else text)
+
+
+# --- layouts --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """A named bar; `direction` is that of the arrow of the variable in the plot, if it has one."""
+
+    name: str
+    value: float
+    colour: Any
+    direction: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class BlockLayout:
+    """Where the rows of a block stand, in points.
+
+    Attributes
+    ----------
+    labels, values : list of str
+        Names and loadings of the rows that are shown, the first of the block; `values` may be empty.
+    columns, lines : int
+        Number of columns, and of rows in each.
+    pitch : float
+        Distance between columns.
+    unit : float
+        Length of a bar for a value of 1.
+    zero, name_start : float
+        Where bars and names begin in a column.
+    width, height : float
+    hidden : int
+        Number of rows that are not shown.
+    cost : float
+        What the layout hides: 1 for each name left out, 4 more if it is one of the first NAMED, and 1 to 6
+        for each name shortened.
+    size : float
+        Size of the text.
+    heading : str
+    """
+
+    labels: list[str]
+    values: list[str]
+    columns: int
+    lines: int
+    pitch: float
+    unit: float
+    zero: float
+    name_start: float
+    width: float
+    height: float
+    hidden: int
+    cost: float
+    size: float
+    heading: str
+
+
+def lay_out(
+    rows: Sequence[Row],
+    unit: float,
+    size: float,
+    width: float,
+    lines: int,
+    *,
+    columns: int = 1,
+    heading: str = "",
+    line_cost: float = 0.0,
+    with_values: bool = True,
+) -> BlockLayout:
+    """Return the layout of a block that hides least.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        The largest first.
+    unit : float
+        Length of a bar for a value of 1, in points.
+    size : float
+        Size of the text.
+    width : float
+        Room in points.
+    lines, columns : int
+        The largest numbers of lines, with the heading, and of columns.
+    heading : str
+        The first line.
+    line_cost : float
+        What each line costs, where the height of the block is taken from the axes.
+    with_values : bool
+        Whether values may be written; they are if no name is shortened or left out because of them.
+    """
+    layouts = [
+        layout
+        for count in range(1, max(columns, 1) + 1)
+        for written in ((True, False) if with_values else (False,))
+        if (layout := _layout(rows, unit, size, width, lines, count, heading, line_cost, written))
+    ]
+    if layouts:
+        return min(layouts, key=lambda layout: layout.cost)
+    height = (1 + bool(heading)) * LINE * size  # no name has room
+    return BlockLayout([], [], 1, 1, 0.0, unit, 0.0, GAP, GAP, height, len(rows), 20.0 * NAMED, size, heading)
+
+
+def _layout(
+    rows: Sequence[Row],
+    unit: float,
+    size: float,
+    width: float,
+    lines: int,
+    columns: int,
+    heading: str,
+    line_cost: float,
+    with_values: bool,
+) -> BlockLayout | None:
+    """Return the layout with this number of columns, with or without values; None if no name has room."""
+    places = max(lines - bool(heading), 1) * columns
+    shown = rows if len(rows) <= places else rows[: max(places - 1, 1)]
+    if not shown:
+        return None
+    hidden = len(rows) - len(shown)
+    depth = -(-(len(shown) + bool(hidden)) // columns)
+    numbers = [row.value for row in shown]
+    zero = unit * max(-min(numbers), 0.0)
+    start = zero + unit * max(*numbers, 0.0) + GAP
+    values = [loading_text(number) for number in numbers] if with_values else []
+    start += max((width_of(text, size) + GAP for text in values), default=0.0)
+    arrows = [ARROW * size * (row.direction is not None) for row in shown]
+    column = (width - COLUMN_GAP * (columns - 1)) / columns
+    rooms = [column - start - arrow for arrow in arrows]
+    if min(rooms) < NARROWEST * size:
+        return None
+    names = [row.name for row in shown]
+    labels = labels_for(names, rooms, size)
+    cost = hidden + 4.0 * max(min(NAMED, len(rows)) - len(shown), 0) + _shortening(names, labels)
+    pitch = start + COLUMN_GAP
+    pitch += max(width_of(label, size) + arrow for label, arrow in zip(labels, arrows, strict=True))
+    return BlockLayout(
+        labels=labels,
+        values=values,
+        columns=columns,
+        lines=depth,
+        pitch=pitch,
+        unit=unit,
+        zero=zero,
+        name_start=start,
+        width=pitch * columns - COLUMN_GAP,
+        height=(depth + bool(heading)) * LINE * size,
+        hidden=hidden,
+        cost=cost + line_cost * depth - 0.01 * with_values,
+        size=size,
+        heading=heading,
+    )
+
+
+def _shortening(names: Sequence[str], labels: Sequence[str]) -> float:
+    """Return what shortened names cost: each 1, and up to 5 more by the part of it that is cut."""
+    cost = 0.0
+    for name, label in zip(names, labels, strict=True):
+        if label != name:
+            cost += 1.0 + 5.0 * max(1.0 - len(label) / min(len(name), READABLE), 0.0) ** 1.5
+    return cost
+
+
+# --- the artist -----------------------------------------------------------------------------------
+
+
+class Block(Artist):
+    """Named bars in a box outside the axes.
+
+    `layout` and `corner`, the upper left corner in pixels, are set when the figure is laid out. Positive bars
+    are filled, negative ones hollow and to the left of the zero line.
+
+    Parameters
+    ----------
+    ax : Axes
+    rows : sequence of Row
+    direction : (float, float)
+        Direction of the component in the plot, for the small arrow after the heading.
+    """
+
+    def __init__(self, ax: Axes, rows: Sequence[Row], direction: tuple[float, float]) -> None:
+        super().__init__()
+        self.rows, self.direction = rows, direction
+        self.ink, self.grey = helpers.ink(ax), helpers.shade(ax, 0.7)
+        self.background = tuple(helpers.paper(ax))
+        self.layout: BlockLayout | None = None
+        self.corner = (0.0, 0.0)
+        self.set_gid("block")
+        ax.add_artist(self)
+        self.set_clip_on(False)
+        self.set_zorder(5)
+
+    def get_window_extent(self, renderer: Any = None) -> Bbox:
+        """Return the box of the block in pixels."""
+        if self.layout is None:
+            return Bbox.null()
+        pixels, (x, y) = self._pixels(), self.corner
+        return Bbox.from_extents(x, y - self.layout.height * pixels, x + self.layout.width * pixels, y)
+
+    def get_tightbbox(self, renderer: Any = None) -> Bbox:
+        """Return the box of the block in pixels."""
+        return self.get_window_extent(renderer)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw bars and names."""
+        if self.layout is not None and self.get_visible():
+            for part in self._parts(self.layout):
+                part.draw(renderer)
+
+    def _pixels(self) -> float:
+        """Return the number of pixels of a point."""
+        return float(helpers.figure_of(self.axes).dpi) / 72.0
+
+    def _parts(self, layout: BlockLayout) -> Iterator[Artist]:
+        """Yield lines and texts."""
+        head = bool(layout.heading)
+        if head:
+            y = LINE * layout.size / 2
+            yield self._text(0.0, y, layout.heading, fontweight="bold")
+            x = width_of(layout.heading, layout.size) * 1.12 + 0.9 * layout.size
+            yield from self._arrow(x, y, self.direction, self.ink)
+        for i in range(len(layout.labels)):
+            column, line = divmod(i, layout.lines)
+            yield from self._row(i, column * layout.pitch, (line + head + 0.5) * LINE * layout.size)
+        for column in range(layout.columns):
+            count = min(max(len(layout.labels) - column * layout.lines, 0), layout.lines)
+            if count:
+                x, top = column * layout.pitch + layout.zero, head * LINE * layout.size
+                yield self._line([x, x], [top, top + count * LINE * layout.size], self.ink, 0.6)
+        if layout.hidden and layout.labels:
+            column, line = divmod(len(layout.labels), layout.lines)
+            x = column * layout.pitch + layout.name_start
+            y = (line + head + 0.5) * LINE * layout.size
+            yield self._text(x, y, f"and {layout.hidden:,} more", fontstyle="italic")
+
+    def _row(self, i: int, x: float, y: float) -> Iterator[Artist]:
+        """Yield the bar, the value, the name and the small arrow of a row that begins at (x, y)."""
+        layout, row = self.layout, self.rows[i]
+        assert layout is not None
+        start, end = x + layout.zero, x + layout.zero + layout.unit * row.value
+        yield self._line([start, end], [y, y], row.colour, BAR * layout.size)
+        if row.value < 0:
+            inside = [start - 0.4, min(end + 0.75, start - 0.4)]
+            yield self._line(inside, [y, y], self.background, BAR * layout.size - 1.5)
+        if layout.values:
+            yield self._text(x + layout.name_start - GAP, y, layout.values[i], ha="right", color=self.grey)
+        yield self._text(x + layout.name_start, y, layout.labels[i])
+        if row.direction is not None:
+            after = (
+                x + layout.name_start + width_of(layout.labels[i], layout.size) + ARROW_MIDDLE * layout.size
+            )
+            yield from self._arrow(after, y, row.direction, row.colour)
+
+    def _text(self, x: float, y: float, words: str, **style: Any) -> Text:
+        """Return a text that begins at (x, y), in points to the right of and below the corner."""
+        layout, pixels = self.layout, self._pixels()
+        assert layout is not None
+        style = {"fontsize": layout.size, "va": "center", "color": self.ink, "parse_math": False, **style}
+        at = (self.corner[0] + x * pixels, self.corner[1] - y * pixels)
+        text = Text(*at, words, transform=IdentityTransform(), **style)
+        text.set_figure(helpers.figure_of(self.axes))
+        return text
+
+    def _line(self, x: Sequence[float], y: Sequence[float], colour: Any, width: float) -> Line2D:
+        """Return a line between positions in points to the right of and below the corner."""
+        pixels = self._pixels()
+        xs = [self.corner[0] + value * pixels for value in x]
+        ys = [self.corner[1] - value * pixels for value in y]
+        line = Line2D(xs, ys, color=colour, linewidth=width, solid_capstyle="butt")
+        line.set_transform(IdentityTransform())
+        line.set_figure(helpers.figure_of(self.axes))
+        return line
+
+    def _arrow(self, x: float, y: float, direction: tuple[float, float], colour: Any) -> Iterator[Line2D]:
+        """Yield the lines of a small arrow around (x, y); fonts often lack arrows as characters."""
+        assert self.layout is not None
+        size = self.layout.size
+        radius, (dx, dy) = 0.42 * size, direction
+        tip = (x + radius * dx, y - radius * dy)
+        yield self._line([x - radius * dx, tip[0]], [y + radius * dy, tip[1]], colour, 0.09 * size)
+        for turn in (2.6, -2.6):
+            wing = dx * cos(turn) - dy * sin(turn), dx * sin(turn) + dy * cos(turn)
+            end = tip[0] + 0.8 * radius * wing[0], tip[1] - 0.8 * radius * wing[1]
+            yield self._line([tip[0], end[0]], [tip[1], end[1]], colour, 0.09 * size)

@@ -1,0 +1,433 @@
+"""The place of a biplot: its axes, and around them blocks of variables, a legend and a note.
+
+`Margins` is the locator of the axes. Matplotlib asks it for their position at each draw and in each pass of a
+layout engine. It takes the place that the axes were given, whether by a layout engine, by ``add_axes``, by a
+subfigure or as an inset, and returns the part of it that is left for the points. So layout engines need to
+know nothing of the blocks, axes in a grid stay aligned, and blocks follow the size of the figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.transforms import Bbox, IdentityTransform
+from numpy.typing import NDArray
+
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots.blocks import LINE, Block, BlockLayout, lay_out, width_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+    from matplotlib.text import Text
+
+#: Shares of the width beside the axes, and of the height below them, that are tried for blocks.
+BESIDE_SHARES, BELOW_SHARES = (0.30, 0.38, 0.46), (0.16, 0.22, 0.30, 0.38, 0.46)
+#: Share of the height for a block in columns below the axes if the other one is beside them.
+CORNER_SHARE = 0.30
+#: Space between the axes and a block, in points.
+SPACE = 9.0
+#: Each side of the axes should have this many points.
+SMALLEST_SIDE = 80.0
+#: How many points of the side of the axes a unit of the cost of a block is worth, or a
+#: missing point of a side.
+COST = 5.0
+#: Default of the smallest share of width and height that the data fill if both axes have one scale.
+FILLED = 0.45
+#: What the note says if they have not.
+SEPARATE = "The axes have different scales."
+#: Without a common scale, the longer side counts with at most this multiple of the shorter.
+ELONGATION = 1.5
+#: Length of the longest bar in font sizes, and on places narrower than WIDE font sizes.
+LONGEST_BAR, LONGEST_BAR_NARROW, WIDE = 3.4, 2.4, 45.0
+#: Cost of a line of a block that takes height from the axes.
+LINE_COST = 0.25
+#: Height of a colour bar, of the bar with its numbers, and of its title, in font sizes; space below (points).
+BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
+#: A note takes at most this share of the height.
+NOTE_SHARE = 0.11
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A block, its layout, and its upper left corner in points from the lower left corner of the place."""
+
+    block: Block
+    layout: BlockLayout
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Where everything stands within a place, in points from its lower left corner.
+
+    Attributes
+    ----------
+    axes : (left, bottom, right, top)
+    blocks : list of Place
+    legend_columns : int
+    legend : (x, y) or None
+        The lower left corner of the legend; None if it stands above the axes.
+    value : float
+        What the arrangement is worth: points of the side of the axes, minus what the blocks hide.
+    note : str
+        The note, in lines.
+    """
+
+    axes: Box
+    blocks: list[Place]
+    legend_columns: int
+    legend: tuple[float, float] | None
+    value: float
+    note: str = ""
+
+
+class Margins:
+    """Locator of the axes of a biplot.
+
+    Parameters
+    ----------
+    ax : Axes
+    blocks : (Block, Block) or None
+        Variables of the horizontal and of the vertical component.
+    headings : (str, str)
+        Names of the two components.
+    size : float
+        Size of the names in points.
+    limits : (low, high)
+        Smallest and largest x and y to show, two arrays of shape (2,).
+    equal : bool
+        Whether both axes have one scale, so that angles or distances can be read.
+    legend : Legend, optional
+    note : Text, optional
+        Written below everything, wrapped to the width of the place.
+    bar : Axes, optional
+        Child axes of a colour bar, which stand above the axes.
+    filled : float
+        Smallest share of width and height that the data fill if both axes have one scale; otherwise each has
+        its own.
+    """
+
+    def __init__(
+        self,
+        ax: Axes,
+        blocks: tuple[Block, Block] | None,
+        headings: tuple[str, str],
+        size: float,
+        limits: tuple[NDArray[np.float64], NDArray[np.float64]],
+        equal: bool,
+        legend: Legend | None = None,
+        note: Text | None = None,
+        bar: Axes | None = None,
+        filled: float = FILLED,
+    ) -> None:
+        self.ax, self.blocks, self.headings, self.size = ax, blocks, headings, size
+        self.low, self.high = limits
+        self.equal, self.legend, self.note, self.bar = equal, legend, note, bar
+        self.filled = filled
+        self.sentences = "" if note is None else note.get_text()
+        values = [abs(row.value) for block in blocks or () for row in block.rows]
+        self.largest = max(values, default=1.0)
+        self.given_locator = ax.get_axes_locator()
+        self.arrangements: dict[tuple[float, ...], Arrangement] = {}
+        ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
+        self.limits = self._current_limits()
+        ax.set_axes_locator(self)
+
+    def get_subplotspec(self) -> Any:
+        """Return the subplot of the axes, for the tight layout."""
+        return self.ax.get_subplotspec()
+
+    def __call__(self, ax: Any, renderer: Any) -> Bbox:
+        """Lay out the place, and return the position of the axes in the figure."""
+        place = ax.get_position(original=True)
+        if self.given_locator is not None:
+            place = self.given_locator(ax, renderer)
+        figure = ax.get_figure(root=False)
+        assert figure is not None
+        to_pixels = figure.transSubfigure
+        box = Bbox(to_pixels.transform(place.get_points()))
+        pixels = helpers.figure_of(ax).dpi / 72.0
+        arrangement = self.arranged(round(box.width / pixels, 1), round(box.height / pixels, 1))
+        self._apply(arrangement, box, pixels)
+        left, bottom, right, top = (value * pixels for value in arrangement.axes)
+        inner = Bbox.from_extents(box.x0 + left, box.y0 + bottom, box.x0 + right, box.y0 + top)
+        return Bbox(to_pixels.inverted().transform(inner.get_points()))
+
+    def arranged(self, width: float, height: float) -> Arrangement:
+        """Return the best arrangement in a place of this size in points."""
+        key = (width, height, self._ticks(), self._title(), float(self._legend() is not None))
+        if key not in self.arrangements:
+            arrangement = self._best(width, height, self.sentences)
+            if self.note is not None and self.equal and not self._extra(arrangement.axes).any():
+                arrangement = self._best(width, height, f"{self.sentences} {SEPARATE}")
+            self.arrangements[key] = arrangement
+        return self.arrangements[key]
+
+    def _best(self, width: float, height: float, sentences: str) -> Arrangement:
+        """Return the best arrangement above a note of these sentences."""
+        lines = [] if self.note is None else self._note_lines(sentences, width, height)
+        note = LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
+        options = self._options(width, height, note)
+        return replace(max(options, key=lambda option: option.value), note="\n".join(lines))
+
+    def _options(self, width: float, height: float, note: float) -> Iterator[Arrangement]:
+        """Yield the arrangements that are tried."""
+        if self.blocks is None:
+            columns, above = self._above(width)
+            axes = (0.0, note + self._ticks(), width, height - above)
+            yield Arrangement(axes, [], columns, None, 0.0)
+            return
+        for share in BESIDE_SHARES:
+            yield self._corner(self.blocks, width, height, share, note)
+        for share in BELOW_SHARES:
+            yield self._under(self.blocks, width, height, share, note)
+
+    def _corner(
+        self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
+    ) -> Arrangement:
+        """One component below the axes, the other to their right, and the legend below that or above."""
+        below, beside = blocks
+        unit, heading = self._unit(width), self.headings[1]
+        lines = max(int(CORNER_SHARE * height / self._line()), 2)
+        room = share * width - SPACE
+
+        def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
+            how: dict[str, Any] = {"with_values": with_values}
+            first = lay_out(below.rows, unit, self.size, width, lines, columns=4, line_cost=LINE_COST, **how)
+            remaining = height - note - first.height - 0.3 * SPACE - self._ticks()
+            count = max(int(remaining / self._line()), 2)
+            return first, lay_out(beside.rows, unit, self.size, room, count, heading=heading, **how)
+
+        first, second = _alike(laid_out)
+        bottom = note + first.height + 0.3 * SPACE + self._ticks()
+        legend_width, legend_height = self._legend_size(1)
+        inside = self._legend() is not None and legend_width <= room
+        inside = inside and legend_height + second.height + self._line() <= height - bottom
+        edge = max(second.width, legend_width if inside else 0.0)
+        columns, above = (1, self._bar_height()) if inside else self._above(width)
+        axes = (0.0, bottom, width - edge - SPACE, height - above)
+        return Arrangement(
+            axes,
+            [
+                Place(below, first, 0.0, note + first.height),
+                Place(beside, second, width - edge, height - above),
+            ],
+            columns,
+            (width - edge - 2.0, bottom) if inside else None,
+            self._value(axes, first, second),
+        )
+
+    def _under(
+        self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
+    ) -> Arrangement:
+        """Both components below the axes, side by side, and the legend above."""
+        half = (width - 1.5 * SPACE) / 2.0
+        lines = max(int(share * height / self._line()), 2)
+        unit = self._unit(width)
+
+        def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
+            how: dict[str, Any] = {"columns": 2, "with_values": with_values}
+            first, second = (
+                lay_out(block.rows, unit, self.size, half, lines, heading=heading, **how)
+                for block, heading in zip(blocks, self.headings, strict=True)
+            )
+            return first, second
+
+        first, second = _alike(laid_out)
+        depth = note + max(first.height, second.height)
+        columns, above = self._above(width)
+        axes = (0.0, depth + 0.3 * SPACE + self._ticks(), width, height - above)
+        places = [Place(blocks[0], first, 0.0, depth), Place(blocks[1], second, half + 1.5 * SPACE, depth)]
+        return Arrangement(axes, places, columns, None, self._value(axes, first, second))
+
+    def _value(self, axes: Box, *layouts: BlockLayout) -> float:
+        """Return the side of a square as large as the data in the axes, minus the costs of the blocks."""
+        size = np.maximum([axes[2] - axes[0], axes[3] - axes[1]], 1.0)
+        extent = self.high - self.low if self.equal else np.ones(2)
+        scales = size / extent
+        scales = np.minimum(scales, scales.min() if self.equal else ELONGATION * size.min() / extent)
+        missing = float(np.maximum(SMALLEST_SIDE - size, 0.0).sum())
+        hidden = sum(layout.cost for layout in layouts)
+        return float(np.sqrt((scales * extent).prod())) - COST * (hidden + missing)
+
+    # --- sizes in points --------------------------------------------------------------------------
+
+    def _line(self) -> float:
+        return LINE * self.size
+
+    def _unit(self, width: float) -> float:
+        """Return the length of a bar for a value of 1."""
+        longest = LONGEST_BAR if width > WIDE * self.size else LONGEST_BAR_NARROW
+        return longest * self.size / self.largest
+
+    def _ticks(self) -> float:
+        """Return the height of the ticks and their label below the axes."""
+        axis = self.ax.xaxis
+        if not axis.get_visible():
+            return 0.0
+        label = 1.35 * _size(axis.label) if self.ax.get_xlabel() else 0.0
+        numbers = axis.get_ticklabels()
+        return 11.0 + (1.1 * _size(numbers[0]) if numbers else 0.0) + label
+
+    def _title(self) -> float:
+        """Return the height of a title above the axes, 0 without one."""
+        titles = [self.ax.get_title(loc) for loc in ("left", "center", "right")]
+        lines = max(title.count("\n") + 1 if title else 0 for title in titles)
+        return 1.3 * lines * _size(self.ax.title) + 6.0 if lines else 0.0
+
+    def _legend(self) -> Legend | None:
+        """Return the legend, unless the user has removed or replaced it."""
+        return self.legend if self.legend is self.ax.get_legend() else None
+
+    def _legend_size(self, columns: int) -> tuple[float, float]:
+        """Return width and height of the legend in a number of columns."""
+        legend = self._legend()
+        if legend is None:
+            return 0.0, 0.0
+        texts, title = legend.get_texts(), legend.get_title().get_text()
+        size = _size(texts[0])
+        entry = max(width_of(text.get_text(), size) for text in texts) + 2.2 * size
+        lines = -(-len(texts) // columns) + bool(title)
+        width = max(entry * columns + size * (columns - 1), width_of(title, size))
+        return width, 1.3 * size * lines + 2.0
+
+    def _bar_height(self) -> float:
+        if self.bar is None:
+            return 0.0
+        return BAR_GAP + (BAR_SPACE + BAR_TITLE * bool(self.bar.get_xlabel())) * self.size
+
+    def _above(self, width: float) -> tuple[int, float]:
+        """Return the columns of a legend above the axes, and the height of what stands there."""
+        legend = self._legend()
+        if legend is None:
+            return 1, self._bar_height()
+        counts = range(len(legend.get_texts()), 0, -1)
+        columns = next((count for count in counts if self._legend_size(count)[0] <= width), 1)
+        return columns, self._legend_size(columns)[1] + self._title() + self._bar_height()
+
+    def _note_lines(self, sentences: str, width: float, height: float) -> list[str]:
+        """Return the lines of the note; they take at most a part of the height."""
+        lines = _wrapped(sentences, width, self.size)
+        most = max(int(NOTE_SHARE * height / self._line()), 1)
+        if len(lines) > most:
+            lines = [*lines[: most - 1], _ended(lines[most - 1], width, self.size)]
+        return lines
+
+    # --- where everything stands ------------------------------------------------------------------
+
+    def _apply(self, arrangement: Arrangement, box: Bbox, pixels: float) -> None:
+        """Move blocks, legend, note and colour bar to their places in a box in pixels."""
+
+        def at(x: float, y: float) -> tuple[float, float]:
+            return box.x0 + x * pixels, box.y0 + y * pixels
+
+        for place in arrangement.blocks:
+            place.block.layout, place.block.corner = place.layout, at(place.x, place.y)
+        left, bottom, _, top = arrangement.axes
+        if self.note is not None:
+            self.note.set_text(arrangement.note)
+            self.note.set_position(at(0.0, 0.0))
+        if (legend := self._legend()) is not None:
+            _set_columns(legend, arrangement.legend_columns)
+            corner = arrangement.legend or (left, top + self._title() + self._bar_height() + 2.0)
+            legend.set_loc("lower left")
+            legend.set_bbox_to_anchor(at(*corner), IdentityTransform())
+        if self.bar is not None:
+            axes_height = max(top - bottom, 1.0)
+            bounds = (0.0, 1.0 + BAR_GAP / axes_height, 1.0, BAR_HEIGHT * self.size / axes_height)
+            self.bar.set_axes_locator(Inset(self.ax, bounds))
+        self._set_limits(arrangement.axes)
+
+    def _current_limits(self) -> NDArray[np.float64]:
+        return np.array([self.ax.get_xlim(), self.ax.get_ylim()]).T
+
+    def _extra(self, axes: Box) -> NDArray[np.float64]:
+        """Return by how much the limits are extended on each side for one scale of both axes.
+
+        Zero if one scale would leave most of the axes empty.
+        """
+        size = np.maximum([axes[2] - axes[0], axes[3] - axes[1]], 1.0)
+        extent = self.high - self.low
+        extra = (size / (size / extent).min() - extent) / 2.0
+        return extra if (extent / (extent + 2.0 * extra)).min() >= self.filled else np.zeros(2)
+
+    def _set_limits(self, axes: Box) -> None:
+        """Extend the limits to one scale for both axes, unless the user has changed them."""
+        if not self.equal or not np.array_equal(self._current_limits(), self.limits):
+            return
+        extra = self._extra(axes)
+        limits = np.array([self.low - extra, self.high + extra])
+        if np.abs(limits - self.limits).max() > 1e-6 * (self.high - self.low).max():
+            self.ax.set(xlim=limits[:, 0], ylim=limits[:, 1])
+            self.limits = self._current_limits()
+
+
+class Inset:
+    """Locator of child axes, by their position relative to the axes: (left, bottom, width, height)."""
+
+    def __init__(self, ax: Axes, bounds: Box) -> None:
+        self.ax, self.bounds = ax, bounds
+
+    def __call__(self, ax: Any, renderer: Any) -> Bbox:
+        """Return the position of the child axes in the figure."""
+        figure = self.ax.get_figure(root=False)
+        assert figure is not None
+        box = Bbox.from_bounds(*self.bounds)
+        pixels = self.ax.transAxes.transform(box.get_points())
+        return Bbox(figure.transSubfigure.inverted().transform(pixels))
+
+
+def _alike(laid_out: Callable[[bool], tuple[BlockLayout, BlockLayout]]) -> tuple[BlockLayout, BlockLayout]:
+    """Return the layouts of two blocks, with values in both or in none."""
+    first, second = laid_out(True)
+    return (first, second) if bool(first.values) == bool(second.values) else laid_out(False)
+
+
+def _size(text: Text) -> float:
+    """Return the size of a text in points."""
+    return float(text.get_fontsize())
+
+
+def _set_columns(legend: Legend, columns: int) -> None:
+    """Change the number of columns of a legend; Matplotlib has no public way once it is made."""
+    if columns != legend._ncols:  # type: ignore[attr-defined]
+        legend._ncols = columns  # type: ignore[attr-defined]
+        names = [text.get_text() for text in legend.texts]
+        title = legend.get_title().get_text()
+        legend._init_legend_box(legend.legend_handles, names)  # type: ignore[attr-defined]
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        legend.set_title(title)
+
+
+def _wrapped(text: str, width: float, size: float) -> list[str]:
+    """Return the lines of a text of this width in points."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width_of(longer, size) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def _ended(line: str, width: float, size: float) -> str:
+    """Return a line that ends in "…", without the words for which there is then no room."""
+    words = line.split()
+    while len(words) > 1 and width_of(" ".join(words) + " …", size) > width:
+        words.pop()
+    return " ".join(words) + " …"
+
+
+def place_of(ax: Axes) -> Margins | None:
+    """Return the locator of the axes of a biplot; None for other axes."""
+    locator: Any = ax.get_axes_locator()
+    return locator if isinstance(locator, Margins) else None

@@ -1,0 +1,195 @@
+"""Names beside points and at the tips of arrows, placed whenever the figure is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.artist import Artist
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox, IdentityTransform
+from numpy.typing import NDArray
+
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots.blocks import width_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Directions from a point to its name that are tried, and turns from the direction of an arrow, in radians.
+AROUND = np.arange(8) * np.pi / 4
+TURNS = np.array([0.0, 0.4, -0.4, 0.8, -0.8, 1.2, -1.2])
+#: Distances from a point to its name that are tried, in points.
+DISTANCES = (2.5, 6.0)
+#: What a covered piece of an arrow costs; a covered point costs 1.
+SHAFT_COST = 3.0
+#: Length of a piece of an arrow, in points.
+PIECE = 4.0
+#: A name that costs more is left out: of a row, and of an arrow or of a point that must be named.
+MOST_COVERED, MOST_COVERED_NEEDED = 3.0, 8.0
+#: Height of a name, in font sizes, and width of a bold one relative to a plain one.
+HEIGHT, BOLD = 1.15, 1.1
+
+
+@dataclass(frozen=True)
+class Name:
+    """A text beside a position in data units.
+
+    `at_tip`: the position is the tip of an arrow from the origin. `needed`: it may cover more points than
+    other names.
+    """
+
+    position: NDArray[np.float64]
+    text: str
+    colour: Any
+    at_tip: bool = False
+    needed: bool = False
+    weight: str = "normal"
+
+
+class Names(Artist):
+    """Names within the axes; a name without room is left out.
+
+    Parameters
+    ----------
+    ax : Axes
+    size : float
+        Size of the text in points.
+    dots : ndarray of shape (n, 2)
+        Points that names should not cover, in data units.
+    tips : ndarray of shape (q, 2), optional
+        Tips of the arrows that names should not cross.
+
+    Attributes
+    ----------
+    names : list of Name
+        Those that come first are placed first.
+    written : list of Name
+        Those that were drawn last.
+    boxes : list of Bbox
+        Their boxes, in pixels.
+    """
+
+    def __init__(self, ax: Axes, size: float, dots: NDArray[Any], tips: NDArray[Any] | None = None) -> None:
+        super().__init__()
+        self.size = size
+        self.dots = dots[np.isfinite(dots).all(axis=1)]
+        self.tips = np.empty((0, 2)) if tips is None else tips
+        self.names: list[Name] = []
+        self.written: list[Name] = []
+        self.boxes: list[Bbox] = []
+        self.halo = tuple(helpers.paper(ax))
+        self.set_gid("names")
+        ax.add_artist(self)
+        self.set_zorder(6)
+
+    def add(self, position: Any, text: str, colour: Any, **options: Any) -> None:
+        """Add a name; see `Name` for the options."""
+        at = np.asarray(position, dtype=float)
+        if text and np.isfinite(at).all():
+            self.names.append(Name(at, text, colour, **options))
+
+    def get_window_extent(self, renderer: Any = None) -> Bbox:
+        """Return an empty box: names are within the axes."""
+        return Bbox.null()
+
+    def get_tightbbox(self, renderer: Any = None) -> Bbox | None:
+        """Return None: names are within the axes."""
+        return None
+
+    def draw(self, renderer: Any) -> None:
+        """Place the names and draw those that have room."""
+        self.written, self.boxes = [], []
+        if not self.get_visible():
+            return
+        scene = _Scene(self)
+        for name in self.names:
+            box = scene.place(name)
+            if box is None:
+                continue
+            scene.taken.append(box)
+            self.written.append(name)
+            self.boxes.append(Bbox(box))
+            self._text(name, box.mean(axis=0)).draw(renderer)
+
+    def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
+        """Return a text around a position in pixels, with a halo in the colour of the background."""
+        text = Text(
+            middle[0],
+            middle[1],
+            name.text,
+            fontsize=self.size,
+            color=name.colour,
+            ha="center",
+            va="center",
+            fontweight=name.weight,
+            parse_math=False,
+            transform=IdentityTransform(),
+        )
+        text.set_path_effects([patheffects.withStroke(linewidth=1.8, foreground=self.halo)])
+        text.set_figure(helpers.figure_of(self.axes))
+        return text
+
+
+class _Scene:
+    """What names should not cover, in pixels; boxes are arrays [[left, low], [right, high]]."""
+
+    def __init__(self, names: Names) -> None:
+        ax: Any = names.axes
+        self.pixels = helpers.figure_of(ax).dpi / 72.0
+        self.size = names.size
+        self.to_pixels = ax.transData.transform
+        frame = ax.get_window_extent()
+        self.frame = np.array([[frame.x0, frame.y0], [frame.x1, frame.y1]])
+        self.dots = self._of(names.dots)
+        self.origin = self.to_pixels((0.0, 0.0))
+        self.pieces = self._pieces(self._of(names.tips))
+        self.taken: list[NDArray[np.float64]] = []
+
+    def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.to_pixels(xy)) if len(xy) else np.empty((0, 2))
+
+    def _pieces(self, tips: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return points along the arrows, PIECE points apart."""
+        along = [np.empty((0, 2))]
+        for shaft in tips - self.origin:
+            length = float(np.hypot(*shaft))
+            steps = np.arange(0.1, 1.0, min(PIECE * self.pixels / max(length, 1e-9), 0.5))
+            along.append(self.origin + steps[:, None] * shaft)
+        return np.vstack(along)
+
+    def place(self, name: Name) -> NDArray[np.float64] | None:
+        """Return the box of a name that covers least, or None if each covers too much."""
+        anchor = self.to_pixels(name.position)
+        width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
+        half = np.array([width, HEIGHT * self.size]) * self.pixels / 2.0
+        angles = AROUND
+        if name.at_tip:
+            outwards = anchor - self.origin
+            angles = np.arctan2(outwards[1], outwards[0]) + TURNS
+        limit = MOST_COVERED_NEEDED if name.needed or name.at_tip else MOST_COVERED
+        lowest, best_box = np.inf, None
+        for rank, angle in enumerate(angles):
+            towards = np.array([np.cos(angle), np.sin(angle)])
+            for distance in DISTANCES:
+                middle = anchor + towards * (half + distance * self.pixels)
+                box = np.array([middle - half, middle + half])
+                cost = self._cost(box) + 0.2 * rank + 0.1 * distance
+                if cost < lowest:
+                    lowest, best_box = cost, box
+        return best_box if lowest <= limit else None
+
+    def _cost(self, box: NDArray[np.float64]) -> float:
+        """Return what a box covers; infinite if it leaves the frame or touches another name."""
+        if (box[0] < self.frame[0]).any() or (box[1] > self.frame[1]).any():
+            return np.inf
+        if any((box[0] < other[1]).all() and (box[1] > other[0]).all() for other in self.taken):
+            return np.inf
+        return _count(self.dots, box) + SHAFT_COST * _count(self.pieces, box)
+
+
+def _count(points: NDArray[np.float64], box: NDArray[np.float64]) -> float:
+    """Return how many points are within a box."""
+    return float(((points > box[0]) & (points < box[1])).all(axis=1).sum())
