@@ -178,11 +178,11 @@ class ComponentChoice(Summary):
         """
         tests = self._tests
         own_values = tests.given_values
-        both = min(len(own_values), len(spectrum))
+        common = min(len(own_values), len(spectrum))
         if (
             tests.tested is not None
             or tests.sampled
-            or np.allclose(own_values[:both], spectrum[:both], rtol=1e-6, atol=1e-9 * own_values[0])
+            or np.allclose(own_values[:common], spectrum[:common], rtol=1e-6, atol=1e-9 * own_values[0])
         ):
             return
         raise OptionError(
@@ -246,8 +246,10 @@ class ChoiceStability(Summary):
         return self._pairs
 
     def _document(self) -> Document:
-        chosen = f"{plural(self._k, 'component')}, {plural(self._nonzeros, 'nonzero loading')}"
-        return choice_tables.stability_document(self.table, self._draws, self._pairs, chosen, self._remark)
+        choice_words = f"{plural(self._k, 'component')}, {plural(self._nonzeros, 'nonzero loading')}"
+        return choice_tables.stability_document(
+            self.table, self._draws, self._pairs, choice_words, self._remark
+        )
 
 
 class Choice(Summary):
@@ -382,21 +384,23 @@ class Choice(Summary):
                 "stability() draws halves of the rows, and this choice is not from rows in memory (a frame, "
                 "an array or a sparse matrix without dropped rows); give choose() such rows."
             )
-        found, remark = self._halves(n, 0 if rng is None else whole_number("rng", rng, 0))
-        chosen = self._fit.loadings.to_numpy()
-        counts = [np.count_nonzero(V, axis=0) for V in found]
+        loadings_of_halves, remark = self._halves(n, 0 if rng is None else whole_number("rng", rng, 0))
+        fit_loadings = self._fit.loadings.to_numpy()
+        counts = [np.count_nonzero(V, axis=0) for V in loadings_of_halves]
         draws = pd.DataFrame(
             {
-                "k": [V.shape[1] for V in found],
+                "k": [V.shape[1] for V in loadings_of_halves],
                 "nonzeros": [int(count.sum()) for count in counts],
                 "smallest card": [int(count.min()) if count.size else 0 for count in counts],
                 "largest card": [int(count.max(initial=0)) for count in counts],
-                "overlap": [support_overlap(chosen, V) for V in found],
+                "overlap": [support_overlap(fit_loadings, V) for V in loadings_of_halves],
             },
             index=pd.RangeIndex(1, n + 1, name="half"),
         )
-        pairs = float(np.mean([support_overlap(A, B) for A, B in combinations(found, 2)]))
-        return ChoiceStability(draws, pairs, chosen.shape[1], int(np.count_nonzero(chosen)), remark)
+        pairs = float(np.mean([support_overlap(A, B) for A, B in combinations(loadings_of_halves, 2)]))
+        return ChoiceStability(
+            draws, pairs, fit_loadings.shape[1], int(np.count_nonzero(fit_loadings)), remark
+        )
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the criterion against the number of nonzero loadings, and mark the choice.
@@ -499,8 +503,8 @@ def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
     """
     from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
 
-    one, other = (A != 0).astype(float), (B != 0).astype(float)
-    total = one.sum() + other.sum()
-    common = one.T @ other
+    supports_a, supports_b = (A != 0).astype(float), (B != 0).astype(float)
+    total = supports_a.sum() + supports_b.sum()
+    common = supports_a.T @ supports_b
     pairs = linear_sum_assignment(-common)
     return float(2.0 * common[pairs].sum() / total) if total else 0.0

@@ -211,11 +211,11 @@ def compare(
     """
     fits = _by_name(fits, others)
     held_out = flag("held_out", held_out)
-    how = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
+    settings = whole_number("folds", folds, 2, MOST_FOLDS), whole_number("repeats", repeats, 1, MOST_FOLDS)
     seed, shared = seed_of(rng), workers(n_jobs)
     unused = {"data": data is not None, "folds": folds != 5, "repeats": repeats != 1, "rng": rng is not None}
     if not held_out and any(unused.values()):
-        name = next(name for name, given in unused.items() if given)
+        name = next(name for name, is_given in unused.items() if is_given)
         raise OptionError(f"{name} was given to compare() without held_out=True, and nothing else needs it.")
     loadings = _aligned(fits)
     names = list(fits)
@@ -223,16 +223,16 @@ def compare(
     remarks: list[str] = []
     with listening(progress):
         if held_out:
-            errors, remarks = held_out_errors(fits, data, *how, seed, shared)
+            errors, remarks = held_out_errors(fits, data, *settings, seed, shared)
             measures = measures.join(errors)
     columns, matches = ["fit", "other", "component", "matched", "jaccard", "cosine"], []
-    agreement, angles = (pd.DataFrame(np.diag(np.full(len(names), one)), names, names) for one in (1.0, 0.0))
+    agreement, angles = (pd.DataFrame(np.diag(np.full(len(names), _)), names, names) for _ in (1.0, 0.0))
     for a, b in combinations(names, 2):
-        found = _matched(a, b, loadings[a], loadings[b])
-        shared_supports = sum(row[4] for row in found) / max(loadings[a].shape[1], loadings[b].shape[1])
+        match = _matched(a, b, loadings[a], loadings[b])
+        shared_supports = sum(row[4] for row in match) / max(loadings[a].shape[1], loadings[b].shape[1])
         agreement.loc[a, b] = agreement.loc[b, a] = shared_supports
-        matches += found
-        spans = [orthonormalise(loadings[one].to_numpy())[0] for one in (a, b)]
+        matches += match
+        spans = [orthonormalise(loadings[_].to_numpy())[0] for _ in (a, b)]
         angle = subspace_angles(*(Q[:, Q.any(axis=0)] for Q in spans)).max()
         angles.loc[a, b] = angles.loc[b, a] = float(np.rad2deg(angle))
     cardinality = pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64")
@@ -249,14 +249,14 @@ def _by_name(first: Any, others: tuple[Any, ...]) -> dict[str, SpcaResult]:
     if isinstance(first, Mapping) and not others:
         fits = dict(first)
     else:
-        given = [first, *others]
-        for number, fit in enumerate(given, start=1):
+        all_fits = [first, *others]
+        for number, fit in enumerate(all_fits, start=1):
             if not isinstance(fit, SpcaResult):
                 raise OptionError(
                     f"Argument {number} of compare() is a {type(fit).__name__}, not a fit; give fits, as in "
                     'compare(fit, other), or fits by name, as in compare({"l0": fit, "l1": other}).'
                 )
-        fits = dict(zip(_names(given), given, strict=True))
+        fits = dict(zip(_names(all_fits), all_fits, strict=True))
     if len(fits) < 2:
         raise OptionError(f"compare() was given {plural(len(fits), 'fit')}; give two or more.")
     for name, fit in fits.items():
@@ -272,8 +272,8 @@ def _names(fits: Sequence[SpcaResult]) -> list[str]:
         cards = fit.card.tolist()
         sizes = ", ".join(map(str, cards)) if len(cards) <= MOST_CARDS else plural(sum(cards), "nonzero")
         name = f"{fit.method} {sizes}"
-        same = sum(one == name or one.startswith(f"{name} (") for one in names)
-        names.append(f"{name} ({same + 1})" if same else name)
+        repeats = sum(label == name or label.startswith(f"{name} (") for label in names)
+        names.append(f"{name} ({repeats + 1})" if repeats else name)
     return names
 
 
@@ -289,23 +289,23 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
         loadings = loadings_of(fit._state)
         labels = loadings.index
         if len(labels) != len(columns) or not labels.isin(columns).all():
-            lacking, further = columns[~columns.isin(labels)], labels[~labels.isin(columns)]
+            lacking, additional = columns[~columns.isin(labels)], labels[~labels.isin(columns)]
             raise ShapeError(
                 f"The fits {shown(first_name)} and {shown(name)} are of different variables, {len(columns)} "
                 f"and {len(labels)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
-                f"{listed(further, 4) or 'none'}. Compare fits of the same variables."
+                f"{listed(additional, 4) or 'none'}. Compare fits of the same variables."
             )
         aligned[name] = loadings if labels.equals(columns) else loadings.loc[columns]
     return aligned
 
 
 def _measures(fit: SpcaResult) -> dict[str, Any]:
-    known = facts(fit._state)
+    numbers = facts(fit._state)
     return {
-        **{name: known[name] for name in ("method", "k", "nonzeros", "variables", *MEASURES)},
+        **{name: numbers[name] for name in ("method", "k", "nonzeros", "variables", *MEASURES)},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
         **{f"gap_{name}": joint_gap(fit._state, name) for name in JOINT},
-        **{name: known[name] for name in ("score_correlation", "total_variance", "converged")},
+        **{name: numbers[name] for name in ("score_correlation", "total_variance", "converged")},
     }
 
 
@@ -353,15 +353,22 @@ def _document(
         rows.insert(1, Row("Components", tuple(str(k) for k in measures["k"])))
     rows += [
         Row(label, tuple(map(percent, measures[name])), "% of total variance")
-        for name, label in [*((one.name, one.label) for one in measures_of("total")), ("pca", "PCA (dense)")]
+        for name, label in [
+            *((measure.name, measure.label) for measure in measures_of("total")),
+            ("pca", "PCA (dense)"),
+        ]
     ]
-    rows += [Row(one.label, tuple(map(percent, measures[one.name]))) for one in measures_of("pca")]
-    rows += [Row(one.label, each(measures[one.name], 4)) for one in measures_of("error")]
+    rows += [
+        Row(measure.label, tuple(map(percent, measures[measure.name]))) for measure in measures_of("pca")
+    ]
+    rows += [Row(measure.label, each(measures[measure.name], 4)) for measure in measures_of("error")]
     gaps = "Gap to the proven bound"
     rows += [
-        Row(f"{OBJECTIVES[name]}, %", tuple("" if np.isnan(gap) else f"{gap:.3f}" for gap in found), gaps)
-        for name, found in ((name, measures[f"gap_{name}"]) for name in JOINT)
-        if found.notna().any()
+        Row(
+            f"{OBJECTIVES[name]}, %", tuple("" if np.isnan(gap) else f"{gap:.3f}" for gap in gap_values), gaps
+        )
+        for name, gap_values in ((name, measures[f"gap_{name}"]) for name in JOINT)
+        if gap_values.notna().any()
     ]
     rows.append(Row("Largest score |r|", each(measures["score_correlation"], 2)))
     if "held_out" in measures:
@@ -417,20 +424,20 @@ def held_out_errors(
     FormulaError
         For a fit from a file whose formula is estimated from rows.
     """
-    first = next(iter(fits))
+    first_name = next(iter(fits))
     rows = {name: fit._state.record.n for name, fit in fits.items()}
     for name, n in rows.items():
-        if None not in (n, rows[first]) and n != rows[first]:  # fits without rows are refused below
+        if None not in (n, rows[first_name]) and n != rows[first_name]:  # fits without rows are refused below
             raise ShapeError(
-                f"The fits {shown(first)} and {shown(name)} are of {rows[first]} and {n} rows; held-out "
-                "errors can be compared on the same rows only."
+                f"The fits {shown(first_name)} and {shown(name)} are of {rows[first_name]} and {n} rows; "
+                "held-out errors can be compared on the same rows only."
             )
-    opened = {name: _opened(name, fit, data) for name, fit in fits.items()}
-    _require_same_rows(opened)
-    made = [_errors(fit, opened[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
-    found, remarks = zip(*made, strict=True)
-    weight = found[0].weight
-    relative = np.concatenate([one.relative for one in found], axis=2)
+    sources = {name: _opened(name, fit, data) for name, fit in fits.items()}
+    _require_same_rows(sources)
+    pairs = [_errors(fit, sources[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
+    errors, remarks = zip(*pairs, strict=True)
+    weight = errors[0].weight
+    relative = np.concatenate([fit_errors.relative for fit_errors in errors], axis=2)
     joint = Errors(relative * weight[:, :, None], weight, weight)  # relative to the error of the column means
     excess, spread = joint.excess(int(np.argmin(joint.error)))
     values = np.column_stack([joint.error, joint.spread(joint.relative), excess, spread])
@@ -458,23 +465,23 @@ def _opened(name: str, fit: SpcaResult, data: Any) -> Data:
 
 def _require_same_rows(sources: Mapping[str, Data]) -> None:
     """Raise ShapeError unless all fits are of the same rows, in the same order, with the same weights."""
-    first, *others = sources
+    first_name, *other_names = sources
     if len({(data.out_of_core, data.distributed) for data in sources.values()}) > 1:
         raise ShapeError(
             "Some fits are of rows in memory, others of rows in chunks or on workers, for which folds are "
             "assigned differently. Fit all of them to the same source."
         )
-    columns = sources[first].columns
-    before = sources[first].fingerprint(columns)
-    for name in others:
-        now = sources[name].fingerprint(columns)
+    columns = sources[first_name].columns
+    first_sums = sources[first_name].fingerprint(columns)
+    for name in other_names:
+        sums = sources[name].fingerprint(columns)
         if not all(
             # sums of the same rows agree to a millionth only, as rows may be stored in single precision
             a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True)
-            for a, b in zip(before, now, strict=True)
+            for a, b in zip(first_sums, sums, strict=True)
         ):
             raise ShapeError(
-                f"The fits {shown(first)} and {shown(name)} are of different rows, of the same rows in "
+                f"The fits {shown(first_name)} and {shown(name)} are of different rows, of the same rows in "
                 "another order, or have different weights; held-out errors are paired by row. Fit both to "
                 "the same rows."
             )
@@ -535,13 +542,15 @@ class GroupComparison(Picklable, Summary):
         self._clusters = clusters
 
     def _document(self) -> Document:
-        found, clusters = self._found, self._clusters
-        drawn = plural(found.draws, "permutation") + f" of {found.asked}: interrupted" * self.interrupted
+        tests, clusters = self._found, self._clusters
+        permutations = (
+            plural(tests.draws, "permutation") + f" of {tests.asked}: interrupted" * self.interrupted
+        )
         about = {
-            "draws": f"{drawn} of {'rows' if clusters is None else 'clusters'}",
+            "draws": f"{permutations} of {'rows' if clusters is None else 'clusters'}",
             "clusters": "" if clusters is None else f", in {plural(clusters, 'cluster')}",
-            "few": group_tables.few_permutations(found.draws),
-            "fit": f"{self._fit.k} of {plural(len(found.adjusted), 'variable')}, from covariances in groups",
+            "few": group_tables.few_permutations(tests.draws),
+            "fit": f"{self._fit.k} of {plural(len(tests.adjusted), 'variable')}, from covariances in groups",
         }
         return group_tables.document(self._table, self.slopes, self.p_values, self.p_value, about)
 

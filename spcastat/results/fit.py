@@ -321,13 +321,15 @@ class SpcaResult(Picklable, Shown):
         correlations were selected; those of supplementary variables are valid.
         """
         if isinstance(variables, Supplement):
-            further = variables._further
+            supplementary = variables._further
         elif variables is not None:
-            further = interpretation.further_variables(self._state, self._source, self._row_scores, variables)
+            supplementary = interpretation.further_variables(
+                self._state, self._source, self._row_scores, variables
+            )
         else:
-            further = None
-        found = associations(self._state, further, alpha)
-        return Summary(interpretation.associations_document(found, alpha), {"components": found})
+            supplementary = None
+        frame = associations(self._state, supplementary, alpha)
+        return Summary(interpretation.associations_document(frame, alpha), {"components": frame})
 
     def supplement(
         self,
@@ -1044,8 +1046,8 @@ class SpcaResult(Picklable, Shown):
             For a fit from a file, which has no data.
         """
         source = proofs.need_data(self._state, self._source, "adopt()")
-        better = proofs.better_fit(self._state, source, certificate)
-        return self if better is None else type(self)(better, source, self._call)
+        better_state = proofs.better_fit(self._state, source, certificate)
+        return self if better_state is None else type(self)(better_state, source, self._call)
 
     # --- summaries and tidy frames --------------------------------------------------------------
 
@@ -1410,8 +1412,8 @@ class SpcaResult(Picklable, Shown):
         if "card" in changed:
             k = changed.get("k")
             changed["card"] = card_by_number(state, changed["card"], int(k) if is_whole(k) else None)
-        made: SpcaResult = call.repeat(source, changed)
-        return made.rename(names_for(state, made.components)) if state.record.names else made
+        new_fit: SpcaResult = call.repeat(source, changed)
+        return new_fit.rename(names_for(state, new_fit.components)) if state.record.names else new_fit
 
     # --- plots ----------------------------------------------------------------------------------
 
@@ -1524,8 +1526,8 @@ class SpcaResult(Picklable, Shown):
             If the scores of a component are constant, unless ``scale=0``.
         """
         scores = self._scores_to_draw("biplot")
-        further = interpretation.further_points(self._state, new, supplement, arrows)
-        drawn = plots.biplot(
+        points = interpretation.further_points(self._state, new, supplement, arrows)
+        axes = plots.biplot(
             scores,
             self.loadings,
             components=components,
@@ -1541,12 +1543,12 @@ class SpcaResult(Picklable, Shown):
             level=level,
             centroids=centroids,
             labels=labels,
-            **further,
+            **points,
             blocks=blocks,
             note=note,
             ax=ax,
         )
-        return drawn if note is False else interpretation.with_sample(drawn, scores)
+        return axes if note is False else interpretation.with_sample(axes, scores)
 
     def biplot_data(
         self,
@@ -1573,7 +1575,7 @@ class SpcaResult(Picklable, Shown):
         BiplotData
             `points`, `arrows`, `blocks`, `new` and `levels` are frames; `caption` says how they are scaled.
         """
-        further = interpretation.further_points(self._state, new, supplement, arrows)
+        points = interpretation.further_points(self._state, new, supplement, arrows)
         return plots.biplot_data(
             self._scores_to_draw("biplot"),
             self.loadings,
@@ -1585,7 +1587,7 @@ class SpcaResult(Picklable, Shown):
             groups=self._by_row(groups, "groups"),
             color=self._by_row(color, "color"),
             labels=labels,
-            **further,
+            **points,
         )
 
     def plot_loadings(
@@ -1713,7 +1715,7 @@ class SpcaResult(Picklable, Shown):
             If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
         """
         scores = self._scores_to_draw("plot_scores")
-        drawn = plots.plot_scores(
+        axes = plots.plot_scores(
             scores,
             components=components,
             groups=self._by_row(groups, "groups"),
@@ -1722,7 +1724,7 @@ class SpcaResult(Picklable, Shown):
             shares=self.variance["share of total"],
             ax=ax,
         )
-        return interpretation.with_sample(drawn, scores)
+        return interpretation.with_sample(axes, scores)
 
     def plot_correlations(
         self,
@@ -1860,13 +1862,13 @@ class SpcaResult(Picklable, Shown):
             If `labels` is below 0, there are too many groups, or `ax` is not an Axes.
         """
         if new is not None:
-            found = rows.diagnostics_of(self._state, new)
+            distances = rows.diagnostics_of(self._state, new)
         else:
             distributed = self._source is not None and self._source.distributed
-            found = deep_copy(self._drawn[["T2", "Q"]] if distributed else self._distances)
+            distances = deep_copy(self._drawn[["T2", "Q"]] if distributed else self._distances)
             groups = self._by_row(groups, "groups")
-        drawn = plots.plot_diagnostics(found, self.limits(level), groups=groups, labels=labels, ax=ax)
-        return interpretation.with_sample(drawn, found)
+        axes = plots.plot_diagnostics(distances, self.limits(level), groups=groups, labels=labels, ax=ax)
+        return interpretation.with_sample(axes, distances)
 
     def screeplot(
         self,

@@ -111,8 +111,8 @@ def _value_text(value: Any) -> str:
 
 def _some_of(kinds: Mapping[type, str]) -> str:
     """Return the methods of `kinds` as "bootstrap() or stability()"."""
-    *others, last = kinds.values()
-    return f"{', '.join(others)} or {last}" if others else last
+    *first_methods, last_method = kinds.values()
+    return f"{', '.join(first_methods)} or {last_method}" if first_methods else last_method
 
 
 def inference_of(state: FitState) -> FitInference:

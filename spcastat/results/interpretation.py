@@ -55,7 +55,7 @@ class Supplement(Summary):
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables by name, those of what was not given left out."""
-        found = {
+        tables = {
             "rows": self.rows,
             "rows_cos2": self.rows_cos2,
             "correlations": self.correlations,
@@ -65,7 +65,7 @@ class Supplement(Summary):
             "ratios": self.ratios,
             "sizes": self.sizes,
         }
-        return {name: frame for name, frame in found.items() if frame is not None}
+        return {name: frame for name, frame in tables.items() if frame is not None}
 
     @property
     def rows(self) -> pd.DataFrame | None:
@@ -80,8 +80,12 @@ class Supplement(Summary):
     @property
     def correlations(self) -> pd.DataFrame | None:
         """Correlations of the numeric variables with the scores, s x k."""
-        found = self._further
-        return None if found is None or found.correlations.empty else deep_copy(found.correlations)
+        associations = self._further
+        return (
+            None
+            if associations is None or associations.correlations.empty
+            else deep_copy(associations.correlations)
+        )
 
     @property
     def correlations_cos2(self) -> pd.DataFrame | None:
@@ -154,9 +158,9 @@ def level_names(levels: pd.Index) -> list[str]:
 
 def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:
     """Return a table of the numbers in `frame`, each followed by its counterpart in `second`."""
-    both = np.stack([np.asarray(frame), np.asarray(second)], axis=2).reshape(len(names), -1)
+    cells = np.stack([np.asarray(frame), np.asarray(second)], axis=2).reshape(len(names), -1)
     headings = tuple(text for name in full_names(frame.columns) for text in (name, what))
-    return Table(title, headings, number_rows(pd.DataFrame(both, names)[:MOST_ROWS], 2), together=2)
+    return Table(title, headings, number_rows(pd.DataFrame(cells, names)[:MOST_ROWS], 2), together=2)
 
 
 def checked(given: Any) -> Supplement:
@@ -183,13 +187,13 @@ def supplement(
     """
     if rows is None and variables is None:
         raise OptionError("supplement() was given nothing; give rows=, variables=, or both.")
-    found, cos2 = None, None
+    scores_of_rows, cos2 = None, None
     if rows is not None:
-        found = row_scores.scores_of_new(state, rows, na)
+        scores_of_rows = row_scores.scores_of_new(state, rows, na)
         q = row_scores.diagnostics_of(state, rows, na)["Q"].to_numpy()
-        cos2 = frames.row_cos2(state, found, q)
-    more = None if variables is None else further_variables(state, source, scores, variables)
-    return Supplement(found, cos2, more)
+        cos2 = frames.row_cos2(state, scores_of_rows, q)
+    associations = None if variables is None else further_variables(state, source, scores, variables)
+    return Supplement(scores_of_rows, cos2, associations)
 
 
 def further_variables(
@@ -197,26 +201,26 @@ def further_variables(
 ) -> Further:
     """Return the associations of supplementary variables with the scores; parameters as `supplement`."""
     source = row_scores.need_rows(state, source, "supplementary variables")
-    known = scores()
+    fit_scores = scores()
     if not isinstance(variables, (pd.DataFrame, pd.Series)) and hasattr(variables, "columns"):
         table = open_table(variables)
         variables = table.values
-        if not table.labelled and len(table.index) == len(known):
-            variables = variables.set_axis(known.index)
-    return further(variables, known, source.weights)
+        if not table.labelled and len(table.index) == len(fit_scores):
+            variables = variables.set_axis(fit_scores.index)
+    return further(variables, fit_scores, source.weights)
 
 
 def renamed(state: FitState, names: Any) -> FitState:
     """Return the state of a fit with new names of its components; see `SpcaResult.rename`."""
-    new = _renamed(list(state.components), names)
-    scores = None if state.scores is None else deep_copy(state.scores).set_axis(new, axis=1)
-    return replace(state, record=replace(state.record, names=new), scores=scores)
+    new_names = _renamed(list(state.components), names)
+    scores = None if state.scores is None else deep_copy(state.scores).set_axis(new_names, axis=1)
+    return replace(state, record=replace(state.record, names=new_names), scores=scores)
 
 
 def _renamed(old: list[str], names: Any) -> list[str]:
     """Return the names of all components after renaming."""
     if isinstance(names, Mapping):
-        new = list(old)
+        new_names = list(old)
         places: dict[Any, int] = {label: j for j, name in enumerate(old) for label in (j + 1, name)}
         for key, name in names.items():
             place = places.get(key)
@@ -225,22 +229,22 @@ def _renamed(old: list[str], names: Any) -> list[str]:
                     f"rename() was given {shown(key)}, which is not a component; there are {listed(old)}."
                     f"{nearest(key, old)}"
                 )
-            new[place] = name
+            new_names[place] = name
     else:
-        new = elements(names, len(old))
-        if len(new) != len(old):
+        new_names = elements(names, len(old))
+        if len(new_names) != len(old):
             raise ComponentsError(
-                f"rename() was given {plural(len(new), 'name')} for {plural(len(old), 'component')}; give "
-                "one for each, or a mapping such as {'PC1': 'size'}."
+                f"rename() was given {plural(len(new_names), 'name')} for {plural(len(old), 'component')}; "
+                "give one for each, or a mapping such as {'PC1': 'size'}."
             )
-    for name in new:
+    for name in new_names:
         if not isinstance(name, str) or not name.strip():
             raise OptionError(
                 f"rename() was given {shown(name)}; the name of a component must be text, not empty."
             )
-    if len({name_text(name) for name in new}) < len(new):
-        raise DuplicateNamesError(f"rename() would give two components the same name: {listed(new)}.")
-    return [str(name) for name in new]
+    if len({name_text(name) for name in new_names}) < len(new_names):
+        raise DuplicateNamesError(f"rename() would give two components the same name: {listed(new_names)}.")
+    return [str(name) for name in new_names]
 
 
 class Scales(Picklable, Summary):
@@ -314,12 +318,12 @@ def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> F
     fresh = None if new is None else row_scores.scores_of_new(state, new)
     if supplement is None:
         return {"new": fresh, "supplementary": None, "levels": None}
-    found = checked(supplement)
-    parts = [part for part in (found.rows, fresh) if part is not None]
-    levels = found.levels
+    supplementary = checked(supplement)
+    parts = [part for part in (supplementary.rows, fresh) if part is not None]
+    levels = supplementary.levels
     return {
         "new": pd.concat(parts) if parts else None,
-        "supplementary": found.correlations if among_correlations else None,
+        "supplementary": supplementary.correlations if among_correlations else None,
         "levels": None if levels is None else levels.set_axis(level_names(levels.index)),
     }
 

@@ -271,8 +271,8 @@ class SparseLoadings(Picklable, Shown):
     def inference(self) -> Mapping[str, LoadingsBootstrap]:
         """The result that this fit shows (see `with_inference`), under "bootstrap"; read only."""
         draws = self._state.inference.bootstrap
-        shown = {} if draws is None else {"bootstrap": LoadingsBootstrap(self._state, draws)}
-        return MappingProxyType(shown)
+        results = {} if draws is None else {"bootstrap": LoadingsBootstrap(self._state, draws)}
+        return MappingProxyType(results)
 
     # --- tables and files -----------------------------------------------------------------------
 

@@ -114,8 +114,8 @@ class SpcaPath(Summary):
         OptionError
             If a measure does not exist, or `ax` is not an Axes.
         """
-        shown = self._maximised() if measures is None else measures
-        return plots.plot_path(self._table, measures=shown, x=x, ax=ax)
+        names = self._maximised() if measures is None else measures
+        return plots.plot_path(self._table, measures=names, x=x, ax=ax)
 
     def explore(self, path: Path, *, title: str | None = None, max_points: int | None = 1000) -> None:
         """Write an interactive page with a slider for the cardinality.
@@ -169,12 +169,12 @@ class SpcaPath(Summary):
 
 
 def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:
-    known = frames.facts(fit._state)
+    numbers = frames.facts(fit._state)
     return {
         "card": card,
-        **{name: known[name] for name in ("nonzeros", *MEASURES)},
+        **{name: numbers[name] for name in ("nonzeros", *MEASURES)},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
-        **{name: known[name] for name in ("objective", "score_correlation", "converged")},
+        **{name: numbers[name] for name in ("objective", "score_correlation", "converged")},
     }
 
 
@@ -185,10 +185,14 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
     for line in table.to_dict("records"):
         card = line["card"]
         label = ", ".join(map(str, card)) if isinstance(card, tuple) else str(card)
-        cells = [str(line["nonzeros"]), *(percent(line[one.name]) for one in SHOWN), percent(line["pca"])]
+        cells = [
+            str(line["nonzeros"]),
+            *(percent(line[measure.name]) for measure in SHOWN),
+            percent(line["pca"]),
+        ]
         rows.append(Row(label, tuple(cells + [fixed(line["score_correlation"], 2)] * several)))
     components = plural(record.k, "component")
-    headings = ["Nonzeros", *(one.short for one in SHOWN), "PCA", *["|r|"] * several]
+    headings = ["Nonzeros", *(measure.short for measure in SHOWN), "PCA", *["|r|"] * several]
     notes = [_key(several)]
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
@@ -203,11 +207,14 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
 
 def _key(several: bool) -> str:
     """Return the explanation of the headings."""
-    totals = [one for one in SHOWN if one.of == "total"]
-    names = [one.label if one.short == one.label else f"{one.short} ({one.label})" for one in totals]
+    totals = [measure for measure in SHOWN if measure.of == "total"]
+    names = [
+        measure.label if measure.short == measure.label else f"{measure.short} ({measure.label})"
+        for measure in totals
+    ]
     text = f"{', '.join(names)} and PCA (dense): % of the total variance."
     text = text[0].upper() + text[1:]
-    for one in SHOWN:
-        if one.of == "pca":
-            text += f" {one.short[0].upper()}{one.short[1:]}: {one.note}."
+    for measure in SHOWN:
+        if measure.of == "pca":
+            text += f" {measure.short[0].upper()}{measure.short[1:]}: {measure.note}."
     return text + " |r|: largest correlation of two scores." * several

@@ -24,19 +24,19 @@ class Picklable:
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {
+        content = {
             name: value
             for name, value in self.__dict__.items()
             if not isinstance(getattr(type(self), name, None), cached_property)
         }
-        state, data = kept.get("_state"), kept.get("_source")
+        state, data = content.get("_state"), content.get("_source")
         if state is not None:  # how the numbers were chosen is pickled as text
-            kept["_state"] = replace(state, record=state.record.written(), spec=packed_spec(state.spec))
+            content["_state"] = replace(state, record=state.record.written(), spec=packed_spec(state.spec))
         if data is not None and not data.picklable:
-            kept |= {"_source": None, "_call": None}
+            content |= {"_source": None, "_call": None}
             if state is not None:
-                kept["_state"] = replace(kept["_state"], moments=state.moments.without_data())
-        return kept
+                content["_state"] = replace(content["_state"], moments=state.moments.without_data())
+        return content
 
     def _with_state(self, state: FitState) -> Self:
         """Return a copy with another state, whose cached tables are the same."""
@@ -55,8 +55,6 @@ class Picklable:
             memo[id(shared)] = shared
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
-
-
 
 
 def _shared(result: Any) -> list[Any]:

@@ -135,8 +135,8 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
         facts.append(("Proof", f"{row['proof']}; {spent}"))
     else:
         proofs = {text: table["proof"] == text for text in table["proof"]}
-        names = {text: ", ".join(full_names(table.index[those])) for text, those in proofs.items()}
-        facts = [("Proof", f"{those}: {text}") for text, those in names.items()]
+        names = {text: ", ".join(full_names(table.index[is_proof])) for text, is_proof in proofs.items()}
+        facts = [("Proof", f"{is_proof}: {text}") for text, is_proof in names.items()]
     if any("(time limit" in text for text in table["proof"]):
         seconds = float(table["seconds"].sum())
         spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"
@@ -149,7 +149,7 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
 def _named(places: Any, columns: pd.Index) -> list[Any]:
     """Return positions, or lists of them, as the labels of variables."""
     if len(places) and isinstance(places[0], list):
-        return [list(columns[np.array(one, dtype=int)]) for one in places]
+        return [list(columns[np.array(support, dtype=int)]) for support in places]
     return list(columns[np.array(places, dtype=int)])
 
 
@@ -188,9 +188,9 @@ def prove(
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
     nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
     orthogonal = flag("orthogonal", orthogonal)
-    together, measure = _compared(state, source.op, joint, objective, orthogonal)
+    is_joint, measure = _compared(state, source.op, joint, objective, orthogonal)
     with listening(progress):
-        if together:
+        if is_joint:
             seconds = JOINT_SECONDS if limit is None else limit
             proven = _all_together(state, source.op, measure, orthogonal, seconds, nodes)
         else:
@@ -212,11 +212,11 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
     sorts = equal and falling and measure != "adjusted" and rule is None
     V = order_and_sign(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
-    old, new = (float(measure_named(measure)(one, op)[-1]) for one in (state.V, V))
+    value_before, value_after = (float(measure_named(measure)(loadings, op)[-1]) for loadings in (state.V, V))
     # a fit is better if its measure exceeds that of the other by a share of 1e-9
-    if not new > old * (1.0 + 1e-9):
+    if not value_after > value_before * (1.0 + 1e-9):
         return None
-    value, name = new * op.total * op.unit**2, OBJECTIVES[measure]
+    value, name = value_after * op.total * op.unit**2, OBJECTIVES[measure]
     options = state.record.options
     if isinstance(options.get("card"), list) and rule is None:  # the better fit may have another order
         options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}
@@ -225,9 +225,9 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
         options=options,
         criterion=f"{name}, better fit that a proof met",
         status="searched",
-        advice=f"adopted from a certificate; {name} was {100.0 * old:.3f} % of the total before",
+        advice=f"adopted from a certificate; {name} was {100.0 * value_before:.3f} % of the total before",
         objective=value,
-        objective_share=new,
+        objective_share=value_after,
         n_iter=0,
         optima=[],
         details={},
@@ -236,22 +236,22 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     )
     pca = state.moments.pca / op.unit**2
     moments = Moments(V, op, pca)
-    better = FitState(V, record, moments, state.spec, state.standard)
-    inference = better.inference
+    better_state = FitState(V, record, moments, state.spec, state.standard)
+    inference = better_state.inference
     for proven in state.inference.including("proofs", certificate._numbers).proofs:
         if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
             inference = inference.including("proofs", _of_better(proven, V, op))
-    return dataclasses.replace(better, inference=inference)
+    return dataclasses.replace(better_state, inference=inference)
 
 
 def _each(state: FitState, op: Operator, time_limit: float, max_nodes: int | None) -> Proven:
     """Prove bounds for single components."""
     from spcastat.proofs.one_component import certify  # imported late, as few fits need it
 
-    found = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes, rule=rule_of(state.record))
-    rows = [_plain(one, ("value", "upper_bound", "best_known"), op.unit**2) for one in found]
-    best = _one_after_another(op, [one.support for one in found])
-    return Proven("components", "adjusted", rows, best=best)
+    bounds = certify(op, state.V, time_limit=time_limit, max_nodes=max_nodes, rule=rule_of(state.record))
+    rows = [_plain(bound, ("value", "upper_bound", "best_known"), op.unit**2) for bound in bounds]
+    best_loadings = _one_after_another(op, [bound.support for bound in bounds])
+    return Proven("components", "adjusted", rows, best=best_loadings)
 
 
 def _all_together(
@@ -277,14 +277,14 @@ def _all_together(
         )
     rule = rule_of(state.record)
     pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # upper bounds are needed
-    how: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
-    whole = grouped(state.record) and not orthogonal
-    if whole:
-        found = certify_partition(op, state.V, objective, **how)
+    options: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
+    is_partition = grouped(state.record) and not orthogonal
+    if is_partition:
+        certificate = certify_partition(op, state.V, objective, **options)
     else:
-        how |= {"orthogonal": orthogonal, "max_nodes": max_nodes, "rule": rule}
-        found = certify_joint(op, state.V, objective, **how)
-    row, V = _plain(found), found.V
+        options |= {"orthogonal": orthogonal, "max_nodes": max_nodes, "rule": rule}
+        certificate = certify_joint(op, state.V, objective, **options)
+    row, V = _plain(certificate), certificate.V
     if rule is not None and breaks(rule, V, state.V):  # the rule forbids the fit found
         row["best_known"], V = row["value"], state.V
     del row["V"]
@@ -298,9 +298,11 @@ def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
     A variable that a component must have counts as one of its variables even if its loading is zero, so that
     a component may come to have more of them than the fitted one.
     """
-    supports, own = ((one != 0).T | rule.must for one in (V, fitted))
-    more = not isinstance(rule, GroupRule) and bool((supports.sum(axis=1) > own.sum(axis=1)).any())
-    return more or bool(rule.broken(supports[None])[0])
+    supports, fitted_supports = ((loadings != 0).T | rule.must for loadings in (V, fitted))
+    has_more = not isinstance(rule, GroupRule) and bool(
+        (supports.sum(axis=1) > fitted_supports.sum(axis=1)).any()
+    )
+    return has_more or bool(rule.broken(supports[None])[0])
 
 
 def _largest_product(V: np.ndarray) -> float:
@@ -320,23 +322,27 @@ def _compared(
     OptionError
         If the measure is not valid, or options of joint proofs are given with ``joint=False``.
     """
-    given = [f"objective={shown(objective)}"] * (objective is not None) + ["orthogonal=True"] * orthogonal
-    if given and joint is False:
+    option_texts = [f"objective={shown(objective)}"] * (objective is not None) + [
+        "orthogonal=True"
+    ] * orthogonal
+    if option_texts and joint is False:
         raise OptionError(
-            f"{' and '.join(given)} was given with joint=False, and is for joint proofs: leave joint=False "
-            "out. Proofs of single components are for the adjusted variance that each adds."
+            f"{' and '.join(option_texts)} was given with joint=False, and is for joint proofs: leave "
+            "joint=False out. Proofs of single components are for the adjusted variance that each adds."
         )
-    own = state.record.options.get("objective")
+    fit_objective = state.record.options.get("objective")
     if joint is None:
         # for one component adjusted variance and PEV are its variance, which `_each` proves to 1e-9
-        alone = state.V.shape[1] == 1 and own in ("adjusted", "pev")
+        is_single = state.V.shape[1] == 1 and fit_objective in ("adjusted", "pev")
         adds = adjusted_variances(state.V, op) > 0.0
         refused = bool(groups_of(state)) or bool((forced(state) & (state.V == 0)).any())
-        joint = bool(given) or (own in JOINT and not alone and not refused and bool(adds.all()))
+        joint = bool(option_texts) or (
+            fit_objective in JOINT and not is_single and not refused and bool(adds.all())
+        )
     if objective is not None:
         measure = one_of("objective", objective, JOINT)
     else:
-        measure = own if own in JOINT and not orthogonal else "pev"
+        measure = fit_objective if fit_objective in JOINT and not orthogonal else "pev"
     if orthogonal and measure != "pev":
         raise OptionError(
             f"objective={shown(objective)} was given with orthogonal=True, whose bounds are those of PEV: "
@@ -358,11 +364,11 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
     V = certificate._best
     if not certificate._state.spec.columns.equals(state.spec.columns) or V.shape != state.V.shape:
         raise OptionError("adopt() was given the certificate of a fit of other variables or components.")
-    counts, own = (np.count_nonzero(one, axis=0) for one in (V, state.V))
-    if not grouped(state.record) and (np.sort(counts) > np.sort(own)).any():
+    counts, fit_counts = (np.count_nonzero(loadings, axis=0) for loadings in (V, state.V))
+    if not grouped(state.record) and (np.sort(counts) > np.sort(fit_counts)).any():
         raise OptionError(
             f"adopt() was given the certificate of a fit with the cardinalities {counts.tolist()}; those of "
-            f"this fit are {own.tolist()}."
+            f"this fit are {fit_counts.tolist()}."
         )
     return V, certificate._numbers.measure
 
@@ -386,7 +392,9 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
 
 def _plain(certificate: Any, scaled: tuple[str, ...] = (), factor: float = 1.0) -> dict[str, Any]:
     """Return the fields of a certificate as numbers, text and lists; those in `scaled` times `factor`."""
-    row = {one.name: plain_value(getattr(certificate, one.name)) for one in dataclasses.fields(certificate)}
+    row = {
+        field.name: plain_value(getattr(certificate, field.name)) for field in dataclasses.fields(certificate)
+    }
     return {name: value * factor if name in scaled else value for name, value in row.items()}
 
 

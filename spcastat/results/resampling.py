@@ -481,9 +481,9 @@ def bootstrap(
     fixed = not flag("select", select)
     starts = _search_of_draws(fit.state, search, fixed)
     with listening(fit.progress):
-        given = _resampling(fit, "bootstrap()", fixed=fixed, starts=starts)
-        _require_three(given.sampler)
-        return replace(draws_of(given, n), k_found=k_found)
+        resampling = _resampling(fit, "bootstrap()", fixed=fixed, starts=starts)
+        _require_three(resampling.sampler)
+        return replace(draws_of(resampling, n), k_found=k_found)
 
 
 def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
@@ -493,12 +493,12 @@ def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
     record, p = state.record, len(state.V)
     options = record.options
     groups = bool(options.get("disjoint")) and options.get("card") is options.get("variance") is None
-    possible: tuple[str, ...] = () if fixed or record.method != "joint" else SEARCHES
+    searches: tuple[str, ...] = () if fixed or record.method != "joint" else SEARCHES
     if groups or p > GRAM_LIMIT:
-        possible = possible[:1]
+        searches = searches[:1]
     if search is None:
-        return possible[-1] if possible else "near"
-    if one_of("search", search, SEARCHES) not in possible:
+        return searches[-1] if searches else "near"
+    if one_of("search", search, SEARCHES) not in searches:
         raise OptionError(
             f"search={search!r} was given, which draws of this fit cannot have: searches are for "
             f"method='joint' and select=True, and 'quick' for at most {GRAM_LIMIT} variables and not for "
@@ -533,10 +533,10 @@ def stability(fit: Drawing, n: int, *, threshold: float, min_correlation: float)
 
     n = whole_number("n", n, 1, MOST_DRAWS)
     threshold = real_number("threshold", threshold, 0.5, 1.0, open_low=True)
-    least = real_number("min_correlation", min_correlation, 0.0, 1.0, open_low=True)
+    group_correlation = real_number("min_correlation", min_correlation, 0.0, 1.0, open_low=True)
     with listening(fit.progress):
-        given = _halved(fit, "stability()")
-        return halves_of(given, n, threshold=threshold, groups=least)
+        resampling = _halved(fit, "stability()")
+        return halves_of(resampling, n, threshold=threshold, groups=group_correlation)
 
 
 def split_inference(fit: Drawing, n: int, *, repeats: int) -> Split:
@@ -562,9 +562,9 @@ def test_loadings(fit: Drawing, n: int, *, fdr: str) -> Tested:
             "variables; fit fewer components."
         )
     with listening(fit.progress):
-        given = _resampling(fit, "test_loadings()")
-        _require_permutable(fit.state, given)
-        return permutation_test(given, n, fdr=method)
+        resampling = _resampling(fit, "test_loadings()")
+        _require_permutable(fit.state, resampling)
+        return permutation_test(resampling, n, fdr=method)
 
 
 def _require_permutable(state: FitState, given: Resampling) -> None:
@@ -645,10 +645,10 @@ def _rows_to_draw(fit: Drawing, what: str, seed: int, keep_rows: bool = False) -
 
 def _halved(fit: Drawing, what: str) -> Resampling:
     """Return the data and the method for fits of halves, which must have enough rows."""
-    given = _resampling(fit, what, own_card=True, starts="alone")
-    n, k = given.sampler.n // 2, fit.state.V.shape[1]
+    resampling = _resampling(fit, what, own_card=True, starts="alone")
+    n, k = resampling.sampler.n // 2, fit.state.V.shape[1]
     if n < k + 2:
         raise TooFewRowsError(
             f"{what} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."
         )
-    return given
+    return resampling

@@ -51,8 +51,8 @@ class SpcoResult(Picklable, Shown):
         self._solver = solver
         self._found = found
         size = np.abs(found.A)
-        first = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-10), axis=0)
-        self._A = found.A * np.where(found.A[first, np.arange(found.A.shape[1])] < 0, -1.0, 1.0)
+        places = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-10), axis=0)
+        self._A = found.A * np.where(found.A[places, np.arange(found.A.shape[1])] < 0, -1.0, 1.0)
 
     @property
     def k(self) -> int:
@@ -114,12 +114,14 @@ class SpcoResult(Picklable, Shown):
         OptionError
             If there is no such measure.
         """
-        known = one_of("name", name, ["cpev", "cpzc", "fit", *MEASURES])
-        if known == "cpzc":
+        measure_name = one_of("name", name, ["cpev", "cpzc", "fit", *MEASURES])
+        if measure_name == "cpzc":
             return float(self._variance["share of zeros"].mean())
-        if known == "fit":
+        if measure_name == "fit":
             return float(self._variance["cumulative fit"].iloc[-1])
-        return float(measure_named("adjusted" if known == "cpev" else known)(self._A, self._op)[-1])
+        return float(
+            measure_named("adjusted" if measure_name == "cpev" else measure_name)(self._A, self._op)[-1]
+        )
 
     @property
     def status(self) -> Literal["converged", "max_iter"]:
@@ -192,22 +194,25 @@ class SpcoResult(Picklable, Shown):
         """
         if zeros is not None and penalty is not None:
             raise OptionError("zeros and penalty were both given; give the values of one of them.")
-        option, given = ("penalty", penalty) if penalty is not None else ("zeros", zeros)
-        values = [i / 10 for i in range(10)] if given is None else elements(given, MOST_VALUES)
+        option, option_values = ("penalty", penalty) if penalty is not None else ("zeros", zeros)
+        values = (
+            [i / 10 for i in range(10)] if option_values is None else elements(option_values, MOST_VALUES)
+        )
         top = 1.0 - 1e-12 if option == "zeros" else float(np.finfo(float).max)
         if not values:
             raise OptionError(f"{option} is empty; give one value or more.")
-        if len(values) > MOST_VALUES or is_sparse(given):
+        if len(values) > MOST_VALUES or is_sparse(option_values):
             raise OptionError(
-                f"{option}={shown(given)} was given; it takes a sequence of at most {MOST_VALUES} numbers."
+                f"{option}={shown(option_values)} was given; it takes a sequence of at most "
+                f"{MOST_VALUES} numbers."
             )
         unit, fits = self._source.op.unit, {}
-        for value in sorted({real_number(option, one, 0.0, top) for one in values}):
+        for value in sorted({real_number(option, number, 0.0, top) for number in values}):
             controls: dict[str, Any] = {"zeros": None, "penalty": None, option: value}
-            asked = replace(self._solver, **controls)
-            inside = replace(asked, penalty=None if asked.penalty is None else asked.penalty / unit)
-            found = inside.solve(self._op, self._A.shape[1]).times(unit)
-            fits[value] = SpcoResult(self._source, asked, found)
+            solver = replace(self._solver, **controls)
+            scaled_solver = replace(solver, penalty=None if solver.penalty is None else solver.penalty / unit)
+            coordinates = scaled_solver.solve(self._op, self._A.shape[1]).times(unit)
+            fits[value] = SpcoResult(self._source, solver, coordinates)
         return SpcoPath(option, fits)
 
     def plot(
@@ -296,7 +301,7 @@ class SpcoResult(Picklable, Shown):
         k, w = Z.shape[1], np.ones(len(Z)) if self._source.weights is None else self._source.weights
         weighted = op.root_weights[:, None] * (Z / op.unit)
         dense = op.forward(self._A)
-        kept = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
+        reproduced = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
         adjusted = adjusted_variances(self._A, op)
         return pd.DataFrame(
             {
@@ -304,7 +309,7 @@ class SpcoResult(Picklable, Shown):
                 "share of zeros": w @ (Z == 0) / w.sum(),
                 "adjusted variance": adjusted * op.unit**2,
                 "cumulative CPEV": np.cumsum(adjusted) / op.total,
-                "cumulative fit": np.cumsum(kept) / op.total,
+                "cumulative fit": np.cumsum(reproduced) / op.total,
                 "cumulative PCA": np.cumsum(op.leading(k)[0].clip(min=0.0)) / op.total,
             },
             index=self.components,
@@ -327,10 +332,10 @@ class SpcoResult(Picklable, Shown):
         """Return header, loadings and shares as text, HTML, LaTeX or Markdown."""
         n, p, partial = self._source.n, self._source.op.p, self._source.spec.partial
         cpzc, cpev = self.measure("cpzc"), self.measure("cpev")
-        given = "" if partial is None else f", given {', '.join(partial.names)}"
+        covariates = "" if partial is None else f", given {', '.join(partial.names)}"
         facts = (
             ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang (2011)"),
-            ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{given}"),
+            ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{covariates}"),
             ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
             ("Zeros", f"{100 * cpzc:.2f} % of the coordinates (CPZC)"),
             ("Explained", f"{100 * cpev:.2f} % of the total variance (CPEV)"),
@@ -454,11 +459,11 @@ def _coordinates_row(value: float, option: str, fit: SpcoResult) -> dict[str, An
 
 
 def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
-    first = "zeros" if option == "zeros" else "asked"
+    heading = "zeros" if option == "zeros" else "asked"
     rows = []
     for line in table.to_dict("records"):
         shares = (f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca"))
-        rows.append(Row(f"{line[first]:.4g}", (f"{line['penalty']:.4g}", *shares)))
+        rows.append(Row(f"{line[heading]:.4g}", (f"{line['penalty']:.4g}", *shares)))
     note = (
         "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: what the sparse "
         "coordinates reproduce, PCA: as many dense components; % of the total variance."

@@ -119,17 +119,17 @@ class ComponentTests:
     @cached_property
     def table(self) -> pd.DataFrame:
         """The tests of each component, variances in units of the data."""
-        found = self.found
-        tested = self.spectrum.iloc[: len(found.p_values)]
+        standing = self.found
+        tested = self.spectrum.iloc[: len(standing.p_values)]
         return pd.DataFrame(
             {
                 "observed": tested["eigenvalue"],
-                "noise": found.bound * self.unit,
-                "p": found.p_values,
-                "deflated_p": found.deflated_p_values,
-                "sparse_observed": found.sparse_variances * self.unit,
-                "sparse_p": found.sparse_p_values,
-                "sparse_correlation": found.correlations,
+                "noise": standing.bound * self.unit,
+                "p": standing.p_values,
+                "deflated_p": standing.deflated_p_values,
+                "sparse_observed": standing.sparse_variances * self.unit,
+                "sparse_p": standing.sparse_p_values,
+                "sparse_correlation": standing.correlations,
                 "share": tested["share"],
                 "cumulative": tested["cumulative"],
             },
@@ -165,8 +165,8 @@ class ComponentTests:
         if not self.has_rules:
             return None
         values = self.given_values
-        above = values / values.sum() > broken_stick(self.p)[: len(values)]
-        return len(above) if above.all() else int(np.argmin(above))
+        exceeds_stick = values / values.sum() > broken_stick(self.p)[: len(values)]
+        return len(exceeds_stick) if exceeds_stick.all() else int(np.argmin(exceeds_stick))
 
 
 def level(tests: ComponentTests) -> str:
@@ -177,12 +177,12 @@ def level(tests: ComponentTests) -> str:
 
 def by_test(tests: ComponentTests, rules: bool) -> Fact:
     """Return the number of components by each test, and with `rules` by the rules of thumb."""
-    found = tests.found
+    standing = tests.found
     return fact(
         "by test",
-        parallel=found.parallel,
-        deflated=found.deflated,
-        sequential=found.sequential,
+        parallel=standing.parallel,
+        deflated=standing.deflated,
+        sequential=standing.sequential,
         rules=rules and tests.has_rules,
         kaiser=tests.kaiser,
         stick=tests.broken_stick,
@@ -212,40 +212,40 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
 
 def number_reasons(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the reasons for the number of components, and further remarks."""
-    frame, found, m = tests.table, tests.found, len(tests.table)
-    parallel, deflated, sequential = found.parallel, found.deflated, found.sequential
+    frame, standing, m = tests.table, tests.found, len(tests.table)
+    parallel, deflated, sequential = standing.parallel, standing.deflated, standing.sequential
     yield counts(tests)
-    if found.minor:
-        yield minor(found)
+    if standing.minor:
+        yield minor(standing)
     if m not in (parallel, sequential) and m > parallel:
         row = frame.iloc[parallel]
         value, bound = alike([row["observed"], row["noise"]])
-        share = 1 - found.draws.alpha
+        share = 1 - standing.draws.alpha
         yield fact("first below noise", place=parallel + 1, value=value, bound=bound, share=share)
     if deflated < parallel:
         p = frame["deflated_p"].iloc[deflated]
         yield fact("deflated test", place=deflated + 1, p=p, level=level(tests))
     yield from number_cautions(tests)
     if min(parallel, deflated) < sequential:
-        yield fact("weak components", card=found.card)
-    elif min(parallel, deflated, found.major) > sequential:
-        yield fact("spread components", card=found.card)
+        yield fact("weak components", card=standing.card)
+    elif min(parallel, deflated, standing.major) > sequential:
+        yield fact("spread components", card=standing.card)
 
 
 def counts(tests: ComponentTests) -> Fact:
     """Return the number of components by each test, and the choice."""
-    found = tests.found
-    why = "minor" if found.minor else "larger"
-    if min(found.parallel, found.deflated) == found.sequential:
-        why = "agree"
+    standing = tests.found
+    reason = "minor" if standing.minor else "larger"
+    if min(standing.parallel, standing.deflated) == standing.sequential:
+        reason = "agree"
     return fact(
         "counts",
-        parallel=found.parallel,
-        fewer=found.deflated < found.parallel,
-        deflated=found.deflated,
-        sequential=found.sequential,
-        k=found.k,
-        why=fact(f"why {why}"),
+        parallel=standing.parallel,
+        fewer=standing.deflated < standing.parallel,
+        deflated=standing.deflated,
+        sequential=standing.sequential,
+        k=standing.k,
+        why=fact(f"why {reason}"),
     )
 
 
@@ -266,25 +266,25 @@ def minor(found: Standing) -> Fact:
 
 def number_cautions(tests: ComponentTests) -> Iterator[Fact]:
     """Yield warnings: rows that change the number, the last component stands out, untested variables."""
-    found, m = tests.found, len(tests.table)
+    standing, m = tests.found, len(tests.table)
     yield from large_rows(tests)
-    if m in (found.parallel, found.sequential):
+    if m in (standing.parallel, standing.sequential):
         yield fact("last exceeds noise", number=m, possible=m < tests.most)
     yield from untested(tests)
 
 
 def large_rows(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the fact about rows that change the number."""
-    large = tests.large
-    if large is not None and large.labels:
+    rows = tests.large
+    if rows is not None and rows.labels:
         yield fact(
             "large rows",
-            rows=len(large.labels),
-            names=", ".join(large.labels[:3]),
-            others=max(len(large.labels) - 3, 0),
-            share=large.share,
-            pulled=large.pulled,
-            k_unshrunk=large.k,
+            rows=len(rows.labels),
+            names=", ".join(rows.labels[:3]),
+            others=max(len(rows.labels) - 3, 0),
+            share=rows.share,
+            pulled=rows.pulled,
+            k_unshrunk=rows.k,
             k=tests.found.k,
         )
 
@@ -457,9 +457,9 @@ def further_reasons(chosen: Chosen) -> Iterator[Fact]:
     yield from remarks(chosen)
     if chosen.by == "cv" and "ebic" in frame:
         by_ebic = frame["card"].iloc[int(frame["ebic"].argmin())]
-        each = chosen.state.record.k > 1 and not isinstance(by_ebic, (tuple, list))
+        is_common = chosen.state.record.k > 1 and not isinstance(by_ebic, (tuple, list))
         if by_ebic != row["card"]:
-            yield fact("EBIC instead", cards=card_text(by_ebic), each=each)
+            yield fact("EBIC instead", cards=card_text(by_ebic), each=is_common)
 
 
 def remarks(chosen: Chosen) -> Iterator[Fact]:
@@ -505,7 +505,7 @@ def verdict(chosen: Chosen) -> Fact:
 
 def comparison(chosen: Chosen, several: bool) -> Fact:
     """Return the comparison of the choice with the best value; `several`: of several cardinalities."""
-    row, best = chosen.line, chosen.best
+    row, best_row = chosen.line, chosen.best
     if chosen.by == "variance":
         is_kept = row["relative_adjusted"] >= chosen.share
         return fact(
@@ -514,7 +514,7 @@ def comparison(chosen: Chosen, several: bool) -> Fact:
             share=chosen.share,
             kept=row["relative_adjusted"],
         )
-    if row["card"] == best["card"]:
+    if row["card"] == best_row["card"]:
         return best_value(chosen, several)
     if chosen.rule == "worth":
         return fact(
@@ -523,17 +523,17 @@ def comparison(chosen: Chosen, several: bool) -> Fact:
             groups=chosen.is_group_count,
             explained=share_of_best(chosen),
             ebic=chosen.by == "ebic",
-            best=card_text(best["card"]),
-            best_count=best[chosen.counted],
+            best=card_text(best_row["card"]),
+            best_count=best_row[chosen.counted],
         )
     if chosen.by == "ebic":
-        return fact("sparsest by EBIC", best=card_text(best["card"]))
+        return fact("sparsest by EBIC", best=card_text(best_row["card"]))
     return compared_by_error(chosen)
 
 
 def best_value(chosen: Chosen, several: bool) -> Fact:
     """Return what a choice with the best value is."""
-    by, row, best = chosen.by, chosen.line, chosen.best
+    by, row, best_row = chosen.by, chosen.line, chosen.best
     fewer = (chosen.table[chosen.counted] < row[chosen.counted]).any()
     values = {
         "several": several,
@@ -541,20 +541,20 @@ def best_value(chosen: Chosen, several: bool) -> Fact:
         "sparser": by in ("cv", "ebic") and chosen.rule != "min" and fewer,
     }
     if by == "cv":
-        return fact("predicts best", error=best["error"], se=best["se"], **values)
+        return fact("predicts best", error=best_row["error"], se=best_row["se"], **values)
     return fact("has the best value", largest=by == "is", criterion=NAMES[by], **values)
 
 
 def compared_by_error(chosen: Chosen) -> Fact:
     """Return the comparison of a choice by "1se" or "paired" with the smallest error."""
-    row, best = chosen.line, chosen.best
-    smallest = fact("smallest error", error=best["error"], best=card_text(best["card"]))
+    row, best_row = chosen.line, chosen.best
+    smallest = fact("smallest error", error=best_row["error"], best=card_text(best_row["card"]))
     if chosen.rule == "paired":
         excess, excess_se = row["excess"], row["excess_se"]
         return fact("compared by paired error", smallest=smallest, excess=excess, excess_se=excess_se)
     if chosen.unequal:
         return fact("compared one at a time", error=row["error"], smallest=smallest)
-    return fact("compared by error", se=best["se"], smallest=smallest)
+    return fact("compared by error", se=best_row["se"], smallest=smallest)
 
 
 def share_of_best(chosen: Chosen) -> Fact:
@@ -577,11 +577,11 @@ def not_worth_adding(chosen: Chosen) -> Fact:
 def search_of_choice(chosen: Chosen) -> Iterator[Fact]:
     """Yield facts about the search for unequal cardinalities."""
     selected, record = chosen.selected, chosen.state.record
-    tried, equal = selected.tried, card_text(selected.keys[selected.equal])
-    if tried and chosen.unequal:
-        yield fact("changed from equal", equal=equal, tried=tried)
-    elif tried:
-        yield fact("no other cardinality", tried=tried)
+    trials, equal = selected.tried, card_text(selected.keys[selected.equal])
+    if trials and chosen.unequal:
+        yield fact("changed from equal", equal=equal, tried=trials)
+    elif trials:
+        yield fact("no other cardinality", tried=trials)
     elif chosen.by_worth and record.k > 1 and record.p > GRAM_LIMIT:
         yield fact("equal only", limit=GRAM_LIMIT)
 
@@ -602,16 +602,16 @@ def divisions(chosen: Chosen) -> Iterator[Fact]:
 
 def density(chosen: Chosen) -> Iterator[Fact]:
     """Yield a fact if the best fit has most of the loadings and has predictive value."""
-    record, best = chosen.state.record, chosen.best
+    record, best_row = chosen.state.record, chosen.best
     loadings = record.p * record.k
-    predicts = chosen.by == "ebic" or (chosen.by == "cv" and best["error"] < 1.0)
+    predicts = chosen.by == "ebic" or (chosen.by == "cv" and best_row["error"] < 1.0)
     # data whose best fit needs more than 60 % of the loadings are not sparse
-    if predicts and best["nonzeros"] > 0.6 * loadings:
+    if predicts and best_row["nonzeros"] > 0.6 * loadings:
         yield fact(
             "density",
             pca=chosen.line["nonzeros"] == loadings,
             ebic=chosen.by == "ebic",
-            mean=best["nonzeros"] / record.k,
+            mean=best_row["nonzeros"] / record.k,
             p=record.p,
         )
 
@@ -653,8 +653,8 @@ def is_last(chosen: Chosen, candidate: pd.Series) -> bool:
 def possible_cards(chosen: Chosen, cards: Sequence[int]) -> list[int]:
     """Return those of the cardinalities that all components can have."""
     record, rule = chosen.state.record, rule_of(chosen.state.record)
-    possible = [card for card in cards if card <= (chosen.groups or record.p)]
-    return possible if rule is None else [card for card in possible if rule.feasible([card] * record.k)]
+    candidates = [card for card in cards if card <= (chosen.groups or record.p)]
+    return candidates if rule is None else [card for card in candidates if rule.feasible([card] * record.k)]
 
 
 def largest_candidate(chosen: Chosen) -> Iterator[Fact]:

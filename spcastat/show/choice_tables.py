@@ -58,7 +58,9 @@ def _test_lines(tests: ComponentTests, most: int) -> Table:
     values = alike([*table["observed"], *table["noise"]])
     m = len(table)
     for i, (name, line) in enumerate(table.iterrows()):
-        cells = ("" if np.isnan(line[one]) else fixed(line[one], digits) for one, digits in DIGITS.items())
+        cells = (
+            "" if np.isnan(line[column]) else fixed(line[column], digits) for column, digits in DIGITS.items()
+        )
         numbers = (values[i], values[m + i], *cells, percent(line["cumulative"], 1))
         lines.append(Row(str(name), numbers, rule=i == tests.found.k > 0))
     point = f"{percent(1 - tests.found.draws.alpha, 0)} % of noise"
@@ -85,10 +87,10 @@ def choice_screen(chosen: Chosen, tests: ComponentTests | None) -> Document:
     table, selected = chosen.table, chosen.selected
     compared = {selected.place, selected.equal, selected.best}
     compared |= {i for i in table.index if table["card"][i] in selected.readings.values()}
-    shown = table.index[sorted(compared)]
+    visible_rows = table.index[sorted(compared)]
     columns = _columns(chosen, True)
     about = [choice_facts.verdict(chosen), *choice_facts.remarks(chosen)]
-    ends = [f"All {len(table)} candidates: choice.table."] if len(shown) < len(table) else []
+    ends = [f"All {len(table)} candidates: choice.table."] if len(visible_rows) < len(table) else []
     header: list[Fact] = []
     tables: list[Table] = []
     if tests is not None:
@@ -96,7 +98,7 @@ def choice_screen(chosen: Chosen, tests: ComponentTests | None) -> Document:
         header += [choice_facts.number_of_components(tests), *choice_facts.rows_tested(tests)]
         tables.append(_test_lines(tests, tests.found.k + 1))  # up to the first one that was not chosen
         ends.append("The tests of k: choice.k_choice.")
-    tables += _tables(chosen, columns, shown)
+    tables += _tables(chosen, columns, visible_rows)
     return _document(chosen, header, tables, [*notes(about), " ".join([_key(chosen, columns), *ends])])
 
 
@@ -114,21 +116,23 @@ def chapters(
     plot_tests: Callable[[], Axes] | None,
 ) -> tuple[Chapter, ...]:
     """Return the chapters of a report on the choices, with their plots."""
-    what = "The criterion of every cardinality"
+    alternative_text = "The criterion of every cardinality"
     unsaid = (
         f"Every cardinality by {NAMES[chosen.by]}"
         f"{', with one standard error' if chosen.by == 'cv' else ''}. It does not say how sure the "
         "variables of the choice are, nor that those left out have nothing to do with the component."
     )
-    sparse = chapter_of("How sparse", choice_document(chosen), plot, what, unsaid)
+    sparse = chapter_of("How sparse", choice_document(chosen), plot, alternative_text, unsaid)
     if tests is None or plot_tests is None:
         return (sparse,)
-    what = "Eigenvalues of the data and of noise"
+    alternative_text = "Eigenvalues of the data and of noise"
     unsaid = (
         "Eigenvalues compared with those of noise. A component below the line may be real and weak, and "
         "one above it need not mean anything."
     )
-    return chapter_of("How many components", number_document(tests), plot_tests, what, unsaid), sparse
+    return chapter_of(
+        "How many components", number_document(tests), plot_tests, alternative_text, unsaid
+    ), sparse
 
 
 def method_sentences(tests: ComponentTests | None, chosen: Chosen) -> list[str]:
@@ -153,7 +157,7 @@ def choice_reasons(chosen: Chosen) -> str:
 def _columns(chosen: Chosen, brief: bool) -> tuple[str, ...]:
     """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
     by, table = chosen.by, chosen.table
-    known = {
+    is_column = {
         "error": "error" in table,
         "se": "error" in table,
         "of best %": "error" in table or by == "ebic",
@@ -163,7 +167,7 @@ def _columns(chosen: Chosen, brief: bool) -> tuple[str, ...]:
         "PEV": True,
         "of PCA's": by == "variance",
     }
-    return tuple(name for name, there in known.items() if there)
+    return tuple(name for name, present in is_column.items() if present)
 
 
 def _tables(chosen: Chosen, columns: tuple[str, ...], shown: pd.Index) -> list[Table]:
@@ -188,8 +192,8 @@ def _tables(chosen: Chosen, columns: tuple[str, ...], shown: pd.Index) -> list[T
     if chosen.unequal:
         marked = tuple(row for row in marks if row.cells != ("",))
         return [Table("card", columns, tuple(numbers)), Table("card", ("role",), marked, "l")]
-    both = (Row(row.label, row.cells + mark.cells) for row, mark in zip(numbers, marks, strict=True))
-    return [Table("card", (*columns, "role"), tuple(both), "r" * len(columns) + "l")]
+    rows = (Row(row.label, row.cells + mark.cells) for row, mark in zip(numbers, marks, strict=True))
+    return [Table("card", (*columns, "role"), tuple(rows), "r" * len(columns) + "l")]
 
 
 def _mark(chosen: Chosen, line: pd.Series) -> str:
@@ -197,13 +201,13 @@ def _mark(chosen: Chosen, line: pd.Series) -> str:
     best_by = {**CRITERIA, "cv": "prediction", "is": "IS"}
     best_by.pop("variance")
     readings = chosen.selected.readings
-    best = [best_by[by] for by, card in readings.items() if card == line["card"] and by in best_by]
+    criteria = [best_by[by] for by, card in readings.items() if card == line["card"] and by in best_by]
     kind = "best equal cardinality by" if chosen.unequal else "best"
-    if best and choice_facts.is_last(chosen, line):
+    if criteria and choice_facts.is_last(chosen, line):
         kind = "best of those tried by"
-    marks = [f"{kind} {' and '.join(best)}"] if best else []
-    enough = line["relative_adjusted"] >= chosen.share * (1.0 - 1e-12)
-    if enough and readings.get("variance") == line["card"]:
+    marks = [f"{kind} {' and '.join(criteria)}"] if criteria else []
+    keeps_share = line["relative_adjusted"] >= chosen.share * (1.0 - 1e-12)
+    if keeps_share and readings.get("variance") == line["card"]:
         marks.append(f"sparsest with {percent(chosen.share, 0)} % of PCA")
     return ", ".join([*["<- chosen"][: line["chosen"]], *marks])
 
@@ -251,9 +255,9 @@ def stability_document(
         if k == 0:
             rows.append(Row("0", (percent(line["share"], 0), "", "", "")))
             continue
-        few, most = int(line["smallest card"]), int(line["largest card"])
+        smallest, largest = int(line["smallest card"]), int(line["largest card"])
         loadings = f"{int(line['fewest nonzeros'])} to {int(line['most nonzeros'])}"
-        cells = (percent(line["share"], 0), loadings, f"{few} to {most}", fixed(line["overlap"], 2))
+        cells = (percent(line["share"], 0), loadings, f"{smallest} to {largest}", fixed(line["overlap"], 2))
         rows.append(Row(str(k), cells))
     mean = fixed(draws["overlap"].mean(), 2)
     note = (

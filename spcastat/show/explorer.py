@@ -98,8 +98,8 @@ def write_explorer(
     body = asset("explorer.html")
     pieces = []
     for mark, part in parts.items():  # in their order in the page, so that inserted text is not searched
-        before, body = body.split(mark)
-        pieces += [before, part]
+        head, body = body.split(mark)
+        pieces += [head, part]
     page = page_of(title, version, "explorer", "".join([*pieces, body]), script)
     write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))
 
@@ -114,35 +114,39 @@ def explorer_data(
     positions: Sequence[Position], table: pd.DataFrame, title: str, max_points: int | None
 ) -> dict[str, Any]:
     """Return everything the page shows as lists, numbers and strings."""
-    first = positions[0].state
-    names = list(first.spec.columns)
+    first_state = positions[0].state
+    names = list(first_state.spec.columns)
     used = np.flatnonzero(np.any([position.state.V.any(axis=1) for position in positions], axis=0))
     place = {int(j): i for i, j in enumerate(used)}
     labels = short_names([names[j] for j in used], positions=used.tolist())
-    whole = [name_text(names[j]) for j in used]
-    drawn, index, reason = _rows(positions[0], max_points)
+    full_texts = [name_text(names[j]) for j in used]
+    row_indices, index, reason = _rows(positions[0], max_points)
     single = all(isinstance(position.card, int | np.integer) for position in positions)
     places = [position.card for position in positions] if single else table["nonzeros"].tolist()
-    shown = measures_of("total")
+    measures = measures_of("total")
     return {
         "title": name_text(title),
-        "about": f"{first.record.method}: {first.record.title}. {line(facts.dataset(first.record))}.",
+        "about": f"{first_state.record.method}: {first_state.record.title}. "
+        f"{line(facts.dataset(first_state.record))}.",
         "p": len(names),
         "n": len(index) if index is not None else 0,
-        "components": [name_text(name) for name in first.components],
+        "components": [name_text(name) for name in first_state.components],
         "variables": labels,
-        "full": {i: name for i, (name, label) in enumerate(zip(whole, labels, strict=True)) if name != label},
-        "rows": [] if drawn is None or index is None else short_names([index[i] for i in drawn]),
+        "full": {
+            i: name for i, (name, label) in enumerate(zip(full_texts, labels, strict=True)) if name != label
+        },
+        "rows": [] if row_indices is None or index is None else short_names([index[i] for i in row_indices]),
         "norows": reason,
         "by": "card" if single else "nonzeros",
         "measures": [
-            {"name": one.name, "label": one.legend, "values": _numbers(table[one.name])} for one in shown
+            {"name": measure.name, "label": measure.legend, "values": _numbers(table[measure.name])}
+            for measure in measures
         ],
         "pca": _numbers(table["pca"]),
         "start": len(positions) // 2,
         "offered": MOST_COMPONENTS,
         "positions": [
-            _position(position, int(at), nonzeros, place, drawn)
+            _position(position, int(at), nonzeros, place, row_indices)
             for position, at, nonzeros in zip(positions, places, table["nonzeros"], strict=True)
         ],
     }
@@ -153,14 +157,14 @@ def _rows(position: Position, max_points: int | None) -> tuple[list[int] | None,
     source = position.source
     if source is None or not source.holds_scores:
         from_rows = position.state.record.from_rows
-        what = "The rows are not in memory" if from_rows else "A covariance matrix has no rows"
-        return None, None, f"{what}, so there are no points."
+        cause = "The rows are not in memory" if from_rows else "A covariance matrix has no rows"
+        return None, None, f"{cause}, so there are no points."
     index = rows.scores(position.state, source).index
     if max_points == 0:
         return None, index, "No rows were asked for (max_points=0), so there are no points."
     count = len(index) if max_points is None else min(max_points, len(index))
-    drawn = np.linspace(0, len(index) - 1, count).round().astype(int)
-    return drawn.tolist(), index, ""
+    row_indices = np.linspace(0, len(index) - 1, count).round().astype(int)
+    return row_indices.tolist(), index, ""
 
 
 def _position(
@@ -173,7 +177,7 @@ def _position(
     largest = largest_with_another(correlation) if len(state.components) > 1 else None
     grid = variance_table(table, largest)
     spread = np.sqrt(np.diag(state.moments.scores).clip(min=0.0))
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "card": ", ".join(map(str, card)) if isinstance(card, tuple) else str(card),
         "place": at,
         "nonzeros": int(nonzeros),
@@ -198,16 +202,16 @@ def _position(
         spread = np.where(np.isfinite(spread), spread, 0.0)  # 0 where a column is constant or unknown
         scaled = scores / np.where(spread > 0, spread, 1.0)
         # rounded to thousandths, which are much smaller than a pixel
-        found["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(drawn)]]
-        found["scores"] = [[None if v is None else int(v) for v in line] for line in found["scores"]]
+        content["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(drawn)]]
+        content["scores"] = [[None if v is None else int(v) for v in line] for line in content["scores"]]
         pairs = combinations(range(min(V.shape[1], MOST_COMPONENTS)), 2)
-        found["stretch"] = {
+        content["stretch"] = {
             f"{i}-{j}": stretch_of(scaled[:, [i, j]], (V * spread)[:, [i, j]]) for i, j in pairs
         }
     else:
-        found["stretch"] = {}
-    found["sd"] = _numbers(spread)
-    return found
+        content["stretch"] = {}
+    content["sd"] = _numbers(spread)
+    return content
 
 
 def _numbers(values: Any) -> list[float | None]:

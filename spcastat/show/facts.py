@@ -95,16 +95,18 @@ def dataset(record: Record, state: FitState | None = None) -> Fact:
             weighted=record.weighted,
         )
     kind = about.get("kind")
-    named = fact("kind covariance") if kind is None else fact("kind correlation", name=KINDS.get(kind, kind))
+    kind_fact = (
+        fact("kind covariance") if kind is None else fact("kind correlation", name=KINDS.get(kind, kind))
+    )
     of_variances = fact("kind correlation", name=kind)
     if kind is None and state is not None:
         is_scaled = np.allclose(state.moments.variances, 1.0, atol=1e-8)
-        of_variances = fact("kind correlation", name=None) if is_scaled else named
+        of_variances = fact("kind correlation", name=None) if is_scaled else kind_fact
     scaling = None if record.groups is None else fact(f"scaling {record.groups['kind']}")
     return fact(
         "matrix",
         **values,
-        kind=named,
+        kind=kind_fact,
         kind_of_variances=of_variances,
         known_n=record.n is not None,
         scaling=scaling,
@@ -128,13 +130,13 @@ def partial(state: FitState, adjusted: Partial) -> Fact:
     order = np.argsort(-parts, kind="stable").tolist()
     strongest = [f"{name_text(state.spec.columns[j])} {100 * parts[j]:.1f}" for j in order]
     names = list(map(name_text, adjusted.names))
-    *others, last = adjusted.names
+    *first_names, last_name = adjusted.names
     known_free = record.effective_n is not None
     return fact(
         "partial",
         p=record.p,
         given=_some(names),
-        names=f"{', '.join(others)} and {last}" if others else last,
+        names=f"{', '.join(first_names)} and {last_name}" if first_names else last_name,
         share=share_taken(state),
         strongest=_some(strongest),
         known_free=known_free,
@@ -187,8 +189,8 @@ def missing(record: Record) -> Fact:
     values = {**about, "n": record.n or 0, "share": share}
     if about["how"] == "em":
         return fact("missing by EM", **values)
-    moved = None if about["moved"] == 0.0 else nearest(about)
-    return fact("missing by pairs", **values, nearest=moved)
+    change = None if about["moved"] == 0.0 else nearest(about)
+    return fact("missing by pairs", **values, nearest=change)
 
 
 def nearest(about: Mapping[str, Any]) -> Fact:
@@ -256,9 +258,9 @@ def rule(state: FitState) -> Iterator[Fact]:
 
 def groups_by_component(state: FitState) -> Iterator[Fact]:
     """Yield the fact about the groups of variables in each component."""
-    if (together := pd.DataFrame(groups_of(state), state.components)).size:
-        named = [f"{name} {', '.join(row.index[row])}" for name, row in together.iterrows()]
-        yield fact("groups of components", groups="; ".join(named))
+    if (membership := pd.DataFrame(groups_of(state), state.components)).size:
+        texts = [f"{name} {', '.join(row.index[row])}" for name, row in membership.iterrows()]
+        yield fact("groups of components", groups="; ".join(texts))
 
 
 # --- method ---------------------------------------------------------------------------------------
@@ -370,8 +372,8 @@ def of_loadings(state: FitState) -> Iterator[Fact]:
     """Yield the lines of the header of a fit of sparse loadings after those on the data."""
     record = state.record
     if record.options.get("variance") is not None:
-        kept = record.objective / state.moments.pca.sum()
-        yield fact("goal of loadings", goal=record.options["variance"], share=kept)
+        share = record.objective / state.moments.pca.sum()
+        yield fact("goal of loadings", goal=record.options["variance"], share=share)
     yield fact(
         "objective",
         criterion=record.criterion,
@@ -388,23 +390,23 @@ def of_loadings(state: FitState) -> Iterator[Fact]:
 def explained(state: FitState) -> Fact:
     """Return the fact about the variance that the components explain."""
     frame = variance(state)
-    last = {str(name): percent(frame[name].iloc[-1], 1) for name in frame if "cumulative" in str(name)}
+    totals = {str(name): percent(frame[name].iloc[-1], 1) for name in frame if "cumulative" in str(name)}
     if not state.record.sparse:
-        return fact("explained by PCA", dense=last["cumulative PCA"])
+        return fact("explained by PCA", dense=totals["cumulative PCA"])
     return fact(
         "explained",
         k=state.record.k,
-        adjusted=last["cumulative adjusted"],
-        least_squares=last["cumulative least squares"],
-        dense=last["cumulative PCA"],
+        adjusted=totals["cumulative adjusted"],
+        least_squares=totals["cumulative least squares"],
+        dense=totals["cumulative PCA"],
     )
 
 
 def explained_by_loadings(state: FitState) -> Fact:
     """Return the fact about the variance that sparse loadings explain."""
-    last = loadings_variance(state).iloc[-1]
+    totals = loadings_variance(state).iloc[-1]
     return fact(
-        "explained by loadings", k=state.record.k, share=last["cumulative"], dense=last["cumulative PCA"]
+        "explained by loadings", k=state.record.k, share=totals["cumulative"], dense=totals["cumulative PCA"]
     )
 
 
@@ -424,8 +426,8 @@ def inference(state: FitState) -> Iterator[Fact]:
     if results.bootstrap is not None:
         key = "intervals" if state.pattern is None else "percentile intervals"
         numbers_drawn = results.bootstrap
-        near = numbers_drawn.search == "near"
-        yield fact(key, draws=numbers_drawn.draws, select=numbers_drawn.select, near=near)
+        is_local = numbers_drawn.search == "near"
+        yield fact(key, draws=numbers_drawn.draws, select=numbers_drawn.select, near=is_local)
     if results.split is not None:
         selecting, estimating = results.split.rows
         yield fact("split", selecting=selecting, estimating=estimating)
@@ -437,8 +439,8 @@ def inference(state: FitState) -> Iterator[Fact]:
 
 def proofs(state: FitState) -> Iterator[Fact]:
     """Yield facts about the proofs that a fit shows: their sentences, with and without advice."""
-    both = zip(proof_sentences(state), proof_sentences(state, advice=False), strict=True)
-    for sentence, plain in both:
+    sentences = zip(proof_sentences(state), proof_sentences(state, advice=False), strict=True)
+    for sentence, plain in sentences:
         yield fact("proof", sentence=sentence, plain_sentence=plain)
 
 
@@ -467,9 +469,9 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
         rows, columns = np.nonzero(zero)
         names = zip(full_names(state.spec.columns[rows]), full_names(state.components[columns]), strict=True)
         yield fact("forced at zero", names=", ".join(f"{name} in {component}" for name, component in names))
-    together = pd.DataFrame(groups_of(state), state.components)
-    counts = card + zero.sum(axis=0) if together.empty else together.sum(axis=1)
-    failures = list(missed(record, counts, not together.empty))
+    membership = pd.DataFrame(groups_of(state), state.components)
+    counts = card + zero.sum(axis=0) if membership.empty else membership.sum(axis=1)
+    failures = list(missed(record, counts, not membership.empty))
     if failures:
         details = bool(record.details)
         yield fact("cardinality missed", components=", ".join(map(part, failures)), details=details)

@@ -78,10 +78,15 @@ class Figures(str):
         if len(numbers) > 1:
             texts = ["0" if number == 0 else text for number, text in zip(numbers, texts, strict=True)]
         between = "; " if decimal == "," else ", "
-        made = cls((texts[0] if len(texts) == 1 else f"[{between.join(texts)}]") + stars)
-        made.numbers, made.digits, made.scientific, made.stars = numbers, digits, scientific, stars
-        made.fewest = fewest
-        return made
+        figures = cls((texts[0] if len(texts) == 1 else f"[{between.join(texts)}]") + stars)
+        figures.numbers, figures.digits, figures.scientific, figures.stars = (
+            numbers,
+            digits,
+            scientific,
+            stars,
+        )
+        figures.fewest = fewest
+        return figures
 
     def again(self, more: int = 0, decimal: str = ".") -> Figures:
         """Return the same numbers with `more` decimals (fewer if negative) and another decimal mark."""
@@ -115,8 +120,8 @@ def _written(value: float, digits: int, scientific: bool) -> str:
         return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
     text = f"{value:.{digits}{'e' if scientific else 'f'}}"
     if value != 0 and not scientific and not text.strip("-0."):
-        least = "." + "0" * (digits - 1) + "1" if digits else "1"
-        return f"-<{least}" if value < 0 else f"<{least}"
+        least_text = "." + "0" * (digits - 1) + "1" if digits else "1"
+        return f"-<{least_text}" if value < 0 else f"<{least_text}"
     return text.removeprefix("-") if value == 0 else text
 
 
@@ -186,10 +191,10 @@ def number_rows(frame: pd.DataFrame, digits: int, groups: Sequence[str] = ()) ->
 
 def below_headings(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
     """Yield pairs of a heading and a row: the heading is the row's group where a group begins, else ""."""
-    before = ""
+    previous_heading = ""
     for row in rows:
-        yield row.group if row.group != before else "", row
-        before = row.group
+        yield row.group if row.group != previous_heading else "", row
+        previous_heading = row.group
 
 
 def _same(text: str) -> str:
@@ -310,7 +315,11 @@ class Document:
         renamed = self.changed(
             label=lambda text: labels.get(text, text), heading=lambda text: headings.get(text, text)
         )
-        key = {short: whole for whole, short in [*headings.items(), *labels.items()] if short != whole}
+        key = {
+            short: full_name
+            for full_name, short in [*headings.items(), *labels.items()]
+            if short != full_name
+        }
         return replace(renamed, key=(*self.key, *key.items()))
 
 
@@ -431,9 +440,9 @@ def label_room(label: int, columns: list[int], width: int, gap: int, least: int)
     Rather than make labels narrower than `least`, the table is split into panels. The label column is never
     wider than `label`, and it leaves room for the widest of the other columns.
     """
-    left = width - sum(gap + column for column in columns)
+    room = width - sum(gap + column for column in columns)
     beside_one = width - gap - max(columns, default=0)
-    return min(label, max(left, least), max(beside_one, 1))
+    return min(label, max(room, least), max(beside_one, 1))
 
 
 def panels(
@@ -464,9 +473,9 @@ def panels(
     widths : list of int
     """
     room = label_room(label, columns, width, gap, least)
-    starts, used, together = [0], room, block[0].together
-    for i in range(0, len(columns), together):
-        size = sum(gap + column for column in columns[i : i + together])
+    starts, used, step = [0], room, block[0].together
+    for i in range(0, len(columns), step):
+        size = sum(gap + column for column in columns[i : i + step])
         if i > starts[-1] and used + size > width:
             starts.append(i)
             used = room
@@ -542,9 +551,11 @@ class Layout:
         if self.digits is not None:  # NumPy's unsigned integers have no negative differences
             object.__setattr__(self, "digits", whole_number("digits", self.digits, 0, MOST_DIGITS))
         for option in ("notes", "full_names", "longtable"):
-            given = getattr(self, option)
-            if given is not None or option == "notes":
-                object.__setattr__(self, option, flag(option, given))  # converts NumPy's bool to Python's
+            option_value = getattr(self, option)
+            if option_value is not None or option == "notes":
+                object.__setattr__(
+                    self, option, flag(option, option_value)
+                )  # converts NumPy's bool to Python's
         if self.caption is not None and not text("caption", self.caption).strip():
             raise OptionError(
                 f"caption={shown(self.caption)} was given; leave it out to have the title as caption."
@@ -575,11 +586,13 @@ class Layout:
 
 def restyled(document: Document, digits: int | None = None, decimal: str = ".") -> Document:
     """Return the document with `digits` decimals of loadings; other numbers change by as many decimals."""
-    more = 0 if digits is None else digits - document.digits
-    if more == 0 and decimal == ".":
+    extra_digits = 0 if digits is None else digits - document.digits
+    if extra_digits == 0 and decimal == ".":
         return document
-    document = replace(document, digits=document.digits + more)
-    return document.changed(lambda cell: cell.again(more, decimal) if isinstance(cell, Figures) else cell)
+    document = replace(document, digits=document.digits + extra_digits)
+    return document.changed(
+        lambda cell: cell.again(extra_digits, decimal) if isinstance(cell, Figures) else cell
+    )
 
 
 def short(names: Iterable[str], limit: int) -> dict[str, str]:
@@ -644,19 +657,19 @@ class Arrangement:
         others : ndarray of shape (p, k), optional
             Loadings of dense PCA. Variables with the largest of these are shown too, if there is room.
         """
-        kept = leading(values, len(values) if self.max_rows is None else self.max_rows)
-        room = (UNSORTED if self.max_rows is None else self.max_rows) - len(kept)
+        selection = leading(values, len(values) if self.max_rows is None else self.max_rows)
+        room = (UNSORTED if self.max_rows is None else self.max_rows) - len(selection)
         if others is not None and room > 0:
-            further = others.copy()
-            further[kept] = 0.0
-            kept = np.sort(np.concatenate([kept, leading(further, room)]))
-        if self.sort or (self.sort is None and len(kept) > UNSORTED):
-            size = np.abs(values[kept])
-            kept = kept[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
+            unselected = others.copy()
+            unselected[selection] = 0.0
+            selection = np.sort(np.concatenate([selection, leading(unselected, room)]))
+        if self.sort or (self.sort is None and len(selection) > UNSORTED):
+            size = np.abs(values[selection])
+            selection = selection[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
         if self.groups is None:
-            return kept, [""] * len(kept)
-        found = variable_groups(self.groups, names)
-        codes = np.where(found.codes < 0, len(found.categories), found.codes)[kept]
+            return selection, [""] * len(selection)
+        sections = variable_groups(self.groups, names)
+        codes = np.where(sections.codes < 0, len(sections.categories), sections.codes)[selection]
         order = np.argsort(codes, kind="stable")
-        heads = [*full_names(found.categories), "no group"]
-        return kept[order], [heads[code] for code in codes[order]]
+        heads = [*full_names(sections.categories), "no group"]
+        return selection[order], [heads[code] for code in codes[order]]

@@ -85,8 +85,8 @@ _WIDTHS = {
 
 def escape(text: str) -> str:
     """Return LaTeX that displays `text` on one line."""
-    apart = re.sub(r"-(?=-)", "-\N{WORD JOINER}", text.strip())
-    return " ".join(part.translate(ESCAPES) for part in re.split(r"[ \t\r\n\f\v]+", apart))
+    separated = re.sub(r"-(?=-)", "-\N{WORD JOINER}", text.strip())
+    return " ".join(part.translate(ESCAPES) for part in re.split(r"[ \t\r\n\f\v]+", separated))
 
 
 def points(text: str) -> int:
@@ -113,15 +113,15 @@ def number(cell: str) -> str:
     match = NUMBER.fullmatch(bare)
     if not match:
         return escape(cell)
-    sign, less, digits, exponent = match.groups()
-    plain = not (sign or less or exponent or "," in digits)
+    sign, below_sign, digits, exponent = match.groups()
+    plain = not (sign or below_sign or exponent or "," in digits)
     return (digits if plain else f"${_math(match)}$") + (f"$^{{{stars}}}$" if stars else "")
 
 
 def _math(match: re.Match[str]) -> str:
-    sign, less, digits, exponent = match.groups()
+    sign, below_sign, digits, exponent = match.groups()
     power = rf" \times 10^{{{int(exponent)}}}" if exponent else ""
-    return f"{sign}{'{<}' if less else ''}{digits.replace(',', '{,}')}{power}"
+    return f"{sign}{'{<}' if below_sign else ''}{digits.replace(',', '{,}')}{power}"
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -142,16 +142,22 @@ def render(document: grid.Document, layout: grid.Layout) -> str:
     """
     document = layout.of(document)
     parts = list(_panels(document, PAGE * layout.width // 80 - GAP))
-    below = list(_below(document))
+    caption_lines = list(_below(document))
     if layout.longtable or any(_tall(parts, document)):
         parts = [dataclasses.replace(part, tables=(table,)) for part in parts for table in part.tables]
     long = bool(parts) and (any(_tall(parts, document)) if layout.longtable is None else layout.longtable)
     lines = [rf"% needs \usepackage{{{'booktabs,longtable' if long else 'booktabs'}}}"]
     write = _long if long else _float
     for place, part in enumerate(parts):
-        lines += write(part, document, place > 0, below if place == len(parts) - 1 else [])
+        lines += write(part, document, place > 0, caption_lines if place == len(parts) - 1 else [])
     if not parts:
-        lines += [r"\begin{table}[htbp]", r"\centering", *_caption(document, False), *below, r"\end{table}"]
+        lines += [
+            r"\begin{table}[htbp]",
+            r"\centering",
+            *_caption(document, False),
+            *caption_lines,
+            r"\end{table}",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -196,9 +202,9 @@ class Panel:
         if not self.room:
             return [start + escape(text)]
         width = int(0.93 * self.room) - INDENT - (QUAD if group else 0)
-        first, *rest = (escape(line) for line in grid.wrapped(text, width, points))
+        first_line, *tail = (escape(line) for line in grid.wrapped(text, width, points))
         indent = INDENT + (QUAD if group else 0)
-        return [start + first, *(rf"\hspace*{{{indent}pt}}{line}" for line in rest)]
+        return [start + first_line, *(rf"\hspace*{{{indent}pt}}{line}" for line in tail)]
 
     def heads(self, title: str) -> str:
         """Return the line of headings."""
@@ -221,11 +227,11 @@ class Panel:
     def _labels(self, rows: tuple[grid.Row, ...]) -> Iterator[str]:
         """Yield labels as LaTeX; further lines of a long label fill the following rows without a label."""
         waiting: list[str] = []
-        for row, below in zip(rows, [*rows[1:], None], strict=True):
+        for row, next_row in zip(rows, [*rows[1:], None], strict=True):
             waiting = self.label(row.label, row.group) if row.label else waiting
-            parted = below is not None and not below.label
-            now, waiting = (waiting[:1], waiting[1:]) if parted else (waiting, [])
-            yield r"\newline".join(now)
+            parted = next_row is not None and not next_row.label
+            current_lines, waiting = (waiting[:1], waiting[1:]) if parted else (waiting, [])
+            yield r"\newline".join(current_lines)
 
 
 def _panels(document: grid.Document, width: int) -> Iterator[Panel]:
@@ -271,8 +277,8 @@ def _float(part: Panel, document: grid.Document, again: bool, below: list[str]) 
 def _long(part: Panel, document: grid.Document, again: bool, below: list[str]) -> Iterator[str]:
     """Yield the lines of a table that breaks across pages, with its headings repeated on each page."""
     (table,) = part.tables
-    first = document.tables[0].title
-    caption = _caption(document, again, table.title if table.title != first else "")
+    title = document.tables[0].title
+    caption = _caption(document, again, table.title if table.title != title else "")
     yield from (r"\begingroup", r"\setlength{\tabcolsep}{4pt}")
     yield from [r"\addtocounter{table}{-1}"] * (again and bool(caption))
     yield rf"\begin{{longtable}}{{{part.columns}}}"
@@ -298,8 +304,8 @@ def _below(document: grid.Document) -> Iterator[str]:
     timed = ((label, re.sub(r"(?<=\d rows) x (?=\d)", " × ", text)) for label, text in document.facts)
     facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in timed]
     key = []
-    for short, whole in document.key:  # a line may end between the words of a name
-        words = (escape(piece) + " " * piece.endswith(" ") for piece in grid.BREAKS.split(whole))
+    for short, full_name in document.key:  # a line may end between the words of a name
+        words = (escape(piece) + " " * piece.endswith(" ") for piece in grid.BREAKS.split(full_name))
         key.append(rf"\textit{{{escape(short)}:}} " + r"\allowbreak{}".join(words))
     texts = [*facts, *(escape(note) for note in document.all_notes), *key]
     if texts:

@@ -57,14 +57,14 @@ def summarise(
     digits, level = whole_number("digits", digits, 0, 10), checked_level(level)
     of_loadings, record, notes = with_loadings(state), state.record, []
     loadings = of_loadings.by_variable(of_loadings.V)
-    further: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if flag("communality", communality):
-        further["columns"] = pd.DataFrame({"h2": communalities(state)})
+        options["columns"] = pd.DataFrame({"h2": communalities(state)})
         notes.append("h2: communality, the share of the variance that all components explain.")
     if flag("conf_int", conf_int):
-        further["intervals"], about = _bounds(of_loadings, level)
+        options["intervals"], about = _bounds(of_loadings, level)
         notes.append(about)
-    table = loadings_table(loadings, arrangement, **further)
+    table = loadings_table(loadings, arrangement, **options)
     shares = variance(state)
     counts = f"{np.count_nonzero(of_loadings.V)} of {plural(of_loadings.V.size, 'loading')} not zero"
     document = Document(
@@ -100,11 +100,11 @@ def variance_rows(shares: pd.DataFrame) -> Table:
 
 def _bounds(of_loadings: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], str]:
     """Return lower and upper bounds of the loadings from the bootstrap that the fit shows, and a note."""
-    found = frames.intervals_shown(of_loadings, level)
-    bounds = bounds_of(of_loadings, found, level, "percentile")
-    draws = plural(found.draws, "draw")
-    how = interval_meaning(found.select, level)
-    return bounds, f"In brackets: {100 * level:g} % bootstrap intervals ({draws}). {how}"
+    draws_shown = frames.intervals_shown(of_loadings, level)
+    bounds = bounds_of(of_loadings, draws_shown, level, "percentile")
+    draws = plural(draws_shown.draws, "draw")
+    meaning = interval_meaning(draws_shown.select, level)
+    return bounds, f"In brackets: {100 * level:g} % bootstrap intervals ({draws}). {meaning}"
 
 
 def interval_meaning(select: bool, level: float) -> str:
@@ -121,20 +121,22 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
     """Return the intervals of the nonzero loadings, and how often draws selected them."""
     of_loadings = with_loadings(state)
     frame = frames.conf_int(of_loadings, found, level, "percentile")
-    shown = frame[frame["estimate"] != 0]
-    table, notes = loading_rows(shown, "conf_int()", 5)
+    nonzero_rows = frame[frame["estimate"] != 0]
+    table, notes = loading_rows(nonzero_rows, "conf_int()", 5)
     draws, header = bootstrap_facts(of_loadings, found)
-    how = "variables selected again in each" if found.select else "given these variables"
-    left = len(frame) - len(shown)
-    rest = [f"{plural(left, 'zero loading')} selected in some draws: see conf_int()."] * bool(left)
+    selection_words = "variables selected again in each" if found.select else "given these variables"
+    hidden_count = len(frame) - len(nonzero_rows)
+    hidden_note = [f"{plural(hidden_count, 'zero loading')} selected in some draws: see conf_int()."] * bool(
+        hidden_count
+    )
     return Document(
-        f"Bootstrap of sparse loadings ({draws}): {interval_words(found, level)}, {how}",
+        f"Bootstrap of sparse loadings ({draws}): {interval_words(found, level)}, {selection_words}",
         tuple(header),
         (table,),
         (
             interval_meaning(found.select, level),
             *notes,
-            *rest,
+            *hidden_note,
             *row_notes(state, found.notice),
             *draw_notes(found, level),
         ),
@@ -168,7 +170,7 @@ def chapters(
             "Scores of the rows and loadings on the first two components.",
         )
         yield Chapter("Rows on the components", (picture,))
-    described = describe_loadings(state)
-    yield Chapter("For a methods section", (methods(described),))
+    description = describe_loadings(state)
+    yield Chapter("For a methods section", (methods(description),))
     yield Chapter("What was fitted", (Lines((), line(fact("sense of loadings"))), made(state.record, call)))
-    yield Chapter("References as BibTeX", (bibtex(described),))
+    yield Chapter("References as BibTeX", (bibtex(description),))

@@ -75,16 +75,16 @@ def _table(table: grid.Table) -> Iterator[str]:
     """Yield the lines of a table; the heading of a group is a row of its own, as cells cannot be merged."""
     lines = [[escape(cell) for cell in line] for line in _grid(table)]
     align = "l" + table.align
-    needed = [max(grid.display_width(line[i]) for line in lines) for i in range(len(align))]
+    column_widths = [max(grid.display_width(line[i]) for line in lines) for i in range(len(align))]
     columns = grid.column_widths((table,), _room)  # numbers stay on one line, labels may wrap
     dashes = [max(LINE - sum(columns), LABELS), *columns]
-    widths = list(map(max, needed, dashes))
+    widths = list(map(max, column_widths, dashes))
     for number, line in enumerate(lines):
         cells = (_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
         yield f"| {' | '.join(cells)} |"
         if number == 0:
             ends = zip((_RULES[side] for side in align), dashes, strict=True)
-            yield f"| {' | '.join(left + '-' * (size - 2) + right for (left, right), size in ends)} |"
+            yield f"| {' | '.join(left_end + '-' * (size - 2) + right for (left_end, right), size in ends)} |"
 
 
 def _grid(table: grid.Table) -> Iterator[tuple[str, ...]]:

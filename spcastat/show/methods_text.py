@@ -95,10 +95,14 @@ def describe_loadings(state: FitState) -> Description:
     """Return a paragraph that describes a fit of sparse loadings, with its references."""
     record = state.record
     cited: list[str] = []
-    before = [*facts.data_of_methods(state), *facts.numbers(record, with_loadings(state).V)]
-    sentences = [*methods(before, cited), *_how_chosen(record)]
-    after = [facts.method_of_loadings(record), facts.explained_by_loadings(state), *facts.inference(state)]
-    return _description([*sentences, *methods(after, cited)], cited, record)
+    facts_of_data = [*facts.data_of_methods(state), *facts.numbers(record, with_loadings(state).V)]
+    sentences = [*methods(facts_of_data, cited), *_how_chosen(record)]
+    facts_of_method = [
+        facts.method_of_loadings(record),
+        facts.explained_by_loadings(state),
+        *facts.inference(state),
+    ]
+    return _description([*sentences, *methods(facts_of_method, cited)], cited, record)
 
 
 def _of_fit(state: FitState) -> Iterator[Fact]:
@@ -127,18 +131,18 @@ def _description(sentences: list[str], cited: list[str], record: Record) -> Desc
     """Return the sentences as a paragraph that ends with the software, and the references of the keys."""
     version = record.versions.get("spcastat", "")
     sentences = [*sentences, *methods([facts.software(record.versions)], cited)]
-    known = entries()
+    bibliography = entries()
     if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # written by the choice
         cited.append("hong2020")
-    keys = [key for key in dict.fromkeys(cited) if key in known]
-    references = [_reference(known[key]) for key in keys]
+    keys = [key for key in dict.fromkeys(cited) if key in bibliography]
+    references = [_reference(bibliography[key]) for key in keys]
     title = "spcastat: sparse principal component analysis"
     references.append(f"The spcastat developers. {title}. Version {version}.")
     software = (
         "@software{spcastat,\n  author = {{The spcastat developers}},\n"
         f"  title = {{{title}}}, version = {{{version}}}\n}}"
     )
-    bibtex = "\n".join([*(known[key] for key in keys), software]) + "\n"
+    bibtex = "\n".join([*(bibliography[key] for key in keys), software]) + "\n"
     return Description(" ".join(sentences), tuple(references), bibtex)
 
 
@@ -149,16 +153,20 @@ def _description(sentences: list[str], cited: list[str], record: Record) -> Desc
 def entries() -> dict[str, str]:
     """Return the entries of assets/references.bib as a mapping key -> text."""
     text = (files("spcastat.show") / "assets" / "references.bib").read_text(encoding="utf-8")
-    return {found[1]: found[0] for found in _ENTRY.finditer(text)}
+    return {entry[1]: entry[0] for entry in _ENTRY.finditer(text)}
 
 
 def _reference(entry: str) -> str:
     """Return a BibTeX entry as a reference in plain text."""
     fields = {name: _plain(text) for name, text in _FIELD.findall(entry)}
-    *others, last = fields["author"].split(" and ")
-    authors = f"{', '.join(map(_initials, others))} and {_initials(last)}" if others else _initials(last)
-    where = fields.get("journal") or fields.get("booktitle", "")
-    volume = " ".join(filter(None, (where, fields.get("volume", ""))))
+    *first_authors, last_author = fields["author"].split(" and ")
+    authors = (
+        f"{', '.join(map(_initials, first_authors))} and {_initials(last_author)}"
+        if first_authors
+        else _initials(last_author)
+    )
+    venue = fields.get("journal") or fields.get("booktitle", "")
+    volume = " ".join(filter(None, (venue, fields.get("volume", ""))))
     pages = f", {fields['pages']}" if "pages" in fields else ""
     text = f"{authors} ({fields['year']}). {fields['title']}." + (f" {volume}{pages}." if volume else "")
     return text.replace("--", "-")
@@ -166,8 +174,8 @@ def _reference(entry: str) -> str:
 
 def _initials(author: str) -> str:
     """Return "Zou, H." for "Zou, Hui"."""
-    family, given = author.split(", ")
-    return f"{family}, {' '.join(name[0] + '.' for name in given.split())}"
+    family, given_names = author.split(", ")
+    return f"{family}, {' '.join(name[0] + '.' for name in given_names.split())}"
 
 
 def _plain(text: str) -> str:
@@ -226,20 +234,20 @@ def equations(
     lines = []
     for name, v in zip(components, state.V.T, strict=True):
         rows = np.flatnonzero(v)
-        rest, partial = 0, state.spec.partial
+        covariate_columns, partial = 0, state.spec.partial
         if max_terms is not None and len(rows) > max_terms:
-            rest = len(rows) - max_terms
+            covariate_columns = len(rows) - max_terms
             rows = np.sort(rows[np.argsort(-np.abs(v[rows]), kind="stable")[:max_terms]])
         names, scaling = columns, standard
         if standard is not None and partial is not None:  # what is subtracted is linear in the covariates
-            found, q = partial.regression, len(partial.spec.columns)
+            regression, q = partial.regression, len(partial.spec.columns)
             rows = np.append(rows, np.arange(len(v), len(v) + q))
-            mean, scale = np.append(standard.mean, found.mean), np.append(standard.scale, np.ones(q))
-            v = np.append(v, -found.coefficients @ (v / standard.scale))
+            mean, scale = np.append(standard.mean, regression.mean), np.append(standard.scale, np.ones(q))
+            v = np.append(v, -regression.coefficients @ (v / standard.scale))
             names, scaling = columns.append(partial.spec.columns), replace(standard, mean=mean, scale=scale)
         terms = list(_terms(v, rows, names, scaling, digits))
-        if rest:
-            terms.append(f"+{_JOINED}{rest}{_JOINED}smaller{_JOINED}terms")
+        if covariate_columns:
+            terms.append(f"+{_JOINED}{covariate_columns}{_JOINED}smaller{_JOINED}terms")
         lines.append(
             textwrap.fill(
                 " ".join(terms),
@@ -250,32 +258,32 @@ def equations(
                 break_on_hyphens=False,
             )
         )
-    done = ["adjusted"] * (state.spec.partial is not None)
-    done += ["centred"] * (state.standard is None or state.standard.centring != "none")
-    done += ["scaled"] * (state.standard is not None and state.standard.scaling != "none")
-    if done and not raw:
-        lines.append(textwrap.fill(f"(in the {' and '.join(done)} variables)", width))
+    transformations = ["adjusted"] * (state.spec.partial is not None)
+    transformations += ["centred"] * (state.standard is None or state.standard.centring != "none")
+    transformations += ["scaled"] * (state.standard is not None and state.standard.scaling != "none")
+    if transformations and not raw:
+        lines.append(textwrap.fill(f"(in the {' and '.join(transformations)} variables)", width))
     return Text("\n".join(lines).replace(_JOINED, " "))
 
 
 def _terms(
     v: np.ndarray, rows: np.ndarray, names: pd.Index, standard: Standardisation | None, digits: int
 ) -> Iterator[str]:
-    first = True
+    is_first = True
     if standard is not None:
-        whole = np.flatnonzero(v)  # the constant is for all terms, including those not written
-        constant = -float(np.sum(v[whole] * standard.mean[whole] / standard.scale[whole]))
+        support = np.flatnonzero(v)  # the constant is for all terms, including those not written
+        constant = -float(np.sum(v[support] * standard.mean[support] / standard.scale[support]))
         if constant != 0:
             yield f"{'-' if constant < 0 else ''}{abs(constant):.{digits}g}"
-            first = False
+            is_first = False
     for j in rows.tolist():
         value = v[j] if standard is None else v[j] / standard.scale[j]
         size = _decimals(abs(value), digits) if standard is None else f"{abs(value):.{digits}g}"
-        sign = ("-" if value < 0 else "") if first else f"{'-' if value < 0 else '+'}{_JOINED}"
+        sign = ("-" if value < 0 else "") if is_first else f"{'-' if value < 0 else '+'}{_JOINED}"
         label = name_text(names[j])
         label = label if _WORD.fullmatch(label) else f"`{label}`"
         yield f"{sign}{size}{_JOINED}{label}".replace(" ", _JOINED)
-        first = False
+        is_first = False
 
 
 def _decimals(size: float, digits: int) -> str:

@@ -77,7 +77,7 @@ def render_text(document: grid.Document, layout: grid.Layout, encoding: str | No
         document = replace(document.with_names({}, lines), key=document.key)
     else:
         names = _too_long(document, layout.width, everywhere=layout.full_names is False)
-        document = document.with_names(*(_fitting(*some) for some in names))
+        document = document.with_names(*(_fitting(*limits) for limits in names))
         if layout.full_names is not False and len(document.key) > KEYED:
             sentence = "Long names are shortened; full_names=True or a larger width shows them in full."
             document = replace(document, key=(), notes=(*document.notes, sentence))
@@ -102,23 +102,25 @@ def _filled(text: str, width: int, first: str = "", indent: int = 0) -> str:
 def _with_room_for_stars(document: grid.Document) -> grid.Document:
     """Return the document with spaces after the cells, so that numbers with and without stars are aligned."""
     cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
-    most = max((len(grid.without_stars(cell)[1]) for cell in cells), default=0)
-    if not most:
+    star_width = max((len(grid.without_stars(cell)[1]) for cell in cells), default=0)
+    if not star_width:
         return document
-    return document.changed(lambda cell: cell and cell + " " * (most - len(grid.without_stars(cell)[1])))
+    return document.changed(
+        lambda cell: cell and cell + " " * (star_width - len(grid.without_stars(cell)[1]))
+    )
 
 
 def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
     """Return a dict from long names to short ones of at most `limit` characters, in ASCII."""
     long = [name for name in names if grid.display_width(name) > limit]
-    found: dict[str, str] = {}
+    short_names: dict[str, str] = {}
     if not long:
-        return found
+        return short_names
     for smaller in range(limit, 3, -1):  # three dots replace one character, and some characters are wide
-        found = {name: text.translate(ASCII) for name, text in grid.short(long, smaller).items()}
-        if all(grid.display_width(text) <= limit for text in found.values()):
+        short_names = {name: text.translate(ASCII) for name, text in grid.short(long, smaller).items()}
+        if all(grid.display_width(text) <= limit for text in short_names.values()):
             break
-    return found
+    return short_names
 
 
 def _safe(text: str, encoding: str) -> str:
@@ -154,9 +156,9 @@ def _too_long(
     for block in grid.blocks(document.tables):
         columns = grid.column_widths(block, grid.display_width)
         label = grid.label_width(block, grid.display_width)
-        least = min(label, NAME_WIDTH)
+        label_limit = min(label, NAME_WIDTH)
         for limit in (16, HEADING_WIDTH):
-            fits = least + sum(GAP + column for column in columns) <= width
+            fits = label_limit + sum(GAP + column for column in columns) <= width
             if fits and not everywhere:
                 break
             headings |= dict.fromkeys(block[0].headings)
@@ -182,8 +184,8 @@ def _header(document: grid.Document, width: int) -> str:
     indent = max((grid.display_width(label) for label, _ in document.facts), default=0) + GAP
     indent = min(indent, width // 2)
     for label, text in document.facts:
-        first = label + " " * max(indent - grid.display_width(label), 1)
-        lines.append(_filled(text, width, first, indent))
+        label_text = label + " " * max(indent - grid.display_width(label), 1)
+        lines.append(_filled(text, width, label_text, indent))
     return "\n".join(lines)
 
 
@@ -191,8 +193,8 @@ def _block(block: tuple[grid.Table, ...], width: int) -> Iterator[str]:
     columns = grid.column_widths(block, lambda text: max(map(grid.display_width, text.split("\n"))))
     natural = grid.label_width(block, grid.display_width)
     for label, parts, widths in grid.panels(block, natural, columns, width, GAP, NAME_WIDTH):
-        whole = label + sum(GAP + column for column in widths)
-        yield "\n\n".join("\n".join(_table(table, label, widths, whole)) for table in parts)
+        block_width = label + sum(GAP + column for column in widths)
+        yield "\n\n".join("\n".join(_table(table, label, widths, block_width)) for table in parts)
 
 
 def _table(table: grid.Table, label: int, widths: list[int], whole: int) -> Iterator[str]:
@@ -211,9 +213,9 @@ def _table(table: grid.Table, label: int, widths: list[int], whole: int) -> Iter
         if group:
             yield group
         indent = 2 * bool(row.group)
-        first, *rest = grid.wrapped(row.label, label - indent, grid.display_width)
-        yield _line((" " * indent + first, *row.cells), [label, *widths], f"l{table.align}")
-        yield from (" " * (indent + 2) + line for line in rest)
+        first_line, *tail = grid.wrapped(row.label, label - indent, grid.display_width)
+        yield _line((" " * indent + first_line, *row.cells), [label, *widths], f"l{table.align}")
+        yield from (" " * (indent + 2) + line for line in tail)
 
 
 def _line(cells: tuple[str, ...], widths: list[int], align: str) -> str:
@@ -221,8 +223,8 @@ def _line(cells: tuple[str, ...], widths: list[int], align: str) -> str:
     padded = []
     for text, width, side in zip(cells, widths, align, strict=True):
         space = width - grid.display_width(text)
-        left = {"l": 0, "c": space // 2, "r": space}[side]
-        padded.append(" " * left + text + " " * (space - left))
+        left_space = {"l": 0, "c": space // 2, "r": space}[side]
+        padded.append(" " * left_space + text + " " * (space - left_space))
     return (" " * GAP).join(padded).rstrip()
 
 
@@ -231,8 +233,8 @@ def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
     indent = min(max((grid.display_width(name) for name, _ in key), default=0) + GAP, width // 2)
     if key:
         yield "Names in full"
-    for short_one, whole in key:
-        lines = grid.wrapped(whole, width - indent, grid.display_width)
+    for short_one, full_name in key:
+        lines = grid.wrapped(full_name, width - indent, grid.display_width)
         if grid.display_width(short_one) + GAP <= indent:
             short_one += " " * (indent - grid.display_width(short_one)) + lines.pop(0)
         yield short_one
@@ -273,10 +275,10 @@ def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
     UnknownOptionError
         If the method has no such option; the message names the method and the nearest option.
     """
-    known = [*own, *TABLE_OPTIONS]
+    option_names = [*own, *TABLE_OPTIONS]
     for name in options:
-        if name not in known:
-            raise unknown_argument(method, name, known)
+        if name not in option_names:
+            raise unknown_argument(method, name, option_names)
     return grid.Layout(**own, **options)
 
 

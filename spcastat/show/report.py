@@ -81,28 +81,28 @@ def chapters(
     if state.inference.is_resampled:
         yield Chapter("Uncertainty", tuple(sure_parts(state)))
     if len(state.components) > 1 and (in_memory or state.scores is not None):
-        drawn = score_pictures(state, rows.scores(state, source), row_groups)
-        yield Chapter("Score plots", tuple(drawn))
+        pictures = score_pictures(state, rows.scores(state, source), row_groups)
+        yield Chapter("Score plots", tuple(pictures))
     yield Chapter("Overlap and correlations", (together(state), correlations(state, arrangement)))
     if in_memory:
         yield Chapter("Outliers", (diagnostics_picture(state, source),))
-    described = describe(state)
-    yield Chapter("For a methods section", (methods(described),))
+    description = describe(state)
+    yield Chapter("For a methods section", (methods(description),))
     yield Chapter("Call and versions", (made(state.record, call),))
-    yield Chapter("References as BibTeX", (bibtex(described),))
+    yield Chapter("References as BibTeX", (bibtex(description),))
 
 
 def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
     """Yield chapters; a note of a document that an earlier one has already is left out."""
-    known: set[str] = set()
+    notes_seen: set[str] = set()
     for chapter in parts:
-        kept: list[Content] = []
+        contents: list[Content] = []
         for part in chapter.parts:
             if isinstance(part, Document):
-                part = replace(part, notes=tuple(note for note in part.notes if note not in known))
-                known.update(part.all_notes)
-            kept.append(part)
-        yield replace(chapter, parts=tuple(kept))
+                part = replace(part, notes=tuple(note for note in part.notes if note not in notes_seen))
+                notes_seen.update(part.all_notes)
+            contents.append(part)
+        yield replace(chapter, parts=tuple(contents))
 
 
 def methods(found: Description) -> Lines:
@@ -120,8 +120,8 @@ def made(record: Record, call: str) -> Lines:
     code = "" if call.startswith("spcastat ") else "import spcastat as sp\nfit = sp."
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     options = ", ".join(f"{name}={value!r}" for name, value in record.options.items() if value is not None)
-    after = (f"Options of {record.method}: {options or 'none'}.", f"Versions: {versions}.")
-    return Lines(tuple(f"{code}{call}".splitlines()), after=after)
+    remarks = (f"Options of {record.method}: {options or 'none'}.", f"Versions: {versions}.")
+    return Lines(tuple(f"{code}{call}".splitlines()), after=remarks)
 
 
 def together(state: FitState) -> Document:
@@ -144,16 +144,16 @@ def together(state: FitState) -> Document:
 
 def correlations(state: FitState, arrangement: Arrangement) -> Document:
     """Return the correlations of the variables with the scores, in the order of the table of loadings."""
-    kept, groups = arrangement.rows(state.V, state.spec.columns)
+    selection, groups = arrangement.rows(state.V, state.spec.columns)
     values = frames.correlations(state)
     values["communality"] = frames.communalities(state)
-    lines = number_rows(values.iloc[kept], 2, groups)
+    lines = number_rows(values.iloc[selection], 2, groups)
     note = (
         "Correlations of variables with scores; the communality is the share of a variable's variance that "
         "regression on all scores explains."
     )
-    if len(kept) < len(state.V):
-        note += f" {len(kept)} of {len(state.V)} variables are shown, those of the table of loadings."
+    if len(selection) < len(state.V):
+        note += f" {len(selection)} of {len(state.V)} variables are shown, those of the table of loadings."
     headings = (*full_names(state.components), "communality")
     table = Table("Correlation", headings, lines, notes=(note,))
     return Document("", tables=(table,), caption="Correlations of variables with scores")
@@ -171,12 +171,12 @@ PLAIN = " =/:;,()-_.!*+@$?[]{}|^"
 def picture_html(picture: Picture) -> str:
     """Return the HTML of a picture with a link to save it."""
     address = svg_address(picture.saved("svg", 192).decode())
-    name, below = picture.name, f"{escape(picture.caption)}<br>" if picture.caption else ""
+    name, caption = picture.name, f"{escape(picture.caption)}<br>" if picture.caption else ""
     css = ' class="wide"' if picture.width > 5.0 else ""  # on a phone it scrolls, so that text stays legible
     return (
         f'<figure{css}><div class="plot"><img src="{address}" alt="{escape(picture.alt)}" '
         f'width="{picture.width * 96:.0f}" height="{picture.height * 96:.0f}"></div>'
-        f'<figcaption>{below}<a class="save" href="{address}" download="{escape(name)}.svg">Save as SVG'
+        f'<figcaption>{caption}<a class="save" href="{address}" download="{escape(name)}.svg">Save as SVG'
         f'<span class="unseen">: {escape(name.replace("-", " "))}</span></a></figcaption></figure>'
     )
 
@@ -198,13 +198,13 @@ def svg_address(svg: str) -> str:
 def loadings_picture(state: FitState, sections: Any = None) -> Picture:
     """Return the figure of nonzero loadings; `sections` is passed to `plot_loadings`."""
     loadings = frames.loadings(state)
-    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
+    k, row_count = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
     return Picture(
         lambda ax: plots.plot_loadings(
             loadings, kind="dots" if k <= 10 else "heatmap", sections=sections, ax=ax
         ),
         float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
-        1.2 + 0.24 * max(shown, 4),
+        1.2 + 0.24 * max(row_count, 4),
         "loadings",
         f"Nonzero loadings of every component. {_leaders(loadings)}",
         "Nonzero loadings; all others are exactly zero.",
@@ -218,46 +218,46 @@ def _leaders(loadings: pd.DataFrame) -> str:
         column = loadings[name].to_numpy(dtype=float)
         largest = int(np.argmax(np.abs(column)))
         count = plural(int((column != 0).sum()), "nonzero")
-        first = f", the largest {fixed(column[largest], 2)} of {short_name(loadings.index[largest])}"
-        parts.append(f"{short_name(name)} has {count}{first if column.any() else ''}")
-    rest = loadings.shape[1] - len(parts)
-    return "; ".join(parts) + (f"; {rest} more are in the table" if rest else "") + "."
+        leader = f", the largest {fixed(column[largest], 2)} of {short_name(loadings.index[largest])}"
+        parts.append(f"{short_name(name)} has {count}{leader if column.any() else ''}")
+    remainder = loadings.shape[1] - len(parts)
+    return "; ".join(parts) + (f"; {remainder} more are in the table" if remainder else "") + "."
 
 
 def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     """Yield the results of resampling: figures of intervals and selection frequencies, and tables."""
-    known, loadings = state.inference, frames.loadings(state)
-    k, shown = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
+    results, loadings = state.inference, frames.loadings(state)
+    k, row_count = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
     width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
-    if known.bootstrap is not None:
-        intervals = frames.conf_int(state, known.bootstrap)
+    if results.bootstrap is not None:
+        intervals = frames.conf_int(state, results.bootstrap)
         yield Picture(
             lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
             width,
-            1.2 + 0.24 * max(shown, 4),
+            1.2 + 0.24 * max(row_count, 4),
             "intervals",
             "Loadings with bootstrap intervals; the table below gives the numbers.",
             "Nonzero loadings with 95 % bootstrap intervals.",
         )
-        yield resampling_tables.bootstrap_document(state, known.bootstrap, 0.95)
-    if known.stability is not None:
-        found = known.stability
-        frequency = frames.frequency(state, found)
+        yield resampling_tables.bootstrap_document(state, results.bootstrap, 0.95)
+    if results.stability is not None:
+        halves = results.stability
+        frequency = frames.frequency(state, halves)
         count = len(plots.plot_frequency_data(frequency, loadings))
         yield Picture(
-            lambda ax: plots.plot_frequency(frequency, loadings, found.threshold, ax=ax),
+            lambda ax: plots.plot_frequency(frequency, loadings, halves.threshold, ax=ax),
             width,
             1.4 + 0.24 * max(count, 4),
             "frequency",
             "How often fits of half of the rows select each variable; the table below gives the shares.",
-            f"Share of {len(found.chosen)} fits of half of the rows that select each variable; dotted line: "
+            f"Share of {len(halves.chosen)} fits of half of the rows that select each variable; dotted line: "
             f"threshold. {resampling_tables.UNSAID['frequency']}",
         )
-        yield resampling_tables.stability_document(state, found)
-    if known.split is not None:
-        yield resampling_tables.split_document(state, known.split, 0.95)
-    if known.tests is not None:
-        yield resampling_tables.test_document(state, known.tests)
+        yield resampling_tables.stability_document(state, halves)
+    if results.split is not None:
+        yield resampling_tables.split_document(state, results.split, 0.95)
+    if results.tests is not None:
+        yield resampling_tables.test_document(state, results.tests)
 
 
 def scree_picture(state: FitState) -> Picture:
@@ -286,7 +286,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
     count = plural(len(scores), "row")
     if (spread[:2] > 0).all():
         shares = variance(state)["share of total"]
-        first, second = (short_name(name) for name in scores.columns[:2])
+        first_name, second_name = (short_name(name) for name in scores.columns[:2])
         r = float(np.corrcoef(scores.iloc[:, 0], scores.iloc[:, 1])[0, 1])
         data = plots.biplot_data(scores, frames.loadings(state), groups=groups)
         yield Picture(
@@ -294,8 +294,8 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
             5.6,
             5.4,
             "biplot",
-            f"Biplot of {count} on {first} and {second}, whose scores have the correlation {fixed(r, 2)}; "
-            "the table of correlations shows their association with the variables.",
+            f"Biplot of {count} on {first_name} and {second_name}, whose scores have the correlation "
+            f"{fixed(r, 2)}; the table of correlations shows their association with the variables.",
             "Points are rows, bars the variables of each component; a variable of both has an arrow. "
             f"{data.caption}",
         )
@@ -315,13 +315,15 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
 def diagnostics_picture(state: FitState, source: Data | None) -> Picture:
     """Return the figure of the squared residual of each row against its T2."""
     limits = frames.limits(state)
-    found = rows.diagnostics(state, source)
-    known = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
-    beyond = [f"{int((found[name] > limits[name]).sum())} exceed the limit of {name}" for name in known]
-    counted = f"Of {len(found)} rows, {' and '.join(beyond) or 'none can be compared with a limit'}."
-    farthest = short_name(found["Q"].idxmax())
+    distances = rows.diagnostics(state, source)
+    finite_limits = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
+    exceedances = [
+        f"{int((distances[name] > limits[name]).sum())} exceed the limit of {name}" for name in finite_limits
+    ]
+    counted = f"Of {len(distances)} rows, {' and '.join(exceedances) or 'none can be compared with a limit'}."
+    farthest = short_name(distances["Q"].idxmax())
     return Picture(
-        lambda ax: plots.plot_diagnostics(found, limits, ax=ax),
+        lambda ax: plots.plot_diagnostics(distances, limits, ax=ax),
         5.0,
         3.9,
         "diagnostics",
@@ -398,11 +400,11 @@ def chapters_page(title: str, version: str, chapters: Iterable[Chapter]) -> str:
 
 
 def _slugs(headings: Iterable[str]) -> Iterable[str]:
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for heading in headings:
         slug = re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-") or "section"
-        seen[slug] = seen.get(slug, 0) + 1
-        yield slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
+        counts[slug] = counts.get(slug, 0) + 1
+        yield slug if counts[slug] == 1 else f"{slug}-{counts[slug]}"
 
 
 # --- parts of the page ---------------------------------------------------------------------------
@@ -413,10 +415,10 @@ def _html(part: Content) -> str:
     if isinstance(part, Picture):
         return picture_html(part)
     if isinstance(part, Lines):
-        before = f"<p>{escape(part.before)}</p>" if part.before else ""
-        after = "".join(f"\n<p>{escape(text)}</p>" for text in part.after)
+        lead = f"<p>{escape(part.before)}</p>" if part.before else ""
+        tail = "".join(f"\n<p>{escape(text)}</p>" for text in part.after)
         lines = "".join(f"<span>{escape(line)}</span>" for line in part.lines)
-        return f"{before}{f'<pre>{lines}</pre>' if lines else ''}{after}"
+        return f"{lead}{f'<pre>{lines}</pre>' if lines else ''}{tail}"
     return "\n".join(content(part, framed=True))
 
 
@@ -479,9 +481,11 @@ def write_report(
     call = None if call is None else text("call", call)
     kind = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
     heading = f"{kind}{'' if record.paper == OURS else f' by the method {record.method}'}"
-    drawn = notes_once(chapters(state, source, call or record.call, arrangement, digits, row_groups))
+    chapters_of_fit = notes_once(
+        chapters(state, source, call or record.call, arrangement, digits, row_groups)
+    )
     title = heading if title is None else text("title", title) or heading
-    write_chapters(path, title, record.versions, source, chain(before, drawn), full_names)
+    write_chapters(path, title, record.versions, source, chain(before, chapters_of_fit), full_names)
 
 
 def write_chapters(

@@ -106,13 +106,13 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
 
     With `screen`, the variances are in the header instead of a table.
     """
-    table, rest = _intervals(state, found, level)
+    table, hidden_notes = _intervals(state, found, level)
     variances = frames.variance_ci(state, found, level)
-    how = "variables selected again in each" if found.select else "given these variables"
+    selection_words = "variables selected again in each" if found.select else "given these variables"
     draws, facts = bootstrap_facts(state, found)
-    notes = [interval_meaning(found.select, level), *component_notes(state, found), *rest]
+    notes = [interval_meaning(found.select, level), *component_notes(state, found), *hidden_notes]
     if found.draws < frames.least_draws(level):
-        notes = rest
+        notes = hidden_notes
     notes += search_notes(found)
     notes += [*row_notes(state, found.notice), *[UNSAID["selected"]] * found.select]
     notes += [*draw_notes(found, level), *copy_notes(state)]
@@ -124,7 +124,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
             "one on these rows."
         )
     return Document(
-        title=f"Bootstrap ({draws}): {interval_words(found, level)}, {how}",
+        title=f"Bootstrap ({draws}): {interval_words(found, level)}, {selection_words}",
         facts=tuple(facts),
         tables=(table,) if screen else (table, _variances(variances, "held out")),
         notes=tuple(notes),
@@ -144,15 +144,15 @@ def copy_notes(state: FitState) -> list[str]:
     names = full_names(state.spec.columns)
     a, b, r = max(pairs, key=lambda pair: abs(pair[2]))
     cluster = sorted({a, b} | {j for pair in pairs if {a, b} & set(pair[:2]) for j in pair[:2]})
-    given = [shown_value(state.spec.columns[j]) for j in cluster]
+    labels = [shown_value(state.spec.columns[j]) for j in cluster]
     count = len({j for pair in pairs for j in pair[:2]})
     lead = f"{names[a]} and {names[b]} are nearly copies of each other (r = {r:.4f})"
     if count > 2:
         example = f"{names[a]} and {names[b]}"
         lead = f"{count} variables are nearly copies of others (|r| > {NEAR_COPY:g}), such as {example}"
     together = "together="
-    if len(given) <= MOST_TOGETHER:
-        together = f"together={{{given[0]}: [{', '.join(given)}]}}"
+    if len(labels) <= MOST_TOGETHER:
+        together = f"together={{{labels[0]}: [{', '.join(labels)}]}}"
     return [
         f"{lead}: a component may be little more than such variables, and which of them draws and halves "
         f"select is chance. Leave all but one out, or give {together}."
@@ -161,19 +161,19 @@ def copy_notes(state: FitState) -> list[str]:
 
 def interval_words(found: Bootstrapped, level: float) -> str:
     """Return the level of the intervals in words, or that there are none."""
-    few = found.draws < frames.least_draws(level)
-    return "no intervals" if few else f"{100 * level:g} % intervals"
+    is_small = found.draws < frames.least_draws(level)
+    return "no intervals" if is_small else f"{100 * level:g} % intervals"
 
 
 def draw_notes(found: Bootstrapped, level: float = 0.95) -> list[str]:
     """Return a sentence on what more draws would change, if there are few."""
-    n, least = found.draws, frames.least_draws(level)
+    n, required_draws = found.draws, frames.least_draws(level)
     if n >= ENOUGH:
         return []
-    if n < least:
+    if n < required_draws:
         return [
-            f"{100 * level:g} % intervals need {least} draws or more, and there are {n}: give n={least} or "
-            "more (999 by default)."
+            f"{100 * level:g} % intervals need {required_draws} draws or more, and there are {n}: give "
+            f"n={required_draws} or more (999 by default)."
         ]
     return [
         f"With {n} draws another seed changes the length of an interval by about {_percent_error(n)} %, and "
@@ -202,7 +202,7 @@ def bootstrap_facts(state: FitState, found: Bootstrapped) -> tuple[str, list[tup
 
 def row_notes(state: FitState, notice: str) -> list[str]:
     """Return remarks on few clusters, and the `notice` of a result on rows and columns."""
-    return [one for one in (few_clusters(state.record.row_design), notice) if one]
+    return [note for note in (few_clusters(state.record.row_design), notice) if note]
 
 
 def stability_document(state: FitState, found: HalfSamples, screen: bool = False) -> Document:
@@ -237,7 +237,7 @@ def stability_document(state: FitState, found: HalfSamples, screen: bool = False
 
 def split_document(state: FitState, found: Split, level: float) -> Document:
     """Return the intervals estimated on the half that did not choose the variables."""
-    table, many = loading_rows(frames.split_conf_int(state, found, level), "conf_int()", 5)
+    table, many_note = loading_rows(frames.split_conf_int(state, found, level), "conf_int()", 5)
     tables, notes = (
         [table, _variances(frames.split_variance_ci(state, found, level))],
         [UNSAID["split"]],
@@ -249,19 +249,25 @@ def split_document(state: FitState, found: Split, level: float) -> Document:
             "of any p of .05 or less is at most .05 if no variable is correlated with the others. Intervals "
             "are from the first split."
         )
-    first, second = found.rows
-    again = f"; drawn again {found.again} times" if found.again else ""
+    selecting, estimating = found.rows
+    redrawn_words = f"; drawn again {found.again} times" if found.again else ""
     of = f"; {found.drawn}" if found.drawn else ""
     normal = "; halves of normal rows with this covariance matrix" if found.normal else ""
     return Document(
         title=f"Split inference: {100 * level:g} % intervals",
         facts=(
-            ("Rows", f"{first} to select the variables, {second} to estimate{again}{normal}"),
+            ("Rows", f"{selecting} to select the variables, {estimating} to estimate{redrawn_words}{normal}"),
             ("Draws", _done(found.draws, found.asked, "bootstrap sample", " of the second half") + of),
             ("Similarity", _similar(frames.similarity(state, found))),
         ),
         tables=tuple(tables),
-        notes=(*notes, *many, *row_notes(state, found.notice), *_split_draw_notes(found), *copy_notes(state)),
+        notes=(
+            *notes,
+            *many_note,
+            *row_notes(state, found.notice),
+            *_split_draw_notes(found),
+            *copy_notes(state),
+        ),
     )
 
 
@@ -279,11 +285,11 @@ def _split_draw_notes(found: Split) -> list[str]:
 def _combined(state: FitState, found: Split) -> Table:
     """Return the p-values of all splits for the variables of the fit and for others with small ones."""
     frame = frames.split_p_values(state, found)
-    shown = (state.V != 0) | (frame.to_numpy() <= LEVEL)
+    visible = (state.V != 0) | (frame.to_numpy() <= LEVEL)
     lines = [
         Row(name_text(frame.index[j]), ("" if np.isnan(p) else fixed(p, 3),), name_text(frame.columns[c]))
-        for c in range(shown.shape[1])
-        for j in np.flatnonzero(shown[:, c])[:ROWS].tolist()
+        for c in range(visible.shape[1])
+        for j in np.flatnonzero(visible[:, c])[:ROWS].tolist()
         for p in [frame.iloc[j, c]]
     ]
     return Table(f"{found.repeats} splits", ("p",), tuple(lines))
@@ -292,14 +298,14 @@ def _combined(state: FitState, found: Split) -> Table:
 def test_document(state: FitState, found: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
     frame = frames.tests(state, found)
-    shown = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
-    hidden = len(frame) - len(shown)
-    table, many = loading_rows(shown, "`table`", 4)
-    notes = [UNSAID["test"], *many]
+    visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
+    hidden = len(frame) - len(visible_rows)
+    table, many_note = loading_rows(visible_rows, "`table`", 4)
+    notes = [UNSAID["test"], *many_note]
     if hidden:
         notes.append(f"{hidden} zero loadings with q > .05 are not shown.")
     notes += [*_few_permutations(state, found), *row_notes(state, found.notice), *copy_notes(state)]
-    ended = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
+    ending = "" if found.draws == found.asked else f" of {found.asked}: interrupted"
     kind = "draws of signs" if found.signs else "permutations"
     return Document(
         title="Permutation tests of loadings",
@@ -314,7 +320,7 @@ def test_document(state: FitState, found: Tested) -> Document:
             ),
             (
                 "p",
-                f"two-sided, {found.draws}{ended} {kind}; the smallest value is {1 / (found.draws + 1):.2g}",
+                f"two-sided, {found.draws}{ending} {kind}; the smallest value is {1 / (found.draws + 1):.2g}",
             ),
             ("q", f"false discovery rate over all variables and components ({FDR[found.fdr]})"),
         ),
@@ -343,15 +349,15 @@ def _drawn(text: str) -> list[tuple[str, str]]:
 def _few_permutations(state: FitState, found: Tested) -> Iterator[str]:
     """Yield a note if there are too few permutations for a small q value."""
     tested = int((~np.isnan(found.p_value)).sum())
-    fewest = max(int(np.count_nonzero(state.V)), 1)
+    smallest_count = max(int(np.count_nonzero(state.V)), 1)
     times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
-    least = min(times * tested / (fewest * (found.draws + 1)), 1.0)
-    if least > LEVEL:
-        needed = int(np.ceil(times * tested / (fewest * LEVEL))) - 1
+    lower_limit = min(times * tested / (smallest_count * (found.draws + 1)), 1.0)
+    if lower_limit > LEVEL:
+        required_draws = int(np.ceil(times * tested / (smallest_count * LEVEL))) - 1
         yield (
             f"With {plural(found.draws, 'permutation')} and {plural(tested, 'test')} q cannot be below "
-            f"{least:.2g} if {plural(fewest, 'loading')} (the number of nonzeros) have the smallest p. "
-            f"n={needed} or more permutations are needed for q <= {LEVEL:g}."
+            f"{lower_limit:.2g} if {plural(smallest_count, 'loading')} (the number of nonzeros) have the "
+            f"smallest p. n={required_draws} or more permutations are needed for q <= {LEVEL:g}."
         )
 
 
@@ -366,34 +372,40 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
     intervals : bool
         Whether the table of loadings already shows intervals.
     """
-    known = state.inference
+    results = state.inference
     p, notes = len(state.V), []
     places = np.flatnonzero(state.V.T)
     columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
-    if known.bootstrap is not None:
-        found = known.bootstrap
-        frame = frames.conf_int(state, found).iloc[np.searchsorted(found.places, places)]
-        shown = ("selected",) if intervals else ("lower", "upper", "selected")
-        columns |= {name: frame[name].to_numpy() for name in shown}
+    if results.bootstrap is not None:
+        draws = results.bootstrap
+        frame = frames.conf_int(state, draws).iloc[np.searchsorted(draws.places, places)]
+        column_names = ("selected",) if intervals else ("lower", "upper", "selected")
+        columns |= {name: frame[name].to_numpy() for name in column_names}
         if not intervals:
-            how = "variables selected again in each draw" if found.select else "given these variables"
-            notes.append(f"lower, upper: 95 % bootstrap intervals, {how} ({len(found.values)} draws).")
-            notes += [interval_meaning(found.select), *component_notes(state, found), *search_notes(found)]
-            notes += draw_notes(found)
-    if known.stability is not None:
-        columns["frequency"] = frames.frequency(state, known.stability).to_numpy().T.ravel()[places]
-        halves = len(known.stability.chosen)
+            selection_words = (
+                "variables selected again in each draw" if draws.select else "given these variables"
+            )
+            notes.append(
+                f"lower, upper: 95 % bootstrap intervals, {selection_words} ({len(draws.values)} draws)."
+            )
+            notes += [interval_meaning(draws.select), *component_notes(state, draws), *search_notes(draws)]
+            notes += draw_notes(draws)
+    if results.stability is not None:
+        columns["frequency"] = frames.frequency(state, results.stability).to_numpy().T.ravel()[places]
+        halves = len(results.stability.chosen)
         notes.append(f"frequency: share of {halves} fits of half of the rows that select the variable.")
         notes.append(UNSAID["frequency"])
     q_value = frames.q_values(state, places)
-    if known.bootstrap is not None and q_value is not None:
+    if results.bootstrap is not None and q_value is not None:
         columns["q_value"] = q_value
     frame = pd.DataFrame(columns)
     frame.insert(0, "term", state.spec.columns.to_flat_index()[places % p])
     frame.insert(0, "component", state.components[places // p])
-    marked = [] if known.bootstrap is None else frames.not_found(state, known.bootstrap)
-    table, many = loading_rows(frame, "tidy(conf_int=True)", len(columns), "Uncertainty", " here", marked)
-    return table, [*notes, *many]
+    marked = [] if results.bootstrap is None else frames.not_found(state, results.bootstrap)
+    table, many_note = loading_rows(
+        frame, "tidy(conf_int=True)", len(columns), "Uncertainty", " here", marked
+    )
+    return table, [*notes, *many_note]
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -402,20 +414,27 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
 def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Table, list[str]]:
     """Return the table of intervals, and notes on loadings left out."""
     frame = frames.conf_int(state, found, level)
-    shown = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
-    left = frame["selected"].drop(shown.index)
+    visible_rows = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
+    hidden_shares = frame["selected"].drop(visible_rows.index)
     q_value = frames.q_values(state, found.places)
     if q_value is not None:
-        shown = shown.assign(q_value=q_value[shown.index])
+        visible_rows = visible_rows.assign(q_value=q_value[visible_rows.index])
     width = 5 if q_value is None else 6
-    table, notes = loading_rows(shown, "conf_int()", width, marked=frames.not_found(state, found))
-    if len(left):
-        one, most = len(left) == 1, percent(left.max(), 0)
+    table, notes = loading_rows(visible_rows, "conf_int()", width, marked=frames.not_found(state, found))
+    if len(hidden_shares):
+        is_single, largest_share = len(hidden_shares) == 1, percent(hidden_shares.max(), 0)
         if len(state.components) == 1:
-            these = f"{plural(len(left), 'variable')} that {'is' if one else 'are'} not in the component"
+            hidden_words = (
+                f"{plural(len(hidden_shares), 'variable')} that {'is' if is_single else 'are'} not in the "
+                "component"
+            )
         else:
-            these = f"{plural(len(left), 'loading')} of variables that are not in the component"
-        notes.append(f"Not shown: {these}, selected in at most {most} % of the draws: see conf_int().")
+            hidden_words = (
+                f"{plural(len(hidden_shares), 'loading')} of variables that are not in the component"
+            )
+        notes.append(
+            f"Not shown: {hidden_words}, selected in at most {largest_share} % of the draws: see conf_int()."
+        )
     return table, notes
 
 
@@ -455,8 +474,8 @@ def loading_rows(
             cells = ["" if name in BLANK else cell for name, cell in zip(names, cells, strict=True)]
         heading = name_text(component) + " (not found by choose_k)" * (component in marked)
         lines.append(Row(name_text(term), tuple(cells), heading))
-    many = f"The largest of {len(frame)} loadings are shown{here}; {all_of_them} lists all."
-    return Table(title, headings, tuple(lines)), [many] * (len(frame) > ROWS)
+    many_note = f"The largest of {len(frame)} loadings are shown{here}; {all_of_them} lists all."
+    return Table(title, headings, tuple(lines)), [many_note] * (len(frame) > ROWS)
 
 
 def _variances(frame: pd.DataFrame, *further: str) -> Table:
@@ -468,16 +487,16 @@ def _variances(frame: pd.DataFrame, *further: str) -> Table:
 def _variances_in_words(frame: pd.DataFrame, units: str) -> list[tuple[str, str]]:
     """Return the variances of the components, and those in new rows, as lines of the header."""
     names, k = full_names(frame["component"]), len(frame)
-    own = alike(frame["estimate"].tolist())
-    new = alike([*frame["held_out"], *frame["lower"], *frame["upper"]])
-    parts = zip(names, new[:k], new[k : 2 * k], new[2 * k :], strict=True)
-    known = bool(np.isfinite(frame["lower"]).any())
+    estimates = alike(frame["estimate"].tolist())
+    bounds = alike([*frame["held_out"], *frame["lower"], *frame["upper"]])
+    parts = zip(names, bounds[:k], bounds[k : 2 * k], bounds[2 * k :], strict=True)
+    is_finite = bool(np.isfinite(frame["lower"]).any())
     held_out = ", ".join(
-        f"{name} {value} ({low} to {high})" if known else f"{name} {value}"
+        f"{name} {value} ({low} to {high})" if is_finite else f"{name} {value}"
         for name, value, low, high in parts
     )
     return [
-        ("Variance", ", ".join(f"{name} {value}" for name, value in zip(names, own, strict=True))),
+        ("Variance", ", ".join(f"{name} {value}" for name, value in zip(names, estimates, strict=True))),
         ("Held out", f"expected variance in new rows{units}: {held_out}"),
     ]
 
@@ -501,16 +520,23 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
     ratios = zip(stable, np.count_nonzero(state.V, axis=0), strict=True)
     false = zip(bound[:-1], bounded, strict=True)
     lines += [
-        Row("Stable / selected", tuple(f"{one} / {all_}" for one, all_ in ratios), rule=True),
-        Row("False (bound)", tuple(fixed(most, 2) if sure else "-" for most, sure in false)),
+        Row(
+            "Stable / selected",
+            tuple(f"{stable_count} / {selected_count}" for stable_count, selected_count in ratios),
+            rule=True,
+        ),
+        Row(
+            "False (bound)",
+            tuple(fixed(false_bound, 2) if is_bounded else "-" for false_bound, is_bounded in false),
+        ),
         Row("Similarity", each(frames.similarity(state, found), 2)),
     ]
     notes = [f"* {found.threshold:g} or more; a blank was never selected."]
     if len(rows) < met.sum():
         notes.append(f"{len(rows)} of {met.sum()} variables are shown; `frequency` lists all.")
     if not met.all():
-        rest = plural(int((~met).sum()), "variable")
-        notes.append(f"Not shown: {rest} selected by no component in {100 * OFTEN:g} % of the fits.")
+        remainder = plural(int((~met).sum()), "variable")
+        notes.append(f"Not shown: {remainder} selected by no component in {100 * OFTEN:g} % of the fits.")
     about = (
         "False (bound): an upper bound on the expected number of stable variables that are rarely selected, "
         "with a probability below average in halves of the rows (Shah and Samworth, 2013)"
@@ -532,8 +558,8 @@ def _groups(frame: pd.DataFrame, found: HalfSamples) -> Iterator[Table]:
         for component, members, often, largest in frame.itertuples(index=False):
             names = full_names(members)
             # The first member of a cluster is listed, and one or two more if they fit in 36 characters
-            some = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
-            rows.append(Row(f"{component}: {some_of(names, some)}", (f"{often:.2f}", f"{largest:.2f}")))
+            name_count = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
+            rows.append(Row(f"{component}: {some_of(names, name_count)}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(
             f"Clusters, |r| >= {found.groups:g}",
             ("any member", "most selected"),
@@ -546,8 +572,8 @@ def _associates(frame: pd.DataFrame) -> Iterator[Table]:
     frame = frame.sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
         rows = [
-            Row(f"{component}: {name_text(other)} for {name_text(own)}", each(shares, 2))
-            for component, own, other, *shares in frame.itertuples(index=False)
+            Row(f"{component}: {name_text(associate)} for {name_text(term)}", each(shares, 2))
+            for component, term, associate, *shares in frame.itertuples(index=False)
         ]
         note = (
             "Associates: variables that replace a selected one, and how often they are selected without and "
@@ -562,9 +588,9 @@ def _largest(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     size = frame["loading" if "loading" in frame else "estimate"].abs()
     rank = size.groupby(frame["component"], sort=False).rank(method="first", ascending=False)
-    most = len(frame) if len(frame) <= ROWS else max(1, ROWS // frame["component"].nunique())
+    row_limit = len(frame) if len(frame) <= ROWS else max(1, ROWS // frame["component"].nunique())
     order = np.lexsort((rank, pd.factorize(frame["component"])[0]))
-    return frame.iloc[order][(rank <= most).to_numpy()[order]]
+    return frame.iloc[order][(rank <= row_limit).to_numpy()[order]]
 
 
 def _done(done: int, asked: int, unit: str, of: str = "") -> str:
@@ -621,8 +647,10 @@ def document(
     sizes = table.drop_duplicates("group")
     rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
     differing = slopes[slopes["p_adjusted"] <= LEVEL].drop_duplicates(["component", "term"])
-    named = [f"{name_text(t)} ({c})" for t, c in zip(differing["term"], differing["component"], strict=True)]
-    found = some_of(named, 8) if named else "none with p <= .05, adjusted for all variables and components"
+    labels = [f"{name_text(t)} ({c})" for t, c in zip(differing["term"], differing["component"], strict=True)]
+    differences = (
+        some_of(labels, 8) if labels else "none with p <= .05, adjusted for all variables and components"
+    )
     facts = (
         ("Rows", rows + about["clusters"]),
         ("Components", about["fit"]),
@@ -630,7 +658,7 @@ def document(
             "Test",
             f"equal slopes of variables on scores: p = {_p(p_value)} for all together ({about['draws']})",
         ),
-        ("Differing", found),
+        ("Differing", differences),
     )
     return Document(
         f"Components of {plural(len(sizes), 'group')}",
@@ -653,11 +681,11 @@ def document(
 
 def few_permutations(n: int) -> str:
     """Return a sentence if p-values of n permutations cannot be small, "" if they can."""
-    least = 1.0 / (n + 1.0)
-    if least <= LEVEL:
+    smallest_p = 1.0 / (n + 1.0)
+    if smallest_p <= LEVEL:
         return ""
     return (
-        f"With {plural(n, 'permutation')} no p can be below {least:.2g}; give n_draws=19 or more for "
+        f"With {plural(n, 'permutation')} no p can be below {smallest_p:.2g}; give n_draws=19 or more for "
         f"p <= {LEVEL:g} (999 by default)."
     )
 
@@ -672,7 +700,7 @@ def _by_group(table: pd.DataFrame) -> Table:
     cells = zip(
         alike(table["variance"].tolist()),
         each(table["congruence"], 3),
-        (percent(kept, 1) for kept in table["kept"]),
+        (percent(share, 1) for share in table["kept"]),
         strict=True,
     )
     rows = [
@@ -685,17 +713,19 @@ def _by_group(table: pd.DataFrame) -> Table:
 
 def _slopes(slopes: pd.DataFrame) -> Table:
     """Return the slopes of the variables of each component, and of others that differ."""
-    shown = slopes[(slopes["loading"] != 0) | (slopes["p_adjusted"] <= LEVEL)]
+    visible_rows = slopes[(slopes["loading"] != 0) | (slopes["p_adjusted"] <= LEVEL)]
     groups = list(dict.fromkeys(slopes["group"]))
     columns = groups if len(groups) <= MOST_GROUPS else []
     rows = []
-    for (component, term), own in shown.groupby(["component", "term"], sort=False, dropna=False):
-        loading, p = own["loading"].iloc[0], own["p_adjusted"].iloc[0]
-        estimates = own["estimate"].to_numpy()[: len(columns)]  # one for each group, in their order
+    for (component, term), rows_of_term in visible_rows.groupby(
+        ["component", "term"], sort=False, dropna=False
+    ):
+        loading, p = rows_of_term["loading"].iloc[0], rows_of_term["p_adjusted"].iloc[0]
+        estimates = rows_of_term["estimate"].to_numpy()[: len(columns)]  # one for each group, in their order
         cells = (fixed(loading, 3) if loading else "", *each(estimates, 2), _p(p))
         rows.append(Row(name_text(term), cells, name_text(component)))
-    many: tuple[str, ...] = ()
+    many_notes: tuple[str, ...] = ()
     if len(rows) > MOST_GROUP_ROWS:
-        many = (f"The first {MOST_GROUP_ROWS} of {len(rows)} slopes are shown; `slopes` lists all.",)
+        many_notes = (f"The first {MOST_GROUP_ROWS} of {len(rows)} slopes are shown; `slopes` lists all.",)
     headings = ("loading", *full_names(columns), "p")
-    return Table("Slopes", headings, tuple(rows[:MOST_GROUP_ROWS]), notes=many)
+    return Table("Slopes", headings, tuple(rows[:MOST_GROUP_ROWS]), notes=many_notes)

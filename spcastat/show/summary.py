@@ -107,30 +107,30 @@ def loadings_table(
     """
     digits, arrangement = whole_number("digits", digits, 1, 10), arrangement or Arrangement()
     values = loadings.to_numpy(dtype=float)
-    kept, groups = arrangement.rows(values, loadings.index, None if dense is None else dense.to_numpy())
-    kept_values = values[kept]
+    selection, groups = arrangement.rows(values, loadings.index, None if dense is None else dense.to_numpy())
+    kept_values = values[selection]
     cells = _cells(kept_values, digits, arrangement.cut, contributions)
     if stars is not None:
-        for place, mark in enumerate(stars.to_numpy()[kept].ravel()):
+        for place, mark in enumerate(stars.to_numpy()[selection].ravel()):
             if isinstance(cell := cells.flat[place], Figures):
                 cells.flat[place] = Figures.of(cell.numbers, cell.digits, stars=mark)
     headings, step = full_names(loadings.columns), 1
     if dense is not None:
-        dense_cells = _fixed(dense.to_numpy()[kept], digits)
+        dense_cells = _fixed(dense.to_numpy()[selection], digits)
         cells = np.stack([cells, dense_cells], axis=2).reshape(len(cells), -1)
         headings = [text for pair in zip(headings, full_names(dense.columns), strict=True) for text in pair]
         step = 2
     if columns is not None:
-        cells = np.hstack([cells, _fixed(columns.to_numpy()[kept], 2)])
+        cells = np.hstack([cells, _fixed(columns.to_numpy()[selection], 2)])
         headings += full_names(columns.columns)
-    labels = full_names([loadings.index[i] for i in kept])
+    labels = full_names([loadings.index[i] for i in selection])
     rows = [Row(label, tuple(line), group) for label, line, group in zip(labels, cells, groups, strict=True)]
     if intervals is not None:
-        lower, upper = (bound.to_numpy()[kept] for bound in intervals)
-        below = np.full_like(cells, "")
+        lower, upper = (bound.to_numpy()[selection] for bound in intervals)
+        interval_cells = np.full_like(cells, "")
         for i, j in np.argwhere(kept_values != 0).tolist():
-            below[i, step * j] = Figures.of((lower[i, j], upper[i, j]), digits)
-        under = [Row("", tuple(line), group) for line, group in zip(below, groups, strict=True)]
+            interval_cells[i, step * j] = Figures.of((lower[i, j], upper[i, j]), digits)
+        under = [Row("", tuple(line), group) for line, group in zip(interval_cells, groups, strict=True)]
         rows = [row for pair in zip(rows, under, strict=True) for row in pair]
     return Table(
         title="Contributions, %" if contributions else "Loadings",
@@ -173,15 +173,15 @@ def _loading_notes(
             "each component; max_rows sets the number."
         )
     if count < len(values):
-        rest = list(names[~loaded].to_flat_index())
-        yield _zero_in_all(rest, len(values))
+        zero_names = list(names[~loaded].to_flat_index())
+        yield _zero_in_all(zero_names, len(values))
 
 
 def _zero_in_all(names: list[Any], p: int) -> str:
     """Return the note on variables that are zero in all components; it names them if they are few."""
     count = f"{len(names)} of {plural(p, 'variable')}"
-    for some in (full_names(names), short_names(names)) if len(names) < NAMED else ():
-        if len(text := ", ".join(some)) <= NAMED:
+    for texts in (full_names(names), short_names(names)) if len(names) < NAMED else ():
+        if len(text := ", ".join(texts)) <= NAMED:
             return f"Zero in all components ({count}): {text}."
     return f"{count} {'is' if len(names) == 1 else 'are'} zero in all components."
 
@@ -212,9 +212,9 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
         that explains the short headings.
     """
     columns = [column for column in VARIANCE if column.name in variance]
-    together = [column.name for column in columns if column.kind == "variance"]
+    variance_names = [column.name for column in columns if column.kind == "variance"]
     # variances have the same decimals
-    variances = iter(alike(variance[together].to_numpy().T.ravel().tolist()))
+    variances = iter(alike(variance[variance_names].to_numpy().T.ravel().tolist()))
     rows = []
     for column in columns:
         cells: Iterable[str]
@@ -261,10 +261,10 @@ def scales_document(table: pd.DataFrame, items: pd.DataFrame, kept: float) -> Do
     lines = [
         Row(
             f"{key} {name_text(term)}",
-            (_cell(rest, 2), _cell(largest, 2), "" if other is None else name_text(other)),
+            (_cell(item_rest, 2), _cell(largest, 2), "" if other_scale is None else name_text(other_scale)),
             name_text(component),
         )
-        for component, key, term, rest, largest, other in items.itertuples(index=False)
+        for component, key, term, item_rest, largest, other_scale in items.itertuples(index=False)
     ]
     notes = (
         "Scales are sums of the variables with the signs of their loadings. alpha: Cronbach's, for the "
@@ -310,48 +310,46 @@ class Extras:
     stars: bool = False
 
 
-def loading_columns(
-    state: FitState, source: Data | None, extras: Extras
-) -> tuple[dict[str, Any], list[str]]:
+def loading_columns(state: FitState, source: Data | None, extras: Extras) -> tuple[dict[str, Any], list[str]]:
     """Return the additional arguments of the table of loadings, and notes that explain them."""
-    given: dict[str, Any] = {}
-    said: list[str] = []
+    options: dict[str, Any] = {}
+    remarks: list[str] = []
     level = checked_level(extras.level)
     if flag("contributions", extras.contributions):
-        given["contributions"] = True
+        options["contributions"] = True
         if excluded := [f"{name}=True" for name in ("dense", "conf_int", "stars") if getattr(extras, name)]:
             raise OptionError(
                 f"contributions=True was given with {' and '.join(excluded)}, and these go with loadings: "
                 "leave contributions, or these, out."
             )
     if flag("dense", extras.dense):
-        given["dense"] = dense_loadings(state, source)
-        said.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
+        options["dense"] = dense_loadings(state, source)
+        remarks.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
     if flag("conf_int", extras.conf_int):
-        given["intervals"], about = _intervals(state, level)
-        said += about
+        options["intervals"], about = _intervals(state, level)
+        remarks += about
     if flag("stars", extras.stars):
-        given["stars"], about = _stars(state)
-        said += about
+        options["stars"], about = _stars(state)
+        remarks += about
     weak = forced(state) & (state.V != 0) & (shares(state) < NEXT_TO_NOTHING)
     if weak.any():
         marks = state.by_variable(np.where(weak, "!", ""))
-        given["stars"] = given["stars"] + marks if "stars" in given else marks
-        said.append(f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component.")
+        options["stars"] = options["stars"] + marks if "stars" in options else marks
+        remarks.append(f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component.")
     columns: dict[str, pd.Series] = {}
     if flag("communality", extras.communality):
         columns["h2"] = frames.communalities(state)
-        said.append("h2: the communality, the share of variance that regression on all scores explains.")
+        remarks.append("h2: the communality, the share of variance that regression on all scores explains.")
     if flag("complexity", extras.complexity):
         columns["com"] = hofmann(state)
-        said.append(
+        remarks.append(
             "com: Hofmann's complexity (1978), the effective number of components that a variable loads on "
             "(from its loadings times the standard deviations of the scores); 1 for a variable of one "
             "component."
         )
     if columns:
-        given["columns"] = pd.DataFrame(columns)
-    return given, said
+        options["columns"] = pd.DataFrame(columns)
+    return options, remarks
 
 
 def hofmann(state: FitState) -> pd.Series:
@@ -363,8 +361,8 @@ def hofmann(state: FitState) -> pd.Series:
     """
     squares = state.V**2 * np.diag(state.moments.scores).clip(min=0.0)
     with np.errstate(invalid="ignore"):
-        found = squares.sum(axis=1) ** 2 / (squares**2).sum(axis=1)
-    return pd.Series(found, deep_copy(state.spec.columns))
+        complexities = squares.sum(axis=1) ** 2 / (squares**2).sum(axis=1)
+    return pd.Series(complexities, deep_copy(state.spec.columns))
 
 
 def dense_loadings(state: FitState, source: Data | None) -> pd.DataFrame:
@@ -399,17 +397,20 @@ def bounds_of(
 
 def _intervals(state: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], list[str]]:
     """Return lower and upper bounds of the loadings, and notes on them."""
-    found = frames.intervals_shown(state, level)
-    how = "variables selected again in each draw" if found.select else "given these variables"
-    said = f"In brackets: {100 * level:g} % bootstrap intervals, {how} ({plural(found.draws, 'draw')})."
-    notes = [interval_meaning(found.select, level), *component_notes(state, found), *search_notes(found)]
-    return bounds_of(state, found, level), [said, *notes]
+    draws = frames.intervals_shown(state, level)
+    selection_words = "variables selected again in each draw" if draws.select else "given these variables"
+    heading = (
+        f"In brackets: {100 * level:g} % bootstrap intervals, {selection_words} "
+        f"({plural(draws.draws, 'draw')})."
+    )
+    notes = [interval_meaning(draws.select, level), *component_notes(state, draws), *search_notes(draws)]
+    return bounds_of(state, draws, level), [heading, *notes]
 
 
 def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
     """Return the stars of the loadings, and notes on them."""
-    found = state.inference.tests
-    if found is None:
+    tests = state.inference.tests
+    if tests is None:
         raise OptionError(
             "stars=True was given, and this fit shows no tests: give stars=fit.test_loadings(), or call the "
             "method of fit.with_inference(fit.test_loadings())."
@@ -417,9 +418,9 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
     falling = sorted(STARS.items(), reverse=True)
     marks = np.full(state.V.shape, "", dtype=object)
     for bound, mark in falling:
-        marks[found.q_value <= bound] = mark
+        marks[tests.q_value <= bound] = mark
     meaning = ", ".join(f"{mark} q <= {str(bound)[1:]}" for bound, mark in falling)
-    rate = f"false discovery rates ({FDR[found.fdr]}) of {found.draws} permutations"
+    rate = f"false discovery rates ({FDR[tests.fdr]}) of {tests.draws} permutations"
     return state.by_variable(marks), [f"{meaning}: {rate}.", UNSAID["test"]]
 
 
@@ -454,24 +455,24 @@ def summarise(
         names = [*groups.names, "numbers"]
         arrangement = replace(arrangement, groups=[names[number] for number in groups.of])
     loadings, variance, extras = frames.loadings(state), variance_of(state), extras or Extras()
-    further, said = loading_columns(state, source, extras)
+    options, remarks = loading_columns(state, source, extras)
     largest = largest_with_another(frames.score_correlation(state))
-    of_loadings = loadings_table(loadings, arrangement, **further)
+    of_loadings = loadings_table(loadings, arrangement, **options)
     of_variance = variance_table(variance, largest if record.k > 1 else None)
     if tables == "loadings":
-        document = Document("", tables=(of_loadings,), notes=tuple(said))
+        document = Document("", tables=(of_loadings,), notes=tuple(remarks))
         return Summary(restyled(document, digits), {"loadings": loadings})
     if tables == "variance":
         return Summary(restyled(Document("", tables=(of_variance,)), digits), {"variance": variance})
-    found = {"loadings": loadings, "variance": variance}
-    found |= {"dense": further["dense"]} if extras.dense else {}
-    found |= {"variables": further["columns"]} if "columns" in further else {}
+    tables_of_numbers = {"loadings": loadings, "variance": variance}
+    tables_of_numbers |= {"dense": options["dense"]} if extras.dense else {}
+    tables_of_numbers |= {"variables": options["columns"]} if "columns" in options else {}
     further_tables = [*_eigenvalues_of_groups(state), *_shares_of_blocks(state, groups)]
     unsaid: list[str] = []
     if state.inference.bootstrap is not None or state.inference.stability is not None:
-        sure, unsaid = summary_table(state, intervals=extras.conf_int)
-        further_tables.append(sure)
-        found["tidy"] = frames.tidy(state, conf_int=True)
+        uncertainty, unsaid = summary_table(state, intervals=extras.conf_int)
+        further_tables.append(uncertainty)
+        tables_of_numbers["tidy"] = frames.tidy(state, conf_int=True)
     header = [*_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]
     cautions = [
         *facts.cautions(state, largest, variance["cardinality"]),
@@ -483,22 +484,22 @@ def summarise(
         facts=tuple(lines(header)),
         tables=(of_loadings, of_variance, *further_tables),
         notes=(
-            *said,
+            *remarks,
             *notes(cautions),
             *copy_notes(state),
             *notes(facts.passes(record, digits)),
-            *(note for note in unsaid if note not in said),
+            *(note for note in unsaid if note not in remarks),
         ),
     )
-    return Summary(restyled(document, digits), found)
+    return Summary(restyled(document, digits), tables_of_numbers)
 
 
 def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
     """Return the largest absolute correlation of each component with another; NaN if there is none."""
     C = np.abs(correlation.to_numpy(dtype=float, copy=True))
     np.fill_diagonal(C, np.nan)
-    found = np.where(np.isfinite(C), C, -1.0).max(axis=1, initial=-1.0)
-    return pd.Series(np.where(found >= 0, found, np.nan), index=correlation.index)
+    maxima = np.where(np.isfinite(C), C, -1.0).max(axis=1, initial=-1.0)
+    return pd.Series(np.where(maxima >= 0, maxima, np.nan), index=correlation.index)
 
 
 def _title(record: Record, card: pd.Series) -> str:
@@ -527,15 +528,15 @@ def _eigenvalues_of_groups(state: FitState) -> Iterator[Table]:
     details, names = state.record.details, full_names(state.components)
     if "second eigenvalue" not in details:
         return
-    first, second = details["first eigenvalue"], details["second eigenvalue"]
+    first_values, second_values = details["first eigenvalue"], details["second eigenvalue"]
     mean = state.moments.total / len(state.V)
-    more = [name for name, value in zip(names, second, strict=True) if value > mean]
+    components = [name for name, value in zip(names, second_values, strict=True) if value > mean]
     note = (
-        f"{', '.join(more)}: the second eigenvalue of the group exceeds the mean variance of a variable, "
-        "so the group has more than one dimension."
+        f"{', '.join(components)}: the second eigenvalue of the group exceeds the mean variance of a "
+        "variable, so the group has more than one dimension."
     )
-    rows = (Row("First eigenvalue", each(first, 3)), Row("Second", each(second, 3)))
-    yield Table("Groups", tuple(names), rows, notes=(note,) if more else ())
+    rows = (Row("First eigenvalue", each(first_values, 3)), Row("Second", each(second_values, 3)))
+    yield Table("Groups", tuple(names), rows, notes=(note,) if components else ())
 
 
 def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator[Table]:

@@ -96,9 +96,9 @@ def field_parts(inside: str) -> tuple[str, str, list[str]]:
     """Return the name of a field, the sign after it, and the texts that follow, which bars separate."""
     match = _FIELD.fullmatch(inside)
     assert match is not None, inside
-    name, sign, rest = match.groups()
+    name, sign, remainder = match.groups()
     texts, depth = [""], 0
-    for character in rest:
+    for character in remainder:
         depth += (character == "{") - (character == "}")
         if character == "|" and depth == 0 and sign != ":":
             texts.append("")

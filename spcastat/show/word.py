@@ -50,8 +50,8 @@ def add_tables(word: WordDocument, document: grid.Document, layout: grid.Layout 
         _small(word, f"{label}: ", text)
     for note in document.all_notes:
         _small(word, "", note)
-    for short, whole in document.key:
-        _small(word, f"{short}: ", whole)
+    for short, full_name in document.key:
+        _small(word, f"{short}: ", full_name)
 
 
 def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> None:
@@ -67,7 +67,9 @@ def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> No
     paragraph.paragraph_format.space_before = Pt(12 if kind == "Table" else 2)
     font = word.styles["Caption"].font
     font.color.rgb, font.bold, font.italic = RGBColor(0, 0, 0), False, True
-    number = sum(f" SEQ {kind} " in (one.text or "") for one in word.element.iter(qn("w:instrText"))) + 1
+    number = (
+        sum(f" SEQ {kind} " in (element.text or "") for element in word.element.iter(qn("w:instrText"))) + 1
+    )
     place = str(len(list(word.element.iter(qn("w:bookmarkStart")))))
     if label:  # Word allows 40 letters, digits and underscores in the name of a bookmark
         name = "".join(char if char.isalnum() else "_" for char in label)[:40]
@@ -135,38 +137,38 @@ def _measure(text: str) -> int:
 
 
 def _add_table(word: WordDocument, table: grid.Table, widths: list[int], title: str) -> None:
-    made = word.add_table(rows=0, cols=len(widths))
-    made.autofit = False
-    properties = made._tbl.tblPr
-    for old in properties.findall(qn("w:tblLook")):  # added again below, in the order of the schema
-        properties.remove(old)
+    new_table = word.add_table(rows=0, cols=len(widths))
+    new_table.autofit = False
+    properties = new_table._tbl.tblPr
+    for look in properties.findall(qn("w:tblLook")):  # added again below, in the order of the schema
+        properties.remove(look)
     margins = (_element(f"w:{side}", w=str(GAP * 10), type="dxa") for side in ("left", "right"))
     properties.append(_element("w:tblCellMar", *margins))
     properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
     properties.append(_element("w:tblCaption", val=printable(table.title or title or "Table")))
-    for column, width in zip(made.columns, widths, strict=True):
+    for column, width in zip(new_table.columns, widths, strict=True):
         column.width = Pt(width)
     align = "l" + table.align
-    head = _add_row(made, widths)
+    head = _add_row(new_table, widths)
     head._tr.get_or_add_trPr().append(_element("w:tblHeader"))
     for cell, text, side in zip(head.cells, (table.title, *table.headings), align, strict=True):
         _fill(cell, text, side, bold=True)
         _rules(cell, top=12, bottom=6)
-    last = None
+    last_group = None
     for group, row in grid.below_headings(table.rows):
         if group:
-            line = _add_row(made, widths)
+            line = _add_row(new_table, widths)
             _fill(line.cells[0].merge(line.cells[-1]), group, "l", italic=True)
-        last = _add_row(made, widths)
-        for cell, text, side in zip(last.cells, (row.label, *row.cells), align, strict=True):
+        last_group = _add_row(new_table, widths)
+        for cell, text, side in zip(last_group.cells, (row.label, *row.cells), align, strict=True):
             _fill(cell, text, side)
             if row.rule:
                 _rules(cell, top=6)
         if row.group:
-            last.cells[0].paragraphs[0].paragraph_format.left_indent = Pt(SIZE)
-    for cell in (last or head).cells:
-        _rules(cell, **({"top": 12, "bottom": 12} if last is None else {"bottom": 12}))
-    for line in made.rows[:-1] if len(made.rows) < 12 else made.rows[:2]:
+            last_group.cells[0].paragraphs[0].paragraph_format.left_indent = Pt(SIZE)
+    for cell in (last_group or head).cells:
+        _rules(cell, **({"top": 12, "bottom": 12} if last_group is None else {"bottom": 12}))
+    for line in new_table.rows[:-1] if len(new_table.rows) < 12 else new_table.rows[:2]:
         for cell in line.cells:
             cell.paragraphs[0].paragraph_format.keep_with_next = True
 
@@ -184,10 +186,10 @@ def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
     paragraph = cell.paragraphs[0]
     paragraph.style = STYLE
     paragraph.alignment = _SIDES[side]
-    shown, stars = grid.without_stars(text)
+    number_text, stars = grid.without_stars(text)
     if isinstance(text, grid.Figures):
-        shown = shown.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")
-    for part, high in ((shown, False), (stars, True)):
+        number_text = number_text.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")
+    for part, high in ((number_text, False), (stars, True)):
         if part:
             run = paragraph.add_run(part if isinstance(text, grid.Figures) else printable(part))
             run.font.superscript = high or None
@@ -212,12 +214,12 @@ def _rules(cell: Any, **eighths: int) -> None:
 
 
 def _element(tag: str, /, *children: Any, **attributes: str) -> Any:
-    made = OxmlElement(tag)
+    new_element = OxmlElement(tag)
     for key, value in attributes.items():
-        made.set(qn(f"w:{key}"), value)
+        new_element.set(qn(f"w:{key}"), value)
     for child in children:
-        made.append(child)
-    return made
+        new_element.append(child)
+    return new_element
 
 
 def _field(code: str, result: str) -> Iterator[Any]:
@@ -274,9 +276,9 @@ def _add_lines(word: WordDocument, part: grid.Lines) -> None:
     if part.before:
         word.add_paragraph(printable(part.before)).paragraph_format.keep_with_next = True
     if part.lines:
-        first, *rest = part.lines
-        run = add_text(word, first, NOTES, name="Courier New").runs[0]
-        for line in rest:
+        first_line, *tail = part.lines
+        run = add_text(word, first_line, NOTES, name="Courier New").runs[0]
+        for line in tail:
             run.add_break()
             run.add_text(printable(line) if line else "")
     for text in part.after:

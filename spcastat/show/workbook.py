@@ -88,10 +88,10 @@ def number_format(column: pd.Series) -> str:
 def _as_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Return labels and values as columns of numbers, truth values and text."""
     index = frame.index
-    heads = ["" if one is None else _text(one) for one in index.names]
+    heads = ["" if name is None else _text(name) for name in index.names]
     labels = [index.get_level_values(level) for level in range(index.nlevels)]
     values = [frame.iloc[:, j] for j in range(frame.shape[1])]
-    columns = [pd.Series(_plain(pd.Series(one)).to_numpy()) for one in (*labels, *values)]
+    columns = [pd.Series(_plain(pd.Series(name)).to_numpy()) for name in (*labels, *values)]
     cells = pd.concat(columns, axis=1)
     cells.columns = pd.Index([*heads, *map(_text, frame.columns)])
     return cells
