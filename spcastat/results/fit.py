@@ -108,8 +108,8 @@ class SpcaResult(Picklable, Shown):
 
         def __getattr__(self, name: str) -> Any:
             """Raise AttributeError; names of other programs are answered by the name here."""
-            if hasattr(type(self), name):
-                return object.__getattribute__(self, name)  # raises the error of a property again
+            if name in self._former or hasattr(type(self), name):
+                return super().__getattr__(name)  # raises the error of a property again
             raise attribute_error(self, name)
 
     # --- components -----------------------------------------------------------------------------
