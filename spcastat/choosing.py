@@ -622,7 +622,7 @@ def _chosen(data: Data, call: Asked) -> Choice:
     components = None
     if k is None:
         components = standing_out(sample, kmax, None, call.draws)
-        k = _number_chosen(components)
+        k = _number_chosen(components, sample.op)
         whole, sample = whole.for_components(k), sample.for_components(k)
     compared = _compared(sample, fitting, how, k, cards)
     return _result(whole, sample, how, compared, components, call)
@@ -735,9 +735,25 @@ def _require_number_of_rows(data: Data, criterion: str) -> None:
         )
 
 
-def _number_chosen(components: ComponentChoice) -> int:
-    """Return the chosen number of components; raise NoComponentsError if there is none."""
+#: Variances that differ by more than this factor may hide components of the columns of small variance.
+UNEQUAL = 10.0
+
+
+def _number_chosen(components: ComponentChoice, op: Operator) -> int:
+    """Return the chosen number of components; raise NoComponentsError if there is none.
+
+    Unless they are scaled, the variances of the columns in `op` may differ much.
+    """
     if components.k == 0:
+        variances = op.diagonal()
+        variances = variances[variances > 0]
+        ratio = variances.max() / variances.min() if variances.size else 1.0
+        if ratio > UNEQUAL:
+            raise NoComponentsError(
+                "No component is chosen. Give scale=True if the units of the columns differ: their variances "
+                f"differ by a factor of {ratio:.2g}, and columns of large variance hide the others. Give "
+                "k= to choose cardinalities nevertheless."
+            )
         lead = "No component is clear enough" if components.parallel else "No component exceeds noise"
         raise NoComponentsError(f"{lead}. {components.reason} Give k= to choose cardinalities nevertheless.")
     return components.k

@@ -327,8 +327,8 @@ def _compared(
     ] * orthogonal
     if option_texts and joint is False:
         raise OptionError(
-            f"{' and '.join(option_texts)} was given with joint=False, and is for joint proofs: leave "
-            "joint=False out. Proofs of single components are for the adjusted variance that each adds."
+            f"{' and '.join(option_texts)} was given with joint=False, and is for joint proofs: leave it "
+            "out. Proofs of single components are for the adjusted variance that each adds."
         )
     fit_objective = state.record.options.get("objective")
     if joint is None:

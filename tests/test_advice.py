@@ -1,0 +1,292 @@
+"""What a message recommends is accepted by the call that raised it."""
+
+from __future__ import annotations
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+
+
+def given() -> dict:
+    """The names in the calls of the table."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(40, 6))
+    X = pd.DataFrame(rng.normal(size=(40, 2)) @ rng.normal(size=(2, 6)) + 0.6 * noise, columns=list("abcdef"))
+    S, names = X.cov(), list("wxyz")
+    R = [[1, 0.99, 0.36, 0.99], [0.99, 1, 0.34, 0.99], [0.36, 0.34, 1, 0.2], [0.99, 0.99, 0.2, 1]]
+    fit = sp.spca(X, 2, 3)
+    return {
+        **{"np": np, "pd": pd, "sp": sp, "X": X, "S": S, "R": X.corr(), "w": rng.uniform(0.5, 2, 40)},
+        "holes": X.mask(rng.random(X.shape) < 0.08),
+        "D": X.assign(g=list("uvwx") * 10),
+        "ind": pd.DataFrame(R, names, names),
+        "shifted": X.assign(z=1000 * rng.normal(size=40)),
+        **{"fit": fit, "mfit": sp.spca_cov(S, 2, 3), "path": sp.spca_path(X, 2, cards=[2, 3])},
+        "choice": sp.choose(X, k=2, rng=0),
+        "pure": pd.DataFrame(np.random.default_rng(1).normal(size=(40, 5))),
+    }
+
+
+#: A call that is refused, and calls that follow its message.
+ADVICE: list[tuple[str, list[str]]] = [
+    ("sp.spca(X)", ["sp.spca(X, k=3, card=5)"]),
+    (
+        "sp.spca(holes,2,3)",
+        ['sp.spca(holes,2,3,na="drop")', 'sp.spca(holes,2,3,na="em")', 'sp.spca(holes,2,3,na="pairwise")'],
+    ),
+    (
+        "sp.spca(D,2,3)",
+        [
+            'sp.spca(D.drop(columns=["g"]),2,3)',
+            'sp.spca(D.select_dtypes(["number","bool"]),2,3)',
+            'sp.spca(D,2,3,formula="~ .",categorical="dummy")',
+        ],
+    ),
+    (
+        'sp.spca(D,2,3,together="terms")',
+        [
+            'sp.spca(D,2,3,together="terms",formula="~ .",categorical="dummy")',
+            'sp.spca(D,2,3,together="terms",scale="mixed")',
+            'sp.spca(X,2,1,together={"size":["a","b"]})',
+        ],
+    ),
+    ("sp.spca_cov(ind,2,2)", ["sp.spca_cov(ind,2,2,nearest=True)"]),
+    ("sp.spca(X,2,3,variance=.8)", ["sp.spca(X,2,3)"]),
+    ('sp.spca(X,2,3,promise="every")', ['sp.spca(X,2,variance=.8,promise="every")', "sp.spca(X,2,3)"]),
+    (
+        'sp.spca(X,2,variance=.8,objective="pev")',
+        ["sp.spca(X,2,variance=.8)", 'sp.spca(X,2,card=3,objective="pev")'],
+    ),
+    (
+        'sp.spca(X,2,penalty=.1,method="gpower-l1",n_init=3)',
+        ['sp.spca(X,2,card=3,method="gpower-l1",n_init=3)', 'sp.spca(X,2,penalty=.1,method="gpower-l1")'],
+    ),
+    ('sp.spca(X,2,card=[2,3],order="best",method="greedy")', ['sp.spca(X,2,card=[2,3],method="greedy")']),
+    (
+        "sp.spca(X,2,4,disjoint=True)",
+        ["sp.spca(X,2,3,disjoint=True)", "sp.spca(X,1,4,disjoint=True)", "sp.spca(X,2,4)"],
+    ),
+    (
+        'sp.spca(X,2,3,include=["a"],disjoint=True)',
+        ['sp.spca(X,2,3,include={"PC1":["a"]},disjoint=True)', 'sp.spca(X,2,3,include=["a"])'],
+    ),
+    ('sp.spca(X,2,method="spco")', ["sp.spco(X,2,zeros=.5)"]),
+    ('sp.spca(X,2,3,formula="a ~ b")', ['sp.spca(X,2,2,formula="~ a + b + c")']),
+    ('sp.spca(X,2,3,weights="w")', ["sp.spca(X,2,3,weights=w)"]),
+    (
+        'sp.spca(X.to_numpy(),2,3,weights="w")',
+        ["sp.spca(X.to_numpy(),2,3,weights=w)", 'sp.spca(X.assign(w=w),2,3,weights="w")'],
+    ),
+    ("sp.spca(X,2,3,weights=w/w.sum())", ["sp.spca(X,2,3,weights=w*len(w)/w.sum())"]),
+    (
+        "sp.spca(X,2,3,weights=w).bootstrap(199)",
+        [
+            'sp.spca(X,2,3,weights=w,weights_are="sampling").bootstrap(199)',
+            "sp.spca(X,2,3,weights=np.ones(40)).bootstrap(199)",
+            "sp.spca(X,2,3).bootstrap(199)",
+        ],
+    ),
+    ('sp.spca(X,2,3,weights_are="sampling")', ['sp.spca(X,2,3,weights=w,weights_are="sampling")']),
+    (
+        'sp.spca(holes.assign(q=w),2,3,na="em",formula="~ . | q")',
+        ['sp.spca(holes.assign(q=w),2,3,na="drop",formula="~ . | q")'],
+    ),
+    ('sp.spca(X,2,2,formula="~ a + b + c | d",center=False)', ['sp.spca(X,2,2,formula="~ a + b + c | d")']),
+    (
+        "sp.spca(X.assign(z=1.),2,3,scale=True)",
+        ["sp.spca(X,2,3,scale=True)", "sp.spca(X.assign(z=1.),2,3,scale=False)"],
+    ),
+    ("sp.spca(S,2,3)", ["sp.spca_cov(S,2,3)"]),
+    ('sp.spca(D,2,3,scale="mixed",na="x")', ['sp.spca(D,2,3,scale="mixed",na="raise")']),
+    (
+        'sp.spca(X,2,3,blocks={"x":list("abc"),"y":list("def")})',
+        ['sp.spca(X,2,3,scale="blocks",blocks={"x":list("abc"),"y":list("def")})', "sp.spca(X,2,3)"],
+    ),
+    (
+        'sp.spca(X,2,3,scale="blocks")',
+        ['sp.spca(X,2,3,scale="blocks",blocks={"x":list("abc"),"y":list("def")})'],
+    ),
+    ("sp.spca(X,2,3,passes=3)", ["sp.spca(X,2,3)"]),
+    ("sp.spca(X,2,3,k_em=2)", ['sp.spca(holes,2,3,na="em",k_em=2)']),
+    ('sp.spca(X,2,3,categorical="dummy")', ['sp.spca(X,2,3,formula="~ .",categorical="dummy")']),
+    (
+        'sp.spca(X,2,3,start="ones",method="bcd-l0")',
+        ['sp.spca(X,2,3,start="pca",method="bcd-l0")', 'sp.spca(X,2,3,start="column",method="bcd-l0")'],
+    ),
+    ("sp.spca(X,2,3,block_length=30)", ["sp.spca(X,2,3,block_length=20)"]),
+    ("sp.spca_cov(S,2,3,sd=[1]*6)", ["sp.spca_cov(S,2,3,mean=[0]*6,sd=[1]*6)", "sp.spca_cov(S,2,3)"]),
+    (
+        'sp.spca_cov(S,2,3,mean=[0]*6,given=["a"])',
+        ['sp.spca_cov(S,2,3,given=["a"])', 'sp.spca(X,2,3,formula="~ . | a")'],
+    ),
+    ('sp.spca_cov(S,2,3,scale="mixed")', ['sp.spca(X,2,3,scale="mixed")']),
+    ('sp.spca_cov(S,2,3,method="spcagrid")', ['sp.spca(X,2,3,method="spcagrid")']),
+    ("sp.spca_cov(X,2,3)", ["sp.spca(X,2,3)"]),
+    (
+        "mfit.transform(X)",
+        [
+            "sp.spca_cov(S,2,3,mean=X.mean()).transform(X)",
+            "sp.spca_cov(R,2,3,mean=X.mean(),sd=X.std()).transform(X)",
+        ],
+    ),
+    ("mfit.scores", ["sp.spca(X,2,3).scores", "sp.spca_cov(S,2,3,mean=X.mean()).transform(X)"]),
+    ("mfit.biplot()", ["sp.spca(X,2,3).biplot()"]),
+    ("mfit.bootstrap(199)", ["sp.spca_cov(S,2,3,n_obs=40).bootstrap(199)"]),
+    ("mfit.stability(5)", ["sp.spca_cov(S,2,3,n_obs=40).stability(5)"]),
+    (
+        "mfit.test_loadings()",
+        [
+            "fit.test_loadings(rng=0)",
+            "sp.spca_cov(S,2,3,n_obs=40).bootstrap(199)",
+            "sp.spca_cov(S,2,3,n_obs=40).stability(5)",
+        ],
+    ),
+    ("mfit.equations(raw=True)", ["sp.spca_cov(S,2,3,mean=X.mean()).equations(raw=True)"]),
+    (
+        "fit.summary(conf_int=True)",
+        [
+            "fit.summary(conf_int=fit.bootstrap(199))",
+            "fit.with_inference(fit.bootstrap(199)).summary(conf_int=True)",
+        ],
+    ),
+    (
+        "fit.summary(stars=True)",
+        [
+            "fit.summary(stars=fit.test_loadings())",
+            "fit.with_inference(fit.test_loadings()).summary(stars=True)",
+        ],
+    ),
+    (
+        "fit.tidy(conf_int=True)",
+        [
+            "fit.tidy(conf_int=fit.bootstrap(199))",
+            "fit.with_inference(fit.bootstrap(199)).tidy(conf_int=True)",
+        ],
+    ),
+    ("fit.plot_loadings(conf_int=True)", ["fit.plot_loadings(conf_int=fit.bootstrap(199))"]),
+    ("fit.rotated", ['fit.refit(method="rotate",card=3).rotated']),
+    ("fit.imputed", ['sp.spca(holes,2,3,na="em").imputed']),
+    ("fit.transform(holes)", ['fit.transform(holes,na="drop")', 'fit.transform(holes,na="pairwise")']),
+    (
+        'fit.transform(holes,na="em")',
+        ['sp.spca(holes,2,3,na="em").transform(holes,na="em")', 'fit.transform(holes,na="pairwise")'],
+    ),
+    ("fit.refit(card=9)", ["fit.refit(card=6)"]),
+    ("fit.certify(orthogonal=True,time_limit=1)", ["fit.certify(time_limit=1)"]),
+    (
+        'fit.biplot(palette="viridis")',
+        ['fit.biplot(palette="viridis",groups=list("ab")*20)', 'fit.biplot(palette="viridis",color=w)'],
+    ),
+    ('fit.biplot(color=list("ab")*20)', ['fit.biplot(groups=list("ab")*20)']),
+    ("fit.biplot(groups=np.arange(40)+.5)", ["fit.biplot(color=np.arange(40)+.5)"]),
+    (
+        "sp.spca(X,1,3).biplot()",
+        ["sp.spca(X,2,3).biplot()", "sp.spca(X,1,3).plot_scores()", "sp.spca(X,1,3).plot_loadings()"],
+    ),
+    ("fit.supplement()", ["fit.supplement(rows=X)", 'fit.supplement(variables=D[["g"]])']),
+    ('fit.rename({"PC1":"x","PC2":"x"})', ['fit.rename({"PC1":"size"})']),
+    ("sp.compare(fit)", ["sp.compare(fit,fit.refit(card=2))"]),
+    ("sp.compare(fit,3)", ['sp.compare({"l0":fit,"l1":fit.refit(card=2)})']),
+    ("path[9]", ["path[3]"]),
+    ("sp.choose(X,k=2,card=3)", ["sp.choose(X,k=2,cards=[2,3])", "sp.spca(X,2,card=3)"]),
+    (
+        "sp.choose(S,k=2,covariance=True)",
+        [
+            "sp.choose(S,k=2,covariance=True,n_obs=40)",
+            'sp.choose(S,k=2,covariance=True,by="is")',
+            'sp.choose(S,k=2,covariance=True,by="variance")',
+        ],
+    ),
+    (
+        'sp.choose(S,k=2,covariance=True,by="cv")',
+        ['sp.choose(S,k=2,covariance=True,by="ebic",n_obs=40)', "sp.choose(X,k=2)"],
+    ),
+    ('sp.choose(X,k=2,cards=[[2,3]],each="free")', ['sp.choose(X,k=2,cards=[2,3],each="free")']),
+    ("sp.choose(X,k=2,folds=99)", ["sp.choose(X,k=2,folds=40)"]),
+    ("sp.choose(pure)", ["sp.choose(pure,k=2)"]),
+    (
+        'sp.choose(holes,together={"s":["a","b"]},na="em",k=2)',
+        [
+            'sp.choose(holes,together={"s":["a","b"]},na="drop",k=2)',
+            'sp.choose(holes,together={"s":["a","b"]},na="em",k=2,by="ebic")',
+        ],
+    ),
+    ("sp.choose_k(S,covariance=True)", ["sp.choose_k(S,covariance=True,n_obs=40)"]),
+    ("sp.choose_k(X,n_draws=19,alpha=.01)", ["sp.choose_k(X,n_draws=99,alpha=.01)"]),
+    ("sp.spca_path(X,2,card=3)", ["sp.spca_path(X,2,cards=[1,4])", "sp.spca(X,2,card=3)"]),
+    (
+        'sp.compare_groups(holes,list("ab")*20,k=2,card=3)',
+        ['sp.compare_groups(holes,list("ab")*20,k=2,card=3,na="drop",n_draws=99)'],
+    ),
+    (
+        'sp.compare_groups(X,list("ab")*20,k=2,card=3,na="em",n_draws=99)',
+        ['sp.compare_groups(X,list("ab")*20,k=2,card=3,na="drop",n_draws=99)'],
+    ),
+    (
+        "sp.correlation(D)",
+        [
+            'sp.correlation(X.assign(a=pd.Categorical(list("uvwx")*10,categories=list("uvwx"),ordered=True))[["a","b"]],method="spearman")'
+        ],
+    ),
+    ("sp.correlation(X)", ['sp.correlation(X,method="spearman")', 'sp.correlation(X,method="pearson")']),
+    ("sp.spco(X,2,zeros=1)", ["sp.spco(X,2,zeros=.9)"]),
+    ("sp.spco(X,2,penalty=1e9)", ["sp.spco(X,2,penalty=.1)"]),
+    (
+        "sp.sparse_loadings(X,2,card=3,total=5)",
+        [
+            "sp.sparse_loadings(X,2,card=3)",
+            "sp.sparse_loadings(X,2,total=5)",
+            "sp.sparse_loadings(X,2,variance=.8)",
+        ],
+    ),
+    ("sp.sparse_loadings(X,2,total=1)", ["sp.sparse_loadings(X,2,total=2)"]),
+    ("choice.stability(1)", ["choice.stability(2)"]),
+    ("fit.stability(5,threshold=.2)", ["fit.stability(5,threshold=.6)"]),
+    ('sp.spca(X,2,3,method="bcd-l0",max_iter=0)', ['sp.spca(X,2,3,method="bcd-l0",max_iter=50)']),
+    ('sp.spca("~ a", 2)', ['sp.spca("~ a + b + c", data=X, k=2)']),
+    ('sp.spca("~ a + b + c", X)', ['sp.spca("~ a + b + c", data=X, k=2)']),
+    ('sp.spca(X["a"],1,1)', ['sp.spca(X["a"].to_frame(),1,1)']),
+    (
+        'sp.measures.pev(fit.loadings.set_axis(list("uvwxyz")),X=X)',
+        ['sp.measures.pev(fit.loadings.set_axis(list("uvwxyz")).to_numpy(),X=X)'],
+    ),
+    ("fit.certify(joint=False,time_limit=1,orthogonal=True)", ["fit.certify(joint=False,time_limit=1)"]),
+    ("fit.bootstrap(seed=1)", ["fit.bootstrap(199,rng=1)"]),
+    ("fit.biplot(colour=w)", ["fit.biplot(color=w)"]),
+]
+
+
+@pytest.fixture(scope="module")
+def names():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return given()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(4))
+def test_what_a_message_recommends_is_accepted(names, part):
+    for bad, good in ADVICE[part::4]:
+        with pytest.raises(sp.errors.SpcaError):
+            eval(bad, dict(names))
+        for call in good:
+            eval(call, dict(names))
+        plt.close("all")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scale_is_the_first_advice_where_variances_differ_much():
+    wine = sp.datasets.load_wine()
+    with pytest.raises(sp.errors.NoComponentsError) as caught:
+        sp.choose(wine)
+    message = str(caught.value)
+    assert message.startswith("No component is chosen. Give scale=True if the units of the columns differ")
+    assert "k=" in message
+    assert len(message.split()) < 60
+    assert sp.choose_k(wine, scale=True, n_draws=99).k > 0  # the advice helps
