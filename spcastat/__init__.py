@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from spcastat.coordinates import spco as spco
     from spcastat.correlations import correlation as correlation
     from spcastat.groups import compare_groups as compare_groups
+    from spcastat.inputs.constructors import covariance as covariance
+    from spcastat.inputs.constructors import rows as rows
+    from spcastat.inputs.data import Data as Data
     from spcastat.loadings import sparse_loadings as sparse_loadings
     from spcastat.loadings import sparse_loadings_cov as sparse_loadings_cov
     from spcastat.plots.biplot import BiplotData as BiplotData
@@ -67,6 +70,7 @@ _HOME = {
     "methods": "spcastat.catalogue",
     "spco": "spcastat.coordinates",
     **dict.fromkeys(("choose", "choose_k"), "spcastat.choosing"),
+    **dict.fromkeys(("covariance", "rows"), "spcastat.inputs.constructors"),
     **dict.fromkeys(("spca", "spca_cov", "spca_path"), "spcastat.api"),
     **dict.fromkeys(("sparse_loadings", "sparse_loadings_cov"), "spcastat.loadings"),
     **{name: f"spcastat.{name}" for name in ("datasets", "errors", "measures", "plots", "sklearn")},
@@ -79,6 +83,7 @@ _CLASSES = {
     "ChoiceStability": "spcastat.results.choice",
     "Comparison": "spcastat.results.compare",
     "ComponentChoice": "spcastat.results.choice",
+    "Data": "spcastat.inputs.data",
     "GroupComparison": "spcastat.results.compare",
     "Description": "spcastat.show.methods_text",
     "Scales": "spcastat.results.interpretation",

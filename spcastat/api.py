@@ -110,8 +110,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
         Rows are observations, columns are variables; not modified. The first argument without a name, or
-        ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta): text of up to 100 MB and Parquet of
-        up to 500 MB are read as a data frame, larger files and other large data in chunks.
+        ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta), rows in chunks, or what :func:`rows`
+        returned, which describes all options of the data from `formula` to `block_length`.
     k : int
         Number of components; :func:`choose` can choose it.
     card : int, sequence of k ints, or mapping, optional
@@ -121,30 +121,23 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Share of dense PCA's explained variance to keep, with as few nonzeros as the method finds; an
         alternative to `card`. If neither is given, 0.9 is used.
     formula : str, optional
-        One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``; also the first argument if the table is
-        given as ``data=``. Components of ``"~ . | age + C(subject)"`` are computed from the residuals of the
-        regression on the covariates after the bar. A formula runs as code: do not use untrusted ones.
+        One-sided, as in ``"~ a + b + log(c)"``, ``"~ . - id"`` or, with covariates, ``"~ . | age"``; also the
+        first argument if the table is given as ``data=``. It runs as code: do not use untrusted ones.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations (ddof = 1), or the divisors, in units of the
-        columns. "blocks" gives blocks of variables equal weight, see `blocks`; "mixed" also accepts factors.
-        By default columns are not scaled, with a warning if their variances differ by a factor of more than
-        10,000; ``scale=False`` gives no warning.
+        Whether to divide columns by their standard deviations (ddof = 1), or the divisors. By default columns
+        are not scaled, with a warning if their variances differ much; False gives no warning.
     na : {"raise", "drop", "em", "pairwise"}
-        Missing values. "raise": raise an error. "drop": omit incomplete rows. "em": estimate covariances by
-        EM for probabilistic PCA of rank `k_em`. "pairwise": compute each covariance from the rows in which
-        both variables are observed; a score is missing if a variable of its component is.
+        Missing values: raise an error, omit incomplete rows, or estimate covariances by EM or by pairs of
+        variables.
     weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. A string names a column, which is then not used as a variable.
+        Nonnegative weights of the rows, or the name of a column with them.
     weights_are : {"frequency", "sampling"}
-        "frequency": a row of weight 2 counts as two rows. "sampling": survey weights, which are divided by
-        their mean.
+        Whether a row of weight 2 counts as two rows, or weights are those of a survey.
     clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together (a person, school, plate or day), and of the strata from which
-        they were sampled: a column, which is then not used as a variable, or one label for each row. They do
-        not change the loadings; resampling draws whole clusters.
+        Rows that belong together, and strata of the sample: a column or one label for each row. They do not
+        change the loadings; resampling draws whole clusters.
     block_length : int or "auto", optional
-        For rows in the order of time: resampling draws blocks of so many successive rows. "auto" is the rule
-        of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
+        For rows in the order of time: resampling draws blocks of so many successive rows.
     method : str, optional
         A name in :func:`methods`. The default is "joint", which searches the supports of all components
         together from many starts, or "bcd-l0" with `card` and `nonneg`. Others follow their papers.
@@ -179,20 +172,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     Other Parameters
     ----------------
-    center : bool or array-like of shape (p,)
-        Whether to subtract the means of the columns (the default); an array gives other centres.
-    blocks : mapping of name to list of labels, optional
-        The variables of each block for ``scale="blocks"`` (multiple factor analysis): every block has a first
-        eigenvalue of one. "raw blocks" omits the scaling of variables to unit variance.
-    categorical : {"refuse", "dummy"}
-        Whether text and categories in a formula raise an error (the default) or become 0/1 columns.
-    context : mapping, optional
-        Names other than columns that the formula may use; by default those in the scope of the caller.
-    k_em : int, optional
-        Rank of the EM model; `k` by default.
-    passes : int, optional
-        For chunks with more than 3000 variables: largest number of passes over the data to compute dense PCA,
-        4 by default, or 30 with `variance`.
+    center, blocks, categorical, context, k_em, passes
+        Further options of the data. See :func:`rows`.
     promise : {"every", "total"}, optional
         Whether the target `variance` applies after every component (the default), or only to all together.
     order : {None, "variance", "given", "best"}
@@ -258,7 +239,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 @explained
 def spca_cov(
-    S: pd.DataFrame | NDArray[Any],
+    S: pd.DataFrame | NDArray[Any] | types.DataValue,
     k: types.Whole,
     card: types.Card | None = None,
     *,
@@ -289,8 +270,8 @@ def spca_cov(
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite. The result of :func:`correlation` includes its kind and its
-        number of rows.
+        Symmetric and positive semidefinite, as :func:`correlation` returns one; or what :func:`covariance`
+        returned, which describes `n_obs`, `scale` and the options from `blocks` to `nearest`.
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
@@ -300,24 +281,15 @@ def spca_cov(
     n_obs : int, optional
         Number of rows from which the matrix was computed, for the summary and for resampling.
     scale : bool, "blocks" or "raw blocks", optional
-        True replaces `S` by its correlation matrix. ``"blocks"`` and ``"raw blocks"`` divide the variables as
-        for :func:`spca`. By default `S` is used as it is, and a DataWarning is given if the variances differ
-        by a factor of more than 10,000, which False does not give.
+        True replaces `S` by its correlation matrix; False gives no warning of unequal variances.
     blocks : mapping of name to list of labels, optional
-        The variables of each block, with ``scale="blocks"``. See :func:`spca`.
-    mean : array-like of shape (p,), optional
-        Means of the variables, which ``transform(rows)`` needs.
-    sd : array-like of shape (p,), optional
-        For a correlation matrix: standard deviations of the variables, by which ``transform(rows)`` divides
-        the centred rows; one by default. Needs `mean`. With ``scale=True`` the rows are also divided by the
-        square roots of the diagonal of `S`, so that a covariance matrix needs `mean` only.
+        The variables of each block, with ``scale="blocks"``.
+    mean, sd : array-like of shape (p,), optional
+        Means and, for a correlation matrix, standard deviations of the variables, for ``transform(rows)``.
     given : list of labels, optional
-        Variables for which the others are adjusted (partial PCA): the components are those of
-        S_yy - S_yz S_zz^+ S_zy, or of the partial correlations if the diagonal of `S` is one.
+        Variables for which the others are adjusted (partial PCA).
     nearest : bool
-        Whether to replace a matrix that is not positive semidefinite, as polychoric or pairwise correlations
-        may be, by the nearest one with the same variances (in the Frobenius norm of the correlations; Higham,
-        2002). The summary reports the change.
+        Whether to replace a matrix that is not positive semidefinite by the nearest one.
     method : str, optional
         A name in :func:`methods` that does not need rows; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
@@ -435,7 +407,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     Parameters
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
-        Rows, or a covariance or correlation matrix. The first argument without a name, or ``data=``.
+        Rows, or a covariance or correlation matrix; also what :func:`rows` or :func:`covariance` returned.
+        The first argument without a name, or ``data=``.
     k : int
         Number of components.
     cards : sequence of ints or of sequences of k ints, optional
@@ -443,19 +416,19 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         ten larger numbers up to the rank of the data (at most n - 1, or p), and p.
     formula : str, optional
         One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`spca`.
+        :func:`rows`.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
     na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`spca`.
+        How to treat missing values. See :func:`rows`.
     weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. See :func:`spca`.
+        Nonnegative weights of the rows. See :func:`rows`.
     weights_are : {"frequency", "sampling"}
-        Whether weights are numbers of equal rows, or those of a survey. See :func:`spca`.
+        Whether weights are numbers of equal rows, or those of a survey. See :func:`rows`.
     clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample. See :func:`spca`.
+        Labels of the rows that belong together, and of the strata of the sample. See :func:`rows`.
     block_length : int or "auto", optional
-        For dependent rows in the order of time. See :func:`spca`.
+        For dependent rows in the order of time. See :func:`rows`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed.
     covariance : bool, optional
@@ -474,8 +447,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     **options
         Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
         `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
-        `categorical`, `context`, `k_em` and `passes` of :func:`spca` for rows; `mean`, `sd`, `blocks`,
-        `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
+        `categorical`, `context`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`, `blocks`,
+        `given` and `nearest` of :func:`covariance` for a covariance matrix.
 
     Returns
     -------

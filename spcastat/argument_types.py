@@ -125,7 +125,14 @@ Table: TypeAlias = Matrix | ArrowTable
 Files: TypeAlias = Path | list[str] | list[PathLike[str]]
 Streams: TypeAlias = LazyTable | ArrowStream | BatchSource
 Chunks: TypeAlias = Files | Iterable[Table] | Callable[[], Iterable[Table]] | Streams
-Rows: TypeAlias = Table | DaskTable | Chunks
+
+
+class DataValue(Protocol):  # what rows() and covariance() return
+    def changed(self, **changes: Any) -> Any: ...
+    def facts(self) -> dict[str, Any]: ...
+
+
+Rows: TypeAlias = Table | DaskTable | Chunks | DataValue
 EagerT = TypeVar("EagerT", bound=ArrowTable)
 OwnT = TypeVar("OwnT", bound=ArrowTable | DaskTable)
 
@@ -350,7 +357,7 @@ class Changes(SpcaKeywords, MatrixOptions, total=False):
     """Keywords of refit(): all arguments of spca() and spca_cov()."""
 
     data: Rows
-    S: pd.DataFrame | NDArray[Any]
+    S: pd.DataFrame | NDArray[Any] | DataValue
     k: Whole
     card: Card | None
     formula: str | None

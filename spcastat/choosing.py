@@ -159,8 +159,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     Parameters
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
-        Rows, as for :func:`spca`, or a covariance or correlation matrix. The first argument without a name,
-        or ``data=``.
+        Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
+        :func:`covariance` returned. The first argument without a name, or ``data=``.
     kmax : int, optional
         Largest number of components that are tested; by default 8, or more until two in a row are noise.
     sparse_card : int, optional
@@ -172,19 +172,19 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         too near its level.
     formula : str, optional
         One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`spca`.
+        :func:`rows`.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
     na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`spca` and Notes.
+        How to treat missing values. See :func:`rows` and Notes.
     weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. See :func:`spca`.
+        Nonnegative weights of the rows. See :func:`rows`.
     weights_are : {"frequency", "sampling"}
-        Whether weights are numbers of equal rows, or those of a survey. See :func:`spca`.
+        Whether weights are numbers of equal rows, or those of a survey. See :func:`rows`.
     clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample. See :func:`spca`.
+        Labels of the rows that belong together, and of the strata of the sample. See :func:`rows`.
     block_length : int or "auto", optional
-        For dependent rows in the order of time. See :func:`spca`.
+        For dependent rows in the order of time. See :func:`rows`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed; needed for one.
     covariance : bool, optional
@@ -195,8 +195,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
     **options
-        Options of the data: `center`, `blocks`, `categorical`, `context`, `k_em` and `passes` of :func:`spca`
-        for rows; `mean`, `sd`, `blocks`, `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
+        Options of the data: `center`, `blocks`, `categorical`, `context`, `k_em` and `passes` of :func:`rows`
+        for rows; `mean`, `sd`, `blocks`, `given` and `nearest` of :func:`covariance` for a covariance matrix.
 
     Returns
     -------
@@ -437,8 +437,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Parameters
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
-        Rows, as for :func:`spca`, or a covariance or correlation matrix. The first argument without a name,
-        or ``data=``.
+        Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
+        :func:`covariance` returned. The first argument without a name, or ``data=``.
     k : int, optional
         Number of components, less than the number of variables; by default from :func:`choose_k`.
     cards : sequence of ints, optional
@@ -483,19 +483,19 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Largest number of draws of simulated noise for each test, if `k` is not given.
     formula : str, optional
         One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`spca`.
+        :func:`rows`.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
     na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`spca`.
+        How to treat missing values. See :func:`rows`.
     weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. See :func:`spca`.
+        Nonnegative weights of the rows. See :func:`rows`.
     weights_are : {"frequency", "sampling"}
-        Whether weights are numbers of equal rows, or those of a survey. See :func:`spca`.
+        Whether weights are numbers of equal rows, or those of a survey. See :func:`rows`.
     clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample. See :func:`spca`.
+        Labels of the rows that belong together, and of the strata of the sample. See :func:`rows`.
     block_length : int or "auto", optional
-        For dependent rows in the order of time. See :func:`spca`.
+        For dependent rows in the order of time. See :func:`rows`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed.
     covariance : bool, optional
@@ -517,8 +517,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     **options
         Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
         `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
-        `categorical`, `context`, `k_em` and `passes` of :func:`spca` for rows; `mean`, `sd`, `blocks`,
-        `given` and `nearest` of :func:`spca_cov` for a covariance matrix.
+        `categorical`, `context`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`, `blocks`,
+        `given` and `nearest` of :func:`covariance` for a covariance matrix.
 
     Returns
     -------

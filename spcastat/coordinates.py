@@ -67,7 +67,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p)
-        Rows, in memory. The first argument without a name, or ``data=``.
+        Rows, in memory; also what :func:`rows` returned. The first argument without a name, or ``data=``.
     k : int
         Number of components.
     penalty : float, optional
@@ -79,13 +79,13 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Divides all coordinates by 1 + ridge.
     formula : str, optional
         One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`spca`.
+        :func:`rows`.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`spca`.
+        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
     na : {"raise", "drop"}
         Whether missing values raise an error, or incomplete rows are left out.
     weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights. See :func:`spca`.
+        Nonnegative frequency weights. See :func:`rows`.
     tol : float
         The fit has converged when a sweep changes no loading by more than this.
     max_iter : int

@@ -97,7 +97,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     Parameters
     ----------
     data : DataFrame, array, polars or pyarrow table of shape (n, p)
-        Rows in memory. The first argument without a name, or ``data=``.
+        Rows in memory. The first argument without a name, or
+        ``data=``; also what :func:`rows` returned.
     groups : Series, Categorical, array of length n, or str
         The group of each row, or the name of a column of the data, which is then no variable, or of the row
         labels. A Series is matched by its labels.
@@ -109,7 +110,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     n_draws : int
         Number of permutations. The smallest p-value is 1 / (n_draws + 1).
     formula : str, optional
-        The variables, as in ``"~ a + log(b)"``; covariates are refused. See :func:`spca`.
+        The variables, as in ``"~ a + log(b)"``; covariates are refused. See :func:`rows`.
     scale : bool or array-like of shape (p,), optional
         Whether to divide columns by their standard deviations within groups; not by default.
     na : {"raise", "drop"}

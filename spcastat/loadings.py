@@ -71,7 +71,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, file, or chunks; (n, p)
-        As for :func:`spca`. The first argument without a name, or ``data=``.
+        As for :func:`spca`; also what :func:`rows` returned. The first argument without a name, or
+        ``data=``.
     k : int
         Number of components. :func:`choose_k` can choose it; :func:`choose` chooses cardinalities of weights
         and has nothing for loadings yet.
@@ -84,14 +85,14 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
         `card`. If none of the three is given, 0.9 is used.
     formula : str, optional
         One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`spca`.
+        :func:`rows`.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
         Whether to divide columns by their standard deviations; not by default. With True the loadings are
-        correlations of the variables with the scores. See :func:`spca`.
+        correlations of the variables with the scores. See :func:`rows`.
     na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`spca`.
+        How to treat missing values. See :func:`rows`.
     weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights of the rows. See :func:`spca`.
+        Nonnegative frequency weights of the rows. See :func:`rows`.
     n_init : int, optional
         Number of starts; 30 by default: the principal components, their varimax rotation, and random
         rotations of them.
@@ -108,11 +109,11 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     ----------------
     clusters, strata : str or array-like of shape (n,), optional
         Labels of the rows that belong together, and of the strata of the sample. They do not change the
-        loadings: `bootstrap` draws whole clusters within strata. See :func:`spca`.
+        loadings: `bootstrap` draws whole clusters within strata. See :func:`rows`.
     block_length : int or "auto", optional
-        For rows in the order of time: `bootstrap` draws blocks of so many rows. See :func:`spca`.
+        For rows in the order of time: `bootstrap` draws blocks of so many rows. See :func:`rows`.
     weights_are : {"frequency", "sampling"}
-        What `weights` are. See :func:`spca`.
+        What `weights` are. See :func:`rows`.
     center, blocks, categorical, context, k_em, passes
         See :func:`spca`.
 
@@ -163,7 +164,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
 
 @explained
 def sparse_loadings_cov(
-    S: pd.DataFrame | NDArray[Any],
+    S: pd.DataFrame | NDArray[Any] | types.DataValue,
     k: types.Whole,
     card: types.Card | None = None,
     *,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import shown, whole_number
+from spcastat.config import plural, shown, whole_number
 from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import open_stream
 from spcastat.inputs.row_data import (
@@ -51,7 +51,7 @@ MIXED_IN_CHUNKS = (
 )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ChunkData(Data):
     """Rows in chunks, which are read in passes.
 
@@ -128,6 +128,10 @@ class ChunkData(Data):
     @property
     def title(self) -> str:
         return self.stream.title
+
+    @property
+    def size(self) -> str:
+        return f"{self.title}, {plural(self.p, 'variable')}"  # without a pass
 
     @property
     def passes(self) -> int:

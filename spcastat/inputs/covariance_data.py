@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import listed, nearest, shown
+from spcastat.config import listed, nearest, plural, shown
 from spcastat.inputs.data import Data, packed_spec
 from spcastat.inputs.opening import files_of
 from spcastat.inputs.scaling import require_range, scale_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 COVARIANCE_OPTIONS = ("n_obs", "mean", "sd", "scale", "blocks", "nearest", "given")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CovarianceData(Data):
     """A covariance or correlation matrix.
 
@@ -139,6 +139,11 @@ class CovarianceData(Data):
     @property
     def divisors(self) -> np.ndarray | None:
         return self.scale
+
+    @property
+    def size(self) -> str:
+        rows = "" if self.n is None else f" from {self.n:,} rows"
+        return f"{plural(self.p, 'variable')}{rows}"
 
     @property
     def about(self) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from spcastat.config import plural, shown
 from spcastat.errors import NoRowsError
 from spcastat.inputs.missing import Gaps
 from spcastat.inputs.opening import require_apart
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from spcastat.inputs.samplers import Sampler
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Data(ABC):
     """Data of a fit, with the options that describe them.
 
@@ -369,6 +370,16 @@ class Data(ABC):
         if self.warns and self.options.get("scale") is None:
             warn_of_unequal_variances(self.op, self.columns)
         return True
+
+    def __repr__(self) -> str:
+        shown_options = {name: shown(value) for name, value in self.options.items() if name != "context"}
+        options = "".join(f", {name}={text}" for name, text in shown_options.items())
+        return f"<{self.constructor}(data{options}): {self.size}>"
+
+    @property
+    def size(self) -> str:
+        """The numbers of rows and variables, in words."""
+        return f"{self.n:,} rows of {plural(self.p, 'variable')}"
 
     # --- copies ------------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ class Standardised:
     missing: Gaps | None = None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class RowData(Data):
     """Rows in memory.
 
