@@ -192,10 +192,16 @@ class Operator(ABC):
         SV = self.dot(V)
         C = V.T @ SV
         variances = np.diag(C).clip(min=0.0)
-        size = np.sqrt(np.where(variances > 0, variances, 1.0))
+        # rounding of V'SV is a share of the variance of a score whose terms all have the same sign
+        spread = np.sqrt(self.diagonal().clip(min=0.0)) @ np.abs(V)
+        varies = variances > (DEPENDENT * spread) ** 2
+        size = np.sqrt(np.where(varies, variances, 1.0))
         values, vectors = top_eigh(0.5 * (C + C.T) / np.outer(size, size), C.shape[0])
-        root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T * (size * (variances > 0))
+        root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T * (size * varies)
         Q, remainder = orthonormalise(root, dependent=DEPENDENT)
+        while (rounding := (remainder > 0) & (remainder <= DEPENDENT * spread)).any():
+            root[:, np.argmax(rounding)] = 0.0
+            Q, remainder = orthonormalise(root, dependent=DEPENDENT)
         inverse = np.zeros((V.shape[1], V.shape[1]))
         kept = np.flatnonzero(remainder)
         if kept.size:

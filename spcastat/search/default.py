@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator
+from spcastat.measures import measure_named
 from spcastat.progress import stage
 from spcastat.search import chains
 from spcastat.search.best_predictor import best_predictor
-from spcastat.search.climbing import EFFORTS, LONG, climb, exchange_until_optimal, sweep
+from spcastat.search.climbing import EFFORTS, LONG, SAME, climb, exchange_until_optimal, sweep
 from spcastat.search.criteria import (
     Criterion,
     Fits,
@@ -22,6 +24,7 @@ from spcastat.search.criteria import (
     criterion_of_operator,
     joined,
 )
+from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.moves import refined, reordered
 from spcastat.search.result import Evidence, SearchResult, directly, found_of
 from spcastat.search.working_set import Prepared, more_groups, prepared, restricted, twice
@@ -39,6 +42,9 @@ MANY = 2_000_000
 MANY_VARIABLES = 250_000
 #: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
 SEQUENTIAL = 60
+#: A criterion whose value exceeds the measure by this share is mostly rounding, as scores depend on one
+#: another; the search is repeated with variances that are larger by the share RIDGE.
+ROUNDED, RIDGE = 1e-6, 1e-7
 #: effort -> the effort below it, whose fit is one of the starts.
 LESS = {"auto": "quick", "thorough": "auto"}
 
@@ -77,7 +83,6 @@ def joint(
     SearchResult
         The PCA fit, without a search, if every component may have all variables.
     """
-    settings = EFFORTS[effort]
     if min(card) >= op.p:
         return directly(op, op.leading(k)[1], objective, settled=True, proven=True)
     seeded = np.random.default_rng(0) if rng is None else rng
@@ -88,8 +93,34 @@ def joint(
     if op.p > GRAM_LIMIT:
         wide = prepared(op, card, objective, deepcopy(seeded), needs_few_products(op))
         return _wide(wide, effort, seeded, starts)
+    found = _among_all(op, k, card, objective, effort, seeded, starts, rule)
+    if found.value >= found.optima[0][0] * (1.0 - ROUNDED):
+        return found
+    S = symmetric(op.block(np.arange(op.p)))
+    ridged = Gram(S + RIDGE * np.diag(np.diag(S)))
+    again = _among_all(ridged, k, card, objective, effort, seeded, starts, rule)
+    again = replace(again, value=float(measure_named(objective)(again.V, op)[-1]))
+    return max(found, again, key=lambda one: one.value)
+
+
+def _among_all(
+    op: Operator,
+    k: int,
+    card: tuple[int, ...],
+    objective: str,
+    effort: str,
+    rng: np.random.Generator,
+    starts: Sequence[np.ndarray],
+    rule: SupportRule | None,
+    few: bool = True,
+) -> SearchResult:
+    """Search among all variables, whose covariance matrix is kept in memory; see `joint`.
+
+    Unless `few` is false all supports are compared if there are few.
+    """
+    settings = EFFORTS[effort]
     if effort in LESS and k > 1:
-        less = joint(op, k, card, objective, LESS[effort], deepcopy(seeded), rule=rule)
+        less = _among_all(op, k, card, objective, LESS[effort], deepcopy(rng), (), rule, few=False)
         starts = (*starts, less.V)
     S = op.block(np.arange(op.p)) / op.total
     criterion = criterion_of_matrix(symmetric(S), card, objective).under(rule)
@@ -97,11 +128,23 @@ def joint(
         fit, evidence = best_predictor(criterion)
         return found_of(op, criterion, fit, evidence, objective, True)
     given = chains.from_directions(criterion, starts) if starts else None
-    fit, evidence = chains.search(criterion, directions(op, k), settings, seeded, given)
+    fit, evidence = chains.search(criterion, directions(op, k), settings, rng, given)
     deep = settings.deep_with(sum(card))
     if deep:
         fit = exchange_until_optimal(criterion, fit)
-    return found_of(op, criterion, fit, evidence, objective, deep or None)
+    few = few and few_supports(criterion)
+    if few:
+        fit = _compared(op, criterion, fit, evidence, objective)
+    return found_of(op, criterion, fit, evidence, objective, deep or few or None)
+
+
+def _compared(op: Operator, criterion: Criterion, fit: Fits, evidence: Evidence, objective: str) -> Fits:
+    """Return the best fit of all supports; a better one than that of the search counts as another climb."""
+    best = best_of_all_supports(criterion, fit, lambda V: float(measure_named(objective)(V, op)[-1]))
+    if best.value[0] > fit.value[0] * (1.0 + SAME):
+        evidence.add(best.value)
+        evidence.chains[int(np.argmax(evidence.chains))] = float(best.value[0])
+    return best
 
 
 def _wide(
@@ -248,6 +291,8 @@ def along_path(
         criterion = criterion_of_matrix(S, card, objective)
         fit = chains.from_directions(criterion, best[i][:1])
         evidence[i].chains = fit.value.tolist()
+        if few_supports(criterion):
+            fit = _compared(op, criterion, fit, evidence[i], objective)
         settled = settings.deep_with(sum(card)) or None
         results.append(found_of(op, criterion, fit, evidence[i], objective, settled))
     return results

@@ -1,0 +1,192 @@
+"""All supports of a small problem: their best fit, which a search may miss.
+
+Good optima of PEV and the least-squares share lie far apart, so that climbs miss the best of a few hundred
+supports more often than that of many. Where there are few, all are compared. The value on given supports has
+several local optima, of which each is reached from a few starts: the result is not proven to be the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import combinations
+from math import comb, prod
+
+import numpy as np
+
+from spcastat.linalg.accumulate import blocks
+from spcastat.search import matrices
+from spcastat.search.chains import distinct
+from spcastat.search.climbing import LONG, SHORT
+from spcastat.search.criteria import Criterion, Fits, SupportRule, joined
+from spcastat.search.grouped import GroupRule
+from spcastat.search.moves import FLAT, GAIN, refined, reordered, steepness
+
+#: All supports are compared if there are at most so many choices of one for each component.
+MOST_CHOICES = 20_000
+#: Fits that are ascended together, which bounds the memory.
+TOGETHER = 2_000
+#: Short ascents begin with the best loadings given the other components. From so many of the best choices of
+#: supports there are ascents from RANDOM random loadings, too, and so many of the best fits go on to the end.
+PROMISING, RANDOM, ENDED = 1_000, 4, 8
+#: A fit whose ascent does not end, as its components become dependent, is preferred only if it is better by
+#: this share.
+DEGENERATE = 1e-6
+#: A score is sound if its deviation given the earlier ones is at least this share of what its loadings allow:
+#: its variance then has four digits.
+SOUND = 1e-6
+
+
+def few_supports(criterion: Criterion) -> bool:
+    """Return whether there are few enough choices of supports to compare all; the rule may forbid some."""
+    rule = criterion.rule
+    if isinstance(rule, GroupRule):
+        counts = [comb(rule.member.shape[1], c) for c in rule.counts]
+    else:
+        counts = [comb(criterion.m, c) for c in criterion.cards]
+    return prod(counts) <= MOST_CHOICES
+
+
+def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.ndarray], float]) -> Fits:
+    """Return the best fit that ascents on all supports reach; at least `fit`, which is one fit.
+
+    Choices of supports whose bound is not above the best known value are left out.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        With `few_supports`.
+    fit : Fits
+    measure : callable
+        The value of loadings, shape (m, k), by a decomposition that is accurate for dependent scores.
+    """
+    places = _choices(criterion)
+    bounds = _bounds(criterion, places)
+    value = float(_values(criterion, fit, measure)[0])
+    above = bounds > value * (1.0 + GAIN)
+    places, bounds = places[above], bounds[above]
+    if not len(places):
+        return fit
+    forward = range(criterion.k)
+    orders = [forward, forward[::-1]] if criterion.exact and criterion.k > 1 else [forward]
+    ends = [_ascended(criterion, places, partial(_in_turn, order=order)) for order in orders]
+    values = [_values(criterion, fits, measure) for fits in ends]
+    reached = np.max(values, axis=0)
+    promising = np.argsort(-reached, kind="stable")[:PROMISING]
+    promising = promising[bounds[promising] > max(value, reached.max()) * (1.0 + GAIN)]
+    rng = np.random.default_rng(0)
+    for _ in range(RANDOM if len(promising) and criterion.k > 1 else 0):
+        ends.append(_ascended(criterion, places[promising], partial(_random, rng=rng)))
+        values.append(_values(criterion, ends[-1], measure))
+    best = [fits.some(distinct(own, ENDED)) for fits, own in zip(ends, values, strict=True)]
+    return _best(criterion, joined([fit, *best]), measure)
+
+
+def _best(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], float]) -> Fits:
+    """Return the best of the fits after ascents to the end; the first of them, if none is better."""
+    values = _values(criterion, fits, measure)
+    some = np.append(0, 1 + distinct(values[1:], ENDED))
+    ends = joined([fits.some(slice(1)), reordered(criterion, refined(criterion, fits.some(some), LONG))])
+    values = _values(criterion, ends, measure)
+    values[1:] *= np.where(steepness(criterion, ends)[1:] > FLAT, 1.0 - DEGENERATE, 1.0)
+    best = int(np.argmax(values)) if values.max() > values[0] * (1.0 + GAIN) else 0
+    return ends.some(slice(best, best + 1))
+
+
+def _values(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], float]) -> np.ndarray:
+    """Return the values of the fits, shape (B,).
+
+    Where a score varies little given the others, for its loadings, the criterion is mostly rounding, and the
+    measure takes its place.
+    """
+    L, size, _ = matrices.factor(fits.G)
+    remaining = np.einsum("bii->bi", L) * size
+    spread = (np.abs(fits.x) * np.sqrt(criterion.M.diagonal().clip(min=0.0))[fits.places]) @ criterion.member
+    values = fits.value.copy()
+    for b in np.flatnonzero((remaining < SOUND * spread).any(axis=1)):
+        values[b] = measure(criterion.dense(fits.some(slice(b, b + 1)))[0])
+    return values
+
+
+def _supports(criterion: Criterion, i: int) -> np.ndarray:
+    """Return all supports that the rule allows for component i alone, shape (n, c)."""
+    rule, card = criterion.rule, criterion.cards[i]
+    grouped = isinstance(rule, GroupRule)
+    inner: SupportRule | None = rule.groups if isinstance(rule, GroupRule) else rule
+    size, count = (
+        (rule.member.shape[1], rule.counts[i]) if isinstance(rule, GroupRule) else (criterion.m, card)
+    )
+    found = np.array(list(combinations(range(size), count)), dtype=int).reshape(-1, count)
+    if inner is not None:
+        found = found[inner.may[i][found].all(axis=1)]
+        found = found[inner.must[i][found].sum(axis=1) == inner.must[i].sum()]
+    return rule.places(found, card) if grouped and isinstance(rule, GroupRule) else found
+
+
+def _choices(criterion: Criterion) -> np.ndarray:
+    """Return all choices of supports that the rule allows, shape (n, N).
+
+    If the order of components does not matter, each set of supports is there once.
+    """
+    supports = [_supports(criterion, i) for i in range(criterion.k)]
+    index = np.indices([len(one) for one in supports]).reshape(criterion.k, -1)
+    if criterion.exact:
+        for i, j in combinations(range(criterion.k), 2):
+            if criterion.kinds[i] == criterion.kinds[j]:
+                index = index[:, index[i] <= index[j]]
+    places = np.concatenate([one[rows] for one, rows in zip(supports, index, strict=True)], axis=1)
+    if criterion.rule is None or not criterion.rule.disjoint:
+        return places
+    return places[~criterion.rule.broken(_members(criterion, places))]
+
+
+def _members(criterion: Criterion, places: np.ndarray) -> np.ndarray:
+    """Return which variables each component has, shape (n, k, m)."""
+    found = np.zeros((len(places), criterion.k, criterion.m), dtype=bool)
+    for i, part in enumerate(criterion.parts):
+        np.put_along_axis(found[:, i], places[:, part], True, axis=1)
+    return found
+
+
+def _bounds(criterion: Criterion, places: np.ndarray) -> np.ndarray:
+    """Return upper bounds, shape (n,), on the values that the supports allow.
+
+    Adjusted variance is at most the sum of the variances of the components. For PEV and least squares no
+    components in the union of the supports have more than the leading eigenvectors there.
+    """
+    if not criterion.exact:
+        return sum(
+            np.linalg.eigvalsh(criterion.M.blocks(places[:, part], places[:, part]))[:, -1]
+            for part in criterion.parts
+        )  # type: ignore[return-value]
+    assert criterion.T is not None
+    unions, which = np.unique(_members(criterion, places).any(axis=1), axis=0, return_inverse=True)
+    sizes, found = unions.sum(axis=1), np.empty(len(unions))
+    for size in np.unique(sizes):
+        of = np.flatnonzero(sizes == size)
+        J = np.nonzero(unions[of])[1].reshape(-1, size)
+        M = None if criterion.M.identity else criterion.M.blocks(J, J)
+        found[of] = matrices.eigen(criterion.T.blocks(J, J), M)[0][:, -criterion.k :].sum(axis=1)
+    return found[which.reshape(-1)] * (1.0 + DEGENERATE)  # the ridge of B lowers eigenvalues
+
+
+def _ascended(criterion: Criterion, places: np.ndarray, begun: Callable[..., Fits]) -> Fits:
+    """Return fits after short ascents on supports, shape (n, N), from the loadings with which they begin."""
+    parts = blocks(len(places), 1, TOGETHER)
+    return joined([refined(criterion, begun(criterion, places[part]), SHORT) for part in parts])
+
+
+def _in_turn(criterion: Criterion, places: np.ndarray, order: range) -> Fits:
+    """Return fits whose components are the best given those before them in an order."""
+    fits = criterion.fits(places, np.ones(places.shape))
+    criterion.empty(fits, np.ones((len(fits), criterion.k), dtype=bool))
+    every = np.arange(len(fits))
+    for i in order:
+        support = places[:, criterion.parts[i]]
+        block = criterion.model_given_others(fits).bordered(support, support[:, :0])
+        criterion.put(fits, every, i, support, matrices.best_vectors(block.A, block.M))
+    return criterion.fits(fits.places, fits.x)
+
+
+def _random(criterion: Criterion, places: np.ndarray, rng: np.random.Generator) -> Fits:
+    return criterion.fits(places, rng.standard_normal(places.shape))
