@@ -38,7 +38,7 @@ from spcastat.reading.model_matrix import dependent_columns
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
-from spcastat.show.choice_facts import Chosen, ComponentTests, LargeRows, Tested
+from spcastat.show.choice_facts import Chosen, ComponentTests, LargeRows, TestedVariables
 
 # --- requests of fits -----------------------------------------------------------------------------
 
@@ -312,7 +312,7 @@ def standing_out(data: Data, kmax: Any, card: Any, draws: Draws) -> ComponentCho
         p=tested.op.p,
         unit=unit,
         most=most,
-        tested=None if tested.op.p == p else Tested(p, tested.n or 0),
+        tested=None if tested.op.p == p else TestedVariables(p, tested.n or 0),
         large=large,
         drawn=data.drawn,
         remarks=about_rows(data),

@@ -15,17 +15,12 @@ from spcastat import plots
 from spcastat.argument_names import attribute_error, explained
 from spcastat.config import is_whole, one_of
 from spcastat.errors import OptionError
-from spcastat.fit import frames, rows
-from spcastat.fit import supplementary as unit_weights
+from spcastat.fit import frames, rows, saved_fits, supplementary
 from spcastat.fit.archive import file_path
 from spcastat.fit.call import Call, card_by_number, names_for
-from spcastat.fit.frames import variance as variance_table
 from spcastat.fit.record import deep_copy
-from spcastat.fit.rows import transform_to as write_transformed
 from spcastat.fit.saved_fits import read_state
-from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.state import FitState
-from spcastat.fit.supplementary import describe as associations
 from spcastat.inputs.data import Data
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, proofs, resampling
@@ -44,10 +39,9 @@ from spcastat.results.loadings import SparseLoadings
 from spcastat.results.pickling import Picklable
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitInference, Stability
+from spcastat.show import methods_text
 from spcastat.show.grid import Arrangement
 from spcastat.show.methods_text import Description
-from spcastat.show.methods_text import describe as described
-from spcastat.show.methods_text import equations as written_equations
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import write_report
 from spcastat.show.summary import NOTEBOOK, SCREEN, Extras, summarise
@@ -161,7 +155,7 @@ class SpcaResult(Picklable, Shown):
         total: adjusted, PEV, least squares, and what dense PCA explains with the same number of components. A
         fit from a file written before a measure existed has no column for it.
         """
-        return variance_table(self._state)
+        return frames.variance(self._state)
 
     @property
     def eigenvalues(self) -> pd.Series:
@@ -321,14 +315,12 @@ class SpcaResult(Picklable, Shown):
         correlations were selected; those of supplementary variables are valid.
         """
         if isinstance(variables, Supplement):
-            supplementary = variables._further
+            values = variables._further
         elif variables is not None:
-            supplementary = interpretation.further_variables(
-                self._state, self._source, self._row_scores, variables
-            )
+            values = interpretation.further_variables(self._state, self._source, self._row_scores, variables)
         else:
-            supplementary = None
-        frame = associations(self._state, supplementary, alpha)
+            values = None
+        frame = supplementary.describe(self._state, values, alpha)
         return Summary(interpretation.associations_document(frame, alpha), {"components": frame})
 
     def supplement(
@@ -399,7 +391,7 @@ class SpcaResult(Picklable, Shown):
         if self._source is None:
             raise self._state.no_data("scales()")
         self._source.require_same()
-        return Scales(unit_weights.numbers(self._state, self._source))
+        return Scales(supplementary.numbers(self._state, self._source))
 
     def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
         """Return the same fit with new names of its components, which are used in all output.
@@ -504,7 +496,7 @@ class SpcaResult(Picklable, Shown):
             If `path` is not a path or is a file that these rows or those of the fit are read from, or if
             pyarrow is not installed.
         """
-        write_transformed(self._state, self._source, path, new, na, progress)
+        rows.transform_to(self._state, self._source, path, new, na, progress)
 
     def inverse_transform(self, scores: types.Matrix, k: int | None = None) -> pd.DataFrame:
         """Return the rows in the span of the loadings that have the given scores, n x p.
@@ -1154,7 +1146,7 @@ class SpcaResult(Picklable, Shown):
             One equation per component, wrapped, and a line such as "(in the centred and scaled variables)";
             its repr has line breaks.
         """
-        return written_equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
+        return methods_text.equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
 
     def tidy(
         self, *, zeros: bool = False, conf_int: bool | Bootstrap | Stability = False, level: float = 0.95
@@ -1212,7 +1204,7 @@ class SpcaResult(Picklable, Shown):
         OptionError
             If `choice` is not a result of `choose`.
         """
-        return described(self._state, choice)
+        return methods_text.describe(self._state, choice)
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -1335,7 +1327,7 @@ class SpcaResult(Picklable, Shown):
         hold, such as periods, intervals and times with a zone, become text, with a DataWarning; data for
         `transform` then need columns with the same text.
         """
-        save_fit(self._state, self._source, path, scores)
+        saved_fits.save(self._state, self._source, path, scores)
 
     # --- how it was fitted ----------------------------------------------------------------------
 

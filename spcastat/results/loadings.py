@@ -11,10 +11,9 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.config import text
-from spcastat.fit import frames, rows, sparse_loadings
+from spcastat.fit import frames, rows, saved_fits, sparse_loadings
 from spcastat.fit.call import Call
 from spcastat.fit.record import Bootstrapped, deep_copy
-from spcastat.fit.saved_fits import save as save_fit
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
@@ -372,7 +371,7 @@ class SparseLoadings(Picklable, Shown):
             For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
             the fit are read from.
         """
-        save_fit(self._state, self._source, path, scores)
+        saved_fits.save(self._state, self._source, path, scores)
 
     def report(
         self,

@@ -24,7 +24,7 @@ from spcastat.show.templates import Fact, fact
 
 
 @dataclass(frozen=True)
-class Tested:
+class TestedVariables:
     """The part of a large data set that was tested.
 
     Attributes
@@ -77,7 +77,7 @@ class ComponentTests:
         The unit of the variances of `found`, in units of the data.
     most : int
         Number of components that could be tested.
-    tested : Tested or None
+    tested : TestedVariables or None
         If only a part of the data was tested.
     large : LargeRows or None
     drawn : str
@@ -94,7 +94,7 @@ class ComponentTests:
     p: int
     unit: float
     most: int
-    tested: Tested | None = None
+    tested: TestedVariables | None = None
     large: LargeRows | None = None
     drawn: str = ""
     remarks: Sequence[str] = ()

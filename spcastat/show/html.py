@@ -5,7 +5,7 @@ The minus of numbers is a plain hyphen, so that numbers pasted into a spreadshee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -48,25 +48,31 @@ def content(document: Document, framed: bool = False) -> Iterator[str]:
         if framed:
             yield f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {names}">'
             yield '<div class="spcastat">'
-        yield '<table class="spcastat">'
-        if framed:
-            yield f'<caption class="unseen">{names}</caption>'
-        elif caption and place == 0:
-            yield f"<caption>{escape(caption)}</caption>"
-        for table in block:
-            yield from _body(table, table.rows[:FOLD])
-        yield "</table>"
-        for table in block:
-            if len(table.rows) > FOLD:
-                yield f"<details><summary>{len(table.rows) - FOLD} further rows</summary>"
-                yield '<table class="spcastat">'
-                yield from _body(table, table.rows[FOLD:])
-                yield "</table></details>"
-        if framed:
+            yield from _tables(block, f'<caption class="unseen">{names}</caption>')
             yield "</div>\n</div>"
+        else:
+            yield from _tables(
+                block, f"<caption>{escape(caption)}</caption>" if caption and not place else ""
+            )
     for note in document.all_notes:
         yield f'<p class="note">{escape(note)}</p>'
     yield from _terms(document.key)
+
+
+def _tables(block: Sequence[Table], caption: str) -> Iterator[str]:
+    """Yield the tables of a block as one; rows beyond FOLD of each follow, folded."""
+    yield '<table class="spcastat">'
+    if caption:
+        yield caption
+    for table in block:
+        yield from _body(table, table.rows[:FOLD])
+    yield "</table>"
+    for table in block:
+        if len(table.rows) > FOLD:
+            yield f"<details><summary>{len(table.rows) - FOLD} further rows</summary>"
+            yield '<table class="spcastat">'
+            yield from _body(table, table.rows[FOLD:])
+            yield "</table></details>"
 
 
 def _terms(pairs: tuple[tuple[str, str], ...]) -> Iterator[str]:

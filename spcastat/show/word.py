@@ -137,17 +137,7 @@ def _measure(text: str) -> int:
 
 
 def _add_table(word: WordDocument, table: grid.Table, widths: list[int], title: str) -> None:
-    new_table = word.add_table(rows=0, cols=len(widths))
-    new_table.autofit = False
-    properties = new_table._tbl.tblPr
-    for look in properties.findall(qn("w:tblLook")):  # added again below, in the order of the schema
-        properties.remove(look)
-    margins = (_element(f"w:{side}", w=str(GAP * 10), type="dxa") for side in ("left", "right"))
-    properties.append(_element("w:tblCellMar", *margins))
-    properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
-    properties.append(_element("w:tblCaption", val=printable(table.title or title or "Table")))
-    for column, width in zip(new_table.columns, widths, strict=True):
-        column.width = Pt(width)
+    new_table = _empty_table(word, widths, printable(table.title or title or "Table"))
     align = "l" + table.align
     head = _add_row(new_table, widths)
     head._tr.get_or_add_trPr().append(_element("w:tblHeader"))
@@ -173,8 +163,24 @@ def _add_table(word: WordDocument, table: grid.Table, widths: list[int], title: 
             cell.paragraphs[0].paragraph_format.keep_with_next = True
 
 
-def _add_row(made: Any, widths: list[int]) -> Any:
-    row = made.add_row()
+def _empty_table(word: WordDocument, widths: list[int], caption: str) -> Any:
+    """Add a table without rows to a document, with its widths and margins, and return it."""
+    new_table = word.add_table(rows=0, cols=len(widths))
+    new_table.autofit = False
+    properties = new_table._tbl.tblPr
+    for look in properties.findall(qn("w:tblLook")):  # added again below, in the order of the schema
+        properties.remove(look)
+    margins = (_element(f"w:{side}", w=str(GAP * 10), type="dxa") for side in ("left", "right"))
+    properties.append(_element("w:tblCellMar", *margins))
+    properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
+    properties.append(_element("w:tblCaption", val=caption))
+    for column, width in zip(new_table.columns, widths, strict=True):
+        column.width = Pt(width)
+    return new_table
+
+
+def _add_row(table: Any, widths: list[int]) -> Any:
+    row = table.add_row()
     row._tr.get_or_add_trPr().append(_element("w:cantSplit"))
     for cell, width in zip(row.cells, widths, strict=True):
         cell.width = Pt(width)
