@@ -13,7 +13,7 @@ import spcastat as sp
 from spcastat.assess.folds import SparseModel
 from spcastat.cli import main
 from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
-from spcastat.fit.saved_fits import record_of
+from spcastat.fit.saved_fits import Reader, record_of
 from spcastat.linalg.operators import Gram
 
 # --- `include`, `exclude` and `disjoint`, from the call to whatever is made of the fit ------------
@@ -455,9 +455,9 @@ def test_a_damaged_file_has_no_groups(wrong):
     fit = sp.spca(data, 1, 1, together={"first": list(data.columns[[0, 2]])}, effort="quick")
     kept = dataclasses.asdict(fit._state.record.written())
     right = [["a", [0, 2]], ["b", [1]]]
-    assert record_of({**kept, "options": {**kept["options"], "together": right}}).p == 3
+    assert record_of({**kept, "options": {**kept["options"], "together": right}}, Reader({})).p == 3
     with pytest.raises(sp.errors.FileError, match="its record"):
-        record_of({**kept, "options": {**kept["options"], "together": wrong}})
+        record_of({**kept, "options": {**kept["options"], "together": wrong}}, Reader({}))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Files: one zip of arrays and JSON for a saved fit, and the replacement of files when they are complete.
 
 A saved fit is an npz file, which ``numpy.load`` reads, with one more member, ``manifest.json``. There are no
-pickles. The checksums of zip detect damage.
+pickles. The checksums of zip detect damage, and digests in the manifest arrays that were exchanged.
 
 A file may come from anywhere, so the sizes in it are not trusted: nothing is compressed, so that no member
 can be larger than the file.
@@ -9,6 +9,7 @@ can be larger than the file.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -50,14 +51,17 @@ def write_archive(file: IO[bytes], content: Mapping[str, Any], arrays: Mapping[s
     arrays : mapping of str to ndarray
         Arrays of numbers, booleans or times.
     """
-    manifest = {"format": FORMAT, "version": VERSION, "writer": __version__, "content": content}
-    members = {MANIFEST: json.dumps(manifest, indent=1, default=_of_python).encode()}
+    members: dict[str, bytes] = {}
     for name, values in arrays.items():
         buffer = io.BytesIO()
         # the type by its name, as types that older pandas restores from a pickle have metadata
         plain = np.asarray(values, dtype=np.dtype(np.asarray(values).dtype.str))
         np.lib.format.write_array(buffer, plain, version=(1, 0), allow_pickle=False)
         members[f"{name}.npy"] = buffer.getvalue()
+    digests = {name: hashlib.sha256(part).hexdigest() for name, part in members.items()}
+    manifest = {"format": FORMAT, "version": VERSION, "writer": __version__, "arrays": digests}
+    text = json.dumps({**manifest, "content": content}, indent=1, default=_of_python)
+    members = {MANIFEST: text.encode(), **members}
     with zipfile.ZipFile(file, "w") as archive:
         for name, part in members.items():
             # a fixed time, so that equal fits make equal files
@@ -99,11 +103,9 @@ def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]
             with zipfile.ZipFile(file) as archive:
                 _require_members(path, archive.infolist(), os.fstat(file.fileno()).st_size)
                 manifest = _manifest(path, archive.read(MANIFEST))
-                arrays = {
-                    name.removesuffix(".npy"): _array(name, archive.read(name))
-                    for name in archive.namelist()
-                    if name != MANIFEST
-                }
+                parts = {name: archive.read(name) for name in archive.namelist() if name != MANIFEST}
+        arrays = {name.removesuffix(".npy"): _array(name, part) for name, part in parts.items()}
+        _require_digests(parts, manifest.get("arrays"))
         return manifest["writer"], manifest["content"], arrays
     except FileError:
         raise
@@ -139,6 +141,16 @@ def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) 
         )
     if total > size:
         raise ValueError(f"it says that it contains {total} bytes, but has {size}")
+
+
+def _require_digests(parts: Mapping[str, bytes], digests: Any) -> None:
+    """Check that the arrays are those that the manifest describes; older files have no digests."""
+    if digests is None:
+        return
+    digest_of = {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+    for name in sorted({*digest_of, *digests}):
+        if digest_of.get(name) != digests.get(name):
+            raise ValueError(f"{name} is not the array that was saved")
 
 
 def _manifest(path: Path, text: bytes) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """The record of a fit: how it was made; the inference that it shows; copies that share no memory.
 
 A loading is identified by its place: place j + p c is variable j in component c.
+
+Files are checked by the types of fields: ``Annotated[T, U]`` is a T that is a U in a file, and "f p k" is an
+array of numbers ("f", or "f?" if some may be missing; "i"; "b") of shape (p, k).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,7 +24,7 @@ from spcastat.config import integers_if_whole
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
 from spcastat.inputs.data import Data
-from spcastat.solvers.solver import ADVICE
+from spcastat.solvers.solver import ADVICE, Grouping, Searched, Sparser
 
 # --- copies ---------------------------------------------------------------------------------------
 
@@ -60,6 +63,112 @@ def deep_copy(value: T) -> T:
     if isinstance(given, pd.DataFrame):
         copied.columns = deep_copy(given.columns)
     return copied
+
+
+# --- facts of a record, as files hold them --------------------------------------------------------
+
+
+class Options(TypedDict, total=False):
+    """The options of a solver that are read again; others may be anything."""
+
+    card: list[int] | None
+    variance: float | None
+    include: list[list[int]] | None
+    exclude: list[list[int]] | None
+    disjoint: bool
+    together: list[tuple[str, list[int]]] | None
+
+
+class EmFacts(TypedDict):
+    """Missing values that a model estimates."""
+
+    how: Literal["em"]
+    cells: int
+    rows: int
+    converged: bool
+    patterns: int
+    iterations: int
+    rank: int
+
+
+class PairwiseFacts(TypedDict):
+    """Missing values of which pairs of variables are used."""
+
+    how: Literal["pairwise"]
+    cells: int
+    rows: int
+    fewest: float
+    smallest: float
+    moved: float
+    largest: float
+
+
+class MatrixFacts(TypedDict, total=False):
+    """What is known of a covariance matrix."""
+
+    kind: str
+    n_obs: int
+    n_pairs_min: int
+    smallest: float
+    moved: float
+    largest: float
+    pair: tuple[str, str]
+    completed: str
+
+
+class GroupFacts(TypedDict):
+    """Groups of variables used for scaling: the group of each variable, or -1."""
+
+    kind: str
+    names: list[str]
+    of: list[int]
+
+
+class ReadingFacts(TypedDict, total=False):
+    """Options with which the command read a file."""
+
+    index_col: str
+    sep: str
+    decimal: str
+    header: bool
+    encoding: str
+    na_values: list[str]
+    skip_rows: int
+    sheet: str
+    codes: bool
+
+
+class ComponentRow(TypedDict):
+    """A row of a proof of single components; a gap may be infinite."""
+
+    cardinality: int
+    value: float
+    upper_bound: float
+    seconds: float
+    best_known: float
+    gap: Any
+    nodes: int
+    proof: str
+    optimal: bool
+    support: list[int]
+
+
+class JointRow(TypedDict):
+    """The row of a joint proof."""
+
+    measure: str
+    cardinalities: list[int]
+    value: float
+    upper_bound: float
+    seconds: float
+    best_known: float
+    gap: Any
+    nodes: int
+    proof: str
+    optimal: bool
+    pca_bound: float
+    open: int
+    supports: list[list[int]]
 
 
 # --- how the fit was made -------------------------------------------------------------------------
@@ -162,7 +271,7 @@ class Record:
     paper: str
     criterion: str
     sparse: bool
-    options: dict[str, Any]
+    options: Annotated[dict[str, Any], Options]
     n: int | None
     p: int
     k: int
@@ -178,24 +287,24 @@ class Record:
     n_iter: int
     objective: float
     objective_share: float | None
-    optima: list[list[Any]] = field(default_factory=list)
+    optima: Annotated[list[list[Any]], list[tuple[float, int]]] = field(default_factory=list)
     n_init: int = 1
     reached: int = 1
     details: dict[str, list[Any]] = field(default_factory=dict)
     call: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     title_of_data: str | None = None
-    evidence: dict[str, Any] | None = None
-    missing: dict[str, Any] | None = None
+    evidence: Annotated[dict[str, Any] | None, Searched | Sparser | Grouping | None] = None
+    missing: Annotated[dict[str, Any] | None, EmFacts | PairwiseFacts | None] = None
     names: list[str] | None = None
     passes: int | None = None
     anew: bool = False
     pca_errors: list[float] | None = None
     chosen: list[str] | Callable[[], list[str]] | None = None
-    matrix: dict[str, Any] | None = None
-    groups: dict[str, Any] | None = None
+    matrix: Annotated[dict[str, Any] | None, MatrixFacts | None] = None
+    groups: Annotated[dict[str, Any] | None, GroupFacts | None] = None
     k_found: int | None = None
-    reading: dict[str, Any] | None = None
+    reading: Annotated[dict[str, Any] | None, ReadingFacts | None] = None
     row_design: dict[str, Any] | None = None
     serial: float | Callable[[], float | None] | None = None
 
@@ -318,9 +427,9 @@ class Proven:
         The best loadings found; None for a proof from a file.
     """
 
-    scope: str
-    measure: str
-    rows: list[dict[str, Any]]
+    scope: Annotated[str, Literal["components", "joint"]]
+    measure: Annotated[str, Literal["pev", "adjusted", "least_squares"]]
+    rows: Annotated[list[dict[str, Any]], list[JointRow | ComponentRow]]
     orthogonal: bool = False
     best: np.ndarray | None = None
 
@@ -366,16 +475,16 @@ class Bootstrapped:
         Number of components that `choose_k` found on the same rows, if the call gave its result.
     """
 
-    places: np.ndarray
-    values: np.ndarray
-    variances: np.ndarray
-    whole: np.ndarray
-    similarity: np.ndarray
+    places: Annotated[np.ndarray, "i m"]
+    values: Annotated[np.ndarray, "f draws m"]
+    variances: Annotated[np.ndarray, "f draws k"]
+    whole: Annotated[np.ndarray, "f draws k"]
+    similarity: Annotated[np.ndarray, "f draws k"]
     select: bool
     asked: int
     again: int
     normal: bool
-    of_fit: np.ndarray | None = None
+    of_fit: Annotated[np.ndarray, "f draws k"] | None = None
     drawn: str = ""
     notice: str = ""
     search: str = ""
@@ -410,11 +519,11 @@ class HalfSamples:
         As in `Bootstrapped`.
     """
 
-    places: np.ndarray
-    chosen: np.ndarray
-    similarity: np.ndarray
-    clusters: np.ndarray
-    associates: np.ndarray
+    places: Annotated[np.ndarray, "i m"]
+    chosen: Annotated[np.ndarray, "b draws m"]
+    similarity: Annotated[np.ndarray, "f draws k"]
+    clusters: Annotated[np.ndarray, "i p"]
+    associates: Annotated[np.ndarray, "f pairs 4"]
     threshold: float
     groups: float
     asked: int
@@ -471,14 +580,14 @@ class Split:
         As for `Bootstrapped`.
     """
 
-    places: np.ndarray
-    loadings: np.ndarray
-    correlation: np.ndarray
-    std_error: np.ndarray
-    variances: np.ndarray
-    variance_errors: np.ndarray
-    similarity: np.ndarray
-    p_value: np.ndarray
+    places: Annotated[np.ndarray, "i m"]
+    loadings: Annotated[np.ndarray, "f m"]
+    correlation: Annotated[np.ndarray, "f? m"]
+    std_error: Annotated[np.ndarray, "f? m"]
+    variances: Annotated[np.ndarray, "f k"]
+    variance_errors: Annotated[np.ndarray, "f k"]
+    similarity: Annotated[np.ndarray, "f k"]
+    p_value: Annotated[np.ndarray, "f? p k"]
     rows: tuple[int, int]
     repeats: int
     draws: int
@@ -511,12 +620,12 @@ class Tested:
         As for `Bootstrapped`.
     """
 
-    statistic: np.ndarray
-    p_value: np.ndarray
-    q_value: np.ndarray
+    statistic: Annotated[np.ndarray, "f? p k"]
+    p_value: Annotated[np.ndarray, "f? p k"]
+    q_value: Annotated[np.ndarray, "f? p k"]
     draws: int
     asked: int
-    fdr: str
+    fdr: Annotated[str, Literal["fdr_bh", "fdr_by"]]
     signs: bool = False
     drawn: str = ""
     notice: str = ""

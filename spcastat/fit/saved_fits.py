@@ -1,8 +1,8 @@
 """Saving and loading fits: what a file holds, and the checks of files that were not written by this package.
 
 A file has arrays, and JSON for everything else. The values of a part are those of the fields of its dataclass
-or TypedDict, whose annotations are the types that a file may hold; `ARRAYS` has the shapes and ranges of the
-arrays. Whether the numbers are right cannot be checked without the data.
+or TypedDict, whose annotations are the types, kinds and shapes that a file may hold. One reader checks them.
+Whether the numbers are right cannot be checked without the data.
 
 Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
 are written and read; see :mod:`spcastat.reading.formula`.
@@ -16,15 +16,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import math
 import os
 import re
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, TypedDict, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, Union, get_args, get_origin
 
 import numpy as np
 import pandas as pd
@@ -42,7 +41,7 @@ from spcastat.measures import MEASURES
 from spcastat.reading import formula as formulas
 from spcastat.reading.design import Partial, RowDesign, Spec
 from spcastat.reading.missing_values import PpcaModel
-from spcastat.solvers.solver import ADVICE, Grouping, Searched, Sparser
+from spcastat.solvers.solver import ADVICE
 from spcastat.version import __version__
 
 # --- labels ---------------------------------------------------------------------------------------
@@ -134,178 +133,134 @@ def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], si
 LARGEST = 1 << 62
 
 
-def restored(kind: Any, value: Any, what: str) -> Any:
-    """Return a value of a file as one of a type; `what` is its name in messages.
+@dataclass(frozen=True)
+class Reader:
+    """Reads the values of a file by types: those of the fields of dataclasses and of TypedDicts.
 
-    Numbers must be finite. Lists become tuples, and dicts dataclasses, where the type says so; fields with
-    defaults may be missing, and others are ignored. ``Any`` stands for whatever JSON holds.
-
-    Raises
-    ------
-    FileError
-        If the value is not of the type.
+    Attributes
+    ----------
+    arrays : mapping of str to ndarray
+        By the place of their field: "bootstrap.values".
+    sizes : dict of str to int
+        Sizes of arrays by name; a name without a size gets that of the first array with that name.
     """
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        for one in inner:
-            try:
-                return restored(one, value, what)
-            except FileError:
-                continue
-    elif origin is Literal:
-        if isinstance(value, str) and value in inner:
+
+    arrays: Mapping[str, np.ndarray]
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def read(self, kind: Any, value: Any, what: str) -> Any:
+        """Return a value as one of a type; `what` is its place, and its name in messages.
+
+        Numbers must be finite. Lists become tuples, and dicts dataclasses, where the type says so; fields
+        with defaults may be missing, and others are ignored. ``Any`` stands for whatever JSON holds.
+
+        Raises
+        ------
+        FileError
+            If the value is not of the type.
+        """
+        origin, inner = get_origin(kind), get_args(kind)
+        if origin is Annotated and isinstance(inner[1], str):
+            return self.array(inner[1], what)
+        if origin is Annotated or origin is NotRequired:
+            for further in inner[1:]:
+                self.read(further, value, what)
+            return self.read(inner[0], value, what)
+        if origin in (Union, types.UnionType):
+            for choice in inner[:1] if _place(what) in self.arrays else inner:
+                try:
+                    return self.read(choice, value, what)
+                except FileError as error:
+                    if _place(what) in self.arrays:
+                        raise error
+        elif dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
+            return self._fields(kind, value, what)
+        elif origin in (tuple, list, dict, Mapping):
+            return self._parts(origin, inner, value, what)
+        elif _is_plain(kind, value):
             return value
-    elif origin is tuple:
-        if isinstance(value, list | tuple) and len(value) == len(inner):
-            return tuple(restored(one, part, what) for one, part in zip(inner, value, strict=True))
-    elif origin is list:
-        if isinstance(value, list | tuple):
-            return [restored(inner[0], one, what) for one in value]
-    elif origin in (dict, Mapping):
-        if isinstance(value, dict):
-            return {name: restored(inner[1], one, what) for name, one in value.items()}
-    elif dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
-        return _of_fields(kind, value, what)
-    elif kind is float:
-        if type(value) in (int, float) and abs(value) <= 1e300:  # NaN is not
-            return value
-    elif kind is int:
-        if type(value) is int and abs(value) <= LARGEST:
-            return value
-    elif kind is str:
-        if isinstance(value, str) and value.encode(errors="replace").decode() == value:
-            return value  # pandas cannot hold half a character in a column of text
-    elif kind is Any or type(value) is (type(None) if kind is None else kind):
-        return value
-    raise FileError(f"its {what} is not of its type.")
+        raise FileError(f"its {what} is not of its type.")
+
+    def _parts(self, origin: Any, inner: tuple[Any, ...], value: Any, what: str) -> Any:
+        """Return a list, tuple or dict of values of types."""
+        if origin in (dict, Mapping) and isinstance(value, dict):
+            return {name: self.read(inner[1], part, what) for name, part in value.items()}
+        if origin is list and isinstance(value, list | tuple):
+            return [self.read(inner[0], part, what) for part in value]
+        if origin is tuple and isinstance(value, list | tuple) and len(value) == len(inner):
+            return tuple(self.read(*pair, what) for pair in zip(inner, value, strict=True))
+        raise FileError(f"its {what} is not of its type.")
+
+    def _fields(self, kind: Any, value: Any, what: str) -> Any:
+        """Return a dataclass or the dict of a TypedDict, made of the values of its fields."""
+        if not isinstance(value, dict):
+            raise FileError(f"its {what} has no parts.")
+        hints = typing.get_type_hints(kind, include_extras=True)
+        if typing.is_typeddict(kind):
+            bound = hints if kind.__total__ else {}
+            required = {name for name, hint in bound.items() if get_origin(hint) is not NotRequired}
+        else:
+            bare = [one for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING]
+            required = {one.name for one in bare if one.default_factory is dataclasses.MISSING}
+        present = {name for name in hints if name in value or f"{_place(what)}.{name}" in self.arrays}
+        for name in hints:
+            if name in required - present:
+                raise FileError(f"its {what} lacks {name}.")
+        found = {
+            name: self.read(hint, value.get(name), f"{what}: {name}")
+            for name, hint in hints.items()
+            if name in present
+        }
+        return {**value, **found} if typing.is_typeddict(kind) else kind(**found)
+
+    def array(self, shape: str, what: str) -> np.ndarray:
+        """Return an array of a kind and a shape such as "f p k"; see :mod:`spcastat.fit.record`."""
+        kind, *names = shape.split()
+        array = self.arrays.get(_place(what))
+        if array is None or array.dtype.kind != kind[0]:
+            raise FileError(f"its {what}: it is not an array of such numbers.")
+        if array.ndim != len(names):
+            raise FileError(f"its {what}: it has shape {array.shape}, with {array.ndim} dimensions.")
+        expected = tuple(
+            int(name) if name.isdigit() else self.sizes.setdefault(name, size)
+            for name, size in zip(names, array.shape, strict=True)
+        )
+        if array.shape != expected:
+            raise FileError(f"its {what}: it has shape {array.shape}, not {expected}.")
+        if kind == "f" and not np.isfinite(array).all():
+            raise FileError(f"its {what}: it holds numbers that are not finite.")
+        return array
 
 
-def _of_fields(kind: Any, value: Any, what: str) -> Any:
-    """Return a dataclass or the dict of a TypedDict, made of the values of its fields."""
-    if not isinstance(value, dict):
-        raise FileError(f"its {what} has no parts.")
-    if typing.is_typeddict(kind):
-        required = list(kind.__required_keys__)
-    else:
-        bare = [one for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING]
-        required = [one.name for one in bare if one.default_factory is dataclasses.MISSING]
-    hints = typing.get_type_hints(kind)
-    for name in required:
-        if name not in value:
-            raise FileError(f"its {what} lacks {name}.")
-    found = {name: restored(hints[name], value[name], f"{what}: {name}") for name in hints if name in value}
-    return {**value, **found} if typing.is_typeddict(kind) else kind(**found)
+def _place(what: str) -> str:
+    """Return the place of an array from its name in messages."""
+    return what.replace(": ", ".")
 
 
-class _Missing(TypedDict):
-    cells: int
-    rows: int
-
-
-class _Em(_Missing):
-    how: Literal["em"]
-    converged: bool
-    patterns: int
-    iterations: int
-    rank: int
-
-
-class _Pairwise(_Missing):
-    how: Literal["pairwise"]
-    fewest: float
-    smallest: float
-    moved: float
-    largest: float
-
-
-class _Matrix(TypedDict, total=False):
-    kind: str
-    n_obs: int
-    n_pairs_min: int
-    smallest: float
-    moved: float
-    largest: float
-    pair: tuple[str, str]
-    completed: str
-
-
-class _Groups(TypedDict):
-    kind: str
-    names: list[str]
-    of: list[int]
-
-
-class _Options(TypedDict, total=False):
-    card: int | list[int] | None
-    variance: float | None
-    include: list[list[int]] | None
-    exclude: list[list[int]] | None
-    disjoint: bool
-    together: list[tuple[str, list[int]]] | None
-
-
-class _Reading(TypedDict, total=False):
-    """Options with which the command read a file."""
-
-    index_col: str
-    sep: str
-    decimal: str
-    header: bool
-    encoding: str
-    na_values: list[str]
-    skip_rows: int
-    sheet: str
-    codes: bool
-
-
-class _Facts(TypedDict, total=False):
-    """Types of the fields of a record that are dicts or nested lists."""
-
-    options: _Options
-    optima: list[tuple[float, int]]
-    missing: _Em | _Pairwise | None
-    matrix: _Matrix | None
-    groups: _Groups | None
-    evidence: Searched | Sparser | Grouping | None
-    reading: _Reading | None
-
-
-class _Row(TypedDict):
-    """What the rows of all proofs have; a gap may be infinite."""
-
-    value: float
-    upper_bound: float
-    seconds: float
-    best_known: float
-    gap: Any
-    nodes: int
-    proof: str
-    optimal: bool
-
-
-class _ComponentRow(_Row):
-    cardinality: int
-    support: list[int]
-
-
-class _JointRow(_Row):
-    measure: Literal["pev", "adjusted", "least_squares"]
-    cardinalities: list[int]
-    pca_bound: float
-    open: int
-    supports: list[list[int]]
+def _is_plain(kind: Any, value: Any) -> bool:
+    """Return whether a value is of a type without parts: a finite number, text, None or a literal."""
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if kind is float:
+        return type(value) in (int, float) and abs(value) <= 1e300  # NaN is not
+    if kind is int:
+        return type(value) is int and abs(value) <= LARGEST
+    if kind is str:  # pandas cannot hold half a character in a column of text
+        return isinstance(value, str) and value.encode(errors="replace").decode() == value
+    return kind is Any or type(value) is (type(None) if kind is None else kind)
 
 
 class _Moments(TypedDict):
     total: float
     unit: float
-    variances: np.ndarray
-    explained: np.ndarray
-    adjusted: np.ndarray
-    pca: np.ndarray
-    coupling: np.ndarray
-    scores: np.ndarray
-    residual_traces: np.ndarray | None
+    variances: Annotated[np.ndarray, "f p"]
+    explained: Annotated[np.ndarray, "f p"]
+    adjusted: Annotated[np.ndarray, "f k"]
+    pca: Annotated[np.ndarray, "f k"]
+    coupling: Annotated[np.ndarray, "f p k"]
+    scores: Annotated[np.ndarray, "f k k"]
+    residual_traces: NotRequired[Annotated[np.ndarray, "f 3"] | None]
+    copies: NotRequired[Annotated[np.ndarray, "f copies 3"] | None]
 
 
 Level = bool | int | float | str
@@ -329,107 +284,6 @@ class _Spec(TypedDict):
     rank: int | None
 
 
-# --- arrays ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array of one kind of numbers ("f", "i" or "b"), of a shape, within a range; NaN only if `nan`.
-
-    A size may have a name. A name without a size gets that of the first array with that name.
-    """
-
-    kind: str
-    shape: tuple[int | str, ...]
-    low: float = -math.inf
-    high: float | str = math.inf
-    nan: bool = False
-
-
-#: Tolerance for unit lengths and correlations.
-CLOSE = 1e-6
-_POSITIVE = float(np.finfo(float).tiny)
-_P, _K, _P_BY_K = Array("f", ("p",)), Array("f", ("k",)), Array("f", ("p", "k"))
-_PLACES = Array("i", ("m",), 0, "places")
-_SIMILARITY = Array("f", ("draws", "k"), 0, 1 + CLOSE)
-_P_VALUES = Array("f", ("p", "k"), 0, 1, nan=True)
-_MEAN_AND_SCALE = {"mean": _P, "scale": Array("f", ("p",), _POSITIVE)}
-#: Part of a file -> its arrays.
-ARRAYS: dict[str, dict[str, Array]] = {
-    "standard": _MEAN_AND_SCALE,
-    "model": {**_MEAN_AND_SCALE, "loadings": Array("f", ("p", "rank"))},
-    "moments": {
-        **dict.fromkeys(("variances", "explained"), _P),
-        **dict.fromkeys(("adjusted", "pca"), _K),
-        "coupling": _P_BY_K,
-        "scores": Array("f", ("k", "k")),
-        "residual_traces": Array("f", (3,), -1e60, 1e60),  # sums of powers of variances near 1
-        "copies": Array("f", ("copies", 3), -1, "p"),
-    },
-    "measures": dict.fromkeys(MEASURES, _K),
-    "design": dict.fromkeys(("clusters", "strata"), Array("i", ("n",), 0, "n")),
-    "regression": {
-        "mean": Array("f", ("q",)),
-        "coefficients": Array("f", ("q", "p")),
-        "shares": Array("f", ("p",), 0, 1),
-    },
-    "bootstrap": {
-        "places": _PLACES,
-        "values": Array("f", ("draws", "m")),
-        **dict.fromkeys(("variances", "whole", "of_fit"), Array("f", ("draws", "k"), 0)),
-        "similarity": _SIMILARITY,
-    },
-    "stability": {
-        "places": _PLACES,
-        "chosen": Array("b", ("draws", "m")),
-        "similarity": _SIMILARITY,
-        "clusters": Array("i", ("p",), 0, "last"),
-        "associates": Array("f", ("pairs", 4), -1, "places"),
-    },
-    "split": {
-        "places": _PLACES,
-        "loadings": Array("f", ("m",), -1 - CLOSE, 1 + CLOSE),
-        "correlation": Array("f", ("m",), -1 - CLOSE, 1 + CLOSE, nan=True),
-        "std_error": Array("f", ("m",), 0, nan=True),
-        "p_value": _P_VALUES,
-        **dict.fromkeys(("variances", "variance_errors"), Array("f", ("k",), 0)),
-        "similarity": Array("f", ("k",), 0, 1 + CLOSE),
-    },
-    "tests": {
-        "statistic": Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE),
-        **dict.fromkeys(("p_value", "q_value"), _P_VALUES),
-    },
-}
-#: Name of a resampling method in a file -> class of its results.
-RESAMPLED: dict[str, Any] = {
-    "bootstrap": records.Bootstrapped,
-    "stability": records.HalfSamples,
-    "split": records.Split,
-    "tests": records.Tested,
-}
-
-
-def require_array(kind: Array, value: Any, sizes: dict[str, int], what: str) -> np.ndarray:
-    """Return `value` if it is such an array, or raise FileError; `what` is its name in the message."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != kind.kind:
-        raise FileError(f"its {what}: it is not an array of such numbers.")
-    if value.ndim != len(kind.shape):
-        raise FileError(f"its {what}: it has shape {value.shape}, with {value.ndim} dimensions.")
-    shape = tuple(
-        sizes.setdefault(name, size) if isinstance(name, str) else name
-        for name, size in zip(kind.shape, value.shape, strict=True)
-    )
-    if value.shape != shape:
-        raise FileError(f"its {what}: it has shape {value.shape}, not {shape}.")
-    if kind.kind == "f" and not (np.isfinite(value) | (kind.nan & np.isnan(value))).all():
-        raise FileError(f"its {what}: it holds numbers that are not finite.")
-    high = sizes[kind.high] if isinstance(kind.high, str) else kind.high
-    known = value[~np.isnan(value)] if kind.kind == "f" else value
-    if known.size and kind.kind != "b" and (known.min() < kind.low or known.max() > high):
-        raise FileError(f"its {what}: it holds numbers outside {kind.low:g} to {high:g}.")
-    return value
-
-
 def pack(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
     """Return the values of a dict or dataclass as JSON, without its arrays, which are added to `arrays`."""
     if values is None:
@@ -437,18 +291,6 @@ def pack(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any
     named = values if isinstance(values, dict) else vars(values)
     arrays |= {f"{part}.{name}": one for name, one in named.items() if isinstance(one, np.ndarray)}
     return {name: one for name, one in named.items() if not isinstance(one, np.ndarray)}
-
-
-def unpack(kind: Any, part: str, packed: Any, arrays: Mapping[str, np.ndarray], sizes: dict[str, int]) -> Any:
-    """Return the values of a part of a file as a dataclass or dict, with its arrays; None for None."""
-    if packed is None:
-        return None
-    found = {
-        name: require_array(one, arrays[f"{part}.{name}"], sizes, f"{part}: {name}")
-        for name, one in ARRAYS[part].items()
-        if f"{part}.{name}" in arrays
-    }
-    return restored(kind, {**packed, **found}, part)
 
 
 # --- formulas -------------------------------------------------------------------------------------
@@ -534,7 +376,7 @@ def _plain(value: Any, formula: str) -> Any:
     )
 
 
-def unpack_spec(given: Any, arrays: Mapping[str, np.ndarray], p: int) -> Spec:
+def unpack_spec(given: Any, reader: Reader, p: int) -> Spec:
     """Return the spec of a fit with `p` columns from its stored form.
 
     Raises
@@ -542,8 +384,8 @@ def unpack_spec(given: Any, arrays: Mapping[str, np.ndarray], p: int) -> Spec:
     FileError
         For a formula with anything but names, numbers and known functions, and for an invalid state.
     """
-    packed = restored(_Spec, given, "columns")
-    columns = unpack_index(packed["columns"], arrays, p)
+    packed = reader.read(_Spec, given, "columns")
+    columns = unpack_index(packed["columns"], reader.arrays, p)
     if not columns.is_unique:
         raise FileError("two of its columns have one name.")
     spec = Spec(packed["kind"], columns, packed["formula"])
@@ -551,9 +393,8 @@ def unpack_spec(given: Any, arrays: Mapping[str, np.ndarray], p: int) -> Spec:
         spec = _with_model(spec, packed["model"])
     if packed["given"] is None:
         return spec
-    sizes = {"p": p}
-    regression = unpack(Regression, "regression", {"rank": packed["rank"]}, arrays, sizes)
-    partial = Partial(unpack_spec(packed["given"], arrays, sizes["q"]), regression)
+    regression = reader.read(Regression, {"rank": packed["rank"]}, "regression")
+    partial = Partial(unpack_spec(packed["given"], reader, reader.sizes["q"]), regression)
     return dataclasses.replace(spec, partial=partial)
 
 
@@ -629,6 +470,15 @@ def _learned(stored: Any) -> Any:
     if values.size > 3 * formulas.LARGEST_ROOT:
         raise FileError("its formula has learned too many numbers.")
     return values
+
+
+#: Name of a resampling method in a file -> class of its results.
+RESAMPLED: dict[str, Any] = {
+    "bootstrap": records.Bootstrapped,
+    "stability": records.HalfSamples,
+    "split": records.Split,
+    "tests": records.Tested,
+}
 
 
 # --- saving ---------------------------------------------------------------------------------------
@@ -718,41 +568,40 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
 
 
 def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FitState:
-    record = record_of(content["record"])
-    sizes = {"p": record.p, "k": record.k, "last": record.p - 1, "places": record.p * record.k - 1}
+    reader = Reader(arrays)
+    record = record_of(content["record"], reader)
+    reader.sizes.update(p=record.p, k=record.k)
     if record.n is not None:
-        sizes["n"] = record.n
+        reader.sizes["n"] = record.n
 
     def part(kind: Any, name: str) -> Any:
-        return unpack(kind, name, content.get(name), arrays, sizes)
+        return reader.read(kind | None, content.get(name), name)
 
-    standard, model = part(Standardisation, "standard"), part(PpcaModel, "model")
-    moments = part(_Moments, "moments")
-    measures = part(dict[str, np.ndarray], "measures")
-    if moments["total"] < _POSITIVE or not 1e-154 < moments["unit"] < 1e154:
-        raise FileError("its variances are out of range.")
-    said = (None, None) if standard is None else (standard.centring, standard.scaling)
-    if said != (record.centring, record.scaling) or (standard is None and record.from_rows):
-        raise FileError("it contradicts itself about centre and scale.")
-    rank = (record.missing or {}).get("rank")
-    if rank != sizes.get("rank") or (model is not None and model.sigma2 <= 0):
-        raise FileError("its missing values do not go with their model.")
-    design = part(RowDesign, "design")
-    block = None if design is None else design.block_length
-    if block is not None and (type(block) is not int or block < 1):
-        raise FileError("its block length is not a number of rows.")
-    V, pattern = _loadings(arrays, moments, record, sizes)
-    rotated = arrays.get("rotated")
-    if rotated is not None:
-        rotated = require_array(_P_BY_K, rotated, sizes, "rotated loadings")
+    standard, model, design = (
+        part(kind, name)
+        for kind, name in ((Standardisation, "standard"), (PpcaModel, "model"), (RowDesign, "design"))
+    )
+    moments = reader.read(_Moments, content.get("moments"), "moments")
+    known: list[str] = [name for name in MEASURES if f"measures.{name}" in arrays]
+    measures: dict[str, np.ndarray] = {name: reader.array("f k", f"measures: {name}") for name in known}
+    _require_agreement(record, standard, model, design, moments, reader.sizes)
+    patterned = record.method == records.SPARSE_LOADINGS
+    if patterned != ("weights" in arrays):
+        raise FileError("its method does not go with its arrays.")
+    names = ("weights", "loadings") if patterned else ("loadings", None)
+    V, pattern, rotated = (
+        None if name is None else reader.array("f p k", name)
+        for name in (*names, "rotated" if "rotated" in arrays else None)
+    )
+    assert V is not None
     state = FitState(
         V,
         record,
         Moments.stored(V, moments, measures),
-        unpack_spec(content["spec"], arrays, record.p),
+        unpack_spec(content["spec"], reader, record.p),
         standard,
         model=model,
-        inference=inference_of(content, arrays, sizes, record),
+        inference=inference_of(content, reader, record),
         design=design,
         pattern=pattern,
         rotated=rotated,
@@ -761,41 +610,38 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         rule_of(record)  # raises for options that make no rule
     if "rows" not in content:
         return state
-    scores = require_array(Array("f", ("n", "k"), nan=True), arrays["scores"], sizes, "scores")
+    scores = reader.array("f? n k", "scores")
     index = unpack_index(content["rows"], arrays, len(scores))
     return dataclasses.replace(state, scores=pd.DataFrame(scores, index, state.components))
 
 
-def _loadings(
-    arrays: Mapping[str, np.ndarray],
-    moments: Mapping[str, Any],
+def _require_agreement(
     record: records.Record,
-    sizes: dict[str, int],
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return unit loadings and None; for a fit of sparse loadings its weights, and these loadings.
+    standard: Standardisation | None,
+    model: PpcaModel | None,
+    design: RowDesign | None,
+    moments: Mapping[str, Any],
+    sizes: Mapping[str, int],
+) -> None:
+    """Raise FileError if parts of a file contradict each other."""
+    facts = (None, None) if standard is None else (standard.centring, standard.scaling)
+    block = None if design is None else design.block_length
+    rank = (record.missing or {}).get("rank")
+    for problem, holds in {
+        "its variances are out of range": moments["total"] >= np.finfo(float).tiny
+        and 1e-154 < moments["unit"] < 1e154,
+        "its columns have no scale": standard is None or bool((standard.scale > 0).all()),
+        "it contradicts itself about centre and scale": facts == (record.centring, record.scaling)
+        and (standard is not None or not record.from_rows),
+        "its missing values do not go with their model": rank == sizes.get("rank")
+        and (model is None or (model.sigma2 > 0 and bool((model.scale > 0).all()))),
+        "its block length is not a number of rows": block is None or (type(block) is int and block >= 1),
+    }.items():
+        if not holds:
+            raise FileError(f"{problem}.")
 
-    Weights give scores of unit variance without correlations, and loadings are their covariances with the
-    variables, or zero.
-    """
-    if ("weights" in arrays) != (record.method == records.SPARSE_LOADINGS):
-        raise FileError("its method does not go with its arrays.")
-    if record.method != records.SPARSE_LOADINGS:
-        unit = Array("f", ("p", "k"), -1 - CLOSE, 1 + CLOSE)
-        return require_array(unit, arrays["loadings"], sizes, "loadings"), None
-    loadings, weights = (
-        require_array(_P_BY_K, arrays[name], sizes, name) for name in ("loadings", "weights")
-    )
-    coupling = moments["coupling"]
-    with np.errstate(all="ignore"):  # the numbers of a file may be of any size
-        allowed = CLOSE * np.sqrt(moments["variances"].clip(min=0.0))[:, None]
-        differing = (loadings != 0) & ~(np.abs(loadings - coupling) <= allowed)
-        correlated = ~(np.abs(weights.T @ coupling - np.eye(record.k)) <= CLOSE)
-    if differing.any() or correlated.any() or not loadings.any(axis=0).all():
-        raise FileError("its sparse loadings do not go with its weights and covariances.")
-    return weights, loadings
 
-
-def record_of(given: Any) -> records.Record:
+def record_of(given: Any, reader: Reader) -> records.Record:
     """Return the record in a file: unknown fields are ignored, missing fields get their defaults.
 
     Raises
@@ -803,8 +649,7 @@ def record_of(given: Any) -> records.Record:
     FileError
         If a field without a default is missing, or a value is not valid.
     """
-    record: records.Record = restored(records.Record, given, "record")
-    restored(_Facts, given, "record")
+    record: records.Record = reader.read(records.Record, given, "record")
     p, k, names, groups = record.p, record.k, record.names, record.groups
     together, evidence = record.options.get("together"), record.evidence or {}
     grouped = [j for _, members in together or [] for j in members]
@@ -834,51 +679,35 @@ def record_of(given: Any) -> records.Record:
     return record
 
 
-def proofs_of(given: Any, record: records.Record) -> tuple[records.Proven, ...]:
-    """Return the proofs in a file; there may be at most one of each kind."""
-    p, k = record.p, record.k
-    proofs: list[records.Proven] = restored(list[records.Proven], given, "proofs")
-    for proof in proofs:
-        joint = proof.scope == "joint"
-        found = [restored(_JointRow if joint else _ComponentRow, row, "proof") for row in proof.rows]
-        supports = [one for row in found for one in (row["supports"] if joint else [row["support"]])]
-        right = (
-            proof.scope in records.SCOPES
-            and proof.measure in records.JOINT
-            and len(found) == (1 if joint else k)
-            and len(supports) == k
-            and all(
-                len(row["cardinalities"]) == k and max(row["cardinalities"]) <= p for row in found if joint
-            )
-            and all(len({*one}) == len(one) and all(0 <= j < p for j in one) for one in supports)
-            and all(row["nodes"] >= 0 for row in found)
-            and all(type(row["gap"]) in (int, float) for row in found)
-        )
-        if not right:
-            raise FileError("its proof does not go with the fit.")
-    if len({proof.kind for proof in proofs}) < len(proofs):
-        raise FileError("it has two proofs of one kind.")
-    return tuple(proofs)
-
-
-def inference_of(
-    content: Mapping[str, Any],
-    arrays: Mapping[str, np.ndarray],
-    sizes: Mapping[str, int],
-    record: records.Record,
-) -> records.Inference:
-    """Return the results of resampling and the proofs in a file."""
-    if "bootstrap.factors" in arrays:
+def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Record) -> records.Inference:
+    """Return the results of resampling and the proofs in a file; there is at most one of each kind."""
+    if "bootstrap.factors" in reader.arrays:
         raise FileError("its bootstrap is of replicate weights, which are no longer supported.")
-    found = {
-        name: unpack(kind, name, content.get(name), arrays, dict(sizes)) for name, kind in RESAMPLED.items()
-    }
-    for name, one in found.items():
-        places = getattr(one, "places", np.zeros(0))
-        if not (np.diff(places) > 0).all():
-            raise FileError(f"its {name}: the places of its loadings do not ascend.")
+    found = {}
+    for name, kind in RESAMPLED.items():  # each has sizes of its own
+        own = Reader(reader.arrays, dict(reader.sizes))
+        found[name] = None if content.get(name) is None else own.read(kind, content[name], name)
     if found["stability"] is not None and not 0.5 <= found["stability"].threshold <= 1:
         raise FileError("its stability: threshold is not from 0.5 to 1.")
-    if found["tests"] is not None and found["tests"].fdr not in ("fdr_bh", "fdr_by"):
-        raise FileError("its tests: its method is unknown.")
-    return records.Inference(**found, proofs=proofs_of(content["proofs"], record))
+    proofs: list[records.Proven] = reader.read(list[records.Proven], content["proofs"], "proofs")
+    if not all(_goes_with(proof, record) for proof in proofs):
+        raise FileError("its proof does not go with the fit.")
+    if len({proof.kind for proof in proofs}) < len(proofs):
+        raise FileError("it has two proofs of one kind.")
+    return records.Inference(**found, proofs=tuple(proofs))
+
+
+def _goes_with(proof: records.Proven, record: records.Record) -> bool:
+    """Return whether a proof is about components of a fit: their number, and the positions of variables."""
+    p, k, joint = record.p, record.k, proof.scope == "joint"
+    if any(("supports" in row) != joint or type(row["gap"]) not in (int, float) for row in proof.rows):
+        return False
+    supports = [J for row in proof.rows for J in (row["supports"] if joint else [row["support"]])]
+    cards = [row["cardinalities"] for row in proof.rows if joint]
+    return (
+        len(proof.rows) == (1 if joint else k)
+        and len(supports) == k
+        and all(len(card) == k and max(card) <= p for card in cards)
+        and all(len({*J}) == len(J) and all(0 <= j < p for j in J) for J in supports)
+        and all(row["nodes"] >= 0 for row in proof.rows)
+    )

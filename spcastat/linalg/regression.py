@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import compress
+from typing import Annotated
 
 import numpy as np
 
@@ -51,9 +52,9 @@ class Regression:
         The rank of the covariates: the degrees of freedom that they use.
     """
 
-    mean: np.ndarray
-    coefficients: np.ndarray
-    shares: np.ndarray
+    mean: Annotated[np.ndarray, "f q"]
+    coefficients: Annotated[np.ndarray, "f q p"]
+    shares: Annotated[np.ndarray, "f p"]
     rank: int
 
     def residuals(self, Y: np.ndarray, Z: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:

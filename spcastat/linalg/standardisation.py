@@ -21,7 +21,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from statistics import NormalDist
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -216,8 +216,8 @@ class Standardisation:
         Whether `scale` was computed from the data (see `Blocks`, `Mixed`), given by the user, or is one.
     """
 
-    mean: np.ndarray
-    scale: np.ndarray
+    mean: Annotated[np.ndarray, "f p"]
+    scale: Annotated[np.ndarray, "f p"]
     centring: str
     scaling: str
 

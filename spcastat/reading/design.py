@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -44,8 +44,8 @@ class RowDesign:
         For a fit from a file: the `order_mark` of the rows in the order of the labels.
     """
 
-    clusters: np.ndarray | None = None
-    strata: np.ndarray | None = None
+    clusters: Annotated[np.ndarray, "i n"] | None = None
+    strata: Annotated[np.ndarray, "i n"] | None = None
     block_length: int | str | None = None
     sampling: bool = False
     mark: float | None = None

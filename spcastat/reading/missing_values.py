@@ -13,6 +13,7 @@ Laird and Rubin (1977) for the normal distribution; a lower rank prevents overfi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -69,9 +70,9 @@ class PpcaModel:
         Noise variance, for the divided columns.
     """
 
-    mean: np.ndarray
-    scale: np.ndarray
-    loadings: np.ndarray
+    mean: Annotated[np.ndarray, "f p"]
+    scale: Annotated[np.ndarray, "f p"]
+    loadings: Annotated[np.ndarray, "f p rank"]
     sigma2: float
 
     @property

@@ -130,6 +130,83 @@ def test_files_that_are_cut_off_are_refused(saved, tmp_path):
             assert loaded(tmp_path / "fit", one.whole[:end]) is None
 
 
+def members_of(whole: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, part in members.items():
+            archive.writestr(name, part)
+    return content.getvalue()
+
+
+def array_bytes(values: np.ndarray) -> bytes:
+    content = io.BytesIO()
+    np.save(content, values, allow_pickle=True)
+    return content.getvalue()
+
+
+def header_of(shape: tuple[int, ...]) -> bytes:
+    """Return the header of an array of a shape, and fewer numbers."""
+    content = io.BytesIO()
+    head = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(content, head)
+    return content.getvalue() + bytes(64)
+
+
+def damaged(whole: bytes, rng: np.random.Generator) -> bytes:
+    """Return a file with other bytes, less of them, exchanged or replaced members, at random."""
+    way = rng.choice(["bytes", "cut", "exchange", "type", "huge", "number", "object", "empty", "further"])
+    if way == "bytes":
+        content = bytearray(whole)
+        for _ in range(int(rng.integers(1, 9))):
+            content[rng.integers(len(content))] = int(rng.integers(256))
+        return bytes(content)
+    if way == "cut":
+        first, last = sorted(rng.integers(0, len(whole), 2))
+        return whole[:first] + (b"" if rng.random() < 0.5 else whole[last:])
+    members = members_of(whole)
+    name, other = (str(one) for one in rng.choice([one for one in members if one.endswith(".npy")], 2))
+    values = np.load(io.BytesIO(members[name])).copy()
+    if way == "exchange":
+        members[name], members[other] = members[other], members[name]
+    elif way == "type":
+        kinds = ["f4", "i8", "f2", "c16", "U3", "b1", "M8[s]", ">f8"]
+        members[name] = array_bytes(values.astype(rng.choice(kinds)))
+    elif way == "huge":
+        members[name] = header_of(tuple(int(size) for size in rng.choice([3, 10**6, 10**12, 2**40], 2)))
+    elif way == "number" and values.size:
+        number = rng.choice([np.nan, np.inf, -1.0, 1e300]) if values.dtype.kind == "f" else 1
+        values.reshape(-1)[rng.integers(values.size)] = number
+        members[name] = array_bytes(values)
+    elif way == "object":
+        members[name] = array_bytes(np.array([{"a": 1}], dtype=object))
+    elif way == "empty":
+        members[name] = b""
+    elif way == "further":
+        members[f"{name}.more.npy"] = members[name]
+    return zipped(members)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about numbers in another type
+@pytest.mark.parametrize("count", [90, pytest.param(2000, marks=pytest.mark.slow)])
+def test_a_damaged_file_is_refused_or_gives_the_same_fit(saved, tmp_path, count):
+    rng, refused = np.random.default_rng(23), 0
+    for number in range(count):
+        one = saved[number % len(saved)]
+        fit = loaded(tmp_path / "fit", damaged(one.whole, rng))
+        if fit is None:
+            refused += 1
+            continue
+        for name in ("loadings", "variance", "correlations", "score_correlations"):
+            pd.testing.assert_frame_equal(getattr(fit, name), getattr(one.fit, name), check_exact=True)
+        assert str(fit) == str(one.fit)
+    assert refused > 0.8 * count
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about forged numbers
 @pytest.mark.filterwarnings("ignore::spcastat.errors.SpcaWarning")
 def test_forged_contents_are_refused_or_give_a_fit_that_can_be_used(saved, tmp_path):
