@@ -13,32 +13,32 @@ from spcastat import argument_types as types
 from spcastat.api import FITS, finished, request_of
 from spcastat.assess import candidates
 from spcastat.assess.candidates import RULES, CardinalitySet, Fitter, path_cards
+from spcastat.assess.component_tests import (
+    Draws,
+    about_rows,
+    checked_numbers,
+    component_tests,
+    require_variance,
+)
 from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.folds import MOMENTS, divided
 from spcastat.assess.jobs import workers
-from spcastat.assess.noise_tests import Draws, default_card, standing
 from spcastat.assess.unequal_cardinalities import Selected, select
 from spcastat.config import draw_generator, one_of, real_number, seed_of, shown, whole_number
-from spcastat.errors import ComponentsError, DataError, NoComponentsError, OptionError
+from spcastat.errors import ComponentsError, NoComponentsError, OptionError
 from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
 from spcastat.fit.plan import RULE, Plan, Request, make_plan
-from spcastat.fit.run import require_feasible, run
+from spcastat.fit.run import require_feasible
 from spcastat.inputs.constructors import data_of, given_of, table_and_formula
 from spcastat.inputs.data import Data
-from spcastat.inputs.noise import ROW_CELLS
 from spcastat.inputs.row_data import RowData
-from spcastat.inputs.samplers import columns_near
-from spcastat.labels import name_text
-from spcastat.linalg.eigenvectors import numerical_rank
-from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
+from spcastat.linalg.operators import Operator
 from spcastat.progress import listening, stage
-from spcastat.reading.design import few_clusters
-from spcastat.reading.model_matrix import dependent_columns
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
-from spcastat.show.choice_facts import Chosen, ComponentTests, LargeRows, TestedVariables
+from spcastat.show.choice_facts import Chosen
 
 # --- requests of fits -----------------------------------------------------------------------------
 
@@ -53,68 +53,7 @@ def largest(wanted: Sequence[CardinalitySet]) -> CardinalitySet:
     return tuple(map(max, zip(*wanted, strict=True)))
 
 
-#: Number of columns that are tested of data too large to test all.
-COLUMNS = MOMENTS
-#: The number of columns is at least this multiple of the number of nonzero loadings.
-ROOM = 2
-
-
-def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarray:
-    """Return the COLUMNS columns most related to a sparse fit of these cardinalities, ascending."""
-    plan = make_plan(Request(k, card, method="bcd-l0"), op.p)
-    V = run(op, plan, k, np.random.default_rng(seed)).solution.V
-    return columns_near(op, V, min(COLUMNS, op.p))
-
-
-# --- the part of large data that is tested --------------------------------------------------------
-
-
-def is_tested_in_part(data: Data, cells: int) -> bool:
-    """Return whether the data are too large to test all columns, so that only some columns are tested.
-
-    Parameters
-    ----------
-    data : Data
-        Rows in memory, or a covariance matrix.
-    cells : int
-        Largest number of cells for which all signs are flipped.
-    """
-    return data.p > GRAM_ORDER and data.cells > cells
-
-
-def require_room(p: int, kmax: int, card: int) -> None:
-    """Raise OptionError if the components have too many loadings for the columns that are tested."""
-    if ROOM * kmax * card > COLUMNS:
-        raise OptionError(
-            f"sparse_card={card} and kmax={kmax} were given; of so much data {COLUMNS} variables are tested, "
-            f"which allows sparse_card={COLUMNS // ROOM // kmax}: give a smaller sparse_card= or kmax=."
-        )
-
-
-def tested_part(rows: RowData, kmax: int, card: int, seed: int) -> RowData:
-    """Return half of the rows, with the columns selected from the other half.
-
-    Parameters
-    ----------
-    rows : RowData
-        Without missing values.
-    kmax, card : int
-        Number of components, and of variables in each, in the sparse fit to the other half.
-    seed : int
-    """
-    op = rows.half(0, seed).op
-    values = op.sketched(min(kmax, max(op.rank_limit, 1)))[0]
-    k = max(numerical_rank(values, op.p), 1)
-    return rows.half(1, seed, near_fit(op, k, (card,) * k, seed))
-
-
 # --- the number of components ---------------------------------------------------------------------
-
-
-#: Number of components that are tested at first, and at least.
-KMAX = 8
-#: Largest number of cells whose signs are flipped.
-MOST_CELLS = 20_000_000
 
 
 @overload
@@ -276,66 +215,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         value = data_of("choose_k", data, options, covariance, whole=choose_k)
         if value.out_of_core:  # before rows are read
-            _asked(value.p, value.p, kmax, sparse_card, False)
+            checked_numbers(value.p, value.p, kmax, sparse_card, False)
         value.variance_check  # noqa: B018  # may warn
-        return standing_out(value.in_memory(draws.seed), kmax, sparse_card, draws)
-
-
-def standing_out(data: Data, kmax: Any, card: Any, draws: Draws) -> ComponentChoice:
-    """Choose the number of components by tests, for rows in memory or a covariance matrix."""
-    p, seed, grows = data.p, draws.seed, kmax is None
-    columns, terms = data.columns, dependent_columns(data.spec.model_spec)
-    most, kmax, card = _asked(p, data.op.rank_limit, kmax, card, is_tested_in_part(data, MOST_CELLS))
-    _require_variance(data)
-    tested, cells = data, MOST_CELLS
-    if is_tested_in_part(data, cells):
-        require_room(p, kmax, card)
-        tested, cells = tested_part(data.rows("choose_k()"), kmax, card, seed), ROW_CELLS
-        if terms is not None:
-            terms = np.unique(terms[columns.get_indexer(tested.spec.columns)], return_inverse=True)[1]
-        most = min(most, max(tested.op.rank_limit, 1))
-        kmax, grows = min(kmax, most), False
-    within = unit_of(float(tested.op.diagonal().max()))
-    unit = (tested.op.unit * within) ** 2
-    noise, rows = tested.noise(seed, cells, within, terms)
-    limit = most if grows else kmax
-    found = standing(noise, kmax, card, draws, limit)
-    large = None
-    if rows is not None and rows.pulled:
-        as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
-        unchanged = standing(as_given, kmax, card, draws, limit).k
-        index = tested.rows("choose_k()").index
-        labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
-        large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
-    tests = ComponentTests(
-        found=found,
-        p=tested.op.p,
-        unit=unit,
-        most=most,
-        tested=None if tested.op.p == p else TestedVariables(p, tested.n or 0),
-        large=large,
-        drawn=data.drawn,
-        remarks=about_rows(data),
-        sampled=data.is_sample,
-        n=tested.n,
-    )
-    return ComponentChoice(tests)
-
-
-def about_rows(data: Data) -> list[str]:
-    """Return warnings of few clusters, and of rows that may not be independent."""
-    record = None if data.design is None else data.design.as_record
-    return [remark for remark in (few_clusters(record), data.remark()) if remark]
-
-
-def _asked(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
-    """Return the number of components that can be tested, and the checked `kmax` and `card`."""
-    if p < 2:
-        raise ComponentsError("The data have one variable; the choice of a number of components needs more.")
-    most = min(p - 1, max(rank, 1))
-    kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
-    among = COLUMNS if in_part else p
-    return most, kmax, default_card(among) if card is None else whole_number("sparse_card", card, 1, p)
+        return ComponentChoice(component_tests(value.in_memory(draws.seed), kmax, sparse_card, draws))
 
 
 # --- the cardinalities ----------------------------------------------------------------------------
@@ -615,13 +497,13 @@ def _chosen(data: Data, call: Asked) -> Choice:
     _require_possible(data, fitting, k, cards, kmax)
     whole = data.for_components(k or 1).for_method(_rows_for(fitting, k or 1, data.p))
     sample = whole.in_memory(how.seed)
-    _require_variance(sample)
+    require_variance(sample)
     whole.variance_check  # noqa: B018  # may warn
     _require_number_of_rows(sample, how.by)
 
     components = None
     if k is None:
-        components = standing_out(sample, kmax, None, call.draws)
+        components = ComponentChoice(component_tests(sample, kmax, None, call.draws))
         k = _number_chosen(components, sample.op)
         whole, sample = whole.for_components(k), sample.for_components(k)
     compared = _compared(sample, fitting, how, k, cards)
@@ -717,13 +599,7 @@ def _require_possible(
     plan = make_plan(request(fitting, k or 1, largest(wanted)), data.p)
     require_feasible(data, plan, k or 1)
     if k is None:
-        _asked(data.p, data.p, kmax, None, False)
-
-
-def _require_variance(data: Data) -> None:
-    """Raise DataError if every column is constant."""
-    if not data.op.total > 0:
-        raise DataError("The data have no variance: every column is constant.")
+        checked_numbers(data.p, data.p, kmax, None, False)
 
 
 def _require_number_of_rows(data: Data, criterion: str) -> None:

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
+from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural, whole_number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
-from spcastat.show.choice_facts import Chosen, ComponentTests
+from spcastat.show.choice_facts import Chosen
 from spcastat.show.grid import Arrangement, Chapter, Document
 from spcastat.show.renderings import Summary
 from spcastat.show.report import write_report

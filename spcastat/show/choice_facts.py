@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from spcastat.assess.candidates import CRITERIA
-from spcastat.assess.noise_tests import LEAST_CORRELATION, LEAST_OF_WHOLE, Standing, broken_stick
+from spcastat.assess.component_tests import LEAST_CORRELATION, LEAST_OF_WHOLE, ComponentTests, Standing
 from spcastat.assess.unequal_cardinalities import Selected
 from spcastat.fit.state import FitState, rule_of
 from spcastat.labels import full_names
@@ -21,152 +20,6 @@ from spcastat.show.grid import alike, percent
 from spcastat.show.templates import Fact, fact
 
 # --- the tests of the number of components --------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TestedVariables:
-    """The part of a large data set that was tested.
-
-    Attributes
-    ----------
-    variables : int
-        Number of all variables, of which some were tested.
-    rows : int
-        Number of rows used for the tests; the other rows selected the variables.
-    """
-
-    variables: int
-    rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class LargeRows:
-    """Rows that were shrunk before the tests.
-
-    Attributes
-    ----------
-    pulled : int
-        Number of rows of more than 1.5 times the median size.
-    labels : list of str
-        Labels of the rows of more than 2.5 times the median size, if they change the number of components.
-    share : float
-        Their share of the total variance.
-    k : int
-        Number of components with the rows as they are.
-    values : ndarray of shape (r,)
-        Eigenvalues of the rows as they are.
-    """
-
-    pulled: int
-    labels: list[str]
-    share: float
-    k: int
-    values: np.ndarray
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ComponentTests:
-    """The tests of the number of components.
-
-    Attributes
-    ----------
-    found : Standing
-    p : int
-        Number of variables that were tested.
-    unit : float
-        The unit of the variances of `found`, in units of the data.
-    most : int
-        Number of components that could be tested.
-    tested : TestedVariables or None
-        If only a part of the data was tested.
-    large : LargeRows or None
-    drawn : str
-        What is drawn, if not single rows of the data.
-    remarks : sequence of str
-        Remarks on rows that may not be independent.
-    sampled : bool
-        Whether the rows are a sample of those of the data.
-    n : int or None
-        Number of rows.
-    """
-
-    found: Standing
-    p: int
-    unit: float
-    most: int
-    tested: TestedVariables | None = None
-    large: LargeRows | None = None
-    drawn: str = ""
-    remarks: Sequence[str] = ()
-    sampled: bool = False
-    n: int | None = None
-
-    @cached_property
-    def spectrum(self) -> pd.DataFrame:
-        """All eigenvalues in units of the data, their shares, and those of a broken stick of p pieces."""
-        values = self.found.values * self.unit
-        shares = values / values.sum()
-        return pd.DataFrame(
-            {
-                "eigenvalue": values,
-                "share": shares,
-                "cumulative": np.cumsum(shares),
-                "broken_stick": broken_stick(self.p)[: len(values)],
-            },
-            index=pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component"),
-        )
-
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """The tests of each component, variances in units of the data."""
-        standing = self.found
-        tested = self.spectrum.iloc[: len(standing.p_values)]
-        return pd.DataFrame(
-            {
-                "observed": tested["eigenvalue"],
-                "noise": standing.bound * self.unit,
-                "p": standing.p_values,
-                "deflated_p": standing.deflated_p_values,
-                "sparse_observed": standing.sparse_variances * self.unit,
-                "sparse_p": standing.sparse_p_values,
-                "sparse_correlation": standing.correlations,
-                "share": tested["share"],
-                "cumulative": tested["cumulative"],
-            },
-            index=tested.index,
-        )
-
-    @property
-    def given_values(self) -> np.ndarray:
-        """All eigenvalues in units of the data, of the rows as they are."""
-        return self.found.values * self.unit if self.large is None else self.large.values
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether the rules of Kaiser and of the broken stick have a meaning.
-
-        All variables have to be tested, and to be fewer than the rows: otherwise p - n + 1 or more
-        eigenvalues are zero, and the others exceed their mean by this alone.
-        """
-        return self.tested is None and (self.n is None or self.p < self.n)
-
-    @property
-    def kaiser(self) -> int | None:
-        """The number of eigenvalues above their mean (Kaiser); None without `has_rules`."""
-        if not self.has_rules:
-            return None
-        values = self.given_values
-        mean = values.sum() / self.p  # over all p variables
-        return int(np.sum(values > mean * (1.0 + 1e-10)))
-
-    @property
-    def broken_stick(self) -> int | None:
-        """The number of shares above those of a broken stick; None without `has_rules`."""
-        if not self.has_rules:
-            return None
-        values = self.given_values
-        exceeds_stick = values / values.sum() > broken_stick(self.p)[: len(values)]
-        return len(exceeds_stick) if exceeds_stick.all() else int(np.argmin(exceeds_stick))
 
 
 def level(tests: ComponentTests) -> str:

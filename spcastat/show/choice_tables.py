@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from spcastat.assess.candidates import CRITERIA
+from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural
 from spcastat.show import choice_facts
-from spcastat.show.choice_facts import NAMES, Chosen, ComponentTests, card_text
+from spcastat.show.choice_facts import NAMES, Chosen, card_text
 from spcastat.show.grid import Chapter, Document, Row, Table, alike, fixed, percent
 from spcastat.show.report import chapter_of
 from spcastat.show.templates import Fact, fact, lines, methods, notes, part

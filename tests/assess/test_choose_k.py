@@ -9,8 +9,8 @@ import scipy.sparse
 import scipy.stats
 
 import spcastat as sp
-from spcastat import choosing
-from spcastat.assess.noise_tests import Draws, broken_stick, mean_correlations
+from spcastat.assess import component_tests
+from spcastat.assess.component_tests import Draws, broken_stick, mean_correlations
 from spcastat.errors import OptionError
 from spcastat.inputs.noise import MomentNoise, RowNoise, Tails, pulled_in
 from spcastat.linalg.accumulate import SquareProducts
@@ -372,9 +372,9 @@ def planted(n, p, seed=0, strengths=(3.0, 2.5)):
 @pytest.fixture
 def small(monkeypatch):
     """Let data of 80 columns be large, and 30 of them be tested."""
-    monkeypatch.setattr(choosing, "GRAM_ORDER", P - 1)
-    monkeypatch.setattr(choosing, "MOST_CELLS", 1000)
-    monkeypatch.setattr(choosing, "COLUMNS", TESTED)
+    monkeypatch.setattr(component_tests, "GRAM_ORDER", P - 1)
+    monkeypatch.setattr(component_tests, "MOST_CELLS", 1000)
+    monkeypatch.setattr(component_tests, "COLUMNS", TESTED)
 
 
 def as_dask(X):

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from spcastat.assess.candidates import CardinalitySet
+from spcastat.assess.folds import MOMENTS
 from spcastat.config import draw_generator, real_number, whole_number
-from spcastat.errors import OptionError
-from spcastat.inputs.noise import NO_VARIANCE, Noise
-from spcastat.linalg.eigenvectors import varimax
+from spcastat.errors import ComponentsError, DataError, OptionError
+from spcastat.fit.plan import Request, make_plan
+from spcastat.fit.run import run
+from spcastat.inputs.data import Data
+from spcastat.inputs.noise import NO_VARIANCE, ROW_CELLS, Noise
+from spcastat.inputs.row_data import RowData
+from spcastat.inputs.samplers import columns_near
+from spcastat.labels import name_text
+from spcastat.linalg.eigenvectors import numerical_rank, varimax
+from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
 from spcastat.progress import stage
+from spcastat.reading.design import few_clusters
+from spcastat.reading.model_matrix import dependent_columns
 
 # --- the tests ------------------------------------------------------------------------------------
 
@@ -410,3 +423,278 @@ def _leading(p_values: np.ndarray, alpha: float) -> int:
 def broken_stick(p: int) -> np.ndarray:
     """Return the expected shares of p pieces of a stick broken at random, the largest first: (p,)."""
     return np.cumsum(1.0 / np.arange(p, 0, -1))[::-1] / p
+
+
+# --- the results of the tests of data -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TestedVariables:
+    """The part of a large data set that was tested.
+
+    Attributes
+    ----------
+    variables : int
+        Number of all variables, of which some were tested.
+    rows : int
+        Number of rows used for the tests; the other rows selected the variables.
+    """
+
+    variables: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class LargeRows:
+    """Rows that were shrunk before the tests.
+
+    Attributes
+    ----------
+    pulled : int
+        Number of rows of more than 1.5 times the median size.
+    labels : list of str
+        Labels of the rows of more than 2.5 times the median size, if they change the number of components.
+    share : float
+        Their share of the total variance.
+    k : int
+        Number of components with the rows as they are.
+    values : ndarray of shape (r,)
+        Eigenvalues of the rows as they are.
+    """
+
+    pulled: int
+    labels: list[str]
+    share: float
+    k: int
+    values: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComponentTests:
+    """The tests of the number of components.
+
+    Attributes
+    ----------
+    found : Standing
+    p : int
+        Number of variables that were tested.
+    unit : float
+        The unit of the variances of `found`, in units of the data.
+    most : int
+        Number of components that could be tested.
+    tested : TestedVariables or None
+        If only a part of the data was tested.
+    large : LargeRows or None
+    drawn : str
+        What is drawn, if not single rows of the data.
+    remarks : sequence of str
+        Remarks on rows that may not be independent.
+    sampled : bool
+        Whether the rows are a sample of those of the data.
+    n : int or None
+        Number of rows.
+    """
+
+    found: Standing
+    p: int
+    unit: float
+    most: int
+    tested: TestedVariables | None = None
+    large: LargeRows | None = None
+    drawn: str = ""
+    remarks: Sequence[str] = ()
+    sampled: bool = False
+    n: int | None = None
+
+    @cached_property
+    def spectrum(self) -> pd.DataFrame:
+        """All eigenvalues in units of the data, their shares, and those of a broken stick of p pieces."""
+        values = self.found.values * self.unit
+        shares = values / values.sum()
+        return pd.DataFrame(
+            {
+                "eigenvalue": values,
+                "share": shares,
+                "cumulative": np.cumsum(shares),
+                "broken_stick": broken_stick(self.p)[: len(values)],
+            },
+            index=pd.Index([f"PC{j + 1}" for j in range(len(values))], name="component"),
+        )
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The tests of each component, variances in units of the data."""
+        standing = self.found
+        tested = self.spectrum.iloc[: len(standing.p_values)]
+        return pd.DataFrame(
+            {
+                "observed": tested["eigenvalue"],
+                "noise": standing.bound * self.unit,
+                "p": standing.p_values,
+                "deflated_p": standing.deflated_p_values,
+                "sparse_observed": standing.sparse_variances * self.unit,
+                "sparse_p": standing.sparse_p_values,
+                "sparse_correlation": standing.correlations,
+                "share": tested["share"],
+                "cumulative": tested["cumulative"],
+            },
+            index=tested.index,
+        )
+
+    @property
+    def given_values(self) -> np.ndarray:
+        """All eigenvalues in units of the data, of the rows as they are."""
+        return self.found.values * self.unit if self.large is None else self.large.values
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the rules of Kaiser and of the broken stick have a meaning.
+
+        All variables have to be tested, and to be fewer than the rows: otherwise p - n + 1 or more
+        eigenvalues are zero, and the others exceed their mean by this alone.
+        """
+        return self.tested is None and (self.n is None or self.p < self.n)
+
+    @property
+    def kaiser(self) -> int | None:
+        """The number of eigenvalues above their mean (Kaiser); None without `has_rules`."""
+        if not self.has_rules:
+            return None
+        values = self.given_values
+        mean = values.sum() / self.p  # over all p variables
+        return int(np.sum(values > mean * (1.0 + 1e-10)))
+
+    @property
+    def broken_stick(self) -> int | None:
+        """The number of shares above those of a broken stick; None without `has_rules`."""
+        if not self.has_rules:
+            return None
+        values = self.given_values
+        exceeds_stick = values / values.sum() > broken_stick(self.p)[: len(values)]
+        return len(exceeds_stick) if exceeds_stick.all() else int(np.argmin(exceeds_stick))
+
+
+# --- the part of large data that is tested --------------------------------------------------------
+
+
+#: Number of columns that are tested of data too large to test all.
+COLUMNS = MOMENTS
+#: The number of columns is at least this multiple of the number of nonzero loadings.
+ROOM = 2
+
+
+def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarray:
+    """Return the COLUMNS columns most related to a sparse fit of these cardinalities, ascending."""
+    plan = make_plan(Request(k, card, method="bcd-l0"), op.p)
+    V = run(op, plan, k, np.random.default_rng(seed)).solution.V
+    return columns_near(op, V, min(COLUMNS, op.p))
+
+
+def is_tested_in_part(data: Data, cells: int) -> bool:
+    """Return whether the data are too large to test all columns, so that only some columns are tested.
+
+    Parameters
+    ----------
+    data : Data
+        Rows in memory, or a covariance matrix.
+    cells : int
+        Largest number of cells for which all signs are flipped.
+    """
+    return data.p > GRAM_ORDER and data.cells > cells
+
+
+def require_room(p: int, kmax: int, card: int) -> None:
+    """Raise OptionError if the components have too many loadings for the columns that are tested."""
+    if ROOM * kmax * card > COLUMNS:
+        raise OptionError(
+            f"sparse_card={card} and kmax={kmax} were given; of so much data {COLUMNS} variables are tested, "
+            f"which allows sparse_card={COLUMNS // ROOM // kmax}: give a smaller sparse_card= or kmax=."
+        )
+
+
+def tested_part(rows: RowData, kmax: int, card: int, seed: int) -> RowData:
+    """Return half of the rows, with the columns selected from the other half.
+
+    Parameters
+    ----------
+    rows : RowData
+        Without missing values.
+    kmax, card : int
+        Number of components, and of variables in each, in the sparse fit to the other half.
+    seed : int
+    """
+    op = rows.half(0, seed).op
+    values = op.sketched(min(kmax, max(op.rank_limit, 1)))[0]
+    k = max(numerical_rank(values, op.p), 1)
+    return rows.half(1, seed, near_fit(op, k, (card,) * k, seed))
+
+
+# --- the tests of data ----------------------------------------------------------------------------
+
+
+#: Number of components that are tested at first, and at least.
+KMAX = 8
+#: Largest number of cells whose signs are flipped.
+MOST_CELLS = 20_000_000
+
+
+def component_tests(data: Data, kmax: Any, card: Any, draws: Draws) -> ComponentTests:
+    """Test how many components exceed noise, for rows in memory or a covariance matrix."""
+    p, seed, grows = data.p, draws.seed, kmax is None
+    columns, terms = data.columns, dependent_columns(data.spec.model_spec)
+    most, kmax, card = checked_numbers(p, data.op.rank_limit, kmax, card, is_tested_in_part(data, MOST_CELLS))
+    require_variance(data)
+    tested, cells = data, MOST_CELLS
+    if is_tested_in_part(data, cells):
+        require_room(p, kmax, card)
+        tested, cells = tested_part(data.rows("choose_k()"), kmax, card, seed), ROW_CELLS
+        if terms is not None:
+            terms = np.unique(terms[columns.get_indexer(tested.spec.columns)], return_inverse=True)[1]
+        most = min(most, max(tested.op.rank_limit, 1))
+        kmax, grows = min(kmax, most), False
+    within = unit_of(float(tested.op.diagonal().max()))
+    unit = (tested.op.unit * within) ** 2
+    noise, rows = tested.noise(seed, cells, within, terms)
+    limit = most if grows else kmax
+    found = standing(noise, kmax, card, draws, limit)
+    large = None
+    if rows is not None and rows.pulled:
+        as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
+        unchanged = standing(as_given, kmax, card, draws, limit).k
+        index = tested.rows("choose_k()").index
+        labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
+        large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
+    return ComponentTests(
+        found=found,
+        p=tested.op.p,
+        unit=unit,
+        most=most,
+        tested=None if tested.op.p == p else TestedVariables(p, tested.n or 0),
+        large=large,
+        drawn=data.drawn,
+        remarks=about_rows(data),
+        sampled=data.is_sample,
+        n=tested.n,
+    )
+
+
+def about_rows(data: Data) -> list[str]:
+    """Return warnings of few clusters, and of rows that may not be independent."""
+    record = None if data.design is None else data.design.as_record
+    return [remark for remark in (few_clusters(record), data.remark()) if remark]
+
+
+def checked_numbers(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
+    """Return the number of components that can be tested, and the checked `kmax` and `card`."""
+    if p < 2:
+        raise ComponentsError("The data have one variable; the choice of a number of components needs more.")
+    most = min(p - 1, max(rank, 1))
+    kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
+    among = COLUMNS if in_part else p
+    return most, kmax, default_card(among) if card is None else whole_number("sparse_card", card, 1, p)
+
+
+def require_variance(data: Data) -> None:
+    """Raise DataError if every column is constant."""
+    if not data.op.total > 0:
+        raise DataError("The data have no variance: every column is constant.")
