@@ -12,7 +12,7 @@ import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.trust.models import generator
 from benchmarks.trust.sets import Call, Measured, shares
-from spcastat.inputs.dependence import SERIAL, neighbours
+from spcastat.inputs.dependence import SERIAL
 
 #: Variables, and the variances of the two components, each of six variables.
 P, CARD, VARIANCES = 24, 6, (6.0, 4.0)
@@ -169,7 +169,7 @@ def similar_neighbours(call: Call) -> Table:
 
     def one(name: str, number: int) -> Measured:
         X = ORDERS[name](generator(f"neighbours {name}", number))
-        kind = neighbours(sp.spca(X, 1, 2, scale=True)._source, X).kind
+        kind = sp.spca(X, 1, 2, scale=True)._source.rows("the table").neighbours.kind
         return {columns[0]: float(kind != ""), columns[1]: float(kind == SERIAL)}
 
     for name, found in call.measured("neighbours", ORDERS, one).items():
