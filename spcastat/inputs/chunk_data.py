@@ -23,10 +23,10 @@ from spcastat.inputs.row_data import (
     split_options,
 )
 from spcastat.inputs.scaling import column_values, require_range, scale_of
-from spcastat.linalg.accumulate import CrossProducts, Nothing, Sums
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts, Nothing
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.standardisation import (
-    Blocks,
+    BlockScaling,
     ColumnUnits,
     Extremes,
     ScalingGroups,
@@ -273,7 +273,7 @@ def _scaling_of(stream: Stream, scaling: Mapping[str, Any]) -> dict[str, Any]:
     columns = stream.spec.columns
     center = column_values("center", scaling.get("center", True), columns)
     scale = scale_of(scaling.get("scale"), scaling.get("blocks"), columns)
-    if isinstance(scale, Blocks) and len(columns) > GRAM_ORDER:
+    if isinstance(scale, BlockScaling) and len(columns) > GRAM_ORDER:
         raise errors.OptionError(
             f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; in chunks "
             f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
@@ -291,7 +291,7 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
     """
     columns = stream.spec.columns
     p = len(columns)
-    begin: Any = partial(CrossProducts if p <= GRAM_ORDER else Sums, p)
+    begin: Any = partial(CrossProducts if p <= GRAM_ORDER else ColumnSums, p)
     what = "means and cross-products" if p <= GRAM_ORDER else "means and variances"
     found = stream.reduce(begin, what)
     tally, sums, rows = found.tally, found.result, stream

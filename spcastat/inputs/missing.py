@@ -13,7 +13,7 @@ from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.standardisation import (
     KINDS,
-    Blocks,
+    BlockScaling,
     ColumnUnits,
     ScalingGroups,
     Standardisation,
@@ -135,7 +135,7 @@ def prepare_with_gaps(
     model, filling, matrix = None, None, X
     if how == "em":
         begin = None if start is None else _model_in_units(start, -units.exponents)
-        spread = KINDS[divisor.kind] if isinstance(divisor, Blocks) else divisor
+        spread = KINDS[divisor.kind] if isinstance(divisor, BlockScaling) else divisor
         found = em_moments(Y, weights, rank, scale=spread, names=names, index=index, start=begin)
         model = _model_in_units(found.model, units.exponents)
         shrunk = found.model.shrunk(float(n) if weights is None else float(weights.sum()))

@@ -20,7 +20,7 @@ from spcastat.inputs.scaling import COMPLETE, column_values, mixed_of, require_r
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
-    Blocks,
+    BlockScaling,
     ScalingGroups,
     Standardisation,
     block_length,
@@ -240,7 +240,7 @@ class RowData(Data):
 
     def _complete(self) -> Standardised:
         contents = self.contents
-        if isinstance(self.scale, Blocks):  # eigenvalues need finite values
+        if isinstance(self.scale, BlockScaling):  # eigenvalues need finite values
             contents.check()
         with np.errstate(invalid="ignore", over="ignore"):  # infinite values are reported below
             standard, op = prepare(

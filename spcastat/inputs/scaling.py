@@ -10,7 +10,7 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import GAPS, is_single, listed, shown, warn
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.standardisation import KINDS, Blocks, Mixed, ScalingGroups, Standardisation
+from spcastat.linalg.standardisation import KINDS, BlockScaling, Mixed, ScalingGroups, Standardisation
 from spcastat.reading.checks import aligned, vector
 from spcastat.reading.design import Design, ReadOptions, factor_columns
 
@@ -68,12 +68,12 @@ def require_range(op: Operator, standard: Standardisation | None, columns: pd.In
 
 
 def scale_of(scale: Any, blocks: Any, columns: pd.Index) -> Any:
-    """Return `scale` as True, False, numbers or Blocks; raise OptionError if `blocks` has no use."""
+    """Return `scale` as True, False, numbers or BlockScaling; raise OptionError if `blocks` has no use."""
     scale = False if scale is None else scale
     if isinstance(scale, ScalingGroups):  # from an earlier fit
         return scale
     if isinstance(scale, str) and scale in KINDS:
-        return Blocks.read(scale, blocks, columns)
+        return BlockScaling.read(scale, blocks, columns)
     if blocks is not None:
         raise errors.OptionError(
             f"blocks was given with scale={shown(scale)}; it is for scale='blocks', which divides each "

@@ -205,7 +205,7 @@ class Nothing:
         """Do nothing."""
 
 
-class Sums:
+class ColumnSums:
     """Means and sums of squares of every column.
 
     Attributes
@@ -232,7 +232,7 @@ class Sums:
             self._join(weight, mean, np.einsum("ij,ij->j", Y, Y))
 
     @quiet
-    def merge(self, other: Sums) -> None:
+    def merge(self, other: ColumnSums) -> None:
         self._join(other.weight, other.mean, other.squares)
 
     def _join(self, weight: float, mean: np.ndarray, squares: np.ndarray) -> None:

@@ -380,7 +380,7 @@ class Columns:
         return self._held[self._place[J]]
 
 
-class _Model:
+class _LassoActiveSet:
     """The variables in the model, their signs, and the Cholesky factor of their block of S + ridge I."""
 
     def __init__(self, columns: Columns, ridge: float):
@@ -475,7 +475,7 @@ def path(
     if level <= penalty:
         return w, penalty
     rounding = ROUNDING * level
-    model = _Model(columns, ridge)
+    model = _LassoActiveSet(columns, ridge)
     barred = np.zeros(p, dtype=bool)
     outside = np.ones(p, dtype=bool)
     entering: int | None = first_max(np.abs(c))

@@ -1,6 +1,6 @@
 """Centres and scales of the columns, the operator of raw rows, robust scales, and the order of rows.
 
-Blocks have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
+BlockScaling have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
 (AFMULT package)", Computational Statistics and Data Analysis, 18, 121-140. Numbers and factors are scaled as
 in factor analysis of mixed data: Pagès (2004), "Analyse factorielle de données mixtes", Revue de Statistique
 Appliquée, 52 (4), 93-111. Neighbouring rows: Politis and White (2004), "Automatic block-length selection for
@@ -28,7 +28,7 @@ import pandas as pd
 
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import ConstantColumnError, OptionError
-from spcastat.linalg.accumulate import CrossProducts, Sums, blocks, centred, extremes, scale_outer
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts, blocks, centred, extremes, scale_outer
 from spcastat.linalg.operators import GRAM_ORDER, DenseRows, Gram, Operator, SparseRows
 from spcastat.linalg.ties import is_sparse
 
@@ -101,7 +101,7 @@ KINDS = {"blocks": True, "raw blocks": False}
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks(ScalingGroups):
+class BlockScaling(ScalingGroups):
     """Divide the variables of each block by the square root of the block's first eigenvalue.
 
     `kind` is "blocks", or "raw blocks" for variables that are not first scaled to unit variance (type "c" in
@@ -184,7 +184,7 @@ class Blocks(ScalingGroups):
 Scale = bool | np.ndarray | ScalingGroups
 
 #: Values of `scale` that name groups.
-NAMED = {**dict.fromkeys(KINDS, Blocks), "mixed": Mixed}
+NAMED = {**dict.fromkeys(KINDS, BlockScaling), "mixed": Mixed}
 
 
 def groups_from_record(record: Mapping[str, Any] | None) -> ScalingGroups | None:
@@ -213,7 +213,7 @@ class Standardisation:
     centring : {"mean", "given", "none"}
         Whether `mean` was computed from the data, given by the user, or is zero.
     scaling : {"sd", "blocks", "raw blocks", "mixed", "given", "none"}
-        Whether `scale` was computed from the data (see `Blocks`, `Mixed`), given by the user, or is one.
+        Whether `scale` was computed from the data (`BlockScaling`, `Mixed`), given by the user, or is one.
     """
 
     mean: Annotated[np.ndarray, "f p"]
@@ -352,7 +352,7 @@ class ColumnUnits:
             return cls(sizes, 0)
         if isinstance(scale, Mixed):  # shares of the rows are means of columns of 0 and 1
             return cls(np.where(scale.of >= 0, 0, sizes), 0)
-        if isinstance(scale, Blocks):
+        if isinstance(scale, BlockScaling):
             found = cls.of(largest, KINDS[scale.kind])
             return found and replace(found, common=0)
         own = np.zeros(len(largest), dtype=int)
@@ -428,7 +428,7 @@ def prepare(
     If squares of the values would overflow or underflow, the operator is built from a copy of the rows
     divided by powers of two, and its `unit` says by what.
     """
-    if isinstance(scale, Blocks):
+    if isinstance(scale, BlockScaling):
         return _in_blocks(
             scale,
             lambda divisor: prepare(X, weights, center, divisor, names, keep_rows, otherwise),
@@ -477,7 +477,7 @@ def _prepared(
     """Return what :func:`prepare` returns; with `largest`, None if the sums of squares over- or underflow."""
     positive = X.shape[0] if weights is None else int(np.count_nonzero(weights))
     if is_sparse(X):
-        sums = Sums(X.shape[1])
+        sums = ColumnSums(X.shape[1])
         sums.add(X, weights)
         if largest is not None and not fits(sums.mean, sums.squares, largest):
             return None
@@ -521,7 +521,7 @@ def from_products(
     center, scale, names, otherwise
         As for :func:`prepare`; `scale` may be `ScalingGroups`.
     """
-    if isinstance(scale, Blocks):
+    if isinstance(scale, BlockScaling):
         return _in_blocks(
             scale,
             lambda divisor: from_products(products, positive, center, divisor, names, otherwise),
@@ -532,7 +532,7 @@ def from_products(
 
 
 def _in_blocks(
-    blocks: Blocks,
+    blocks: BlockScaling,
     find: Callable[[Any], tuple[Standardisation, Op]],
     otherwise: np.ndarray | None = None,
 ) -> tuple[Standardisation, Op]:
@@ -546,7 +546,7 @@ def _in_blocks(
 
 
 def matrix_in_blocks(
-    S: np.ndarray, blocks: Blocks, names: Sequence[object] | pd.Index
+    S: np.ndarray, blocks: BlockScaling, names: Sequence[object] | pd.Index
 ) -> tuple[Standardisation, Gram]:
     """Return the divisors of the variables of a covariance matrix, shape (p, p), and the scaled matrix."""
     products = CrossProducts(len(S))

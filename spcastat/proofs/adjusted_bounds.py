@@ -85,7 +85,7 @@ from spcastat.proofs.relaxed import (
     LeafBounds,
     Relaxed,
     Root,
-    Sums,
+    SeparableBound,
     SupportBounds,
     bounds_alone,
     least_squares_frame,
@@ -605,7 +605,7 @@ class Sequence(Relaxed):
         sums = None
         if self.multiplier is not None:
             own = float(np.trace(self.multiplier.Z)) + float(self._singly[singles].sum()) + self._unsearched
-            sums = Sums(own, self._beyond)
+            sums = SeparableBound(own, self._beyond)
         return Root(self.frame, singles, None, int((1 << singles).sum()), sums)
 
     @property

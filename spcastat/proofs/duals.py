@@ -512,7 +512,7 @@ def multiplier(
     running : callable
         Called between steps; if it returns False, the best multiplier so far is returned.
     """
-    state = _State.begin(F, counts, supports)
+    state = _DualIterates.begin(F, counts, supports)
     best = state.proven(largest)
     rounds = [best.bound]
     while len(rounds) <= 30 and best.bound > target and running():
@@ -526,7 +526,7 @@ def multiplier(
 
 
 @dataclass(eq=False)
-class _State:
+class _DualIterates:
     """The iterates of the method of Chambolle and Pock (2011): Z, and X_T for each support in use."""
 
     F: np.ndarray
@@ -538,7 +538,7 @@ class _State:
     scale: float
 
     @classmethod
-    def begin(cls, F: np.ndarray, counts: dict[int, int], supports: dict[int, np.ndarray]) -> _State:
+    def begin(cls, F: np.ndarray, counts: dict[int, int], supports: dict[int, np.ndarray]) -> _DualIterates:
         values, vectors = np.linalg.eigh(F @ F.T)
         k, d = sum(counts.values()), len(F)
         rest = max(float(values[-k - 1]), 0.0) if k < d else 0.0

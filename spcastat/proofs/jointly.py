@@ -543,7 +543,7 @@ def certify_joint(
     known = _BestFit(op, measure, V, value)
     if measure == "adjusted" and rule is None:
         known.reorder()
-    search = _Search(op, measure, orthogonal, value, rule, root, known, ruled=rule is None)
+    search = _JointSearch(op, measure, orthogonal, value, rule, root, known, ruled=rule is None)
     if root.bound > value * (1.0 + TARGET):
         left = begun + time_limit - time.perf_counter()
         run_search(root, search.run, left, max_nodes, "joint proof")
@@ -588,7 +588,7 @@ class _BestFit:
 
 
 @dataclass(eq=False)
-class _Search:
+class _JointSearch:
     """One run: the bounds that need the covariance matrix, then the search over supports.
 
     It lowers the bound of `root`, and stores better fits in `known`.

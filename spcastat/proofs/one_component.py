@@ -134,7 +134,7 @@ def prove(
     must = np.arange(0) if must is None else must
 
     def search(steps: Steps) -> None:
-        _Search(S, min(c, len(S)), steps, must).run(support)
+        _SupportSearch(S, min(c, len(S)), steps, must).run(support)
 
     proof = Proof(bound=known, argument="leading eigenvalue")
     return run_search(proof, search, time_limit, max_nodes)
@@ -188,7 +188,7 @@ def run_search(
     return proof
 
 
-class _Search:
+class _SupportSearch:
     """One run of `prove`; S is scaled so that the largest variance is one, and shifted to be semidefinite."""
 
     def __init__(self, S: np.ndarray, c: int, steps: Steps, must: np.ndarray):
@@ -429,7 +429,7 @@ DENSE_VARIABLES = 5000
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class ComponentBound:
     """A proven bound for one component.
 
     Attributes
@@ -475,7 +475,7 @@ def certify(
     time_limit: float = 60.0,
     max_nodes: int | None = None,
     rule: SupportRule | None = None,
-) -> tuple[Certificate, ...]:
+) -> tuple[ComponentBound, ...]:
     """Compute a proven upper bound for each component, given its number of nonzeros.
 
     Parameters
@@ -496,7 +496,7 @@ def certify(
 
     Returns
     -------
-    tuple of Certificate, one per component
+    tuple of ComponentBound, one per component
 
     Notes
     -----
@@ -506,7 +506,7 @@ def certify(
     the covariance matrix, there are only cheap bounds: the sum of the largest variances, and the leading
     eigenvalue, which is computed once.
     """
-    run = _Run(op, V, Clock(time.perf_counter() + time_limit), max_nodes, rule)
+    run = _ComponentProof(op, V, Clock(time.perf_counter() + time_limit), max_nodes, rule)
     with stage("certificates", V.shape[1], "components") as advance:
         while len(run.certificates) < V.shape[1]:
             try:
@@ -519,7 +519,7 @@ def certify(
 
 
 @dataclass(eq=False)
-class _Run:
+class _ComponentProof:
     """One run of `certify`: the certificates so far, and the deflated covariance matrix."""
 
     op: Operator
@@ -527,7 +527,7 @@ class _Run:
     clock: Clock
     max_nodes: int | None
     rule: SupportRule | None
-    certificates: list[Certificate] = field(default_factory=list)
+    certificates: list[ComponentBound] = field(default_factory=list)
     dense: bool | None = None
     stopped: str = ""
     #: A bound on the leading eigenvalue, which deflation does not increase.
@@ -578,7 +578,7 @@ class _Run:
         own, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
         bound = max(proof.bound, value)  # the bound can be smaller only by rounding
         nothing = 0.0 if bound <= self.floor else np.inf
-        found = Certificate(
+        found = ComponentBound(
             cardinality=own.size,
             value=value,
             upper_bound=bound,

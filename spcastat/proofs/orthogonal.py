@@ -16,7 +16,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.proofs import duals
 from spcastat.proofs.duals import ROUNDING, Bases, Running, ky_fan
 from spcastat.proofs.one_component import Incumbent
-from spcastat.proofs.relaxed import Projection, Relaxed, Root, Sums, bounds_alone
+from spcastat.proofs.relaxed import Projection, Relaxed, Root, SeparableBound, bounds_alone
 from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
 from spcastat.search.matrices import SMALLEST
@@ -200,7 +200,7 @@ class Orthogonal(Projection):
         own = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
         bases = {c: root.frame.bases(places)[0] for c, places in self.kept.items()}
         held = {c: bounds_alone(D.mT @ M @ D, D) for c, D in bases.items()}
-        return replace(root, taken=0, sums=Sums(own, tuple(held[c] for c in self.cards)))
+        return replace(root, taken=0, sums=SeparableBound(own, tuple(held[c] for c in self.cards)))
 
     def within(
         self,

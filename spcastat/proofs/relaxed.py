@@ -232,7 +232,7 @@ def disjoint_losses(pairs: dict[tuple[int, int], np.ndarray], members: tuple[int
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class SeparableBound:
     """A bound: the constant `own` plus what each component with enumerated supports adds alone."""
 
     own: float
@@ -286,7 +286,7 @@ class Root:
         Bounds by sets of variables, see `reaches`.
     taken : int
         The variables of the one-variable components as bits, if other components may use these variables.
-    sums : Sums or None
+    sums : SeparableBound or None
         Bounds that are sums over components.
     """
 
@@ -294,7 +294,7 @@ class Root:
     singles: np.ndarray
     reach: np.ndarray | None
     taken: int = 0
-    sums: Sums | None = None
+    sums: SeparableBound | None = None
 
 
 #: Bounds for leaves, in which the supports of all searched components are chosen: takes roots, chosen

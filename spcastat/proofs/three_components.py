@@ -145,14 +145,14 @@ class Trios:
         self.inverse = 1.0 / np.maximum(sizes**2, FLOOR * largest)
         self.low = target / 3.0
         self.bounds = np.where(self.most < self.low, target, np.inf)
-        self._whole: _Column | None = None
+        self._whole: _ColumnGeneration | None = None
 
     def begin(self, check: Callable[[], None]) -> None:
         """Bound all supports of the first component by one multiplier."""
         rows = np.flatnonzero(self.bounds > self.target)
         if len(rows):
             check()
-            self._whole = _Column(self, self.others, rows, self.low, None)
+            self._whole = _ColumnGeneration(self, self.others, rows, self.low, None)
             self._lower(rows, self._whole.solve())
 
     def _lower(self, rows: np.ndarray, found: Solved) -> None:
@@ -187,7 +187,7 @@ class Trios:
             if not len(rows):
                 continue
             check()
-            column = _Column(self, self.others, rows, self.low, before)
+            column = _ColumnGeneration(self, self.others, rows, self.low, before)
             found = column.solve()
             self._lower(rows, found)
             open_ = rows[self.bounds[rows] > self.target]
@@ -230,7 +230,7 @@ class Trios:
             low, high, pairs, halved = todo.pop()
             c, d = self.others.cards
             kept = {a: np.unique(pairs[:, [i for i, b in enumerate((c, d)) if b == a]]) for a in (c, d)}
-            column = _Column(self, self.others.some(kept), np.array([row]), low, None, high)
+            column = _ColumnGeneration(self, self.others.some(kept), np.array([row]), low, None, high)
             found = column.solve()
             if found.excess <= 0.0:
                 continue
@@ -298,7 +298,7 @@ class Solved:
     excess: float
 
 
-class _Column:
+class _ColumnGeneration:
     """The search for Z by column generation, with the iterates of the method of Chambolle and Pock.
 
     Parameters
@@ -310,7 +310,7 @@ class _Column:
         The supports of the first component.
     low, high : float
         The interval of its variance.
-    before : _Column or None
+    before : _ColumnGeneration or None
         A finished search to start from, with the same `others`.
     """
 
@@ -320,7 +320,7 @@ class _Column:
         others: Others,
         rows: np.ndarray,
         low: float,
-        before: _Column | None,
+        before: _ColumnGeneration | None,
         high: float = np.inf,
     ):
         self.trios, self.others, self.rows, self.low, self.high = trios, others, rows, low, high

@@ -318,9 +318,9 @@ def em_moments(
             converged = _settled(heights, tol * cells)
             if converged or len(heights) > max_iter:
                 break
-            state = _maximisation(_Moments(filled, w, patterns, state, expected), k_em, state)
+            state = _maximisation(_EmMoments(filled, w, patterns, state, expected), k_em, state)
             advance(1)
-    found = _Moments(filled, w, patterns, state, expected)
+    found = _EmMoments(filled, w, patterns, state, expected)
     units = model.scale
     total = w.sum()
     fitted = PpcaModel(model.mean + units * state.mean, units, state.loadings, state.sigma2)
@@ -342,7 +342,7 @@ def _standard(mean: np.ndarray, W: np.ndarray, sigma2: float) -> PpcaModel:
     return PpcaModel(mean, np.ones(len(mean)), W, sigma2)
 
 
-class _Moments:
+class _EmMoments:
     """The expected covariance matrix S of standardised rows (divisor: the sum of the weights), not formed.
 
     With B the centred rows, and W and M as in :func:`spcastat.reading.missing_values.expect`,
@@ -428,7 +428,7 @@ def _expectation(Z: np.ndarray, patterns: Patterns, state: PpcaModel) -> tuple[n
     return np.where(gaps, state.mean + expected.scores @ state.loadings.T, Z), expected
 
 
-def _maximisation(moments: _Moments, q: int, state: PpcaModel) -> PpcaModel:
+def _maximisation(moments: _EmMoments, q: int, state: PpcaModel) -> PpcaModel:
     """M step: return the parameters that maximise the expected likelihood.
 
     The leading eigenvectors of S are sought in the span of U, SU and S^2 U, where U are the eigenvectors of

@@ -92,7 +92,7 @@ class BCD(JointSolver):
         if self.nonneg:
             V *= better_signs(V, 2)
         may_rise = self.norm == "l1" and self.t is None
-        state = _State(op, V, may_rise)
+        state = _BlockIterates(op, V, may_rise)
         n_starts = len(V)
         running = np.arange(n_starts)
         found = np.empty_like(V)
@@ -150,7 +150,7 @@ class BCD(JointSolver):
         return better.T, min(value, op.total - explained(op, better)[0])
 
 
-class _State:
+class _BlockIterates:
     """V, A and G = S A of every start, where U = X A; arrays of shape (n_starts, k, p).
 
     If `residuals` is true, S V is stored as well.

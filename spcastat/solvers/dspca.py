@@ -32,7 +32,7 @@ TIED = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class _Relaxed:
+class _SemidefiniteSolution:
     """A solution of the relaxation: the sparse matrix Z, the dual matrix U, and how the iteration ended."""
 
     Z: np.ndarray
@@ -102,12 +102,14 @@ class DSPCA(ComponentSolver):
         details = {"penalty": penalty, "dual bound": found.bound, "gap": found.bound - found.value, **extra}
         return Component(v, "converged" if found.converged else "max_iter", found.n_iter, details=details)
 
-    def _at_card(self, S: np.ndarray, card: int, largest: float) -> tuple[_Relaxed, np.ndarray, float, bool]:
+    def _at_card(
+        self, S: np.ndarray, card: int, largest: float
+    ) -> tuple[_SemidefiniteSolution, np.ndarray, float, bool]:
         """Return the relaxation, loadings, the penalty, and whether it alone gives the cardinality."""
         low, high = 0.0, largest
-        above: tuple[_Relaxed, np.ndarray, float] | None = None
-        best: tuple[_Relaxed, np.ndarray, float] | None = None
-        found: _Relaxed | None = None
+        above: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
+        best: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
+        found: _SemidefiniteSolution | None = None
         for halving in range(21):
             penalty = 0.5 * (low + high) if halving else 0.0
             found = self.relaxed(S, penalty, found)
@@ -130,7 +132,9 @@ class DSPCA(ComponentSolver):
         v = unit(np.where(top(np.abs(v), card, TIED), v, 0.0)[:, None])[:, 0]
         return solution, v, penalty, best is not None
 
-    def relaxed(self, S: np.ndarray, penalty: float, last: _Relaxed | None) -> _Relaxed:
+    def relaxed(
+        self, S: np.ndarray, penalty: float, last: _SemidefiniteSolution | None
+    ) -> _SemidefiniteSolution:
         """Solve the relaxation for one penalty, starting from the solution for another, if given."""
         p = len(S)
         kept = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # ties drop out together
@@ -142,7 +146,7 @@ class DSPCA(ComponentSolver):
                 j = first_max(np.diag(S))
                 value, vectors = float(S[j, j]) - penalty, np.eye(p)[:, [j]]
             Z = vectors @ vectors.T / vectors.shape[1]
-            return _Relaxed(Z, -np.clip(S, -penalty, penalty), value, value, 1, True)
+            return _SemidefiniteSolution(Z, -np.clip(S, -penalty, penalty), value, value, 1, True)
         block = np.ix_(kept, kept)
         start = None if last is None else (last.Z[block], last.U[block])
         inner = _admm(S[block], penalty, start, self.tol, self.max_iter)
@@ -160,7 +164,7 @@ def leading(Z: np.ndarray) -> np.ndarray:
 
 def _admm(
     S: np.ndarray, penalty: float, start: tuple[np.ndarray, np.ndarray] | None, tol: float, max_iter: int
-) -> _Relaxed:
+) -> _SemidefiniteSolution:
     """Solve by ADMM: X is in the spectahedron, Z is its soft-thresholded copy, U is the multiplier."""
     p = S.shape[0]
     scale = max(float(np.abs(np.linalg.eigvalsh(S)).max()), np.finfo(float).tiny)
@@ -188,12 +192,14 @@ def _admm(
             if value > best_value:
                 best_value, best = value, Z
             if bound - best_value <= tol * scale and primal <= 10 * tol:
-                return _Relaxed(Z, V, best_value, bound, n, True)
+                return _SemidefiniteSolution(Z, V, best_value, bound, n, True)
             if primal > 5.0 * dual:
                 rho *= 2.0
             elif dual > 5.0 * primal:
                 rho *= 0.5
-    return _Relaxed(best if best.any() else Z, np.clip(U, -penalty, penalty), best_value, bound, n, False)
+    return _SemidefiniteSolution(
+        best if best.any() else Z, np.clip(U, -penalty, penalty), best_value, bound, n, False
+    )
 
 
 def _spectahedron(W: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ def longest_column(view: Operator) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _PowerIteration:
     """One run: the thresholded A'X, shape (p, k), the relative penalties, shape (k,), and how it ended."""
 
     Z: np.ndarray
@@ -148,7 +148,7 @@ class GPowerBlock(JointSolver):
         """The power of the relative threshold that gives the penalty in the paper's units."""
         return 2 if self.norm == "l0" else 1
 
-    def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _Run:
+    def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _PowerIteration:
         run = self._run(op, V, mu, penalty)
         if run.Z.any(axis=0).all():
             return run
@@ -164,10 +164,10 @@ class GPowerBlock(JointSolver):
             f"{low:.4g} times those given, {tuple(round(float(low * x), 6) for x in penalty)}."
         )
 
-    def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _Run | None:
+    def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _PowerIteration | None:
         """Return the run at the smallest common penalty with `total` nonzeros, or None."""
         k = V.shape[1]
-        best: _Run | None = None
+        best: _PowerIteration | None = None
         low, high = 0.0, 1.0
         run = self._run(op, V, mu, np.zeros(k))
         nonzeros = np.count_nonzero(run.Z)
@@ -185,7 +185,9 @@ class GPowerBlock(JointSolver):
                     best = run
         return best
 
-    def _run(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray | None = None) -> _Run:
+    def _run(
+        self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray | None = None
+    ) -> _PowerIteration:
         """Iterate from the scores of `V`, with penalties, shape (k,), or with the cardinalities."""
         longest = longest_column(op)
         W = V
@@ -200,13 +202,13 @@ class GPowerBlock(JointSolver):
             Z = np.where(kept, Q if self.norm == "l0" else soft_at(Q, level), 0.0)
             implied = (level / longest) ** self._power
             if not Z.any(axis=0).all():
-                return _Run(Z, implied, step, True)
+                return _PowerIteration(Z, implied, step, True)
             new = mu**2 * Z / np.linalg.norm(mu**2 * Z)
             change = float(np.abs(new - W).max())
             W = new
             if change <= self.tol:
-                return _Run(Z, implied, step, True)
-        return _Run(Z, implied, self.max_iter, False)
+                return _PowerIteration(Z, implied, step, True)
+        return _PowerIteration(Z, implied, self.max_iter, False)
 
     def _largest(self, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a mask of the entries that the cardinalities keep, and the threshold of each column."""

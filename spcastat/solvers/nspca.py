@@ -64,7 +64,7 @@ class NSPCA(JointSolver):
         size = float(op.leading(1)[0][0])
         alpha = self.orthonormality * size
         beta = np.array(self.penalty) if self.penalty is not None else np.zeros(k)
-        ascent = _Ascent(op, alpha, beta, self.tol, self.max_iter)
+        ascent = _NonnegativeAscent(op, alpha, beta, self.tol, self.max_iter)
         runs = [self._run(ascent, start.T) for start in starts]
         values = np.array([run[3] for run in runs])
         best = first_max(values - values.min())
@@ -79,7 +79,7 @@ class NSPCA(JointSolver):
         details: dict[str, list[object]] = {"penalty": [float(one) for one in beta]}
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
 
-    def _run(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
+    def _run(self, ascent: _NonnegativeAscent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
         # The ascent depends on the order of the variables, so it uses an order that does not depend on that
         # of the columns.
         order = ranked(np.linalg.norm(start, axis=1))
@@ -93,7 +93,7 @@ class NSPCA(JointSolver):
         best = [run for run, most in zip(runs, nonzeros == nonzeros.max(), strict=True) if most]
         return best[first_max(np.array([run[3] for run in best]))]
 
-    def _climbed(self, ascent: _Ascent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
+    def _climbed(self, ascent: _NonnegativeAscent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
         rough = 0.0 if self.card is None or min(self.card) >= len(start) else ROUGH
         V, n, converged = ascent.climb(
             unit(np.maximum(better_signs(start, 0) * start, 0.0)), np.ones(start.shape, dtype=bool), rough
@@ -115,7 +115,7 @@ class NSPCA(JointSolver):
         return V, n + more, converged, ascent.value(V)
 
 
-class _Ascent:
+class _NonnegativeAscent:
     """Coordinate ascent: each coordinate maximises a quartic polynomial over the nonnegative numbers."""
 
     def __init__(self, op: Operator, alpha: float, beta: np.ndarray, tol: float, max_iter: int):

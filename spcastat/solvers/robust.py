@@ -277,7 +277,7 @@ class SPCAGrid(ComponentSolver):
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
-        search = _Search(view, self.spread, self.grid, self.sweeps)
+        search = _GridSearch(view, self.spread, self.grid, self.sweeps)
         if self.penalty is not None:
             return self._finish(view, search, search.at(self.penalty[earlier.done]), {})
         assert self.card is not None
@@ -285,14 +285,16 @@ class SPCAGrid(ComponentSolver):
         found, hit = _by_card(search, card)
         return self._finish(view, search, found, {"by penalty": hit})
 
-    def _finish(self, view: Rows, search: _Search, found: _Found, details: dict[str, object]) -> Component:
+    def _finish(
+        self, view: Rows, search: _GridSearch, found: _GridDirection, details: dict[str, object]
+    ) -> Component:
         details = {"penalty": found.penalty, **details, "robust variance": found.variance}
         length = float(np.linalg.norm(view.forward(found.a)))  # makes "residual" deflation a projection
         return Component(found.a, "converged", found.sweeps, found.a * length, details, found.variance)
 
 
 @dataclass(frozen=True)
-class _Found:
+class _GridDirection:
     """Loadings, the squared scale of their scores, and the penalty with which they were found."""
 
     a: np.ndarray
@@ -305,14 +307,14 @@ class _Found:
         return int(np.count_nonzero(self.a))
 
 
-def _by_card(search: _Search, card: int) -> tuple[_Found, bool]:
+def _by_card(search: _GridSearch, card: int) -> tuple[_GridDirection, bool]:
     """Return the loadings with `card` nonzeros, and whether a penalty alone gives them."""
     if card >= search.view.p:
         found = search.at(0.0)
         return found, found.card == card
     high = search.lone_penalty()
-    best: _Found | None = None
-    many: _Found | None = None
+    best: _GridDirection | None = None
+    many: _GridDirection | None = None
     low = high
     for _ in range(40):  # halve the penalty until there are more nonzeros than `card`
         found = search.at(low)
@@ -341,7 +343,7 @@ def _by_card(search: _Search, card: int) -> tuple[_Found, bool]:
     return (found if found.card == card else search.cut(many, kept)), False
 
 
-class _Search:
+class _GridSearch:
     """The grid algorithm on the rows of one view."""
 
     def __init__(self, view: Rows, spread: str, grid: int, sweeps: int):
@@ -402,18 +404,18 @@ class _Search:
             best = max(best, float((gain / price).max()))
         return 1.01 * best if best > 0 else float(self.single[first])
 
-    def cut(self, found: _Found, kept: np.ndarray) -> _Found:
+    def cut(self, found: _GridDirection, kept: np.ndarray) -> _GridDirection:
         """Set the loadings of all variables not in `kept` to zero, and rescale to unit length."""
         a = np.zeros_like(found.a)
         a[kept] = found.a[kept] / np.linalg.norm(found.a[kept])
         scores = self.view.forward(a)[self.rows] / self.root
-        return _Found(a, float(self.variances(scores)), found.penalty, found.sweeps)
+        return _GridDirection(a, float(self.variances(scores)), found.penalty, found.sweeps)
 
-    def at(self, penalty: float, among: np.ndarray | None = None) -> _Found:
+    def at(self, penalty: float, among: np.ndarray | None = None) -> _GridDirection:
         """Search with one penalty; if `among` is given, on these variables only and without a penalty."""
         order = self.order if among is None else self.order[np.isin(self.order, among)]
         price = penalty if among is None else 0.0
-        state = _State(self, order, price)
+        state = _ComponentIterate(self, order, price)
         values: list[float] = []
         while len(values) <= self.sweeps:
             state.sweep(order, np.pi * 0.5 ** len(values), not values)
@@ -422,13 +424,13 @@ class _Search:
             # variable
             if len(values) > 2 and values[-1] - values[-2] <= 1e-6 * float(self.single.max()):
                 break
-        return _Found(state.a, float(self.variances(state.y)), penalty, len(values))
+        return _GridDirection(state.a, float(self.variances(state.y)), penalty, len(values))
 
 
-class _State:
+class _ComponentIterate:
     """The current loadings a and scores y."""
 
-    def __init__(self, search: _Search, order: np.ndarray, price: float):
+    def __init__(self, search: _GridSearch, order: np.ndarray, price: float):
         self.search = search
         self.price = price
         self.a = np.zeros(search.view.p)
@@ -767,7 +769,7 @@ class BCDLAD(JointSolver):
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         assert isinstance(op, Rows)
-        blocks = _Blocks(op)
+        blocks = _AbsoluteResiduals(op)
         U, V = blocks.begun(self.card)
         status, value, sweep = "max_iter", np.inf, 0
         while sweep < self.max_iter and status == "max_iter":
@@ -784,7 +786,7 @@ class BCDLAD(JointSolver):
         return Solution(V[:, order], status, sweep, value, np.array([value]), details)
 
 
-class _Blocks(_Entries):
+class _AbsoluteResiduals(_Entries):
     """Steps that reduce the absolute residuals, for one component or for the scores of all."""
 
     def begun(self, cards: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from spcastat.config import warn
 from spcastat.errors import ConvergenceWarning
-from spcastat.linalg.accumulate import CrossProducts, Sums, blocks, product
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts, blocks, product
 from spcastat.linalg.eigenvectors import straightened, symmetric
 from spcastat.linalg.operators import FAR_MEAN, Operator, unit_vectors
 from spcastat.linalg.standardisation import Standardisation, is_constant
@@ -169,7 +169,7 @@ def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarra
 # --- the operator ---------------------------------------------------------------------------------
 
 
-class Products:
+class ProductSums:
     """Accumulator of the products X'W X V with centred rows X and weights W.
 
     Parameters
@@ -211,7 +211,7 @@ class Products:
                 U *= weights[rows, None]
             self.result += Y.T @ U
 
-    def merge(self, other: Products) -> None:
+    def merge(self, other: ProductSums) -> None:
         self.result += other.result
 
     def pack(self) -> None:
@@ -225,7 +225,7 @@ class StreamRows(Operator):
     Parameters
     ----------
     stream : Stream
-    sums : Sums
+    sums : ColumnSums
         Means and sums of squares of all columns.
     positive : int
         Number of rows whose weight is not zero.
@@ -240,7 +240,7 @@ class StreamRows(Operator):
     #: Products are slow: methods that need hundreds of them are refused.
     out_of_core = True
 
-    def __init__(self, stream: Stream, sums: Sums, positive: int, standard: Standardisation):
+    def __init__(self, stream: Stream, sums: ColumnSums, positive: int, standard: Standardisation):
         self.stream = stream
         self.standard = standard
         self.p = stream.p
@@ -313,7 +313,7 @@ class StreamRows(Operator):
         """Return S V after one pass."""
         single = V.ndim == 1
         scaled = self._multiplier[:, None] * (V[:, None] if single else V)
-        begin = partial(Products, self.standard.mean, scaled, self._far)
+        begin = partial(ProductSums, self.standard.mean, scaled, self._far)
         found = self._reduce(begin, what).result
         result = self._multiplier[:, None] * found.result / self._divisor
         return result[:, 0] if single else result

@@ -20,7 +20,7 @@ from spcastat.errors import (
     OptionError,
 )
 from spcastat.linalg import operators
-from spcastat.linalg.accumulate import CrossProducts, Sums, column_sums, extremes, product, sparse_sums
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts, column_sums, extremes, product, sparse_sums
 from spcastat.linalg.deflation import ROW_DEFLATIONS, Deflated, Removed, deflate, deflate_rows
 from spcastat.linalg.standardisation import SCALES, checksum, prepare
 from spcastat.reading import frames
@@ -345,19 +345,19 @@ def test_chunks_merged_in_any_order_have_the_moments_of_the_whole(far, weighted)
     mean, products = exact_moments(X, w)
     cuts = [0, 7, 8, 31, 60]
     for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
-        for kind in (Sums, CrossProducts):
+        for kind in (ColumnSums, CrossProducts):
             whole = kind(3)
             for i in order:
                 part = kind(3)
                 part.add(X[cuts[i] : cuts[i + 1]], w[cuts[i] : cuts[i + 1]] if weighted else None)
                 whole.merge(part)
             np.testing.assert_allclose(whole.mean, mean, rtol=4e-16, atol=1e-14)
-            found = whole.squares if kind is Sums else whole.products
-            target = np.diag(products) if kind is Sums else products
+            found = whole.squares if kind is ColumnSums else whole.products
+            target = np.diag(products) if kind is ColumnSums else products
             # The means of pieces of rows at `far` are known to its last bit, 1e-16 far, and enter with the
             # distances between pieces, of about the standard deviation: a relative 1e-16 far / 0.1.
             size = np.sqrt(np.outer(np.diag(products), np.diag(products)))
-            bound = (1e-14 + 1e-14 * far) * (np.diag(size) if kind is Sums else size)
+            bound = (1e-14 + 1e-14 * far) * (np.diag(size) if kind is ColumnSums else size)
             assert (np.abs(found - target) <= bound).all()
 
 

@@ -641,7 +641,7 @@ def test_excluded_supports_are_a_finished_proof_at_any_look_at_the_clock(step, m
             jointly, "relaxed", lambda *args: problems.append(Sequence(*args[:2])) or problems[0]
         )
         root, known = Proof(bound=2.0), jointly._BestFit(op, "adjusted", V, value)
-        search = jointly._Search(op, "adjusted", False, value, None, root, known, True)
+        search = jointly._JointSearch(op, "adjusted", False, value, None, root, known, True)
         with monkeypatch.context() as patched:
             patched.setattr("time.perf_counter", Ticks())
             run_search(root, search.run, float(looks), 5, "joint proof")

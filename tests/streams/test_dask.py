@@ -27,7 +27,7 @@ from spcastat.errors import (
     ShapeError,
     WeightsError,
 )
-from spcastat.linalg.accumulate import CrossProducts, Sums
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts
 from spcastat.progress import listening
 from spcastat.streams.dask import DaskStream
 
@@ -178,7 +178,7 @@ def test_sparse_blocks_stay_sparse():
     X = np.where(rows_of(0, 600) > 6, rows_of(0, 600), 0.0)
     seen = []
 
-    class Watching(Sums):
+    class Watching(ColumnSums):
         def add(self, X, weights):
             seen.append(type(X))
             super().add(X, weights)
@@ -307,7 +307,7 @@ def test_progress_counts_partitions(client):
     for scheduler in (None, "sync"):
         steps = []
         with scheduled(scheduler), listening(steps.append):
-            DaskStream.open(array()).reduce(partial(Sums, P), "means")
+            DaskStream.open(array()).reduce(partial(ColumnSums, P), "means")
         assert [step.done for step in steps] == [0, PARTS, PARTS]
         assert {(step.stage, step.total, step.unit) for step in steps} == {("means", PARTS, "partitions")}
         assert [step.ended for step in steps] == [False, False, True]
@@ -323,7 +323,7 @@ def test_a_listener_may_end_the_work(client, scheduler):
             raise Enough
 
     with scheduled(scheduler), listening(listener), pytest.raises(Enough):
-        DaskStream.open(array()).reduce(partial(Sums, P), "means")
+        DaskStream.open(array()).reduce(partial(ColumnSums, P), "means")
 
 
 def test_a_fit_inside_a_task_does_not_wait_for_itself(client, X):
@@ -521,9 +521,9 @@ def test_a_source_that_gives_other_rows_is_noticed():
     meta = pd.DataFrame(columns=NAMES, dtype=float)
     with scheduled("sync"):
         stream = DaskStream.open(dd.from_map(make, range(2), meta=meta))
-        stream.reduce(partial(Sums, P), "means")
+        stream.reduce(partial(ColumnSums, P), "means")
         with pytest.raises(DataError, match="had 203 rows in an earlier pass and has 207 now"):
-            stream.reduce(partial(Sums, P), "means")
+            stream.reduce(partial(ColumnSums, P), "means")
 
 
 def test_dask_is_not_imported_for_other_data():

@@ -17,10 +17,10 @@ from scipy import stats
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, DataWarning, NewDataError, NoRowsError, OptionError
 from spcastat.inputs.opening import open_stream
-from spcastat.linalg.accumulate import CrossProducts, Sums
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts
 from spcastat.linalg.standardisation import prepare, standard_of
 from spcastat.reading.design import ReadOptions
-from spcastat.streams.operator import ACCURACY, Products, StreamRows, block_lanczos, krylov
+from spcastat.streams.operator import ACCURACY, ProductSums, StreamRows, block_lanczos, krylov
 
 # --- Products with the covariance matrix of a stream: those of the matrix itself, in few passes ---
 
@@ -37,7 +37,7 @@ def cut(X, kind=np.asarray):
 def opened(chunks, weights=None, center=True, scale=False):
     """The operator of a stream, as a fit makes it."""
     stream = open_stream(chunks, ReadOptions(weights=weights))
-    found = stream.reduce(partial(Sums, stream.p), "sums")
+    found = stream.reduce(partial(ColumnSums, stream.p), "sums")
     sums = found.result
     standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, range(stream.p))
     return StreamRows(stream, sums, found.tally.positive, standard)
@@ -106,7 +106,11 @@ def test_parts_add_up_to_the_whole_in_any_order(cuts, random):
     X, w = rows(60, 5), np.arange(60.0) % 4
     edges = [0, *sorted(cuts), 60]
     V = np.random.default_rng(0).normal(size=(5, 2))
-    for begin in [partial(CrossProducts, 5), partial(Sums, 5), partial(Products, X.mean(axis=0), V, False)]:
+    for begin in [
+        partial(CrossProducts, 5),
+        partial(ColumnSums, 5),
+        partial(ProductSums, X.mean(axis=0), V, False),
+    ]:
         parts = []
         for start, stop in pairwise(edges):
             part = pickle.loads(pickle.dumps(begin))()
