@@ -349,6 +349,10 @@ def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
         _receiver.reset(before)
 
 
+#: Modules between a call of the user and a warning: the package, and what calls its cached properties.
+_INSIDE = ("spcastat", "functools")
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that refers to the user's line, at any depth of the call stack in the package."""
     receiver = _receiver.get()
@@ -356,6 +360,6 @@ def warn(message: str, category: type[Warning]) -> None:
         receiver(message)
         return
     level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "spcastat":
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -246,7 +246,8 @@ def data_of(
     data : object
         Data, or anything that `rows` or `covariance` takes.
     options : Mapping
-        Options of the call; those that have their defaults count as not given.
+        Options of the call; those that have their defaults count as not given. With `is_covariance` None the
+        caller leaves out what was not given.
     is_covariance : bool or None
         Whether `data` is a covariance matrix; None determines it from the data.
     whole : callable, optional
@@ -259,7 +260,8 @@ def data_of(
     OptionError
         For options of the data, given with data that are read already.
     """
-    options = given_of(**options)
+    if is_covariance is not None:
+        options = given_of(**options)
     if isinstance(data, Data):
         return _as_it_is(function, data, options, is_covariance, whole)
     table, certain = read_whole(data), is_covariance is not None and not unsure

@@ -72,7 +72,7 @@ def _with_row_names(S: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_numeric(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column.dtype)
+    return pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "c"
 
 
 def _without_marks(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:

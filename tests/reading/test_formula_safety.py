@@ -283,7 +283,7 @@ def test_the_command_line_refuses_it(attack, here, tmp_path, capsys):
     assert cli.main(["fit", str(table), "--k", "1", "--card", "1", "--formula", formula]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(("spcastat: error: formula=", "spcastat: error: The formula uses"))
+    assert err.startswith(("spcastat: error: --formula ", "spcastat: error: The formula uses"))
     assert err.count("\n") == 1
     assert not here.exists()
 

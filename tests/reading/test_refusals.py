@@ -168,7 +168,7 @@ COVARIANCES = [
      r"labelled 0, 1, 2 and 1 more.*S.index = S.columns"),
     ("read_covariance(S.set_axis(list('aacd')).set_axis(list('aacd'), axis=1))", DuplicateNamesError, "'a'"),
     *[(f"read_covariance(S, n_obs={n})", OptionError, f"n_obs={n}.*2 or more")
-      for n in ("1", "0", "-3", "2.5", "30.0", "True", "'30'")],
+      for n in ("1", "0", "-3", "2.5", "True", "'30'")],
     ("read_covariance(S, sd=True)", WeightsError, "pass the standard deviations"),
     ("read_covariance(S, mean=[1, 2, 3])", WeightsError, r"shape \(3,\); it must be \(4,\)"),
     ("read_covariance(S, sd=[1, 2, 0, -1])", WeightsError, "zero or negative for 'c', 'd'"),
