@@ -298,7 +298,7 @@ def resample(fit: Fit, args: argparse.Namespace) -> tuple[Fit, list[Summary]]:
         results.append(_complete(fit.bootstrap(args.bootstrap, **how)))
     if args.stability is not None and isinstance(fit, SpcaResult):
         results.append(_complete(fit.stability(args.stability, **how)))
-    return fit.with_inference(*results), results
+    return fit.with_inference(*results) if results else fit, results
 
 
 def _complete(result: Any) -> Any:

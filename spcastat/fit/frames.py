@@ -35,7 +35,7 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
     extended to zero unless the share of draws in which the loading has the sign of the estimate is at least
     (1 + level) / 2: the estimate was selected for its size, which the normal interval ignores.
     """
-    if kind == "normal":
+    if isinstance(kind, str) and kind == "normal":
         raise OptionError(
             "kind='normal' was given, an interval that ignores the selection; give kind='hull', which is the "
             "normal interval where nearly all draws agree on the sign, or compute it from \"std_error\"."

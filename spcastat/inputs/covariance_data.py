@@ -217,12 +217,11 @@ def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, 
         names = np.ravel(given).tolist()
     else:
         names = list(given) if isinstance(given, list | tuple) else [given]
-    columns = list(spec.columns)
-    found = [isinstance(name, Hashable) and name in columns for name in names]
-    unknown = [name for name, is_found in zip(names, found, strict=True) if not is_found]
-    known = {columns.index(name) for name, is_found in zip(names, found, strict=True) if is_found}
+    positions = {name: position for position, name in enumerate(spec.columns)}
+    unknown = [name for name in names if not isinstance(name, Hashable) or name not in positions]
+    known = {positions[name] for name in names if isinstance(name, Hashable) and name in positions}
     places = np.array(sorted(known), dtype=int)
-    if unknown or not 0 < len(places) < len(columns):
+    if unknown or not 0 < len(places) < len(positions):
         hint = nearest(unknown[0], spec.columns) if unknown else ""
         raise errors.OptionError(
             f"given={shown(given)} must name some of the variables, not all: {listed(spec.columns)}.{hint}"

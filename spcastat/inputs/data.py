@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_names import Explained
 from spcastat.config import plural, shown
 from spcastat.errors import NoRowsError
 from spcastat.inputs.missing import Gaps
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Data(ABC):
+class Data(Explained, ABC):
     """Data of a fit, with the options that describe them.
 
     A value is made once, by :func:`spcastat.rows`, :func:`spcastat.covariance` or a function that fits, and
@@ -321,7 +322,7 @@ class Data(ABC):
         """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""
         return None
 
-    def require_folds(self) -> None:  # noqa: B027  # most data have rows
+    def require_folds(self) -> None:  # most data have rows
         """Raise NoRowsError if there are no rows that could be held out."""
 
     def by_row(self, given: Any, option: str) -> Any:
@@ -354,10 +355,10 @@ class Data(ABC):
         """What raises DataError if the caller has changed the numbers in memory; None if nobody can."""
         return None
 
-    def require_same(self) -> None:  # noqa: B027  # only large arrays are shared
+    def require_same(self) -> None:  # only large arrays are shared
         """Raise DataError if the caller has changed the numbers in memory."""
 
-    def require_unchanged(self) -> None:  # noqa: B027  # a matrix is not read again
+    def require_unchanged(self) -> None:  # a matrix is not read again
         """Raise DataError unless the user's table still has these rows, for calls that read it again."""
 
     def spare(self, path: Path) -> None:

@@ -306,11 +306,14 @@ def test_least_squares_groups_of_pitprops_are_proven_with_two_components():
 def test_partitions_of_pitprops_are_bounded(k, bound, left):
     """Figures of another implementation: five digits, and how many partitions have a larger PEV."""
     fit = sp.spca_cov(PITPROPS, k, disjoint=True, objective="adjusted")
-    (row,) = fit.certify(joint=True).table.to_dict("records")
+    certificate = fit.certify(joint=True)
+    (row,) = certificate.table.to_dict("records")
     assert row["value"] <= row["upper_bound"] < row["pca_bound"]
     assert row["upper_bound"] == pytest.approx(bound, abs=1.5e-5)
     assert int(row["proof"].split()[2]) == pytest.approx(left, abs=1)  # theirs are above a rounded value
-    assert "No disjoint components of all variables have a larger adjusted" in " ".join(str(fit).split())
+    assert "No disjoint components of all variables have a larger adjusted" in " ".join(
+        str(fit.with_inference(certificate)).split()
+    )
 
 
 def test_pev_finds_planted_groups_under_a_general_factor():
