@@ -398,8 +398,6 @@ def plain_value(value: Any) -> Any:
 # --- proofs ----------------------------------------------------------------------------------------
 
 
-#: What a proof covers: each component given the earlier ones, or all components jointly.
-SCOPES = ("components", "joint")
 #: The measures for which there are joint proofs.
 JOINT = ("pev", "adjusted", "least_squares")
 

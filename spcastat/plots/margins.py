@@ -425,9 +425,3 @@ def _ended(line: str, width: float, size: float) -> str:
     while len(words) > 1 and width_of(" ".join(words) + " …", size) > width:
         words.pop()
     return " ".join(words) + " …"
-
-
-def place_of(ax: Axes) -> Margins | None:
-    """Return the locator of the axes of a biplot; None for other axes."""
-    locator: Any = ax.get_axes_locator()
-    return locator if isinstance(locator, Margins) else None

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 #: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
 #: of a probability is below 0.2 %.
 MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
-#: The number of draws by default.
-DRAWS = 999
 #: The searches of the draws of a bootstrap.
 SEARCHES = ("near", "quick")
 #: Upper limit on the number of splits.
