@@ -187,6 +187,8 @@ class PCA(JointSolver):
 MOST_STEPS = 500
 #: With more nonzeros the matrix of second derivatives would be large, and Newton steps are left out.
 NEWTON_NONZEROS = 400
+#: Steps of the central differences of gradients, for loadings of unit length.
+DIFFERENCE = 1e-6
 #: Values that differ by less than this share count as equal.
 ROUNDING = 1e-14
 #: Second derivatives below this share of the largest count as zero.
@@ -257,8 +259,12 @@ def of_adjusted_variance(op: Operator, V: np.ndarray) -> np.ndarray:
     variances = np.linalg.eigvalsh(W.T @ view.dot(W))
     if variances[0] <= 1e-10 * variances[-1]:
         return V
+    function = partial(adjusted, view)
+    ascended = _ascended(function, W, view.total)
+    if ascended is not W and np.count_nonzero(W) <= NEWTON_NONZEROS:
+        ascended = _by_differences(function, ascended)
     out = np.zeros_like(V)
-    out[used] = _ascended(partial(adjusted, view), W, view.total)
+    out[used] = ascended
     return out
 
 
@@ -333,6 +339,40 @@ def _by_newton(S: np.ndarray, V: np.ndarray) -> np.ndarray:
         if not flatter or there[0] < here[0] * (1.0 - ROUNDING):
             break
         V, here = new, there
+    return V
+
+
+def _by_differences(function: Callable[[np.ndarray], tuple[float, np.ndarray]], V: np.ndarray) -> np.ndarray:
+    """Return unit columns V after Newton steps on their supports, as long as each step halves the slope.
+
+    Values alone determine loadings to the root of the rounding only. The second derivatives are central
+    differences of the gradients that `function` returns for unit columns.
+    """
+    where = np.nonzero(V)
+
+    def at(x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+        point = np.zeros_like(V)
+        point[where] = x
+        lengths = np.linalg.norm(point, axis=0)
+        value, gradient = function(point / lengths)
+        return point / lengths, value, (gradient / lengths)[where]
+
+    V, value, slope = at(V[where])
+    for _ in range(10):
+        x = V[where]
+        steps = DIFFERENCE * np.eye(len(x))
+        curvature = np.array([(at(x + step)[2] - at(x - step)[2]) / (2.0 * DIFFERENCE) for step in steps])
+        columns = np.zeros((len(x), V.shape[1]))
+        columns[np.arange(len(x)), where[1]] = x
+        # no part along the columns, on whose lengths the value does not depend
+        across = np.eye(len(x)) - columns @ columns.T
+        curvature = across @ symmetric(curvature) @ across
+        curvature -= np.abs(np.diag(curvature)).max() * columns @ columns.T
+        new, new_value, new_slope = at(x + _ascent(-curvature, slope))
+        flatter = np.linalg.norm(new_slope) < 0.5 * np.linalg.norm(slope)
+        if not flatter or new_value < value * (1.0 - ROUNDING):
+            break
+        V, value, slope = new, new_value, new_slope
     return V
 
 

@@ -16,7 +16,7 @@ from spcastat.fit.method_table import SOLVERS
 from spcastat.linalg.operators import Gram
 from spcastat.solvers.penalised import Penalised
 from spcastat.solvers.solver import ComponentSolver, Earlier
-from spcastat.solvers.thresholding import ROTATIONS
+from spcastat.solvers.thresholding import ROTATIONS, adjusted, of_adjusted_variance
 
 BY_CARD = ("bcd-l0", "bcd-l1", "greedy")
 
@@ -402,3 +402,16 @@ def test_nspca_returns_the_best_of_its_starts(options):
         assert found.n_iter == alone.n_iter
         worse += found.objectives[best - 1] < found.objective - 1e-3
     assert worse > 0
+
+
+def test_loadings_refitted_on_their_supports_are_stationary_to_rounding():
+    """Values alone determine loadings to about 1e-8, the root of the rounding; slopes to rounding itself."""
+    S = sp.datasets.load_pitprops().to_numpy()
+    V = np.zeros((13, 3))
+    V[[0, 1, 5, 6], 0] = V[[2, 3], 1] = V[[4, 7, 8], 2] = 1.0
+    V[[5, 9], 1] = V[[0, 11], 2] = 0.5
+    W = of_adjusted_variance(Gram(S), V / np.linalg.norm(V, axis=0))
+    _, slope = adjusted(Gram(S), W)
+    assert ((W != 0) == (V != 0)).all()
+    # of a value near 6; rounding of sums of 13 terms is below 1e-14
+    assert np.abs(slope[V != 0]).max() < 1e-12
