@@ -162,8 +162,8 @@ def test_errors_from_inside_are_raised_as_they_are():
 
 
 def test_the_estimator_explains_its_parameters():
-    sklearn = pytest.importorskip("spcastat.sklearn")
+    pytest.importorskip("sklearn")
     with pytest.raises(UnknownOptionError, match=r"^SparsePCA\(\) has no argument k=; .*n_components"):
-        sklearn.SparsePCA(k=3)
+        sp.sklearn.SparsePCA(k=3)
     with pytest.raises(UnknownOptionError, match="Did you mean 'sample_weight'"):
-        sklearn.SparsePCA().fit(hostile.frame(), sample_weights=np.ones(12))
+        sp.sklearn.SparsePCA().fit(hostile.frame(), sample_weights=np.ones(12))

@@ -16,11 +16,16 @@ import pytest
 import spcastat as sp
 from spcastat.cli import main
 from spcastat.errors import ColumnTypeError, CovarianceError, DataError, SpcaError
-from spcastat.sklearn import SparsePCA
 
 WHOLE = sp.datasets.load_pitprops().iloc[:5, :5]
 LOWER = np.tril(np.ones((5, 5))) > 0
 INSIDE = np.eye(5) == 0
+
+
+def estimator():
+    """The estimator for scikit-learn; tests that use it are skipped without that package."""
+    pytest.importorskip("sklearn")
+    return sp.sklearn.SparsePCA(2, card=3)
 
 
 def _text(S: pd.DataFrame, blank: str, mark: str = "") -> pd.DataFrame:
@@ -163,7 +168,7 @@ ROWS = {
     "spco": lambda S: sp.spco(S, 2, zeros=0.3),
     "compare_groups": lambda S: sp.compare_groups(S, list("uuuuvvvv"), k=1, card=2, n_draws=19),
     "correlation": lambda S: sp.correlation(S, "spearman"),
-    "SparsePCA": lambda S: SparsePCA(2, card=3).fit(S),
+    "SparsePCA": lambda S: estimator().fit(S),
 }
 EITHER = {
     "choose": lambda S: sp.choose(S, k=1, cards=[1, 2], n_obs=None),
