@@ -273,7 +273,7 @@ RELATIVE_ADJUSTED = Measure(
 def cumulative_pev(V: np.ndarray, op: Operator) -> np.ndarray:
     """Return the PEV, shape (k,), of the first 1, ..., k columns of V, shape (p, k)."""
     Q, _ = orthonormalise(V)
-    return np.cumsum(np.einsum("ij,ij->j", Q, op.dot(Q))) / op.total
+    return np.cumsum(op.forms(Q)) / op.total
 
 
 def cumulative_rre(V: np.ndarray, op: Operator) -> np.ndarray:

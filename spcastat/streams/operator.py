@@ -253,6 +253,7 @@ class StreamRows(Operator):
         self._variances = variances * self._multiplier**2
         self._far = bool(np.any(standard.mean[~still] ** 2 > FAR_MEAN**2 * variances[~still]))
         self._products: dict[tuple[tuple[int, ...], bytes], np.ndarray] = {}
+        self._block: tuple[np.ndarray, np.ndarray] | None = None  # variables, ascending, and their block of S
         self._leading: tuple[int, int, np.ndarray, np.ndarray] | None = None
         self._sketch: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
@@ -271,14 +272,32 @@ class StreamRows(Operator):
     def divided(self, unit: float) -> StreamRows:
         self._multiplier = self._multiplier / unit
         self._variances = self._variances / unit**2
+        self._products, self._block = {}, None
         return self
 
     def block(self, J: np.ndarray) -> np.ndarray:
         J = np.asarray(J)
         begin = partial(CrossProducts, len(J), J)
         found = self._reduce(begin, f"cross-products of {len(J)} variables").result
-        S = found.products if self.standard.centring == "mean" else found.about(self.standard.mean[J])
-        return S / self._divisor * np.outer(self._multiplier[J], self._multiplier[J])
+        products = found.products if self.standard.centring == "mean" else found.about(self.standard.mean[J])
+        S = products / self._divisor * np.outer(self._multiplier[J], self._multiplier[J])
+        if np.all(J[1:] > J[:-1]):
+            self._block = J, S
+        return S.copy()
+
+    def forms(self, V: np.ndarray) -> np.ndarray:
+        return np.diag(self.products(V)) if self._in_block(V) else super().forms(V)
+
+    def products(self, V: np.ndarray) -> np.ndarray:
+        """Return V'SV; without a pass if all variables of `V` are among those of the last block."""
+        if self._block is None or not self._in_block(V):
+            return super().products(V)
+        variables, S = self._block
+        return symmetric(V[variables].T @ S @ V[variables])
+
+    def _in_block(self, V: np.ndarray) -> bool:
+        """Whether all variables of `V` are among those of the last block of cross-products."""
+        return self._block is not None and bool(np.isin(np.flatnonzero(V.any(axis=1)), self._block[0]).all())
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues, descending, and unit eigenvectors, shape (p, k).
