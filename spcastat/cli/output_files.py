@@ -354,7 +354,8 @@ def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Name
 def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
     """Return the documents one after another; the caption and the label belong to the first."""
     from spcastat.show.grid import Layout
-    from spcastat.show.renderings import render, render_text
+    from spcastat.show.plain_text import render_text
+    from spcastat.show.renderings import render
 
     texts = []
     for place, part in enumerate(parts):

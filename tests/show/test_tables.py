@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 import spcastat as sp
 from spcastat.show.grid import Arrangement, Document, Layout, Row, Table, display_width
-from spcastat.show.renderings import render, render_text
+from spcastat.show.plain_text import render_text
+from spcastat.show.renderings import render
 from spcastat.show.summary import HIDDEN, MANY, loadings_table, variance_table
 
 # --- loadings -------------------------------------------------------------------------------------
