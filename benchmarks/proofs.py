@@ -31,8 +31,8 @@ from spcastat.linalg.operators import Gram
 from spcastat.proofs.jointly import JointCertificate, certify_joint, relaxed
 from spcastat.proofs.orthogonal import climb_orthogonal
 from spcastat.proofs.relaxed import Relaxed
-from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.moves import refined
+from spcastat.search.objectives import OBJECTIVES
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
 #: Orthogonal loadings are enumerated for at most so many choices of supports.
@@ -141,7 +141,7 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
     p, best, V = len(case.S), -np.inf, np.zeros((len(case.S), len(case.cards)))
     orders = sorted(set(permutations(case.cards))) if measure == "adjusted" else [case.cards]
     for cards in orders:
-        criterion = criterion_of_matrix(case.S, cards, measure)
+        criterion = OBJECTIVES[measure].of_matrix(case.S, cards)
         choices = product(*(combinations(range(p), c) for c in cards))
         if measure != "adjusted":  # the order is no matter: one of those that differ in it only
             choices = (one for one in choices if _sorted(one, cards))

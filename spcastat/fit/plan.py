@@ -31,10 +31,11 @@ from spcastat.labels import full_names
 from spcastat.linalg.deflation import DEFLATIONS
 from spcastat.linalg.standardisation import SCALES
 from spcastat.reading.design import Spec
-from spcastat.search.climbing import EFFORTS, OBJECTIVES, PROMISES
+from spcastat.search.climbing import EFFORTS, PROMISES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.solver import JointSolver, Solver
 
 # --- starts ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
 from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
 from spcastat.measures import adjusted_variances, best_order, measure_named
 from spcastat.progress import stage
-from spcastat.search.climbing import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import optima_of
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
@@ -487,7 +487,7 @@ def chosen(
         V=found[best].T,
         objective=values[best] * op.total,
         objectives=np.array(values) * op.total,
-        criterion=f"{OBJECTIVES[aim]}, best of the starts",
+        criterion=f"{OBJECTIVES[aim].label}, best of the starts",
     )
     return better, optima_of(values)
 

@@ -26,10 +26,10 @@ from spcastat.measures import MEASURES, measure_named
 from spcastat.reading.covariance import OF_CODES
 from spcastat.reading.design import RowDesign, Spec
 from spcastat.reading.missing_values import PpcaModel
-from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.streams.operator import StreamRows
 
 #: Variables with a larger absolute correlation are near copies of each other.
@@ -491,7 +491,7 @@ def proof_sentence(
 
 def _joint(proven: Proven, nonneg: bool, advice: bool) -> str:
     (row,) = proven.rows
-    name = OBJECTIVES[proven.measure]
+    name = OBJECTIVES[proven.measure].label
     value, bound = percent_text(row["value"]), percent_text(row["upper_bound"], up=True)
     whose = f"{'orthogonal ' * proven.orthogonal}loadings with these cardinalities"
     if row["proof"].startswith(PARTITIONS):

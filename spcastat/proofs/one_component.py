@@ -31,10 +31,11 @@ from spcastat.proofs.eigenvalue_bounds import (
     split_bound,
     trace_bound,
 )
-from spcastat.search.criteria import SupportRule, criterion_of_matrix
+from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import refined, reordered
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.optimality import EXACT
 from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 
@@ -652,7 +653,7 @@ class Incumbent:
         self.V = V
         self.cards = tuple(int(c) for c in np.count_nonzero(V, axis=0))
         self.measure = measure
-        self.criterion = criterion_of_matrix(S, self.cards, measure)
+        self.criterion = OBJECTIVES[measure].of_matrix(S, self.cards)
         self.rng = np.random.default_rng(0)
         self.value = self._measured(V)
 

@@ -30,7 +30,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.progress import listening
 from spcastat.results.fit import SpcaResult
 from spcastat.results.pickling import Picklable
-from spcastat.search.climbing import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.show import resampling_tables as group_tables
 from spcastat.show.grid import Document, Row, Table, each, number_rows, percent
 from spcastat.show.renderings import Summary
@@ -365,7 +365,9 @@ def _document(
     gaps = "Gap to the proven bound"
     rows += [
         Row(
-            f"{OBJECTIVES[name]}, %", tuple("" if np.isnan(gap) else f"{gap:.3f}" for gap in gap_values), gaps
+            f"{OBJECTIVES[name].label}, %",
+            tuple("" if np.isnan(gap) else f"{gap:.3f}" for gap in gap_values),
+            gaps,
         )
         for name, gap_values in ((name, measures[f"gap_{name}"]) for name in JOINT)
         if gap_values.notna().any()

@@ -31,9 +31,9 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances, measure_named
 from spcastat.progress import listening
 from spcastat.results.pickling import Picklable
-from spcastat.search.climbing import OBJECTIVES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary
 
@@ -124,7 +124,7 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
     for name, row in table.iterrows():
         label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
         if joint:
-            label, value = OBJECTIVES[proven.measure], f"{100.0 * row['value']:.3f}"
+            label, value = OBJECTIVES[proven.measure].label, f"{100.0 * row['value']:.3f}"
             bound = percent_text(row["upper_bound"], up=True)
         gap = percent_text(row["gap"] / 100.0, up=True, rounding=1e-6) if np.isfinite(row["gap"]) else ""
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
@@ -216,7 +216,7 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     # a fit is better if its measure exceeds that of the other by a share of 1e-9
     if not value_after > value_before * (1.0 + 1e-9):
         return None
-    value, name = value_after * op.total * op.unit**2, OBJECTIVES[measure]
+    value, name = value_after * op.total * op.unit**2, OBJECTIVES[measure].label
     options = state.record.options
     if isinstance(options.get("card"), list) and rule is None:  # the better fit may have another order
         options = {**options, "card": np.count_nonzero(V, axis=0).tolist()}

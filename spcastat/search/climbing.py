@@ -196,9 +196,6 @@ def exchange_until_optimal(criterion: Criterion, fit: Fits) -> Fits:
 # --- settings by effort ---------------------------------------------------------------------------
 
 
-#: objective -> its name in printed headers.
-OBJECTIVES = {"adjusted": "adjusted variance", "pev": "PEV", "least_squares": "least-squares share"}
-
 #: Whether a share of variance is kept after every component, or by all of them together.
 PROMISES = ("every", "total")
 

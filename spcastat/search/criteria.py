@@ -39,7 +39,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from spcastat.linalg.operators import Operator
 from spcastat.search import matrices
 
 
@@ -777,29 +776,3 @@ def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:
         kept = ~(depends & (np.cumsum(depends, axis=-1) == 1))[again]
         root[again] = inverse_root(G[again] * kept[..., :, None] * kept[..., None, :], jitter)
     return np.asarray(root)
-
-
-# --- the criteria by name -------------------------------------------------------------------------
-
-
-#: The criteria by name.
-CRITERIA = ("adjusted", "pev", "least_squares")
-
-
-def criterion_of_matrix(S: np.ndarray, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion for a covariance matrix of total variance one, or for several, shape (D, m, m)."""
-    if objective == "least_squares":
-        return Projected(matrices.Dense(S), matrices.Dense(S @ S), card)
-    return of_moments(matrices.Dense(S), card, objective)
-
-
-def criterion_of_operator(op: Operator, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion for an operator whose covariance matrix is not kept in memory."""
-    if objective == "least_squares":
-        return Projected(matrices.Products(op), matrices.Products(op, 2), card)
-    return of_moments(matrices.Products(op), card, objective)
-
-
-def of_moments(S: matrices.Moments, card: tuple[int, ...], objective: str) -> Criterion:
-    """Return the criterion of adjusted variance or PEV."""
-    return Adjusted(S, card) if objective == "adjusted" else Projected(matrices.Identity(S.m), S, card)

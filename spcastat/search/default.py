@@ -20,12 +20,11 @@ from spcastat.search.criteria import (
     Criterion,
     Fits,
     SupportRule,
-    criterion_of_matrix,
-    criterion_of_operator,
     joined,
 )
 from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.moves import refined, reordered
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, directly, found_of
 from spcastat.search.working_set import Prepared, more_groups, prepared, restricted, twice
 from spcastat.solvers.optimality import proves
@@ -86,7 +85,7 @@ def joint(
     if min(card) >= op.p:
         return directly(op, op.leading(k)[1], objective, settled=True, proven=True)
     seeded = np.random.default_rng(0) if rng is None else rng
-    if rule is None and k == 1 and objective != "least_squares" and op.p <= GRAM_LIMIT:
+    if rule is None and k == 1 and OBJECTIVES[objective].equals_variance and op.p <= GRAM_LIMIT:
         return _single(op, card[0], objective)
     if k > SEQUENTIAL and op.p <= GRAM_LIMIT:
         return _one_after_another(op, card, objective)
@@ -123,7 +122,7 @@ def _among_all(
         less = _among_all(op, k, card, objective, LESS[effort], deepcopy(rng), (), rule, few=False)
         starts = (*starts, less.V)
     S = op.block(np.arange(op.p)) / op.total
-    criterion = criterion_of_matrix(symmetric(S), card, objective).under(rule)
+    criterion = OBJECTIVES[objective].of_matrix(symmetric(S), card).under(rule)
     if rule is None and k == 1:
         fit, evidence = best_predictor(criterion)
         return found_of(op, criterion, fit, evidence, objective, True)
@@ -245,7 +244,7 @@ def along_path(
     """
     settings, m = EFFORTS[effort], len(cards)
     results: list[SearchResult] = []
-    if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or objective != "adjusted":
+    if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or not OBJECTIVES[objective].ordered:
         with stage("path", m, "fits") as advance:
             for card in cards:
                 alone = partial(joint, op, k, card, objective, effort)
@@ -266,7 +265,7 @@ def along_path(
             near: list[np.ndarray] = []
             for i in reversed(range(m)) if left % 2 else range(m):
                 advance(1)
-                rng, criterion = generators[i], criterion_of_matrix(S, cards[i], objective)
+                rng, criterion = generators[i], OBJECTIVES[objective].of_matrix(S, cards[i])
                 known = chains.from_directions(criterion, best[i]) if best[i] else None
                 if min(cards[i]) >= op.p:
                     ends = chains.from_directions(criterion, [vectors[:, :k]])
@@ -288,7 +287,7 @@ def along_path(
         if min(card) >= op.p:
             results.append(joint(op, k, card, objective))
             continue
-        criterion = criterion_of_matrix(S, card, objective)
+        criterion = OBJECTIVES[objective].of_matrix(S, card)
         fit = chains.from_directions(criterion, best[i][:1])
         evidence[i].chains = fit.value.tolist()
         if few_supports(criterion):
@@ -313,7 +312,7 @@ STARTS, MANY_STARTS = (14, 8), (28, 15)
 
 def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
     """Return how many starts a search on one of several data sets has, and from how many it climbs."""
-    return MANY_STARTS if disjoint or objective != "adjusted" else STARTS
+    return MANY_STARTS if disjoint or not OBJECTIVES[objective].ordered else STARTS
 
 
 def own_starts(
@@ -329,7 +328,8 @@ def own_starts(
     if op.p > GRAM_LIMIT or k > SEQUENTIAL:
         return first
     count = starts_and_climbs(objective, disjoint)[0] - len(first)
-    return [*first, *(chains.mixed if objective == "adjusted" else chains.bases)(vectors, k, count, rng)]
+    bases = chains.mixed if OBJECTIVES[objective].ordered else chains.bases
+    return [*first, *bases(vectors, k, count, rng)]
 
 
 def simplified(starts: Sequence[Sequence[np.ndarray]], objective: str, before: int) -> list[list[np.ndarray]]:
@@ -339,7 +339,7 @@ def simplified(starts: Sequence[Sequence[np.ndarray]], objective: str, before: i
     of further starts that come before them.
     """
     found = [list(own) for own in starts]
-    places = range(before + 1, len(found[0]), 2 if objective == "adjusted" else len(found[0]))
+    places = range(before + 1, len(found[0]), 2 if OBJECTIVES[objective].ordered else len(found[0]))
     turned = varimax(np.array([[own[i] for i in places] for own in found]))
     for own, rotated in zip(found, turned, strict=True):
         for i, V in zip(places, rotated, strict=True):
@@ -382,7 +382,7 @@ def near(
     if large and len(ops) > 1:
         return [near([op], card, objective, [own], fixed)[0] for op, own in zip(ops, starts, strict=True)]
     if large:
-        criterion = criterion_of_operator(ops[0], card, objective)
+        criterion = OBJECTIVES[objective].of_operator(ops[0], card)
     else:
         criterion = several(ops, card, objective).under(rule)
     fits = fits_at_starts(criterion, starts)
@@ -401,7 +401,7 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
     every = np.arange(ops[0].p)
     S = np.stack([op.block(every) / op.total for op in ops])
     S = 0.5 * (S + S.mT)
-    return criterion_of_matrix(S if len(ops) > 1 else S[0], card, objective)
+    return OBJECTIVES[objective].of_matrix(S if len(ops) > 1 else S[0], card)
 
 
 def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:

@@ -10,9 +10,10 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.search.climbing import OBJECTIVES, SAME
+from spcastat.search.climbing import SAME
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule, first_of_equals, with_zero
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.solver import Grouping, JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Joint(JointSolver):
     @property
     def own_order(self) -> bool:  # type: ignore[override]
         """Whether the search determines the order of the components."""
-        return self.variance is not None or self.objective == "adjusted"
+        return self.variance is not None or OBJECTIVES[self.objective].ordered
 
     @property
     def measured_by_pca(self) -> bool:  # type: ignore[override]
@@ -205,7 +206,8 @@ class Joint(JointSolver):
         return [self._solution(op, one) for one in found]
 
     def _solution(self, op: Operator, found: SearchResult) -> Solution:
-        solution = self._among_equals(op, found, found.starts, f"{OBJECTIVES[self.objective]}, joint search")
+        label = OBJECTIVES[self.objective].label
+        solution = self._among_equals(op, found, found.starts, f"{label}, joint search")
         search = Searched(**{one.name: getattr(found, one.name) for one in fields(Searched)})
         return replace(solution, optima=found.optima, search=search)
 
@@ -238,7 +240,7 @@ class Joint(JointSolver):
                 "first eigenvalue": [float(own[-1]) for own in eigenvalues],
                 "second eigenvalue": [float(own[-2]) for own in eigenvalues],
             },
-            criterion=f"{OBJECTIVES[self.objective]}, search over groups",
+            criterion=f"{OBJECTIVES[self.objective].label}, search over groups",
             search=Grouping(
                 starts=len(ends),
                 hits=int(counts[0]),

@@ -20,6 +20,7 @@ from spcastat.search.climbing import Effort, climb, exchange_until_optimal, swee
 from spcastat.search.correlated_groups import AT_ONCE, Groups, groups_of
 from spcastat.search.matrices import Dense, Known, best_vectors, ranked_entries
 from spcastat.search.moves import GAIN, rebuild, reordered, trials
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, found_of
 from spcastat.solvers.support_search import best_support
 
@@ -162,7 +163,8 @@ def prepared(
     if few_products:
         cut = [_cut(D, card) for D in turned]
         return Prepared(op, card, objective, vectors, explained, groups, cut, None)
-    whole = criteria.criterion_of_operator(op, card, "pev" if objective == "pev" else "adjusted")
+    record = OBJECTIVES[objective]
+    whole = (record.proxy or record).of_operator(op, card)
     greedy = rebuilt(whole, groups, greedy_from(whole, groups, 1, None))
     fits = _swept(whole, criteria.joined([greedy, from_directions(whole, turned)]))
     return Prepared(op, card, objective, vectors, explained, groups, [], Swept(whole, fits))
@@ -269,7 +271,7 @@ def restricted(
         tested = deep
         if deep:
             found = replace(found, fit=exchange_until_optimal(criterion, fit))
-        if not settings.rounds or len(variables) == op.p or objective == "least_squares":
+        if not settings.rounds or len(variables) == op.p or OBJECTIVES[objective].squares:
             sufficient = True if len(variables) == op.p else None
             break
         V = found.loadings(op.p)
@@ -298,7 +300,7 @@ def _known(
         fits = criteria.joined([fits, _swept(whole, greedy_from(whole, groups, settings.climbs, rng))])
     best = np.argsort(-fits.value, kind="stable")
     known = list(whole.dense(fits.some(best[: settings.climbs])))
-    if given.objective == "least_squares":  # sweeps of adjusted variance may make these worse
+    if OBJECTIVES[given.objective].squares:  # sweeps of adjusted variance may make these worse
         known = [*starts, *known]
     return known if settings.rounds else known[:1]
 
@@ -330,7 +332,7 @@ def _swept_again(given: Prepared, whole: criteria.Criterion, groups: Groups, fou
     """
     op = given.op
     V = found.loadings(op.p)
-    if given.objective != "least_squares":  # its sweeps would take products of products
+    if not OBJECTIVES[given.objective].squares:  # its sweeps would take products of products
         again = rebuilt(whole, groups, from_directions(whole, [V]))
         V = whole.dense(_swept(whole, again))[0]
     return _Basis([V], op.dot(V) / op.total, np.zeros(0, dtype=int))
@@ -402,8 +404,8 @@ def inside(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective
     """Return the criterion on some variables; the others still count in the least-squares objective."""
     S = op.block(variables) / op.total
     S = symmetric(S)
-    if objective != "least_squares":
-        return criteria.criterion_of_matrix(S, card, objective)
+    if not OBJECTIVES[objective].squares:
+        return OBJECTIVES[objective].of_matrix(S, card)
     T = np.empty_like(S)
     for start in range(0, len(variables), AT_ONCE):
         part = slice(start, start + AT_ONCE)
@@ -418,7 +420,7 @@ def _entering(
     supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
     used = np.unique(np.concatenate(supports))
     known = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
-    criterion = criteria.of_moments(known, card, objective)
+    criterion = OBJECTIVES[objective].criterion(known, None, card)
     x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
     fit = criterion.fits(np.concatenate(supports)[None], x[None])
     found = []

@@ -19,7 +19,7 @@ from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
-from spcastat.search.climbing import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.show.grid import percent
 from spcastat.show.templates import Fact, fact, part
 
@@ -268,6 +268,7 @@ def groups_by_component(state: FitState) -> Iterator[Fact]:
 
 def method(record: Record) -> Fact:
     """Return the fact about the method."""
+    objective = OBJECTIVES.get(str(record.options.get("objective")))
     return fact(
         "method" if record.evidence is None else "joint method",
         name=record.method,
@@ -280,7 +281,7 @@ def method(record: Record) -> Fact:
         ending=record.advice if record.converged else "stopped before it converged",
         several=record.n_init > 1,
         starts=record.n_init,
-        measure=OBJECTIVES.get(str(record.options.get("objective")), "") or record.criterion,
+        measure=record.criterion if objective is None else objective.label,
     )
 
 

@@ -30,8 +30,8 @@ from spcastat.proofs.one_component import Proof, Stopped, run_search
 from spcastat.proofs.orthogonal import Orthogonal, climb_orthogonal, search_orthogonal
 from spcastat.proofs.relaxed import Relaxed, Root, least_squares_frame
 from spcastat.proofs.three_components import Others, Trios
-from spcastat.search.criteria import CRITERIA
 from spcastat.search.default import joint
+from spcastat.search.objectives import OBJECTIVES
 from tests.search.conftest import draw
 from tests.search.test_support_rule import KINDS, P, enumerated, rule_of
 
@@ -364,7 +364,7 @@ def test_a_joint_proof_under_a_rule_is_that_of_the_best_fit_under_it():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_joint_proofs_under_rules_hold(kind, objective):
     check(kind, objective, 2)
@@ -617,7 +617,7 @@ def fits_of_many_components() -> tuple[Gram, np.ndarray]:
 
 
 @pytest.mark.parametrize("step", [40, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("measure", CRITERIA)
+@pytest.mark.parametrize("measure", OBJECTIVES)
 def test_a_proof_may_end_at_any_look_at_the_clock(measure, step, monkeypatch):
     op, V = fits_of_many_components()
     best = certify_joint(op, V, measure, max_nodes=50).best_known

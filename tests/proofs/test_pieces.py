@@ -38,10 +38,10 @@ from spcastat.proofs.relaxed import (
     union_table,
     without,
 )
-from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import unit
 from spcastat.search.moves import refined
+from spcastat.search.objectives import OBJECTIVES
 
 from .conftest import matrices, values_of_supports
 
@@ -192,7 +192,7 @@ def problem(seed: int, p: int, rank: int | None = None) -> np.ndarray:
 def best_of_all(S: np.ndarray, cards: tuple[int, ...], seed: int) -> tuple[float, np.ndarray]:
     """The largest adjusted variance of ascents from random loadings on all supports."""
     rng = np.random.default_rng(seed)
-    criterion = criterion_of_matrix(S, cards, "adjusted")
+    criterion = OBJECTIVES["adjusted"].of_matrix(S, cards)
     chosen = [np.concatenate(T) for T in product(*(list(combinations(range(len(S)), c)) for c in cards))]
     places = np.array(chosen)
     fits = criterion.fits(np.concatenate([places] * 2), rng.standard_normal((2 * len(places), sum(cards))))
@@ -233,7 +233,7 @@ def test_supports_that_the_multiplier_leaves_out_have_no_better_fit():
     assert set(map(tuple, (np.flatnonzero(v) for v in V.T))) <= kept | {()}
     left_out = [T for T in combinations(range(6), 2) if T not in kept]
     assert left_out
-    criterion = criterion_of_matrix(S, (2, 2), "adjusted")
+    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2, 2))
     places = np.array([(*T, *U) for T in left_out for U in combinations(range(6), 2)])
     start = np.random.default_rng(0).standard_normal((len(places), 4))
     assert refined(criterion, criterion.fits(places, start), 60).value.max() <= best * (1.0 + TARGET)
@@ -260,7 +260,7 @@ def test_leaves_of_two_components_are_closed_and_never_below_what_is_attained(se
     supports = [np.sort(rng.permutation(6)[:3]) for _ in range(2)]
     values = []
     for order in (supports, supports[::-1]):
-        criterion = criterion_of_matrix(S, (3, 3), "adjusted")
+        criterion = OBJECTIVES["adjusted"].of_matrix(S, (3, 3))
         start = rng.standard_normal((40, 6))
         fits = criterion.fits(np.tile(np.concatenate(order), (40, 1)), start)
         values.append(float(refined(criterion, fits, 100).value.max()))

@@ -14,9 +14,10 @@ from spcastat.search import chains, climbing
 from spcastat.search import matrices as columns
 from spcastat.search.chains import interchanged
 from spcastat.search.climbing import EFFORTS, SAME, climb, sweep
-from spcastat.search.criteria import CRITERIA, Fits, criterion_of_matrix, joined
+from spcastat.search.criteria import Fits, joined
 from spcastat.search.default import near
 from spcastat.search.moves import exchange, falling, promising, refined, reordered, trials
+from spcastat.search.objectives import OBJECTIVES
 from tests.search.conftest import draw
 
 # --- Moves for batches of fits against the same moves of one fit after another, written out or enumerated ---
@@ -28,7 +29,7 @@ def problem(objective, cards=CARDS, p=P, seed=3, count=B):
     """A criterion, its covariance matrix, and random fits."""
     S = draw(p, seed)
     S /= np.trace(S)
-    criterion = criterion_of_matrix(S, cards, objective)
+    criterion = OBJECTIVES[objective].of_matrix(S, cards)
     rng = np.random.default_rng(seed)
     places = np.array(
         [np.concatenate([np.sort(rng.permutation(p)[:c]) for c in cards]) for _ in range(count)]
@@ -53,7 +54,7 @@ def best_beside(objective, S, V, i, J):
     return float(np.trace(Q.T @ whole @ Q)) + np.linalg.eigvalsh(K.T @ A[np.ix_(J, J)] @ K)[-1]
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_sweeps_that_compare_few_entries_are_those_that_compare_all(objective, monkeypatch):
     """The largest entries of a step are on the support or the largest outside, of however many variables."""
     criterion, _, fits = problem(objective, p=40, count=6)
@@ -83,7 +84,7 @@ def test_an_exchange_is_the_best_of_all(objective, i, cards):
     assert rose.tolist() == np.flatnonzero(fits.value > before.value).tolist()
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(("width", "valued"), [(P, 500), (2, 500), (P, 4), (1, 1)])
 def test_columns_that_are_tried_are_valued_as_the_fits_they_are(objective, width, valued):
     criterion, S, fits = problem(objective)
@@ -104,7 +105,7 @@ def test_columns_that_are_tried_are_valued_as_the_fits_they_are(objective, width
                 assert found == pytest.approx(value(objective, S, W), rel=1e-6)
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_variables_that_may_enter_have_the_steepest_slopes(objective):
     criterion, S, fits = problem(objective)
     for i in range(3):
@@ -136,7 +137,7 @@ def climb_alone(criterion, fit, width, valued, rough):
             return fit
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("rough", [1e-5, 0.03])
 def test_climbs_continue_while_a_round_raises_the_value(objective, rough):
     criterion, _, fits = problem(objective)
@@ -149,7 +150,7 @@ def test_climbs_continue_while_a_round_raises_the_value(objective, rough):
 
 def test_components_of_equal_cardinality_are_sorted_by_variance_if_the_value_stays():
     S = np.diag([3.0, 5.0, 4.0, 1.0, 4.0, 2.0, 9.0, 8.0]) / 36.0
-    criterion = criterion_of_matrix(S, (1, 2, 1, 1, 3), "adjusted")
+    criterion = OBJECTIVES["adjusted"].of_matrix(S, (1, 2, 1, 1, 3))
     fits = criterion.fits(np.array([[4, 0, 3, 2, 1, 5, 6, 7]]), np.ones((1, 8)))
     # uncorrelated scores: every order is as good; of the variances 4, 4 and 5 of the single variables
     expected = [1, 0, 3, 2, 4, 5, 6, 7]
@@ -168,7 +169,7 @@ def test_components_of_equal_cardinality_are_sorted_by_variance_if_the_value_sta
         np.testing.assert_allclose(criterion.dense(falling(criterion, one))[0], expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_interchanged_components_are_truncated_again(objective):
     cards = (4, 2, 4, 3)
     criterion, S, fits = problem(objective, cards, p=11)
@@ -297,10 +298,10 @@ def test_the_largest_distinct_values_are_taken_and_the_first_of_equals():
     assert chains.distinct(np.array([1.0]), 2).tolist() == [0]
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("effort", ["quick", "auto"])
 def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, effort):
-    criterion = criterion_of_matrix(S, CHAIN_CARDS, objective)
+    criterion = OBJECTIVES[objective].of_matrix(S, CHAIN_CARDS)
     fit, evidence = chains.search(criterion, VECTORS, EFFORTS[effort], np.random.default_rng(0))
     assert len(evidence.chains) == EFFORTS[effort].chains
     assert fit.value[0] >= max(evidence.chains) * (1 - 1e-12)
@@ -309,9 +310,9 @@ def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, ef
     assert met >= EFFORTS[effort].agree
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_start_that_is_given_is_never_lost(objective):
-    criterion = criterion_of_matrix(S, CHAIN_CARDS, objective)
+    criterion = OBJECTIVES[objective].of_matrix(S, CHAIN_CARDS)
     best, _ = chains.search(criterion, VECTORS, EFFORTS["auto"], np.random.default_rng(0))
     poor = np.eye(CHAIN_P)[:, ::-1][:, :6]
     short = replace(EFFORTS["quick"], chains=1, starts=3, sweeps=0, rounds=0)
@@ -330,7 +331,7 @@ def problems(count):
 
 
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_several_data_at_once_give_what_each_gives_alone(objective, fixed):
     ops, starts = problems(5)
     found = near(ops, CARD, objective, starts, fixed)
@@ -342,7 +343,7 @@ def test_several_data_at_once_give_what_each_gives_alone(objective, fixed):
         assert {tuple(np.flatnonzero(v)) for v in V.T} == {tuple(np.flatnonzero(v)) for v in alone.T}
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_more_variables_than_a_covariance_matrix_is_held_for_are_searched_by_products(objective):
     p = 1001
     X = np.random.default_rng(0).standard_normal((40, p))

@@ -16,7 +16,6 @@ from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import criteria
-from spcastat.search.criteria import CRITERIA, criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense
 from spcastat.search.moves import (
@@ -29,6 +28,7 @@ from spcastat.search.moves import (
     stationary,
     steepness,
 )
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.penalty import TargetCriterion, VarianceTarget
 from tests.search.conftest import KINDS, covariance, draw
 
@@ -42,10 +42,10 @@ def criterion_of(name: str, S: np.ndarray, cards: tuple[int, ...]):
     """One of the three criteria, or how nearly nine tenths are kept after every component."""
     if name == "promised":
         return TargetCriterion(Dense(S), cards, VarianceTarget(0.9, True, np.linalg.eigvalsh(S)[::-1][:3]))
-    return criterion_of_matrix(S, cards, name)
+    return OBJECTIVES[name].of_matrix(S, cards)
 
 
-@pytest.fixture(params=[*CRITERIA, "promised"])
+@pytest.fixture(params=[*OBJECTIVES, "promised"])
 def problem(request):
     """A criterion, its operator, and a batch of six random fits."""
     S = draw(P, 3)
@@ -177,14 +177,14 @@ def test_exchange_values_are_lower_bounds_that_tell_which_exchanges_rise(problem
 def large_supports(name: str):
     """Return a criterion with components of 45 of 100 variables, and a batch of three fits."""
     S = draw(100, 3)
-    criterion = criterion_of_matrix(S / np.trace(S), (45, 45), name)
+    criterion = OBJECTIVES[name].of_matrix(S / np.trace(S), (45, 45))
     rng = np.random.default_rng(2)
     places = [np.concatenate([np.sort(rng.permutation(100)[:45]) for _ in range(2)]) for _ in range(3)]
     fits = criterion.fits(np.array(places), rng.standard_normal((3, 90)))
     return criterion, refined(criterion, fits, 50)
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_vectors_after_exchanges_of_large_supports_are_leading_eigenvectors(name):
     from scipy.linalg import eigh
 
@@ -245,7 +245,7 @@ def random_supports(kind: str, p: int, cards: tuple[int, ...], rng: np.random.Ge
     ]).astype(int)  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_random_ascents_end_on_flat_ground_or_with_dependent_components(name):
     """An ascent may end on a slope only where components become dependent, so that no loadings are best."""
     rng = np.random.default_rng(11)
@@ -254,7 +254,7 @@ def test_random_ascents_end_on_flat_ground_or_with_dependent_components(name):
         p, k = int(rng.integers(5, 11)), int(rng.integers(1, 5))
         cards = (p // k,) * k if supports == "disjoint" else tuple(rng.integers(1, p, size=k).tolist())
         S = covariance_with_copies(p, rng) if kind == "copies" else covariance(kind, p, rng)
-        criterion = criterion_of_matrix(S / np.trace(S), cards, name)
+        criterion = OBJECTIVES[name].of_matrix(S / np.trace(S), cards)
         places = np.array([random_supports(supports, p, cards, rng) for _ in range(8)])
         fits = criterion.fits(places, rng.standard_normal(places.shape))
         found = refined(criterion, fits, 300)
@@ -273,7 +273,7 @@ def test_random_ascents_end_on_flat_ground_or_with_dependent_components(name):
 def test_no_two_neighbours_change_places_for_the_better():
     S = draw(P, 9)
     cards = (3, 2, 3, 3, 2, 3, 3, 2, 3)
-    criterion = criterion_of_matrix(S / np.trace(S), cards, "adjusted")
+    criterion = OBJECTIVES["adjusted"].of_matrix(S / np.trace(S), cards)
     rng = np.random.default_rng(2)
     places = np.array([np.concatenate([np.sort(rng.permutation(P)[:c]) for c in cards])] * 5)
     fits = criterion.fits(places, rng.standard_normal(places.shape))
@@ -295,7 +295,7 @@ def test_rounding_does_not_add_to_the_least_squares_share():
         X = rng.standard_normal((8, 5)) * 10.0 ** rng.uniform(-8.0, 0.0, size=5)
         S = X.T @ X
         S /= np.trace(S)
-        criterion = criterion_of_matrix(S, CARDS, "least_squares")
+        criterion = OBJECTIVES["least_squares"].of_matrix(S, CARDS)
         places = np.array(
             [np.concatenate([np.sort(rng.permutation(5)[:c]) for c in CARDS]) for _ in range(10)]
         )
@@ -339,7 +339,7 @@ def slope(S: np.ndarray, V: np.ndarray, name: str) -> np.ndarray:
     return found * (V != 0) / np.trace(S)
 
 
-@pytest.mark.parametrize("name", [*CRITERIA, "promised"])
+@pytest.mark.parametrize("name", [*OBJECTIVES, "promised"])
 def test_curvature_is_the_derivative_of_the_slope(name):
     S = draw(NEWTON_P, 3)
     criterion = criterion_of(name, S / np.trace(S), NEWTON_CARDS)
@@ -367,7 +367,7 @@ def test_curvature_is_the_derivative_of_the_slope(name):
     np.testing.assert_allclose(across[0], across[1], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_search_ends_where_the_slope_is_rounding(R, name):
     S = R.to_numpy()
     tried = [((6, 4, 3), "quick"), ((8, 6, 4, 3, 2), "quick"), ((1, 13), "quick"), ((4, 3), "auto")]
@@ -385,7 +385,7 @@ def forms(X: np.ndarray) -> list[Operator]:
     return [*rows, Gram(np.cov(X, rowvar=False))]
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("shape", [(60, 12), (20, 30)])
 def test_data_in_any_form_give_the_same_loadings(name, shape):
     rng = np.random.default_rng(4)
@@ -406,10 +406,10 @@ def test_wide_rows_end_at_rest():
         assert np.linalg.norm(slope(S, V, name)) < 1e-14
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_flat_and_dependent_components_are_left_in_peace(name):
     twice = np.kron(draw(4, 1), np.ones((2, 2)))
-    criterion = criterion_of_matrix(twice / np.trace(twice), (8, 8, 8), name)
+    criterion = OBJECTIVES[name].of_matrix(twice / np.trace(twice), (8, 8, 8))
     flat = joint(Gram(twice), 3, (8, 8, 8), name)
     assert np.isfinite(flat.V).all()
     np.testing.assert_allclose(np.linalg.norm(flat.V, axis=0), 1.0, rtol=1e-14)
@@ -421,7 +421,7 @@ def test_flat_and_dependent_components_are_left_in_peace(name):
 def test_from_a_saddle_the_way_leads_up():
     # the second eigenvector of the support: at rest, but not the best there
     S = np.diag([3.0, 2.0, 1.0]) / 6.0
-    criterion = criterion_of_matrix(S, (2,), "adjusted")
+    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2,))
     fit = criterion.fits(np.array([[0, 1]]), np.array([[1e-3, 1.0]]))
     found = stationary(criterion, fit)
     assert found.value[0] == pytest.approx(0.5, rel=1e-14)

@@ -17,16 +17,16 @@ from spcastat.search import chains as pool
 from spcastat.search import default, matrices, working_set
 from spcastat.search.chains import from_directions
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.criteria import CRITERIA, criterion_of_matrix, criterion_of_operator
 from spcastat.search.default import joint, near
 from spcastat.search.matrices import Dense, Identity, Products, whitening
 from spcastat.search.moves import rebuild, refined
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, found_of
 from tests.search.conftest import KINDS, best_swap, covariance, draw, explained
 
 # --- The default search ---------------------------------------------------------------------------
 
-OTHERS = [name for name in CRITERIA if name != "adjusted"]
+OTHERS = [name for name in OBJECTIVES if name != "adjusted"]
 
 
 def value(S: np.ndarray, V: np.ndarray, name: str) -> float:
@@ -55,7 +55,7 @@ def fitted(S: np.ndarray, supports: tuple, name: str, rng: np.random.Generator, 
     )
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize(
     ("p", "cards"), [(4, (2, 2)), (4, (3, 1)), pytest.param(5, (3, 2), marks=pytest.mark.slow)]
 )
@@ -97,7 +97,7 @@ def test_pev_does_not_depend_on_the_order_of_the_cardinalities(R, card, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_units_change_nothing(R, name, scale):
     S = R.to_numpy()
@@ -148,7 +148,7 @@ def awkward() -> dict[str, tuple[np.ndarray, int, tuple[int, ...], float]]:
 
 
 @pytest.mark.parametrize("case", awkward())
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_singular_data(case, name):
     S, k, cards, share = awkward()[case]
     found = joint(Gram(S), k, cards, name)
@@ -161,7 +161,7 @@ def test_singular_data(case, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_more_components_than_rank_do_no_harm(name):
     S = np.cov(np.random.default_rng(1).standard_normal((3, 6)), rowvar=False)  # rank 2
     found = joint(Gram(S), 4, (3,) * 4, name)
@@ -169,7 +169,7 @@ def test_more_components_than_rank_do_no_harm(name):
     assert found.value <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_full_cardinality_is_pca(name):
     S = draw(6, 2)
     share = np.linalg.eigvalsh(S)[-2:].sum() / np.trace(S)
@@ -317,12 +317,12 @@ def test_a_matrix_that_rounding_made_indefinite_is_whitened():
     assert np.linalg.eigvalsh(K @ B @ K.T)[-1] == pytest.approx(1.0, abs=1e-5)
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_criteria_by_products_are_those_of_the_matrix(objective):
     op = gram()
     V = op.leading(3)[1]
-    one = criterion_of_operator(op, (4, 2, 3), objective)
-    other = criterion_of_matrix(op.S / op.total, (4, 2, 3), objective)
+    one = OBJECTIVES[objective].of_operator(op, (4, 2, 3))
+    other = OBJECTIVES[objective].of_matrix(op.S / op.total, (4, 2, 3))
     fits = [from_directions(criterion, [V, V[::-1]]) for criterion in (one, other)]
     np.testing.assert_allclose(fits[0].value, fits[1].value, rtol=1e-9)
     for i in range(3):
@@ -354,16 +354,16 @@ def test_greedy_fits_of_many_variables_start_from_those_of_largest_variance(seed
     """Of 400 variables three have a larger variance and go together; few random rows would miss them."""
     S = np.eye(400)
     S[:3, :3] = 1.8 + 0.2 * np.eye(3)
-    criterion = criterion_of_matrix(S / np.trace(S), (3,), "pev")
+    criterion = OBJECTIVES["pev"].of_matrix(S / np.trace(S), (3,))
     found = pool.greedy(criterion, 1, np.random.default_rng(seed), plain=True)
     assert found.places.tolist() == [[0, 1, 2]]
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
     """The leading generalised eigenvalue; and the second best component is not better than the best."""
     op = gram()
-    criterion = criterion_of_matrix(op.S / op.total, (3, 4), objective)
+    criterion = OBJECTIVES[objective].of_matrix(op.S / op.total, (3, 4))
     fits = from_directions(criterion, [op.leading(2)[1]] * 5)
     criterion.empty(fits, np.tile(np.arange(criterion.k) == 1, (len(fits), 1)))
     model = criterion.model_given_others(fits)
@@ -401,7 +401,7 @@ def test_the_last_of_many_components_are_rebuilt_together():
     """
     correlations = np.linspace(0.9, 0.1, 12)
     S = pairs(correlations)
-    criterion = criterion_of_matrix(S, (2,) * 8, "adjusted")
+    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2,) * 8)
     start = from_directions(criterion, [on_pairs(S, np.array([0, 1, 2, 3, 8, 9, 10, 11]))])
     # one in a hundred reaches the best: that none of 1500 does has probability 3e-7
     tried = pool.perturb(criterion, start.some(np.zeros(1500, dtype=int)), np.random.default_rng(0))
@@ -416,7 +416,7 @@ def test_components_are_replaced_by_those_of_any_other_variables():
     correlations = np.random.default_rng(1).permutation(np.linspace(0.1, 0.9, 75))
     order = np.argsort(-correlations)
     S = pairs(correlations)
-    criterion = criterion_of_matrix(S, (2,) * 3, "adjusted")
+    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2,) * 3)
     start = from_directions(criterion, [on_pairs(S, order[-3:])])
     evidence = Evidence()
     found = pool.with_components_replaced(criterion, start, EFFORTS["auto"], evidence)
@@ -428,11 +428,11 @@ def test_components_are_replaced_by_those_of_any_other_variables():
 # --- parts of fits --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_nearby_fits_keep_their_supports_if_asked(objective):
     op = gram()
     start = np.roll(np.eye(12)[:, :2], 4, axis=0) + 1e-3 * op.leading(2)[1]
-    criterion = criterion_of_matrix(op.S / op.total, (3, 2), objective)
+    criterion = OBJECTIVES[objective].of_matrix(op.S / op.total, (3, 2))
     cut = from_directions(criterion, [start])
     kept, free = (near([op], (3, 2), objective, [[start]], fixed)[0] for fixed in (True, False))
     expected = criterion.dense(refined(criterion, cut, 300))[0]
@@ -445,7 +445,7 @@ def test_chains_that_ended_in_the_best_fit_agree():
     found = default.joint(op, 2, (3, 2), "pev")
     assert found.chains == EFFORTS["auto"].chains
     assert EFFORTS["auto"].agree <= found.agreeing <= found.chains
-    criterion = criterion_of_matrix(op.S / op.total, (3, 2), "pev")
+    criterion = OBJECTIVES["pev"].of_matrix(op.S / op.total, (3, 2))
     fit = from_directions(criterion, [op.leading(2)[1]])
     evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
     assert found_of(op, criterion, fit, evidence, "pev", True).agreeing == 2

@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.search.criteria import CRITERIA, SupportRule
+from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
+from spcastat.search.objectives import OBJECTIVES
 
 KINDS = ("free", "disjoint", "include", "exclude", "blocks", "partial")
 
@@ -100,7 +101,7 @@ def problem(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, tuple[int,
     return S / np.trace(S), cards, SupportRule(may, must, kind == "disjoint")
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
 def test_no_choice_of_few_supports_is_better(name, seed):
     for number, kind in enumerate(KINDS if seed else KINDS[:2]):
@@ -138,7 +139,7 @@ def test_components_beyond_the_rank_never_explain_more_than_everything(seed):
     X[:, 1], X[:, 3] = -X[:, 0], 2.5 * X[:, 2] + 1e-7 * rng.standard_normal(30)
     S = np.cov(X.T)
     op = Gram(S)
-    for name in CRITERIA:
+    for name in OBJECTIVES:
         found = joint(op, 5, (2,) * 5, name, "quick")
         for measure in ("adjusted", "pev", "least_squares"):
             assert MEASURES[measure](found.V, op)[-1] <= 1.0 + 1e-12  # rounding

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from spcastat.linalg.operators import Gram
-from spcastat.search.criteria import CRITERIA, SupportRule, criterion_of_matrix
+from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint, near
 from spcastat.search.grouped import first_of_equals
 from spcastat.search.joint_method import Joint
 from spcastat.search.moves import refined
+from spcastat.search.objectives import OBJECTIVES
 from tests.search.conftest import draw
 
 # --- Searches under rules for supports ------------------------------------------------------------
@@ -58,7 +59,7 @@ def supports_of(cards: tuple[int, ...], rule: SupportRule) -> list[tuple[tuple[i
 
 def enumerated(S: np.ndarray, cards: tuple[int, ...], rule: SupportRule, objective: str) -> float:
     """Return the best value over all supports: ascents of the loadings from pairs of eigenvectors."""
-    criterion = criterion_of_matrix(S / np.trace(S), cards, objective)
+    criterion = OBJECTIVES[objective].of_matrix(S / np.trace(S), cards)
     places = np.array([np.concatenate(one) for one in supports_of(cards, rule)])
     vectors = [np.linalg.eigh(S[places[:, part, None], places[:, None, part]])[1] for part in criterion.parts]
     best = 0.0
@@ -74,7 +75,7 @@ def obeys(V: np.ndarray, rule: SupportRule) -> bool:
     return not rule.broken((V != 0).T[None])[0]
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(kind, marks=[] if kind == KINDS[4] else pytest.mark.slow) for kind in KINDS],
@@ -131,7 +132,7 @@ def test_fits_near_given_loadings_obey_the_rule(kind):
     cards, rule = rule_of(kind, rng)
     ops = [Gram(draw(P, seed)) for seed in range(4)]
     starts = [[rng.standard_normal((P, 2)) for _ in range(2)] for _ in ops]
-    for objective in CRITERIA:
+    for objective in OBJECTIVES:
         assert all(obeys(V, rule) for V in near(ops, cards, objective, starts, rule=rule))
 
 
@@ -193,7 +194,7 @@ def grouped_enumerated(S: np.ndarray, solver: Joint, objective: str) -> float:
         batches.setdefault(tuple(map(len, supports)), []).append(supports)
     best = 0.0
     for sizes, batch in batches.items():
-        criterion = criterion_of_matrix(S / np.trace(S), sizes, objective)
+        criterion = OBJECTIVES[objective].of_matrix(S / np.trace(S), sizes)
         places = np.array([np.concatenate(supports) for supports in batch])
         vectors = [
             np.linalg.eigh(S[places[:, part, None], places[:, None, part]])[1] for part in criterion.parts
@@ -217,7 +218,7 @@ def check(kind: str, objective: str, seed: int) -> None:
     assert found.objective / np.trace(S) == pytest.approx(grouped_enumerated(S, solver, objective), rel=1e-7)
 
 
-@pytest.mark.parametrize("objective", CRITERIA)
+@pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize(
     "kind", ["free", *(pytest.param(kind, marks=pytest.mark.slow) for kind in GROUPED_KINDS[1:])]
 )

@@ -18,9 +18,9 @@ from spcastat.search import moves as exchange
 from spcastat.search.chains import from_directions
 from spcastat.search.climbing import climb, exchange_until_optimal
 from spcastat.search.correlated_groups import groups_of
-from spcastat.search.criteria import criterion_of_matrix
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.working_set import VALUED
 from tests.search.conftest import KINDS, best_swap, covariance, explained, loadings
 
@@ -199,7 +199,7 @@ def cases() -> list[tuple[str, int, int]]:
 
 def polished(S: np.ndarray, V: np.ndarray, cards: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return loadings that are improved from V on by exchanges, and their supports."""
-    criterion = criterion_of_matrix(S / np.trace(S), cards, "pev")
+    criterion = OBJECTIVES["pev"].of_matrix(S / np.trace(S), cards)
     fits = climb(criterion, from_directions(criterion, [V]), len(S), VALUED)
     W = criterion.dense(exchange_until_optimal(criterion, fits))[0]
     return W, [np.flatnonzero(w) for w in W.T]
