@@ -9,6 +9,7 @@ import re
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import spcastat as sp
@@ -178,16 +179,34 @@ def assert_shown(tab, fit, card, panel="#now", pair=(1, 2)):
     np.testing.assert_allclose(drawn, own * [right, down] + [left, top], atol=0.01 + 6e-4 * right)
     tips = f"[...document.querySelectorAll('{panel} .arrows .shaft')].map(s => [+s.getAttribute('x2'), "
     ends = np.array(tab.js(tips + "+s.getAttribute('y2')])"))
-    arrows = data.arrows.drop_duplicates("side") if (data.arrows["side"] != "").all() else data.arrows
-    arrows = arrows[(arrows["side"] == "") | ~arrows.duplicated("side")]
-    wanted = arrows[["x", "y"]].to_numpy() * [right, down] + [left, top]
-    assert len(ends) == len(wanted)
-    for end in ends:
-        assert np.abs(wanted - end).sum(axis=1).min() < 0.1
+    assert_arrows(ends, np.array([left, top]), np.array([right, down]), fit, data, pair)
     words = tab.js(f"document.querySelector('{panel} .biplot').textContent")
     words += tab.js(f"document.querySelector('{panel} .plot .note').textContent")
-    for name in data.arrows["label"]:
+    chosen = fit.loadings.iloc[:, [number - 1 for number in pair]]
+    for name in chosen.index[chosen.any(axis=1)]:
         assert name in words
+
+
+def assert_arrows(ends, origin, unit, fit, data, pair):
+    """Every arrow is a variable's loadings times the standard deviations of the scores and one factor.
+
+    Variables of one component alone share the arrow of the longest on their side of the axis.
+    """
+    places = [number - 1 for number in pair]
+    named = fit.loadings.iloc[:, places] * np.sqrt(fit.variance["score variance"].iloc[places])
+    loadings = named.to_numpy()
+    loadings = loadings[loadings.any(axis=1)]
+    loadings = loadings[np.argsort(-np.hypot(*loadings.T), kind="stable")]
+    sides = pd.DataFrame(np.sign(loadings))
+    loadings = loadings[~(sides.duplicated() & (sides == 0).any(axis=1))]
+    assert len(ends) == len(loadings)
+    drawn = (ends - origin) / unit
+    factor = np.hypot(*drawn.T).max() / np.hypot(*loadings.T).max()
+    for end in drawn:
+        # coordinates are written with two decimals
+        assert (np.abs(factor * loadings - end).sum(axis=1) * abs(unit[0])).min() < 0.1
+    for name, x in data.arrows["x"].items():
+        assert x == pytest.approx(factor * named.loc[name].iloc[0], rel=2e-2)
 
 
 def curve_shows(tab, path, card):
