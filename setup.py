@@ -15,6 +15,7 @@ def described(readme: str) -> str:
     """Return `readme` as it is read without the files beside it: absolute links stay."""
     readme = re.sub(r"(?m)^<!-- ci -->\n", "", readme)
     readme = re.sub(r"(?m)^!\[[^]]*\]\((?!https?:)[^)]*\)\n\n?", "", readme)
+    readme = re.sub(r"(?s)<picture>.*?</picture>\n\n?", "", readme)
     readme = re.sub(r"\[([^]]*)\]\(\1\)", r"`\1`", readme)
     return re.sub(r"\[([^]]*)\]\((?!https?:|#)([^)]*)\)", r"\1 (`\2`)", readme)
 

@@ -10,7 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from latex2mathml.converter import convert
+
 import spcastat
+from spcastat.show.methods_text import entries, reference
 
 HERE = Path(__file__).resolve().parent
 
@@ -18,12 +22,24 @@ HERE = Path(__file__).resolve().parent
 shutil.rmtree(HERE / "vignettes", ignore_errors=True)
 shutil.copytree(HERE.parent / "vignettes", HERE / "vignettes")
 
-# Cells that fail on purpose show their message, not the traceback through the package.
+# The references are those of the package.
+references = [f"({key})=\n- {reference(entry)}" for key, entry in entries().items()]
+(HERE / "references.md").write_text(
+    "# References\n\nThe sources of the methods and measures. `fit.describe()` names those of one fit.\n\n"
+    + "\n".join(sorted(references, key=lambda text: text.split("\n- ")[1]))
+    + "\n",
+    encoding="utf-8",
+)
+
+# The kernels: figures are shown below their cells whatever backend this process has, from the first cell on;
+# cells that fail on purpose show their message, not the traceback through the package; no progress bars.
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+os.environ["SPCASTAT_PROGRESS"] = "0"
 ipython = Path(tempfile.mkdtemp())
 atexit.register(shutil.rmtree, ipython, ignore_errors=True)
 (ipython / "profile_default").mkdir()
 (ipython / "profile_default" / "ipython_config.py").write_text(
-    "get_config().InteractiveShell.xmode = 'Minimal'\n"
+    "c = get_config()\nc.InteractiveShell.xmode = 'Minimal'\nc.InteractiveShellApp.matplotlib = 'inline'\n"
 )
 os.environ["IPYTHONDIR"] = str(ipython)
 
@@ -32,12 +48,20 @@ author = "The spcastat developers"
 copyright = author
 version = release = spcastat.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
 exclude_patterns = ["_build", "_templates", "jupyter_execute"]
 templates_path = ["_templates"]
 default_role = "literal"
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"spcastat {version}"
 html_static_path = ["_static"]
 html_css_files = ["frames.css"]
@@ -49,7 +73,9 @@ nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
+copybutton_exclude = ".linenos, .gp, .go"
 #: Words like "shape" and "k" in the types of docstrings are no references; tables that benchmarks write keep
 #: the level of heading that they have in RESULTS.md.
 suppress_warnings = ["ref.python", "myst.header"]
@@ -60,6 +86,7 @@ autodoc_class_signature = "separated"  # results are not made by hand
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = False  # "clusters, strata" stays one entry, and words of types are no links
 
 
 def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -76,7 +103,22 @@ def whole_sentences(app: Any, what: str, name: str, obj: Any, options: Any, line
         lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
 
 
+class Formulas:
+    """Formulas as MathML, which browsers show without scripts or a network."""
+
+    @staticmethod
+    def inline(translator: Any, node: Any) -> None:
+        translator.body.append(convert(node.astext()))
+        raise nodes.SkipNode
+
+    @staticmethod
+    def display(translator: Any, node: Any) -> None:
+        translator.body.append(convert(node.astext(), display="block"))
+        raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
     """Connect what is above, before and after Napoleon."""
+    app.add_html_math_renderer("mathml", (Formulas.inline, None), (Formulas.display, None))
     app.connect("autodoc-process-docstring", plain_bars, priority=400)
     app.connect("autodoc-process-docstring", whole_sentences, priority=600)

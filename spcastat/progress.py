@@ -68,7 +68,8 @@ def listening(progress: Any) -> Iterator[None]:
     progress : None, bool or callable
         True shows bars on stderr; a callable is called with each :class:`Step`, and may raise an exception
         to end the work. None shows bars for work that takes longer than PATIENCE seconds, if stderr is a
-        terminal or a notebook. Inside another such block, None and False have no effect.
+        terminal or a notebook and the environment variable SPCASTAT_PROGRESS is not 0. Inside another such
+        block, None and False have no effect.
 
     Raises
     ------
@@ -128,7 +129,9 @@ def stage(name: str, total: int | None = None, unit: str = "steps") -> Iterator[
 
 
 def _watched() -> bool:
-    """Return whether stderr is a terminal or a notebook."""
+    """Return whether stderr is a terminal or a notebook, and SPCASTAT_PROGRESS is not 0."""
+    if os.environ.get("SPCASTAT_PROGRESS") == "0":
+        return False
     try:
         return sys.stderr.isatty() or "ipykernel" in sys.modules
     except (AttributeError, ValueError):  # no stderr, or a closed one

@@ -99,6 +99,50 @@ def test_the_page_is_that_of_the_script(module):
         assert all(line in page for line in figure.code.splitlines())
 
 
+# --- Questions and messages ------------------------------------------------------------------------
+
+FAQ = (DOCS / "faq.md").read_text(encoding="utf-8")
+ROWS = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)), columns=list("abcd"))
+IMPOSSIBLE = pd.DataFrame([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]], list("abc"), list("abc"))
+#: The calls whose messages are headings of the page.
+QUESTIONS: dict[str, Callable[[], Any]] = {
+    "does not hold real numbers": lambda: sp.spca(ROWS.assign(kind="x"), 2, card=2),
+    "missing value": lambda: sp.spca(ROWS.where(ROWS < 2), 2, card=2),
+    "look like a covariance or correlation matrix": lambda: sp.spca(ROWS.corr(), 2, card=2),
+    "The matrix is not positive semidefinite": lambda: sp.spca_cov(IMPOSSIBLE, 2, card=2),
+    "does not vary": lambda: sp.spca(ROWS.assign(e=1.0), 2, card=2, scale=True),
+    "has no attribute 'explained_variance_ratio_'": lambda: (
+        sp.spca(ROWS, 2, card=2).explained_variance_ratio_
+    ),
+}
+
+
+def test_every_quoted_question_is_a_message():
+    walk = np.random.default_rng(0).normal(size=(100, 4)).cumsum(axis=0)
+    messages = {"Neighbouring rows are alike": str(sp.spca(walk, 2, card=2))}
+    for heading, call in QUESTIONS.items():
+        with pytest.raises((sp.errors.SpcaError, AttributeError)) as raised:
+            call()
+        messages[heading] = str(raised.value)
+    assert set(re.findall(r'(?m)^### "(.*)"$', FAQ)) == set(messages)
+    for heading, message in messages.items():
+        assert heading in " ".join(message.split())
+
+
+def test_the_page_of_measures_has_the_figures_of_its_example():
+    text = (DOCS / "measures.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    *lines, last = code.strip().splitlines()
+    exec("\n".join(lines), names)
+    pev, adjusted, least_squares = eval(last, names)
+    assert (pev, adjusted, least_squares) == pytest.approx((2.5 / 3, (2.5 - 0.125 / 1.5) / 3, 29 / 33))
+    for value in (pev, adjusted, least_squares):
+        assert f"{value:.4f}".lstrip("0") in text
+    # the eigenvalues of this tridiagonal matrix are 1 + sqrt(1/2), 1 and 1 - sqrt(1/2)
+    assert f"{(2 + 0.5**0.5) / 3:.4f}".lstrip("0") in text
+
+
 # --- What goes out with a release -----------------------------------------------------------------
 
 RELEASE_ROOT = Path(__file__).resolve().parents[1]
@@ -136,7 +180,8 @@ def test_the_description_is_read_without_the_files_beside_it():
     assert [link for link in LINK.findall(text) if not link.startswith("https://")] == []
     assert "<!--" not in text
     assert text.count("```") == readme.count("```")
-    assert "Wide data: genes and words (`vignettes/08-wide-data.md`)" in text
+    assert "<" not in text.split("```")[0]
+    assert "wide data: genes and words (`vignettes/08-wide-data.md`)" in text
     kept = "[x](https://a.org) ![y](https://a.org/y.png)\n"
     assert described(f"{kept}![z](z.png)\n\n[a b](a.md), [c.md](c.md)") == f"{kept}a b (`a.md`), `c.md`"
 
@@ -187,20 +232,20 @@ def test_the_block_of_python_runs_as_pasted_and_prints_what_is_shown(tmp_path, m
     assert (tmp_path / "wine.html").stat().st_size > 10_000
 
 
-def test_the_picture_has_the_figures_of_its_title():
-    """docs/first.png: 96 loadings of PCA and 24 sparse ones, and the abilities of the tests."""
+def test_the_picture_has_the_figures_that_its_caption_states():
+    """docs/first.png: the loadings and PEV of the three panels, in the caption and on the first page."""
     drawing = runpy.run_path(str(RELEASE_ROOT / "docs" / "first.py"))
-    R = sp.datasets.load_harman74()
-    fit = sp.spca_cov(R, 4, disjoint=True, n_obs=145)
-    assert fit.card.sum() == 24
-    table = drawing["in_order"](fit.loadings, R.attrs["abilities"])
-    component = dict(zip(table.index, np.abs(table.to_numpy()).argmax(axis=1), strict=True))
-    found: dict[str, set[int]] = {name: set() for name in drawing["ABILITIES"]}
-    for test, ability in zip(R, R.attrs["abilities"], strict=True):
-        found[ability].add(int(component[test]))
-    assert found == {"verbal": {0}, "speed": {1}, "deduction": {1, 2}, "spatial": {2}, "memory": {3}}
-    assert "96 numbers by PCA, 24 by sparse PCA" in README
-    assert (RELEASE_ROOT / "docs" / "first.png").is_file()
+    _, panels = drawing["panels"]()
+    numbers = [int((panel.values != 0).sum()) for panel in panels]
+    assert numbers == [96, 35, 24]
+    assert ((panels[1].values != 0).sum(axis=1) > 1).sum() == 10
+    assert [round(100 * panel.pev, 1) for panel in panels] == [55.9, 54.3, 52.5]
+    index = " ".join((DOCS / "index.md").read_text(encoding="utf-8").split())
+    assert "PCA gives 96 loadings" in index
+    assert "Varimax with the cut-off .3 leaves 35, ten tests on two or more components" in index
+    assert "The sparse fit has 24 loadings" in index
+    for name in ("first.png", "first-dark.png"):
+        assert (DOCS / name).is_file()
 
 
 def test_the_counts_of_the_papers_are_those_of_the_record():
@@ -254,7 +299,7 @@ def cells_of(table: str) -> list[list[str]]:
 
 
 def test_the_readme_fits_on_a_few_screens():
-    assert len(README.splitlines()) <= 133
+    assert len(README.splitlines()) <= 130
 
 
 # --- The vignettes run from beginning to end -------------------------------------------------------
@@ -351,13 +396,11 @@ def notebook(tmp_path, monkeypatch):
     plt.close("all")
 
 
-def test_the_readme_counts_and_lists_all_pages():
-    assert [path.name[:2] for path in VIGNETTES] == [f"{1 + j:02}" for j in range(len(VIGNETTES))]
+def test_the_readme_and_the_first_page_list_all_vignettes():
     readme = (VIGNETTES[0].parents[1] / "README.md").read_text(encoding="utf-8")
-    listed = re.findall(r"(?m)^(\d+)\. \[.*\]\(vignettes/(.*)\)$", readme)
-    assert listed == [(str(int(path.name[:2])), path.name) for path in VIGNETTES]
-    assert len(VIGNETTES) == 16
-    assert "Sixteen short pages" in readme
+    assert sorted(re.findall(r"\(vignettes/(.*?)\)", readme)) == [path.name for path in VIGNETTES]
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"(?m)^vignettes/(.*)$", index)) == [path.stem for path in VIGNETTES]
 
 
 #: Those that take seconds: with the slow tests.

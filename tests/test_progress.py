@@ -163,10 +163,22 @@ def worked():
 
 
 @pytest.mark.parametrize(
-    ("terminal", "notebook", "patience", "shown"),
-    [(True, False, 0, True), (True, False, 60, False), (False, False, 0, False), (False, True, 0, True)],
+    ("terminal", "notebook", "patience", "switch", "shown"),
+    [
+        (True, False, 0, None, True),
+        (True, False, 60, None, False),
+        (False, False, 0, None, False),
+        (False, True, 0, None, True),
+        (True, True, 0, "0", False),
+        (True, False, 0, "1", True),
+    ],
 )
-def test_long_work_is_shown_where_somebody_sees_it(monkeypatch, capsys, terminal, notebook, patience, shown):
+def test_long_work_is_shown_where_somebody_sees_it(
+    monkeypatch, capsys, terminal, notebook, patience, switch, shown
+):
+    monkeypatch.delenv("SPCASTAT_PROGRESS", raising=False)
+    if switch is not None:
+        monkeypatch.setenv("SPCASTAT_PROGRESS", switch)
     monkeypatch.setattr(progress, "PATIENCE", patience)
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)

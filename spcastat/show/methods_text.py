@@ -135,7 +135,7 @@ def _description(sentences: list[str], cited: list[str], record: Record) -> Desc
     if any("Hong, Sheng and Dobriban" in sentence for sentence in sentences):  # written by the choice
         cited.append("hong2020")
     keys = [key for key in dict.fromkeys(cited) if key in bibliography]
-    references = [_reference(bibliography[key]) for key in keys]
+    references = [reference(bibliography[key]) for key in keys]
     title = "spcastat: sparse principal component analysis"
     references.append(f"The spcastat developers. {title}. Version {version}.")
     software = (
@@ -156,7 +156,7 @@ def entries() -> dict[str, str]:
     return {entry[1]: entry[0] for entry in _ENTRY.finditer(text)}
 
 
-def _reference(entry: str) -> str:
+def reference(entry: str) -> str:
     """Return a BibTeX entry as a reference in plain text."""
     fields = {name: _plain(text) for name, text in _FIELD.findall(entry)}
     *first_authors, last_author = fields["author"].split(" and ")

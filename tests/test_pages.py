@@ -1,0 +1,66 @@
+"""The built documentation: SPCASTAT_PAGES names its folder, and these tests are skipped without it.
+
+    sphinx-build -W docs docs/_build && SPCASTAT_PAGES=docs/_build pytest tests/test_pages.py
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.show.chromium import CHROMIUM, browser
+
+FOLDER = os.environ.get("SPCASTAT_PAGES")
+pytestmark = pytest.mark.skipif(FOLDER is None, reason="SPCASTAT_PAGES is not set")
+PAGES = Path(FOLDER or ".").resolve()
+ROOT = Path(__file__).resolve().parents[1]
+CELL = re.compile(r"```\{code-cell\}.*?\n(.*?)```", re.DOTALL)
+DRAWING = re.compile(r"\.(?:biplot|screeplot|plot(?:_(?!data)[a-z]+)*)\(|\bplt\.subplot")
+VIGNETTES = [path.stem for path in sorted((ROOT / "vignettes").glob("*.md"))]
+
+
+@pytest.mark.parametrize("name", VIGNETTES)
+def test_every_cell_that_draws_has_its_figure(name):
+    cells = CELL.findall((ROOT / "vignettes" / f"{name}.md").read_text(encoding="utf-8"))
+    page = (PAGES / "vignettes" / f"{name}.html").read_text(encoding="utf-8")
+    assert page.count("<img") == sum(bool(DRAWING.search(cell)) for cell in cells)
+
+
+def html_files() -> list[Path]:
+    """The pages, without those of the theme and of sources of modules."""
+    return sorted(path for path in PAGES.rglob("*.html") if "_modules" not in path.parts)
+
+
+def test_no_page_shows_progress_or_objects():
+    """Bars of tqdm, and axes as the value of a cell."""
+    pages = html_files()
+    assert len(pages) > 80
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        shown = [trace for trace in ("%|", "it/s]", "0 rounds", "&lt;Axes:") if trace in text]
+        assert not shown, f"{path.name}: {shown}"
+
+
+@pytest.fixture(scope="module")
+def tab():
+    if CHROMIUM is None:
+        pytest.skip("no chromium")
+    with browser() as one:
+        yield one
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_fit_phones_and_screens_and_run_without_errors_or_requests(tab, width):
+    tab.screen(width, 844)
+    problems = []
+    for path in html_files():
+        if "generated" in path.parts and width == 1280:
+            continue  # one template
+        tab.open(path)
+        problems += [f"{path.name}: {event}" for event in tab.ran()]
+        if tab.js("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            problems.append(f"{path.name}: wider than {width} pixels")
+    assert problems == []
