@@ -142,11 +142,11 @@ def test_more_variables_than_are_summed_up():
     wide = rng.normal(size=(30, 3100))
     wide[:, :4] += 4.0 * rng.normal(size=(30, 1))
     base = sp.spca(wide, 1, 4, objective="pev", effort="quick")
-    for hold in (_rows, _csr, lambda values: [values[:15], values[15:]]):
-        for factor in (1e-150, 1e150):
-            fit = sp.spca(hold(wide * factor), 1, 4, objective="pev", effort="quick")
-            # swaps and sweeps end where a step gains less than 1e-13 of the variance: loadings to 1e-6.5
-            np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=1e-6)
+    small, large = wide * 1e-150, wide * 1e150
+    for data in (small, _csr(large), [small[:15], small[15:]], [large[:15], large[15:]]):
+        fit = sp.spca(data, 1, 4, objective="pev", effort="quick")
+        # swaps and sweeps end where a step gains less than 1e-13 of the variance: loadings to 1e-6.5
+        np.testing.assert_allclose(fit.loadings, base.loadings, rtol=0, atol=1e-6)
 
 
 def test_beyond_the_range_the_message_is_true():

@@ -208,7 +208,9 @@ def test_bounds_of_pairs_of_supports_are_never_below_what_two_components_attain(
     assert (bounds >= attained - 1e-12).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(0, marks=pytest.mark.slow), 1, 2, pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_bounds_of_three_given_supports_allow_either_of_the_others_to_come_second(seed):
     """Never below the best fit on its supports, where the first component has the variance of that fit."""
     S = THREE[seed % len(THREE)](np.random.default_rng(seed), 5)
@@ -239,7 +241,9 @@ def _best_beside(M: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.linalg.eigh(P @ M @ P - 10.0 * q[:, :, None] * q[:, None])[1][:, :, -1]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.slow), 2]
+)
 def test_three_components_of_two_dimensions_have_a_valid_bound(seed):
     """There are only two directions of scores, so that multipliers for the first of three do not apply."""
     X = np.random.default_rng(seed).standard_normal((2, 5))

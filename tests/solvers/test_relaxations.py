@@ -24,7 +24,9 @@ from spcastat.solvers.solver import Earlier
 R = sp.datasets.load_pitprops()
 
 
-@pytest.mark.parametrize(("total", "printed"), [(26, 82.63), (18, 80.67), (15, 79.42)])
+@pytest.mark.parametrize(
+    ("total", "printed"), [pytest.param(26, 82.63, marks=pytest.mark.slow), (18, 80.67), (15, 79.42)]
+)
 def test_pitprops_as_in_table_3(total: int, printed: float) -> None:
     # Zhao et al. (2015), Table 3, row ALSPCA, where only the totals are matched; its tolerances are not
     # printed, hence 0.8.
