@@ -455,11 +455,21 @@ def numbers_of_components(text: str, names: dict[str, Any]) -> None:
     assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["by_class"].k)]
 
 
+def scales_that_nearly_coincide(text: str, names: dict[str, Any]) -> None:
+    """Page 16: the correlation of the scores, and of `retention` with both sums."""
+    fit = names["fit"]
+    (stated,) = re.findall(r"the two scores have a correlation of ([\d.]+)", text)
+    assert f"{fit.score_correlations.iloc[0, 1]:.2f}" == stated
+    retention = fit.scales().items.set_index("term").loc["retention"]
+    assert retention["r_other"] > retention["r_rest"]
+
+
 #: Function of (text, names after the last cell) that checks claims other than decimal figures.
 CLAIMS: dict[str, Callable[[str, dict[str, Any]], None]] = {
     "01-getting-started": named_after_their_largest_loadings,
     "09-coming-from-r": calls_that_agree_with_r,
     "12-choosing": numbers_of_components,
+    "16-groups-and-scales": scales_that_nearly_coincide,
 }
 
 

@@ -160,9 +160,10 @@ class Bootstrap(FromDraws):
         -------
         DataFrame
             One row per component: "component", "estimate" (the variance on the rows of the fit),
-            "std_error", "lower", "upper", "held_out". The interval is centred at "held_out" and may lie below
-            the estimate. Bounds are NaN if "held_out" or the variance of a draw is not positive, and with
-            fewer than (1 + level) / (1 - level) draws: 39 for 95 %.
+            "std_error", "lower", "upper", "held_out". "held_out" is the centre of the interval, of a normal
+            one on the logarithmic scale, and the interval may lie below the estimate. Bounds are
+            NaN if "held_out" or the variance of a draw is not positive, and with fewer than
+            (1 + level) / (1 - level) draws: 39 for 95 %.
 
         Raises
         ------
