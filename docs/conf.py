@@ -96,6 +96,28 @@ def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
         lines[i] = "".join(part if part.startswith("`") else part.replace("|", r"\|") for part in parts)
 
 
+def without_parameters(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Omit how results are made: functions and methods return them."""
+    if what == "class" and name.startswith(("spcastat.results.", "spcastat.show.", "spcastat.streams.")):
+        text = re.sub(r"(?ms)^Parameters\n-+\n.*?(?=^\S+\n-{3,}|\Z)", "", "\n".join(lines))
+        lines[:] = text.splitlines()
+
+
+#: The text of each page of the guide.
+GUIDE = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "vignettes").glob("*.md"))}
+
+
+def with_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Name the pages of the guide that call a function or method, four at most."""
+    if what not in ("function", "method"):
+        return
+    calls = re.compile(rf"\.{name.rpartition('.')[2]}\(")
+    pages = [page for page, text in GUIDE.items() if calls.search(text)][:4]
+    if pages:
+        links = ", ".join(f":doc:`/vignettes/{page}`" for page in pages)
+        lines += ["", f"Used in: {links}.", ""]
+
+
 def whole_sentences(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Undo for properties what Napoleon does to "One thing: another", which it reads as a type and a text."""
     for line in [line for line in lines if what == "property" and line.startswith(":type: ")]:
@@ -120,5 +142,7 @@ class Formulas:
 def setup(app: Any) -> None:
     """Connect what is above, before and after Napoleon."""
     app.add_html_math_renderer("mathml", (Formulas.inline, None), (Formulas.display, None))
+    app.connect("autodoc-process-docstring", without_parameters, priority=300)
     app.connect("autodoc-process-docstring", plain_bars, priority=400)
     app.connect("autodoc-process-docstring", whole_sentences, priority=600)
+    app.connect("autodoc-process-docstring", with_pages, priority=700)
