@@ -203,6 +203,17 @@ class SpcaResult(Picklable, Shown):
         ------
         OptionError
             If there is no measure of this name.
+
+        See Also
+        --------
+        variance : All measures, by component.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> round(fit.measure("pev"), 3)
+        0.359
         """
         return float(self._state.moments.measure(one_of("name", name, MEASURES))[-1])
 
@@ -257,6 +268,17 @@ class SpcaResult(Picklable, Shown):
         ------
         NoRowsError
             For rows, if the fit does not have them in memory.
+
+        See Also
+        --------
+        cos2 : The share of each variable's variance that a component explains.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> round(float(fit.contributions()["PC1"].sum()), 6)
+        1.0
         """
         if one_of("of", of, frames.OF) == "variables":
             return self._state.by_variable(self._state.V**2)
@@ -277,6 +299,17 @@ class SpcaResult(Picklable, Shown):
         ------
         NoRowsError
             For rows, if the fit does not have them in memory.
+
+        See Also
+        --------
+        contributions : The share of a component that each variable has.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.cos2().shape
+        (12, 2)
         """
         if one_of("of", of, frames.OF) == "variables":
             return frames.correlations(self._state) ** 2
@@ -308,11 +341,23 @@ class SpcaResult(Picklable, Shown):
             "statistic", which is t, F, or a test value; "p_value". Variables with a nonzero loading have no
             statistic and no p-value.
 
+        See Also
+        --------
+        supplement : The same for rows and variables, with plots.
+
         Notes
         -----
         The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested;
         the p-values of the other variables of the fit tend to be too large in noise, since those with larger
         correlations were selected; those of supplementary variables are valid.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> wine = sp.datasets.load_wine()
+        >>> table = sp.spca(wine, 2, card=4, scale=True).describe_components(wine.index.to_series())
+        >>> table.frames["components"]["component"].unique().tolist()
+        ['PC1', 'PC2']
         """
         if isinstance(variables, Supplement):
             values = variables._further
@@ -359,6 +404,20 @@ class SpcaResult(Picklable, Shown):
             For variables, if the rows of the fit are not in memory.
         ShapeError, ColumnTypeError, DataError
             If the variables have other rows or unsuitable types.
+
+        See Also
+        --------
+        describe_components : One table of all associations.
+        biplot : Draws supplementary rows and variables.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> rows = sp.datasets.load_judges()
+        >>> more = fit.supplement(variables=rows[["contacts"]])
+        >>> print(type(more).__name__)
+        Supplement
         """
         if isinstance(rows, pd.Series) and variables is None:
             rows, variables = None, rows
@@ -382,11 +441,23 @@ class SpcaResult(Picklable, Shown):
         NoRowsError
             For a fit from a file, which has no data; a covariance matrix is enough.
 
+        See Also
+        --------
+        equations : The components with their weights.
+
         Notes
         -----
         Omega is (sum l)^2 / 1'R1, where l are the loadings of one common factor by minimum residuals
         (McDonald, 1999). Alpha, mean and item-rest correlations are those of the R package psych. They
         describe the rows by which the variables were chosen, and so are optimistic.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> scales = fit.scales()
+        >>> scales.kept > 0.9
+        True
         """
         if self._source is None:
             raise self._state.no_data("scales()")
@@ -463,6 +534,18 @@ class SpcaResult(Picklable, Shown):
             For a fit of a covariance matrix given without `mean`.
         OptionError
             For ``na="em"`` if the fit has no model of missing values.
+
+        See Also
+        --------
+        inverse_transform : Rows from scores.
+        transform_to : Scores of many rows into a file.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.transform(sp.datasets.load_judges().head(3)).shape
+        (3, 2)
         """
         return rows.transform(self._state, new, na)
 
@@ -495,6 +578,16 @@ class SpcaResult(Picklable, Shown):
         OptionError
             If `path` is not a path or is a file that these rows or those of the fit are read from, or if
             pyarrow is not installed.
+
+        See Also
+        --------
+        transform : Scores as a data frame.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.transform_to("scores.parquet")  # doctest: +SKIP
         """
         rows.transform_to(self._state, self._source, path, new, na, progress)
 
@@ -517,6 +610,18 @@ class SpcaResult(Picklable, Shown):
             If `k` exceeds the number of components.
         NoRowsError
             For a fit of a covariance matrix given without `mean`.
+
+        See Also
+        --------
+        transform : Scores of rows.
+        residuals : Rows minus their reconstruction.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.inverse_transform(fit.scores).shape
+        (43, 12)
         """
         return rows.inverse_transform(self._state, scores, k)
 
@@ -545,6 +650,18 @@ class SpcaResult(Picklable, Shown):
         ------
         DuplicateNamesError
             If a column already has the name of a score.
+
+        See Also
+        --------
+        scores : The scores alone.
+        tidy : Loadings in long form.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.augment().shape
+        (43, 14)
         """
         return rows.augment(self._state, self._source, new, na)
 
@@ -585,6 +702,19 @@ class SpcaResult(Picklable, Shown):
         ------
         NoRowsError
             Without `new`, if the fit does not have its rows.
+
+        See Also
+        --------
+        limits : The limits of both statistics.
+        plot_diagnostics : The plot.
+        residuals : What the components do not reconstruct.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.diagnostics().shape[0]
+        43
         """
         rows.require_gaps_rule(na)
         if new is not None:
@@ -607,11 +737,21 @@ class SpcaResult(Picklable, Shown):
             if n is not known. Q: Jackson and Mudholkar (1979), from the eigenvalues of the covariance matrix
             of the residuals; NaN if both dimensions of the data exceed 3000.
 
+        See Also
+        --------
+        diagnostics : The statistics of each row.
+
         Notes
         -----
         Both assume that the rows are independent draws from one normal distribution and that the loadings are
         fixed. The loadings were fitted to the rows of the fit, so these rows are below the limits more often
         than new ones.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> limits = fit.limits()
         """
         return frames.limits(self._state, level)
 
@@ -718,6 +858,12 @@ class SpcaResult(Picklable, Shown):
             If 100 successive samples have too low a rank or a constant column to scale, or if `data` are not
             those of the fit.
 
+        See Also
+        --------
+        stability : How often halves of the rows select each variable.
+        split_inference : Selection and inference on different rows.
+        test_loadings : Permutation tests.
+
         Notes
         -----
         The search of a draw sweeps from its starts and exchanges single variables from the best of them. The
@@ -732,6 +878,14 @@ class SpcaResult(Picklable, Shown):
         matrix has these. Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million
         values, if these are fewer); the intervals are then those of a fit of so many rows, as the print says.
         Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> boot = fit.bootstrap(99, rng=0)
+        >>> list(boot.conf_int().columns)[:5]
+        ['component', 'term', 'estimate', 'std_error', 'lower']
         """
         fit = self._drawing(data, rng, n_jobs, progress)
         draws = resampling.bootstrap(fit, n, select=select, search=search, choice=choice)
@@ -775,6 +929,11 @@ class SpcaResult(Picklable, Shown):
         TooFewRowsError
             If a half has too few rows for k components.
 
+        See Also
+        --------
+        bootstrap : Intervals.
+        test_loadings : Permutation tests.
+
         Notes
         -----
         Shah and Samworth (2013), JRSS B 75, whose bound needs the selection to be a function of the half.
@@ -783,6 +942,14 @@ class SpcaResult(Picklable, Shown):
         scores. With more than 1000 variables the search of a half only sweeps, from PCA and its varimax
         rotation. Selection from half of the rows has less power, so that the result is conservative and weak
         signals are missed.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> halves = fit.stability(10, rng=0)
+        >>> halves.frequency.shape
+        (12, 2)
         """
         fit = self._drawing(data, rng, n_jobs, progress)
         halves = resampling.stability(fit, n, threshold=threshold, min_correlation=min_correlation)
@@ -824,6 +991,11 @@ class SpcaResult(Picklable, Shown):
         NoRowsError, WeightsError, DataError, TooFewRowsError
             As for `stability`.
 
+        See Also
+        --------
+        bootstrap : Intervals that include the selection.
+        stability : How often halves select each variable.
+
         Notes
         -----
         The correlation is a smooth function of the moments of the second half, whatever the first half
@@ -834,6 +1006,12 @@ class SpcaResult(Picklable, Shown):
         that of the draws, times sqrt(m / (m - 3)).
         Combination of p-values over splits: Meinshausen, Meier and Buehlmann (2009), JASA 104, with the
         search for the quantile from .05 to 1.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> split = fit.split_inference(rng=0)
         """
         fit = self._drawing(data, rng, n_jobs, progress)
         return SplitInference(self._state, resampling.split_inference(fit, n, repeats=repeats))
@@ -882,12 +1060,23 @@ class SpcaResult(Picklable, Shown):
         ComponentsError
             If there are as many components as variables.
 
+        See Also
+        --------
+        stability : How often halves of the rows select each variable.
+        bootstrap : Intervals.
+
         Notes
         -----
         The fit without a variable starts from PCA of the others, so that it does not depend on it. The
         statistic is the sum of the products of variable and score over the root of the sum of their squares,
         as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero loadings of p k in all, the
         smallest possible q is about p k / (c (n + 1)), so that many variables require many permutations.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> tests = fit.test_loadings(99, rng=0)
         """
         fit = self._drawing(data, rng, n_jobs, progress)
         return LoadingTest(self._state, resampling.test_loadings(fit, n, fdr=fdr))
@@ -999,6 +1188,17 @@ class SpcaResult(Picklable, Shown):
             there is none: under `together`, and with orthogonal=True for loadings that are not orthogonal.
         NoRowsError
             For a fit from a file, which has no data.
+
+        See Also
+        --------
+        adopt : The better loadings that a proof may find.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> pair = sp.spca_cov(sp.datasets.load_pitprops(), 2, card=2)
+        >>> pair.certify().sentence.split(":")[0]
+        'Proven optimal'
         """
         source = proofs.need_data(self._state, self._source, "certify()")
         return proofs.prove(
@@ -1036,6 +1236,19 @@ class SpcaResult(Picklable, Shown):
             or if this fit is nonnegative.
         NoRowsError
             For a fit from a file, which has no data.
+
+        See Also
+        --------
+        certify : The proof that finds better loadings.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> pair = sp.spca_cov(sp.datasets.load_pitprops(), 2, card=2, method="greedy")
+        >>> proof = pair.certify(joint=True, objective="pev")
+        >>> better = pair.adopt(proof)
+        >>> better.measure("pev") > pair.measure("pev")
+        True
         """
         source = proofs.need_data(self._state, self._source, "adopt()")
         better_state = proofs.better_fit(self._state, source, certificate)
@@ -1110,6 +1323,17 @@ class SpcaResult(Picklable, Shown):
             ``contributions=True``.
         NoRowsError
             If dense loadings are requested and the fit was read from a file, without data.
+
+        See Also
+        --------
+        report : A page with tables and figures.
+        tidy : Loadings as a data frame.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> latex = fit.summary(tables="loadings").as_latex()
         """
         state, intervals = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
         state, marks = showing(state, "stars", stars, {LoadingTest: "test_loadings()"})
@@ -1145,6 +1369,18 @@ class SpcaResult(Picklable, Shown):
         str
             One equation per component, wrapped, and a line such as "(in the centred and scaled variables)";
             its repr has line breaks.
+
+        See Also
+        --------
+        loadings : The coefficients as a table.
+        transform : Scores of new rows.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> print(str(fit.equations()).splitlines()[0])
+        PC1 = 0.566 diligence + 0.585 case_flow + 0.581 decisions
         """
         return methods_text.equations(self._state, digits, raw=raw, max_terms=max_terms, width=width)
 
@@ -1168,6 +1404,18 @@ class SpcaResult(Picklable, Shown):
         ------
         OptionError
             If ``conf_int=True`` for a fit that shows neither, or a result of another fit.
+
+        See Also
+        --------
+        glance : One row of numbers.
+        augment : The data with scores.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> list(fit.tidy().columns)[:3]
+        ['term', 'component', 'loading']
         """
         kinds: dict[type, str] = {Bootstrap: "bootstrap()", Stability: "stability()"}
         state, is_wide = showing(self._state, "conf_int", conf_int, kinds)
@@ -1178,6 +1426,18 @@ class SpcaResult(Picklable, Shown):
 
         "score_correlation" is the largest absolute correlation between two scores; "n_iter" is the number of
         sweeps, of steps, or of the starts of a search, depending on the method.
+
+        See Also
+        --------
+        tidy : One row for each nonzero loading.
+        augment : The data with scores.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.glance().shape[0]
+        1
         """
         return frames.glance(self._state)
 
@@ -1203,6 +1463,18 @@ class SpcaResult(Picklable, Shown):
         ------
         OptionError
             If `choice` is not a result of `choose`.
+
+        See Also
+        --------
+        report : A page with tables and figures.
+        glance : One row of numbers.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> print(fit.describe().references[-1].split(". ")[0])
+        The spcastat developers
         """
         return methods_text.describe(self._state, choice)
 
@@ -1253,6 +1525,17 @@ class SpcaResult(Picklable, Shown):
             If a Word file is requested and python-docx is not installed.
         OptionError
             If `path` is the file from which the rows of the fit are read.
+
+        See Also
+        --------
+        summary : Tables in several formats.
+        describe : The paragraph for a methods section.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.report("judges.html")  # doctest: +SKIP
         """
         write_report(
             self._state,
@@ -1288,6 +1571,16 @@ class SpcaResult(Picklable, Shown):
         OptionError
             If there are more rows or variables than a sheet can hold, or the rows of the fit are read from
             this file.
+
+        See Also
+        --------
+        summary : Tables in other formats.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.to_excel("judges.xlsx")  # doctest: +SKIP
         """
         if self._source is not None:
             self._source.spare(file_path(path))
@@ -1321,11 +1614,22 @@ class SpcaResult(Picklable, Shown):
             For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
             the fit are read from.
 
+        See Also
+        --------
+        spcastat.load : Read the file.
+
         Notes
         -----
         The file is an npz file with the member ``manifest.json``. Labels of rows and columns that JSON cannot
         hold, such as periods, intervals and times with a zone, become text, with a DataWarning; data for
         `transform` then need columns with the same text.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.save("judges.spca")  # doctest: +SKIP
+        >>> sp.load("judges.spca")  # doctest: +SKIP
         """
         saved_fits.save(self._state, self._source, path, scores)
 
@@ -1396,6 +1700,17 @@ class SpcaResult(Picklable, Shown):
             If the data are read again, as for ``na="drop"``, and have changed since the fit.
         NoRowsError
             For a fit from a file, which has no data.
+
+        See Also
+        --------
+        adopt : Loadings of a proof.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.refit(card=4).card.tolist()
+        [4, 4]
         """
         state, source, call = self._state, self._source, self._call
         if call is None or source is None:
@@ -1516,6 +1831,18 @@ class SpcaResult(Picklable, Shown):
             If groups, labels or frames do not match.
         DataError
             If the scores of a component are constant, unless ``scale=0``.
+
+        See Also
+        --------
+        biplot_data : What is drawn, as data frames.
+        plot_loadings : All components.
+        plot_correlations : Variables on a circle.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> ax = fit.biplot()
         """
         scores = self._scores_to_draw("biplot")
         points = interpretation.further_points(self._state, new, supplement, arrows)
@@ -1566,6 +1893,17 @@ class SpcaResult(Picklable, Shown):
         -------
         BiplotData
             `points`, `arrows`, `blocks`, `new` and `levels` are frames; `caption` says how they are scaled.
+
+        See Also
+        --------
+        biplot : The plot.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> list(fit.biplot_data().points.columns)[:2]
+        ['x', 'y']
         """
         points = interpretation.further_points(self._state, new, supplement, arrows)
         return plots.biplot_data(
@@ -1648,6 +1986,17 @@ class SpcaResult(Picklable, Shown):
             with `conf_int`, or `ax` is not an Axes.
         DataError
             If all loadings are zero.
+
+        See Also
+        --------
+        biplot : Two components with the scores.
+        loadings : What is drawn.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> ax = fit.plot_loadings()
         """
         state, has_bars = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
         if has_bars and intervals is not None:
@@ -1705,6 +2054,16 @@ class SpcaResult(Picklable, Shown):
             If there are more than five components, or one does not exist.
         ShapeError, OptionError
             If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
+
+        See Also
+        --------
+        biplot : Scores of two components with the variables.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> ax = fit.plot_scores()
         """
         scores = self._scores_to_draw("plot_scores")
         axes = plots.plot_scores(
@@ -1756,6 +2115,16 @@ class SpcaResult(Picklable, Shown):
             If the frames do not match.
         OptionError
             If `max_arrows` is out of range, or `ax` is not an Axes.
+
+        See Also
+        --------
+        biplot : Rows and variables.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> ax = fit.plot_correlations()
         """
         return plots.plot_correlations(
             self.correlations,
@@ -1852,6 +2221,16 @@ class SpcaResult(Picklable, Shown):
             If distances are infinite.
         OptionError
             If `labels` is below 0, there are too many groups, or `ax` is not an Axes.
+
+        See Also
+        --------
+        diagnostics : What is drawn.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> ax = fit.plot_diagnostics()
         """
         if new is not None:
             distances = rows.diagnostics_of(self._state, new)
@@ -1896,6 +2275,16 @@ class SpcaResult(Picklable, Shown):
         OptionError
             If `kind` does not exist, `parallel` is not numbers or an analysis of other data, or `ax` is not
             an Axes.
+
+        See Also
+        --------
+        spcastat.choose_k : The number of components.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> ax = fit.screeplot()
         """
         return interpretation.scree(self._state, kind, parallel, max_components, ax)
 
