@@ -31,8 +31,9 @@ class Method:
         Values of the fields that the name implies.
     without : tuple of str
         Fields that are no options under this name.
-    aimed : bool
-        Whether the best of several starts can be that of another measure: option `objective`.
+    criterion_of : str or None
+        The name of the objective that its criterion is, if the best of several starts can be that of another
+        objective: option `objective`.
     use : str
         When to use the method, and when not, in a sentence or two.
     """
@@ -43,7 +44,7 @@ class Method:
     home: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     without: tuple[str, ...] = ()
-    aimed: bool = False
+    criterion_of: str | None = None
     use: str = ""
 
     @property
@@ -57,7 +58,7 @@ class Method:
         """The names of the options of the method."""
         own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
         own = [name for name in own if name not in self.fixed and name not in self.without]
-        own += ["objective"] * self.aimed
+        own += ["objective"] * (self.criterion_of is not None)
         return tuple(own) + (("start", "n_init") if self.solver.uses_starts else ())
 
     @cached_property
@@ -94,7 +95,7 @@ _ALL = (
         "solvers.bcd.BCD",
         {"norm": "l0"},
         ("t",),
-        True,
+        "pev",
         use="All components at once, with exactly as many nonzeros as asked for: reconstruction (PEV) of the "
         "rows from few variables. One descent from PCA's loadings, as published; more starts help.",
     ),
@@ -104,7 +105,7 @@ _ALL = (
         _BCD,
         "solvers.bcd.BCD",
         {"norm": "l1"},
-        aimed=True,
+        criterion_of="pev",
         use="As bcd-l0, if small changes in the data should hardly change the loadings: supports come from "
         "a soft threshold. With a norm bound t the criterion never increases; with card it may.",
     ),

@@ -35,7 +35,7 @@ from spcastat.search.climbing import EFFORTS, PROMISES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import ADJUSTED, OBJECTIVES, PEV, Objective
 from spcastat.solvers.solver import JointSolver, Solver
 
 # --- starts ---------------------------------------------------------------------------------------
@@ -506,8 +506,8 @@ class Plan:
     n_init : int
     order : {None, "variance", "given", "best"}
         As for :func:`spcastat.spca`; see `groups`.
-    aim : {"pev", "adjusted", "least_squares"} or None
-        The measure that is maximised over the starts, for a method with that choice.
+    aim : Objective or None
+        What is maximised over the starts, for a method with that choice.
     start : str, ndarray of shape (p, k), or DataFrame
         The start of an iteration.
     """
@@ -516,7 +516,7 @@ class Plan:
     solver: Solver
     n_init: int
     order: str | None = None
-    aim: str | None = None
+    aim: Objective | None = None
     start: Start = "pca"
 
     @property
@@ -675,13 +675,14 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
         options["variance"] = 0.9
     checked = {name: checked_option(name, value, asked.k, p) for name, value in options.items()}
     if checked.get("disjoint") and not any(name in checked for name in ("card", "variance")):
-        checked.setdefault("objective", "pev")  # adjusted variance would make one general group
+        # adjusted variance would make one general group
+        OBJECTIVES[checked.setdefault("objective", PEV.name)].group_search()
     _check_promise(options, checked)
     refuse_rule(checked, asked.order, p)
     if "variance" in options and "promise" in chosen.options:
         checked.setdefault("promise", PROMISES[0])
     n_init, start = checked.pop("n_init", 0), checked.pop("start", None)
-    aim = checked.pop("objective", "pev") if chosen.aimed else None
+    aim = OBJECTIVES[checked.pop("objective", chosen.criterion_of)] if chosen.criterion_of else None
     solver = chosen.build(checked)
     n_init = n_init or (solver.n_init if asked.n_init is None else 1)
     start = solver.first_start if start is None else start
@@ -728,7 +729,7 @@ def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> No
             f"promise={shown(options['promise'])} was given with card=; it says when variance= is kept. Give "
             "variance= instead of card=, or leave promise out."
         )
-    if "variance" in options and checked.get("objective", "adjusted") != "adjusted":
+    if "variance" in options and not OBJECTIVES[checked.get("objective", ADJUSTED.name)].shares:
         raise errors.OptionError(
             f"objective={shown(options['objective'])} was given with variance=, which is a share of the "
             "adjusted variance. Leave objective out, or give card= instead of variance=."

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar
 import numpy as np
 import pandas as pd
 
+from spcastat.argument_types import Objective
 from spcastat.config import integers_if_whole
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
@@ -345,13 +346,11 @@ def make_record(data: Data, plan: Plan, fit: Fit, call: str) -> Record:
             **options,
             "n_init": plan.n_init,
             **({"start": start} if plan.solver.uses_starts else {}),
-            **({} if plan.aim is None else {"objective": plan.aim}),
+            **({} if plan.aim is None else {"objective": plan.aim.name}),
         },
         k=solution.V.shape[1],
         status=solution.status,
-        advice=(
-            ADVICE[solution.status] if solution.search is None else solution.search.in_words(data.op.p)
-        ),
+        advice=(ADVICE[solution.status] if solution.search is None else solution.search.in_words(data.op.p)),
         n_iter=solution.n_iter,
         objective=solution.objective,
         objective_share=solution.objective / total if plan.solver.in_variance_units else None,
@@ -398,9 +397,6 @@ def plain_value(value: Any) -> Any:
 # --- proofs ----------------------------------------------------------------------------------------
 
 
-#: The measures for which there are joint proofs.
-JOINT = ("pev", "adjusted", "least_squares")
-
 #: Added to the description of a bound computed without the rule for supports, which still holds under it.
 UNRULED = "without the rule"
 #: Beginning of `proof` if the bound is that of disjoint components of all variables, with groups of any size.
@@ -426,7 +422,7 @@ class Proven:
     """
 
     scope: Annotated[str, Literal["components", "joint"]]
-    measure: Annotated[str, Literal["pev", "adjusted", "least_squares"]]
+    measure: Annotated[str, Objective]
     rows: Annotated[list[dict[str, Any]], list[JointRow | ComponentRow]]
     orthogonal: bool = False
     best: np.ndarray | None = None

@@ -16,9 +16,9 @@ from spcastat.linalg.deflation import Removed, deflate, deflate_rows
 from spcastat.linalg.eigenvectors import numerical_rank, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
 from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
-from spcastat.measures import adjusted_variances, best_order, measure_named
+from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import Objective
 from spcastat.search.result import optima_of
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
@@ -147,7 +147,7 @@ def _finished(
     groups = plan.groups(k)
     optima = list(solution.optima)
     if plan.aim is not None and isinstance(solver, JointSolver):
-        solution, optima = chosen(op, solution, plan.aim, groups)
+        solution, optima = chosen(op, solution, plan.aim, plan.method.criterion_of, groups)
     V, order = order_and_sign(op, solution.V, groups)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
@@ -465,9 +465,11 @@ def _longest_columns(op: Operator, k: int) -> np.ndarray:
 
 
 def chosen(
-    op: Operator, solution: Solution, aim: str, groups: np.ndarray
+    op: Operator, solution: Solution, aim: Objective, criterion_of: str | None, groups: np.ndarray
 ) -> tuple[Solution, list[tuple[float, int]]]:
-    """Choose between the starts of a joint solver by the measure `aim`.
+    """Choose between the starts of a joint solver by the objective `aim`.
+
+    `criterion_of` is the name of the objective that the solver's criterion is.
 
     Returns
     -------
@@ -477,17 +479,16 @@ def chosen(
         that reached it.
     """
     found = solution.candidates
-    if aim == "pev" or found is None:  # the solver's own criterion, at its best U
+    if found is None or aim.name == criterion_of:  # the solver's own criterion, at its best U
         return solution, optima_of(1.0 - value / op.total for value in solution.objectives)
-    measure = measure_named(aim)
-    values = [float(measure(order_and_sign(op, V.T, groups)[0], op)[-1]) for V in found]
+    values = [float(aim.measure(order_and_sign(op, V.T, groups)[0], op)[-1]) for V in found]
     best = int(np.argmax(values))
     better = replace(
         solution,
         V=found[best].T,
         objective=values[best] * op.total,
         objectives=np.array(values) * op.total,
-        criterion=f"{OBJECTIVES[aim].label}, best of the starts",
+        criterion=f"{aim.label}, best of the starts",
     )
     return better, optima_of(values)
 

@@ -24,7 +24,7 @@ from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import EPS
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import RELATIVE
-from spcastat.measures import best_order, measure_named
+from spcastat.measures import best_order
 from spcastat.proofs.adjusted_bounds import Cover, Sequence, Supports
 from spcastat.proofs.duals import ordered_bounds, union_basis
 from spcastat.proofs.eigenvalue_bounds import (
@@ -36,9 +36,18 @@ from spcastat.proofs.eigenvalue_bounds import (
 )
 from spcastat.proofs.one_component import Incumbent, Proof, Steps, Stopped, prove, run_search
 from spcastat.proofs.orthogonal import Orthogonal, OrthogonalLeaves
-from spcastat.proofs.relaxed import INNER, LEAF, Projection, Relaxed, Root, spanned_bounds
+from spcastat.proofs.relaxed import (
+    INNER,
+    LEAF,
+    Projection,
+    RegressionProjection,
+    Relaxed,
+    Root,
+    spanned_bounds,
+)
 from spcastat.proofs.three_components import Others, Trios
 from spcastat.search.criteria import SupportRule
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.partition import MOST, Partitions, first_eigenvalues, partition
 
 #: The largest number of partitions that are bounded one by one.
@@ -71,13 +80,26 @@ def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Cl
     first = first_eigenvalues(S, clock.runs)
     if first is None:
         return dense, f"{DENSE} (time limit)"
-    partitions = Partitions(first, k)
-    if measure == "least_squares":
-        return _each_bounded(S, partitions, value, dense, clock)
+    return PARTITION_BOUNDS[OBJECTIVES[measure].joint_relaxation()](
+        S, Partitions(first, k), value, dense, clock
+    )
+
+
+def _largest_sum(
+    S: np.ndarray, partitions: Partitions, value: float, dense: float, clock: Clock
+) -> tuple[float, str]:
+    """Return the largest sum of first eigenvalues, which bounds PEV and adjusted variance."""
+    rounding = enlarged(1.0, partitions.p * partitions.k)
+    return rounding * next(partitions.descending(-np.inf))[0], ""
+
+
+def _sums_bounded(
+    S: np.ndarray, partitions: Partitions, value: float, dense: float, clock: Clock
+) -> tuple[float, str]:
+    """Return a bound on adjusted variance, and what gave it: only partitions of larger sums can be better."""
+    p, k = partitions.p, partitions.k
     rounding = enlarged(1.0, p * k)
-    largest = rounding * next(partitions.descending(-np.inf))[0]
-    if measure == "pev":
-        return largest, ""
+    largest, _ = _largest_sum(S, partitions, value, dense, clock)
     above = partitions.descending(value * (1.0 - p * k * EPS))
     found = list(islice(above, LISTED + 1))
     if len(found) > LISTED:
@@ -122,6 +144,13 @@ def _each_bounded(
         most = max(most, float(bounds.max()))
     return min(dense, most), f"{len(groups)} of them bounded by multipliers"
 
+
+#: The name of the bounds over all supports -> the bound over all partitions.
+PARTITION_BOUNDS: dict[str, Callable[[np.ndarray, Partitions, float, float, Clock], tuple[float, str]]] = {
+    "projection": _largest_sum,
+    "sequence": _sums_bounded,
+    "regression": _each_bounded,
+}
 
 #: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
 FEW, MANY = 100, 10_000
@@ -380,6 +409,13 @@ class Tuples:
 
 # --- the bound at the root ------------------------------------------------------------------------
 
+#: The name of the bounds over all supports, as in the records of objectives -> their class.
+RELAXATIONS: dict[str, type[Relaxed]] = {
+    "projection": Projection,
+    "sequence": Sequence,
+    "regression": RegressionProjection,
+}
+
 
 def root_bound(op: Operator, cards: tuple[int, ...], measure: str, leading: np.ndarray) -> Proof:
     """Bound a fit by dense PCA and by variances.
@@ -398,7 +434,7 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, leading: np.n
     others at most as much as k - m dense components of the remaining variables.
     """
     root = Proof(bound=min(float(leading.sum()), 1.0), argument="dense PCA")
-    if measure != "least_squares":
+    if RELAXATIONS[OBJECTIVES[measure].joint_relaxation()].by_variances:
         variances = op.diagonal() / op.total
         root.lower(trace_bound(variances, min(sum(cards), op.p)), "sum of the largest variances")
         single = sum(c == 1 for c in cards)
@@ -535,13 +571,13 @@ def certify_joint(
     """
     begun = time.perf_counter()
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
-    value = float(measure_named(measure)(V, op)[-1])
+    value = float(OBJECTIVES[measure].measure(V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
     leading = eigenvalues.clip(min=0.0) / op.total * (1.0 + LANCZOS)
     root = root_bound(op, cards, measure, leading)
     most = min(float(leading.sum()), 1.0)
     known = _BestFit(op, measure, V, value)
-    if measure == "adjusted" and rule is None:
+    if OBJECTIVES[measure].ordered and rule is None:
         known.reorder()
     search = _JointSearch(op, measure, orthogonal, value, rule, root, known, ruled=rule is None)
     if root.bound > value * (1.0 + TARGET):
@@ -576,13 +612,13 @@ class _BestFit:
     def reorder(self) -> None:
         """Put the components in the order with the largest adjusted variance."""
         V = self.V[:, best_order(self.op.products(self.V))]
-        value = float(measure_named(self.measure)(V, self.op)[-1])
+        value = float(OBJECTIVES[self.measure].measure(V, self.op)[-1])
         if value > self.value * (1.0 + RELATIVE):
             self.V, self.value = V, value
 
     def adopt(self, V: np.ndarray) -> None:
         """Store a fit if it is better."""
-        value = float(measure_named(self.measure)(V, self.op)[-1])
+        value = float(OBJECTIVES[self.measure].measure(V, self.op)[-1])
         if value > self.value:
             self.V, self.value = V, value
 
@@ -624,7 +660,7 @@ class _JointSearch:
         if S is None:
             raise Stopped("time limit")
         S = S / self.op.total
-        if self.orthogonal or (self.measure == "adjusted" and len(cards) == 1):
+        if self.orthogonal or (OBJECTIVES[self.measure].equals_variance and len(cards) == 1):
             self.root.lower(sparse_eigenvalues(S, cards, clock), "sum of sparse eigenvalues")
         problem = relaxed(S, cards, self.measure, self.orthogonal)
         if self.rule is not None and not self.orthogonal:
@@ -775,7 +811,7 @@ def certify_partition(
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
     k, clock = V.shape[1], Clock(begun + time_limit)
     eigenvalues = op.leading(k)[0] if pca is None else pca
-    value, most = float(measure_named(measure)(V, op)[-1]), float(eigenvalues.sum()) / op.total
+    value, most = float(OBJECTIVES[measure].measure(V, op)[-1]), float(eigenvalues.sum()) / op.total
     best = value
     S = formed(op, clock)
     bound, how = most, "bounded by dense PCA (time limit)"
@@ -783,7 +819,7 @@ def certify_partition(
         S = S / op.total
         if op.p <= MOST and clock.left > SEARCH:
             found = partition(S, k, measure, "quick")
-            reached = float(measure_named(measure)(found.V, op)[-1])
+            reached = float(OBJECTIVES[measure].measure(found.V, op)[-1])
             if reached > best * (1.0 + RELATIVE):
                 best, V = reached, found.V
         bound, how = partition_bound(S, k, measure, best, clock)
@@ -832,4 +868,4 @@ def relaxed(S: np.ndarray, cards: tuple[int, ...], measure: str, orthogonal: boo
     """
     if orthogonal:
         return Orthogonal(S, cards)
-    return Sequence(S, cards) if measure == "adjusted" else Projection(S, cards, measure)
+    return RELAXATIONS[OBJECTIVES[measure].joint_relaxation()](S, cards)

@@ -14,7 +14,7 @@ import numpy as np
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import EPS, largest_pairs, symmetric
 from spcastat.linalg.operators import Gram, Operator
-from spcastat.measures import adjusted_variances, measure_named
+from spcastat.measures import adjusted_variances
 from spcastat.progress import Advance, stage
 from spcastat.proofs.eigenvalue_bounds import (
     PASS_COST,
@@ -694,7 +694,7 @@ class Incumbent:
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Run the quick search and store its result if it is better; return the best known value."""
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
-        value = float(measure_named(self.measure)(V, op)[-1]) if V.any(axis=0).all() else -np.inf
+        value = float(OBJECTIVES[self.measure].measure(V, op)[-1]) if V.any(axis=0).all() else -np.inf
         return self.better(V, value)
 
 

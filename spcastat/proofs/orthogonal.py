@@ -189,7 +189,7 @@ class Orthogonal(Projection):
     """The problem of orthogonal loadings."""
 
     def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
-        super().__init__(S, cards, "pev")
+        super().__init__(S, cards)
         self.free = all(c >= self.p for c in cards)
 
     searched = Relaxed.searched  # unlike for PEV in general, any c < p is a constraint

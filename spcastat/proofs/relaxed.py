@@ -324,8 +324,8 @@ class Relaxed(ABC):
         Whether all cardinalities are too large to restrict the components.
     """
 
-    #: The name of the measure in MEASURES.
-    measure: str = "pev"
+    #: Whether the value of components is at most the sum of their variances.
+    by_variances: ClassVar[bool] = True
     #: Whether other components have no loadings on the variables of one-variable components.
     singles_alone: ClassVar[bool] = True
     #: The largest number of supports of a component that are enumerated.
@@ -377,8 +377,7 @@ class Relaxed(ABC):
     @cached_property
     def frame(self) -> Frame:
         """The frame of all variables."""
-        build = least_squares_frame if self.measure == "least_squares" else pev_frame
-        return build(self.S, self.k)
+        return pev_frame(self.S, self.k)
 
     def dense(self) -> float:
         """Return the bound before any support is chosen."""
@@ -512,11 +511,10 @@ def reaches(table: np.ndarray, most: int) -> np.ndarray:
 
 
 class Projection(Relaxed):
-    """The problem for PEV or the least-squares share."""
+    """The problem for PEV."""
 
-    def __init__(self, S: np.ndarray, cards: tuple[int, ...], measure: str):
-        self.measure = measure
-        super().__init__(S, cards)
+    #: Whether components whose supports do not overlap are problems of their own.
+    separates: ClassVar[bool] = True
 
     def searched(self, c: int) -> bool:
         """Return whether supports of c variables are enumerated.
@@ -557,16 +555,17 @@ class Projection(Relaxed):
     ) -> np.ndarray:
         """Return the dual bounds for matrices M and bases of the chosen supports, shape (B,).
 
-        If all supports are chosen, PEV separates: components with disjoint supports are orthogonal whatever
-        their loadings. Each group of components with overlapping supports is a separate problem, and a
-        component that overlaps with no other explains its largest eigenvalue.
+        If all supports are chosen, PEV separates, which the least-squares share does not: components with
+        disjoint supports are orthogonal whatever their loadings. Each group of components with overlapping
+        supports is a separate problem, and a component that overlaps with no other explains its largest
+        eigenvalue.
         """
         if chosen.shape[1] < len(self.cards):
             return support_bounds(M, bases, k, level, steps, running=running)
         if not self.all_searched:
             return spanned_bounds(M, bases, k, level, steps, running)
         groups = np.zeros(chosen.shape, dtype=int)
-        if self.measure == "pev":
+        if self.separates:
             groups = meeting([self.supports[t][rows] for t, rows in enumerate(chosen.T)], self.variables)
         found = np.zeros(len(chosen))
         patterns, which = np.unique(groups, axis=0, return_inverse=True)
@@ -585,6 +584,17 @@ class Projection(Relaxed):
                     total = others + spanned_bounds(*part, len(some), level[at] - others, steps, running)
             found[at] = total
         return found
+
+
+class RegressionProjection(Projection):
+    """The problem for the least-squares share."""
+
+    by_variances = False
+    separates = False
+
+    @cached_property
+    def frame(self) -> Frame:
+        return least_squares_frame(self.S, self.k)
 
 
 def spanned_bounds(

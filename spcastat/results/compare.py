@@ -21,7 +21,7 @@ from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionEr
 from spcastat.fit.frames import facts
 from spcastat.fit.frames import loadings as loadings_of
 from spcastat.fit.original_data import original_data
-from spcastat.fit.record import JOINT, deep_copy
+from spcastat.fit.record import deep_copy
 from spcastat.fit.state import joint_gap
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text
@@ -30,7 +30,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.progress import listening
 from spcastat.results.fit import SpcaResult
 from spcastat.results.pickling import Picklable
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES, provable
 from spcastat.show import resampling_tables as group_tables
 from spcastat.show.grid import Document, Row, Table, each, number_rows, percent
 from spcastat.show.renderings import Summary
@@ -304,7 +304,7 @@ def _measures(fit: SpcaResult) -> dict[str, Any]:
     return {
         **{name: numbers[name] for name in ("method", "k", "nonzeros", "variables", *MEASURES)},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),
-        **{f"gap_{name}": joint_gap(fit._state, name) for name in JOINT},
+        **{f"gap_{name}": joint_gap(fit._state, name) for name in provable()},
         **{name: numbers[name] for name in ("score_correlation", "total_variance", "converged")},
     }
 
@@ -369,7 +369,7 @@ def _document(
             tuple("" if np.isnan(gap) else f"{gap:.3f}" for gap in gap_values),
             gaps,
         )
-        for name, gap_values in ((name, measures[f"gap_{name}"]) for name in JOINT)
+        for name, gap_values in ((name, measures[f"gap_{name}"]) for name in provable())
         if gap_values.notna().any()
     ]
     rows.append(Row("Largest score |r|", each(measures["score_correlation"], 2)))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.fit.record import JOINT, Proven, deep_copy, plain_value
+from spcastat.fit.record import Proven, deep_copy, plain_value
 from spcastat.fit.run import order_and_sign
 from spcastat.fit.state import (
     FitState,
@@ -28,12 +28,12 @@ from spcastat.labels import full_names, name_text
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.eigenvectors import top_eigh
 from spcastat.linalg.operators import Operator
-from spcastat.measures import adjusted_variances, measure_named
+from spcastat.measures import adjusted_variances
 from spcastat.progress import listening
 from spcastat.results.pickling import Picklable
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary
 
@@ -210,9 +210,10 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
             "found for single components break it together. Search longer: refit(effort='thorough')."
         )
     falling = bool((np.diff(np.diag(state.moments.scores)) <= 0).all())
-    sorts = equal and falling and measure != "adjusted" and rule is None
+    sorts = equal and falling and not OBJECTIVES[measure].ordered and rule is None
     V = order_and_sign(op, V, np.zeros(len(V.T)) if sorts else np.arange(len(V.T)))[0]
-    value_before, value_after = (float(measure_named(measure)(loadings, op)[-1]) for loadings in (state.V, V))
+    share = OBJECTIVES[measure].measure
+    value_before, value_after = (float(share(loadings, op)[-1]) for loadings in (state.V, V))
     # a fit is better if its measure exceeds that of the other by a share of 1e-9
     if not value_after > value_before * (1.0 + 1e-9):
         return None
@@ -330,25 +331,25 @@ def _compared(
             f"{' and '.join(option_texts)} was given with joint=False, and is for joint proofs: leave it "
             "out. Proofs of single components are for the adjusted variance that each adds."
         )
-    fit_objective = state.record.options.get("objective")
+    maximised = OBJECTIVES.get(str(state.record.options.get("objective")))
     if joint is None:
-        # for one component adjusted variance and PEV are its variance, which `_each` proves to 1e-9
-        is_single = state.V.shape[1] == 1 and fit_objective in ("adjusted", "pev")
+        # the objective of one component may be its variance, which `_each` proves to 1e-9
+        is_single = state.V.shape[1] == 1 and maximised is not None and maximised.equals_variance
         adds = adjusted_variances(state.V, op) > 0.0
         refused = bool(groups_of(state)) or bool((forced(state) & (state.V == 0)).any())
-        joint = bool(option_texts) or (
-            fit_objective in JOINT and not is_single and not refused and bool(adds.all())
-        )
+        is_provable = maximised is not None and maximised.relaxation is not None
+        joint = bool(option_texts) or (is_provable and not is_single and not refused and bool(adds.all()))
+    record = PEV if maximised is None or orthogonal else maximised
     if objective is not None:
-        measure = one_of("objective", objective, JOINT)
-    else:
-        measure = fit_objective if fit_objective in JOINT and not orthogonal else "pev"
-    if orthogonal and measure != "pev":
+        record = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]
+    if joint:
+        record.joint_relaxation()
+    if orthogonal and record.name != PEV.name:
         raise OptionError(
             f"objective={shown(objective)} was given with orthogonal=True, whose bounds are those of PEV: "
             "give objective='pev', or leave it out."
         )
-    return joint, measure
+    return joint, record.name
 
 
 def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
@@ -378,7 +379,7 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
     from spcastat.proofs.jointly import verdict
 
     (row,) = proven.rows
-    value = float(measure_named(proven.measure)(V, op)[-1])
+    value = float(OBJECTIVES[proven.measure].measure(V, op)[-1])
     if value > row["best_known"]:
         row = {**row, "best_known": value, "supports": [np.flatnonzero(v).tolist() for v in V.T]}
         proven = dataclasses.replace(proven, best=V)

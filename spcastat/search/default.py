@@ -11,7 +11,6 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator
-from spcastat.measures import measure_named
 from spcastat.progress import stage
 from spcastat.search import chains
 from spcastat.search.best_predictor import best_predictor
@@ -98,7 +97,7 @@ def joint(
     S = symmetric(op.block(np.arange(op.p)))
     ridged = Gram(S + RIDGE * np.diag(np.diag(S)))
     again = _among_all(ridged, k, card, objective, effort, seeded, starts, rule)
-    again = replace(again, value=float(measure_named(objective)(again.V, op)[-1]))
+    again = replace(again, value=float(OBJECTIVES[objective].measure(again.V, op)[-1]))
     return max(found, again, key=lambda one: one.value)
 
 
@@ -139,7 +138,7 @@ def _among_all(
 
 def _compared(op: Operator, criterion: Criterion, fit: Fits, evidence: Evidence, objective: str) -> Fits:
     """Return the best fit of all supports; a better one than that of the search counts as another climb."""
-    best = best_of_all_supports(criterion, fit, lambda V: float(measure_named(objective)(V, op)[-1]))
+    best = best_of_all_supports(criterion, fit, lambda V: float(OBJECTIVES[objective].measure(V, op)[-1]))
     if best.value[0] > fit.value[0] * (1.0 + SAME):
         evidence.add(best.value)
         evidence.chains[int(np.argmax(evidence.chains))] = float(best.value[0])

@@ -25,9 +25,11 @@ from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import top_eigh, varimax
 from spcastat.measures import best_order
 from spcastat.search.climbing import LONG
-from spcastat.search.criteria import SupportRule, inverse_root, triangle
+from spcastat.search.criteria import SupportRule
+from spcastat.search.group_values import added_variances
 from spcastat.search.matrices import best_vectors, divisor
 from spcastat.search.moves import ascend, largest_first
+from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.search.penalty import REACHED, VarianceTarget
 
 # --- all partitions -------------------------------------------------------------------------------
@@ -227,12 +229,13 @@ class GroupLoadings:
     S : ndarray of shape (p, p)
         Covariance matrix over the total variance.
     k : int
-    objective : {"adjusted", "pev", "least_squares"}
+    objective : Objective
     """
 
-    def __init__(self, S: np.ndarray, k: int, objective: str):
+    def __init__(self, S: np.ndarray, k: int, objective: Objective):
         self.S, self.k, self.objective = S, k, objective
-        self.square = S @ S
+        self.search = objective.group_search()
+        self.square = S @ S if objective.squares else None
 
     def fit(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Fit partitions from the leading eigenvectors of their groups.
@@ -245,14 +248,14 @@ class GroupLoadings:
         Returns
         -------
         labels : ndarray of int, shape (n, p)
-            For adjusted variance the groups are numbered in the order of the components: each eigenvector
-            has the largest variance given the earlier ones.
+            If the value depends on the order, the groups are numbered in the order of the components: each
+            eigenvector has the largest variance given the earlier ones.
         x : ndarray of shape (n, p)
             The loadings, of unit length in each group.
         values : ndarray of shape (n,)
         """
         x = self._starts(labels, self.S)
-        if self.objective == "adjusted":
+        if self.objective.ordered:
             labels = self._in_order(labels, x)
         x, values = self._climbed(labels, x)
         return labels, x, values
@@ -262,9 +265,9 @@ class GroupLoadings:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return fits, as from `fit`, that are at least as good, after climbs from further starts.
 
-        These are random loadings; for least squares also the best loadings of each group by itself; for
-        adjusted variance every order of up to `ORDERED` components, and for more the order of the largest
-        variances of the fits.
+        These are random loadings; the best loadings of each group by itself, if these are no eigenvectors;
+        and, if the value depends on the order, every order of up to `ORDERED` components, and for more the
+        order of the largest variances of the fits.
         """
         further = list(self._further(labels, x, rng))
         if not further:
@@ -295,43 +298,29 @@ class GroupLoadings:
         self, labels: np.ndarray, x: np.ndarray, rng: np.random.Generator
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield further partitions and loadings to start from."""
-        if self.objective == "least_squares":
+        if self.search.ratio:
+            assert self.square is not None
             yield labels, self._starts(labels, self.square, self.S)
-        elif self.objective == "adjusted" and self.k > ORDERED:
+        if self.objective.ordered and self.k > ORDERED:
             yield self._in_order(labels, x), x
-        elif self.objective == "adjusted":
+        elif self.objective.ordered:
             for order in list(permutations(range(self.k)))[1:]:
                 yield np.array(order)[labels], x
-        if self.objective != "pev" and self.k > 1:
+        if self.search.bound != "equal" and self.k > 1:
             for _ in range(RANDOM_STARTS):
                 yield labels, rng.standard_normal(labels.shape)
 
     def with_gradient(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (n,), and gradients, shape (n, p), for loadings of any length.
 
-        `M` and `T` are both the labels. With V the unit loadings and C as in `triangle`, half the gradient of
-        adjusted variance is S V C C' - V diag(own). That of tr H N, with G = V'MV = H^-1 and N = V'TV, is
-        T V H - M V H N H.
+        `M` and `T` are both the labels.
         """
         inside = M[:, :, None] == np.arange(self.k)
         V = np.where(inside, x[:, :, None], 0.0)
         lengths = np.sqrt((V**2).sum(axis=1))
         lengths = divisor(lengths, lengths > 0)
         V = V / lengths[:, None, :]
-        SV = self.S @ V
-        G = V.mT @ SV
-        if self.objective == "adjusted":
-            C, own = triangle(G)
-            half, value = SV @ (C @ C.mT) - V * own[:, None, :], own.sum(axis=1)
-        elif self.objective == "pev":
-            own = np.einsum("bii->bi", G)
-            half, value = SV - V * own[:, None, :], own.sum(axis=1)
-        else:
-            TV = self.square @ V
-            root = inverse_root(G)
-            H = root.mT @ root
-            HN = H @ (V.mT @ TV)
-            half, value = TV @ H - SV @ (HN @ H), np.einsum("bii->b", HN)
+        half, value = self.search.slope(V, self.S @ V, None if self.square is None else self.square @ V)
         slope = np.take_along_axis(2.0 * half / lengths[:, None, :], M[:, :, None], axis=2)
         return value, slope[:, :, 0]
 
@@ -450,7 +439,9 @@ def partition(
     """
     scaled = S / np.trace(S)
     rng = rng or np.random.default_rng(0)
-    climber = Climber(scaled, k, objective)
+    record = OBJECTIVES[objective]
+    exact_sums = record.group_search().bound == "equal"
+    climber = Climber(scaled, k, record)
     given = [np.abs(V).argmax(axis=1) for V in starts]
     ends: dict[tuple[int, ...], float] = {}
     values = []
@@ -460,13 +451,13 @@ def partition(
         values.append(value)
     seen = ends if given else climber.seen
     best = nlargest(3 if given else SEEN, seen, key=seen.__getitem__)
-    search = _Fits(GroupLoadings(scaled, k, objective), rng)
-    search.add(best[:1] if objective == "pev" else best)
+    search = _Fits(GroupLoadings(scaled, k, record), rng)
+    search.add(best[:1] if exact_sums else best)
     every = k in (1, len(S))
-    exact = objective == "pev" or every  # one component is the first of PCA by every measure
+    exact = exact_sums or every  # one component is the first of PCA by every measure
     if len(S) <= MOST and not given and not every:
         every = search.compare_all(LIMITS[effort])
-    if objective != "pev" and not given:
+    if not exact_sums and not given:
         search.polish()
         before = -np.inf
         while not every and len(S) <= ALL_TRIED and search.values[0] > before + REACHED:
@@ -523,11 +514,11 @@ class _Fits:
         """
         first = first_eigenvalues(self.loadings.S)
         assert first is not None  # without a time limit
-        partitions, objective = Partitions(first, self.loadings.k), self.loadings.objective
-        if objective == "pev":
+        partitions, bound = Partitions(first, self.loadings.k), self.loadings.search.bound
+        if bound == "equal":
             self.add([groups for _, groups in islice(partitions.descending(-np.inf), 1)])
             return True
-        if objective == "adjusted":
+        if bound == "upper":
             self.add([groups for _, groups in islice(partitions.descending(-np.inf), SEEN)])
             self.polish()
             least = float(self.values[0])
@@ -595,7 +586,7 @@ class Climber:
     S : ndarray of shape (p, p)
         Covariance matrix over the total variance.
     k : int
-    objective : {"adjusted", "pev", "least_squares"}
+    objective : Objective
     rule : SupportRule, optional
         The variables that groups may have and must have. Variables that none may have are in no group.
     target : VarianceTarget, optional
@@ -611,14 +602,14 @@ class Climber:
         self,
         S: np.ndarray,
         k: int,
-        objective: str,
+        objective: Objective,
         rule: SupportRule | None = None,
         target: VarianceTarget | None = None,
     ):
         self.S, self.rule, self.target = S, rule, target
         self.sorts = rule is None or len(set(rule.kinds([0] * k))) == 1
-        self.square = S @ S if objective == "least_squares" else None
-        self.p, self.k, self.objective = len(S), k, objective
+        self.square = S @ S if objective.squares else None
+        self.p, self.k, self.search = len(S), k, objective.group_search()
         self.known: dict[int, np.ndarray] = {}
         self.seen: dict[tuple[int, ...], float] = {}
 
@@ -716,20 +707,9 @@ class Climber:
 
     def _values(self, G: np.ndarray, N: np.ndarray | None) -> np.ndarray:
         """Return the objective from V'SV, and V'SSV, of orthonormal loadings, shape (B,)."""
-        if self.objective == "pev":
-            return np.trace(G, axis1=1, axis2=2)
-        if N is not None:
-            return np.trace(np.linalg.pinv(G, hermitian=True) @ N, axis1=1, axis2=2)
-        # adjusted variance, the next component being that of the largest remaining variance
-        left, added, at = G.copy(), np.zeros((self.k, len(G))), np.arange(len(G))
-        for i in range(self.k):
-            variances = np.diagonal(left, axis1=1, axis2=2)
-            first = variances.argmax(axis=1) if self.sorts else np.full(len(G), i)
-            most = variances[at, first].clip(min=0.0)
-            added[i] = most
-            column = left[at, :, first]
-            left = left - column[:, :, None] * column[:, None, :] / np.maximum(most, REACHED)[:, None, None]
-        return added.sum(axis=0) if self.target is None else self.target.reached(added.T)
+        if self.target is not None:
+            return self.target.reached(added_variances(G, self.sorts).T)
+        return self.search.values(G, N)
 
 
 def _moved(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spcastat.linalg.operators import Operator
-from spcastat.measures import measure_named
 from spcastat.search import criteria
 from spcastat.search.climbing import SAME
 from spcastat.search.moves import FLAT, falling, stationary, steepness
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.solver import Searched
 
 # --- local optima ---------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class SearchResult(Searched):
 
 def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, proven: bool) -> SearchResult:
     """Return the result for loadings that were found without climbs."""
-    value = float(measure_named(objective)(V, op)[-1])
+    value = float(OBJECTIVES[objective].measure(V, op)[-1])
     return SearchResult(1, 1, 1, 1, 0.0, settled, proven, V=V, value=value, optima=((value, 1),))
 
 
@@ -130,7 +130,7 @@ def found_of(
     optima = evidence.table()
     return SearchResult(
         V=V,
-        value=float(measure_named(objective)(V, op)[-1]),
+        value=float(OBJECTIVES[objective].measure(V, op)[-1]),
         starts=len(evidence.values),
         hits=optima[0][1],
         chains=len(evidence.chains),

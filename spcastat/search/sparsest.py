@@ -17,6 +17,7 @@ from spcastat.search.climbing import EFFORTS, climb
 from spcastat.search.criteria import Adjusted, SupportRule
 from spcastat.search.default import GRAM_LIMIT
 from spcastat.search.matrices import SMALLEST, Dense, ranked_entries
+from spcastat.search.objectives import ADJUSTED
 from spcastat.search.partition import Climber, as_mask, members
 from spcastat.search.penalty import (
     REACHED,
@@ -199,7 +200,7 @@ def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: Su
         keys[:, J] = np.where(np.arange(k) == i, np.inf, -1.0)[:, None]
     labels = np.where(rule.may.any(axis=0), keys.argmax(axis=0), -1)
     groups = [np.flatnonzero(labels == i) for i in range(k)]
-    climber = Climber(S, k, "adjusted", rule, target)
+    climber = Climber(S, k, ADJUSTED, rule, target)
     for climbs in (False, True):
         if climbs:
             groups = [members(group) for group in climber.climb([*map(as_mask, groups)])[1]]

@@ -19,7 +19,7 @@ from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.show.grid import percent
 from spcastat.show.templates import Fact, fact, part
 
@@ -268,7 +268,7 @@ def groups_by_component(state: FitState) -> Iterator[Fact]:
 
 def method(record: Record) -> Fact:
     """Return the fact about the method."""
-    objective = OBJECTIVES.get(str(record.options.get("objective")))
+    objective = _objective(record)
     return fact(
         "method" if record.evidence is None else "joint method",
         name=record.method,
@@ -283,6 +283,11 @@ def method(record: Record) -> Fact:
         starts=record.n_init,
         measure=record.criterion if objective is None else objective.label,
     )
+
+
+def _objective(record: Record) -> Objective | None:
+    """Return what the method maximised, if it has that choice."""
+    return OBJECTIVES.get(str(record.options.get("objective")))
 
 
 def key_of(paper: str) -> str:
@@ -498,8 +503,8 @@ def remedy(record: Record) -> Fact:
     """Return advice for strongly correlated scores."""
     if record.evidence is None:
         return fact("remedy joint")
-    is_adjusted = record.options.get("objective") == "adjusted"
-    return fact("remedy adjusted" if is_adjusted else "remedy objective")
+    objective = _objective(record)
+    return fact("remedy adjusted" if objective is not None and objective.ordered else "remedy objective")
 
 
 def split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[Fact]:
@@ -523,8 +528,8 @@ def split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[Fa
 def another_order(state: FitState) -> Iterator[Fact]:
     """Yield a fact if components of different cardinalities have more adjusted variance in another order."""
     options, moments = state.record.options, state.moments
-    mixed = len(set(options.get("card") or ())) > 1
-    if not mixed or options.get("objective") != "adjusted" or state.record.evidence is None:
+    mixed, objective = len(set(options.get("card") or ())) > 1, _objective(state.record)
+    if not mixed or objective is None or not objective.ordered or state.record.evidence is None:
         return
     C = moments.scores / moments.total
     order = best_order(C)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import spcastat as sp
+from spcastat.errors import OptionError
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.measures import MEASURES
+from spcastat.proofs.jointly import PARTITION_BOUNDS, RELAXATIONS, certify_joint
 from spcastat.search.criteria import Projected
+from spcastat.search.default import joint
+from spcastat.search.group_values import GroupSearch, pev_slope, pev_values
 from spcastat.search.matrices import Identity
 from spcastat.search.objectives import ADJUSTED, LEAST_SQUARES, OBJECTIVES, PEV, Objective
 from tests.search.conftest import draw
@@ -58,6 +67,67 @@ def faults(record: Objective, seed: int) -> set[str]:
         found.add("equals_variance")
     if record.squares and (record.proxy or record).squares:
         found.add("proxy")
+    if record.groups is not None:
+        found |= group_faults(record, record.groups, op)
+    return found
+
+
+def in_groups(labels: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Unit loadings, (p, k), from one number for each variable."""
+    V = np.where(labels[:, None] == np.arange(labels.max() + 1), x[:, None], 0.0)
+    return V / np.linalg.norm(V, axis=0)
+
+
+def group_faults(record: Objective, groups: GroupSearch, op: Gram) -> set[str]:
+    """The fields of `groups` that do not describe the objective of disjoint components of all variables."""
+    found, S = set(), op.S / op.total
+    rng = np.random.default_rng(len(S))
+
+    def value(V: np.ndarray) -> float:
+        return float(record.measure(V, op)[-1])
+
+    def products(V: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        return (S @ V)[None], (S @ S @ V)[None] if record.squares else None
+
+    # in the order of their variances, which the values of ordered objectives are for
+    labels, x = np.array([0, 1, 0, 0, 1, 0, 1]), rng.standard_normal(len(S))
+    V = in_groups(labels, x)
+    if np.diff(np.diag(V.T @ S @ V))[0] > 0:
+        labels, V = 1 - labels, V[:, ::-1]
+    SV, SSV = products(V)
+    N = None if SSV is None else V.T @ SSV
+    half, values = groups.slope(V[None], SV, SSV)
+    if not np.allclose([values[0], groups.values(V.T @ SV, N)[0]], value(V), rtol=1e-8, atol=0.0):
+        found.add("values")
+    half = half[0] - V * (half[0] * V).sum(axis=0)
+    step = 1e-6  # central differences are right to step^2, and to 1e-15 / step of rounding
+    for j, i in product(range(len(S)), range(2)):
+        if labels[j] == i:
+            difference = np.zeros_like(V)
+            difference[j, i] = step
+            ahead, behind = (
+                value((V + d) / np.linalg.norm(V + d, axis=0)) for d in (difference, -difference)
+            )
+            if abs((ahead - behind) / (2.0 * step) - 2.0 * half[j, i]) > 1e-7:
+                found.add("slope")
+    leading = np.zeros((len(S), 2))
+    total = 0.0
+    for i in range(2):
+        inside = labels == i
+        eigenvalues, vectors = np.linalg.eigh(S[np.ix_(inside, inside)])
+        total += eigenvalues[-1]
+        leading[inside, i] = vectors[:, -1]
+    rounding = 1e-8 * total
+    is_equal = abs(value(leading) - total) < rounding
+    is_most = (
+        max(value(in_groups(labels, rng.standard_normal(len(S)))) for _ in range(50)) <= total + rounding
+    )
+    if (groups.bound == "equal" and not is_equal) or (groups.bound is not None and not is_most):
+        found.add("bound")
+    v = V[:, 0]
+    alone = v @ S @ S @ v / (v @ S @ v) if groups.ratio else v @ S @ v
+    if not np.isclose(value(V[:, :1]), alone, rtol=1e-8, atol=0.0):
+        found.add("ratio")
     return found
 
 
@@ -75,7 +145,81 @@ def test_records_describe_their_objectives(record):
         (replace(LEAST_SQUARES, equals_variance=True), "equals_variance"),
         (replace(SQUARED, criterion=LEAST_SQUARES.criterion), "criterion"),
         (replace(SQUARED, proxy=None), "proxy"),
+        (replace(LEAST_SQUARES, groups=replace(LEAST_SQUARES.groups, bound="upper")), "bound"),
+        (replace(ADJUSTED, groups=replace(ADJUSTED.groups, bound="equal")), "bound"),
+        (replace(LEAST_SQUARES, groups=replace(LEAST_SQUARES.groups, ratio=False)), "ratio"),
+        (replace(ADJUSTED, groups=replace(ADJUSTED.groups, slope=pev_slope)), "slope"),
+        (replace(ADJUSTED, groups=replace(ADJUSTED.groups, values=pev_values)), "values"),
     ],
 )
 def test_wrong_records_break_the_contract(record, fault):
     assert fault in faults(record, 0)
+
+
+@pytest.mark.parametrize("record", OBJECTIVES.values(), ids=lambda record: record.name)
+def test_relaxations_bound_the_best_fit_closely(record):
+    assert record.relaxation in RELAXATIONS
+    assert record.relaxation in PARTITION_BOUNDS
+    for seed in range(2):
+        op = Gram(draw(6, seed))
+        best = joint(op, 2, (2, 3), record.name, "thorough")
+        proof = certify_joint(op, best.V, record.name)
+        # no fit of random supports and loadings exceeds the bound, which is close to the best known
+        rng = np.random.default_rng(seed)
+        values = []
+        for _ in range(300):
+            V = np.zeros((6, 2))
+            for i, card in enumerate((2, 3)):
+                V[rng.choice(6, card, replace=False), i] = rng.standard_normal(card)
+            values.append(record.measure(V / np.linalg.norm(V, axis=0), op)[-1])
+        assert proof.upper_bound >= max(values)
+        assert proof.gap < 1.0
+
+
+@pytest.fixture
+def _fourth(monkeypatch):
+    monkeypatch.setitem(OBJECTIVES, SQUARED.name, SQUARED)
+    monkeypatch.setitem(MEASURES, SQUARED.name, SQUARED.measure)
+
+
+@pytest.mark.usefixtures("_fourth")
+@pytest.mark.parametrize("options", [{"card": 3}, {"card": [2, 4]}, {"card": 3, "disjoint": True}])
+def test_a_fourth_objective_needs_a_record_and_its_measure(options):
+    # the share of S S in the span of the loadings is PEV with S S in place of S
+    for seed in range(2):
+        S = pd.DataFrame(draw(8, seed))
+        fourth = sp.spca_cov(S, 2, objective="squared", **options)
+        pev = sp.spca_cov(S @ S, 2, objective="pev", **options)
+        total = np.trace(S) ** 2 / np.trace(S @ S)
+        assert fourth.measure("squared") * total == pytest.approx(pev.measure("pev"), rel=1e-9)
+        assert "share of squared covariances" in str(fourth)
+
+
+@pytest.mark.usefixtures("_fourth")
+def test_what_a_fourth_objective_does_not_have_is_refused():
+    S = pd.DataFrame(draw(6, 0))
+    with pytest.raises(OptionError, match="no search over groups of all variables: give card=, or"):
+        sp.spca_cov(S, 2, disjoint=True, objective="squared")
+    with pytest.raises(OptionError, match="give card= instead of variance="):
+        sp.spca_cov(S, 2, variance=0.8, objective="squared")
+    fit = sp.spca_cov(S, 2, 3, objective="squared")
+    with pytest.raises(OptionError, match="has no joint proof: give objective='adjusted' or"):
+        fit.certify(joint=True)
+    assert fit.certify(joint=False).table.shape[0] == 2
+    assert fit.certify(objective="pev").table.shape[0] == 1  # as the message says
+
+
+def test_no_file_compares_the_name_of_an_objective():
+    """Outside the records, what depends on an objective is a field of its record."""
+    root = Path(sp.__file__).parent
+    compared = [
+        f"{path.relative_to(root)}:{node.lineno}"
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Compare | ast.match_case)
+        and any(
+            isinstance(part, ast.Constant) and part.value in OBJECTIVES
+            for part in ast.walk(node if isinstance(node, ast.Compare) else node.pattern)
+        )
+    ]
+    assert compared == []

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 import spcastat as sp
 from spcastat.search.criteria import SupportRule
+from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.search.partition import (
     Climber,
     GroupLoadings,
@@ -144,7 +145,7 @@ def test_partitions_come_in_descending_order_of_pev(p, k):
 def test_gradient(objective):
     """Against central differences, whose error is of the order of 1e-10 with steps of 1e-5."""
     rng = np.random.default_rng(0)
-    loadings = GroupLoadings(data(1, 7) / 9.0, 3, objective)
+    loadings = GroupLoadings(data(1, 7) / 9.0, 3, OBJECTIVES[objective])
     labels = np.array([[0, 1, 2, 0, 1, 2, 2], [1, 1, 0, 2, 2, 2, 1]])
     x = rng.standard_normal(labels.shape)
     slope = loadings.with_gradient(x, labels, labels)[1]
@@ -173,7 +174,7 @@ def test_under_a_rule_a_climb_ends_where_no_allowed_move_is_better():
     may[0, 1], must[1, 5] = False, True
     for seed in range(3):
         S = np.cov(np.random.default_rng(seed).standard_normal((9, 6)).T)
-        climber = Climber(S, 2, "pev", SupportRule(may, must, True))
+        climber = Climber(S, 2, PEV, SupportRule(may, must, True))
         allowed = [one for one in product(range(2), repeat=6) if 0 in one and one[1] == one[5] == 1]
         values = {}
         for one in allowed:
