@@ -123,7 +123,6 @@ THREE, NOT_FOUND = ("adjusted 3",), mock.Mock(return_value=(0.0, np.array([0])))
 RULES: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "split matrix at the root": (("single",), one_component, "split_bound", mock.Mock(return_value=np.inf)),
     "search for a support": (("single",), one_component, "best_support", NOT_FOUND),
-    "sums exclude variables": (("single",), eigenvalue_bounds, "_possible_by_sums", _every),
     "split matrix closes nodes": (("single",), eigenvalue_bounds, "closed_by_split", _open),
     "split matrix excludes variables": (("single",), eigenvalue_bounds, "_possible_by_split", _every),
     "mean of the multipliers": ((*PROJECTED, "adjusted 3"), Relaxation, "proofs", _last),

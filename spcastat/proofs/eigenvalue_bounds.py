@@ -264,15 +264,14 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
             break
         if free.size <= r:
             return [], np.concatenate([node.taken, free])
-        others = largest_others(T, r - 1)
-        possible = _possible_by_sums(T, others, r, level)
-        if possible.all() and free.size <= SPLIT_ORDER:
+        possible = np.ones(free.size, dtype=bool)
+        if free.size <= SPLIT_ORDER:
             closed, U = closed_by_split(T, first_split(T, r) if U is None else U, r, level)
             if closed:
                 break
             possible = _possible_by_split(T, U, r, level)
         if possible.all():
-            j = int(np.argmax(np.diag(T) + others.sum(axis=1)))
+            j = int(np.argmax(np.diag(T) + largest_others(T, r - 1).sum(axis=1)))
             rest = np.delete(np.arange(free.size), j)
             U = None if U is None else U[np.ix_(rest, rest)]
             taken = np.array([*node.taken, free[j]])
@@ -289,30 +288,6 @@ def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
     np.fill_diagonal(gain, -np.inf)
     best = int(np.argmax(gain))
     return np.array(divmod(best, len(T))) if gain.flat[best] >= 0.0 else None
-
-
-def _possible_by_sums(T: np.ndarray, others: np.ndarray, r: int, level: float) -> np.ndarray:
-    """Mark the variables that may be in a support that reaches the level.
-
-    If j is in the support and b bounds the largest eigenvalue of the other r - 1 variables, all r reach the
-    level only if (level - T_jj)(level - b) <= the sum of the r - 1 largest T_jk^2. Also, after j is taken,
-    the variances of the others become T_kk + T_jk^2 / (level - T_jj), and r - 1 of these must sum to at least
-    the level.
-    """
-    variances = np.diag(T)
-    f = len(T)
-    slack = level - variances
-    smallest = others.min(axis=1)
-    rest = min(
-        float(np.partition(variances, f - r + 1)[f - r + 1 :].sum()),
-        float((variances + others.sum(axis=1) - smallest).max()),
-    )
-    wide = 1.0 + 8.0 * (r + 2) * EPS
-    possible = slack * (level - rest) <= (others**2).sum(axis=1) * wide + 8.0 * EPS * level**2
-    raised = T**2 / slack[:, None] + variances
-    np.fill_diagonal(raised, -np.inf)
-    possible &= np.partition(raised, f - r + 1, axis=1)[:, f - r + 1 :].sum(axis=1) * wide >= level
-    return np.asarray(possible)
 
 
 def first_split(T: np.ndarray, r: int) -> np.ndarray:
