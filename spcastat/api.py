@@ -16,8 +16,8 @@ from spcastat.errors import ComponentsError, ConvergenceWarning
 from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
 from spcastat.fit.method_table import SOLVERS
-from spcastat.fit.plan import Plan, Request, make_plan, require_components
-from spcastat.fit.run import Fit, data_for, run
+from spcastat.fit.plan import Plan, Request, data_for, make_plan, require_components
+from spcastat.fit.run import Fit, run
 from spcastat.inputs.constructors import data_of, given_of, table_and_formula
 from spcastat.inputs.data import Data
 from spcastat.progress import listening

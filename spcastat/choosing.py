@@ -28,8 +28,7 @@ from spcastat.config import draw_generator, one_of, real_number, seed_of, shown,
 from spcastat.errors import ComponentsError, NoComponentsError, OptionError
 from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
-from spcastat.fit.plan import RULE, Plan, Request, make_plan
-from spcastat.fit.run import require_feasible
+from spcastat.fit.plan import RULE, Plan, Request, make_plan, require_feasible
 from spcastat.inputs.constructors import data_of, given_of, table_and_formula
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import RowData

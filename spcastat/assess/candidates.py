@@ -17,8 +17,9 @@ from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Refit
 from spcastat.config import draw_generator, elements, is_single, is_whole, shown
 from spcastat.errors import CardinalityError
+from spcastat.fit.order import order_and_sign
 from spcastat.fit.plan import Plan, cardinalities
-from spcastat.fit.run import Fit, order_and_sign, run, run_path
+from spcastat.fit.run import Fit, run, run_path
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances

@@ -27,8 +27,10 @@ from spcastat.config import (
     whole_number,
 )
 from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
+from spcastat.inputs.data import Data
 from spcastat.labels import full_names
 from spcastat.linalg.deflation import DEFLATIONS
+from spcastat.linalg.operators import GRAM_ORDER
 from spcastat.linalg.standardisation import SCALES
 from spcastat.reading.design import Spec
 from spcastat.search.climbing import EFFORTS, PROMISES
@@ -750,3 +752,37 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
     return (
         f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{hint(name)}"
     )
+
+
+# --- what can be fitted ---------------------------------------------------------------------------
+
+
+def data_for(data: Data, plan: Plan, k: int) -> Data:
+    """Return the data for a fit of k components according to `plan`.
+
+    Raises
+    ------
+    OptionError, ComponentsError, NoRowsError
+        If the rows come in chunks and the fit cannot be made from them; raised before any row is read.
+    """
+    require_feasible(data, plan, k)
+    return data.for_components(k).for_method(plan.rows_for)
+
+
+def require_feasible(data: Data, plan: Plan, k: int) -> None:
+    """Raise an error if a fit of k components cannot be made from rows in chunks, before any is read."""
+    if not data.out_of_core:
+        return
+    if data.p > GRAM_ORDER and not plan.rows_for:
+        require_memory(data.p, plan.solver)
+    require_rank(k, data.known_rows, centred=data.centred)
+    plan.on(data.spec)  # raises for unknown names of variables
+
+
+def require_memory(p: int, solver: Solver) -> None:
+    """Raise OptionError for a solver that needs many passes over rows that do not fit into memory."""
+    if not solver.out_of_core:
+        raise errors.OptionError(
+            f"With {p} variables (more than {GRAM_ORDER}) that are not in memory this fit needs hundreds of "
+            "passes over the rows: use method='joint', with objective='pev' for what 'bcd-l0' maximises."
+        )

@@ -1,21 +1,22 @@
-"""One fit: starts, solver, deflation, order and signs, and units."""
+"""One fit: solver, deflation, and the choice between starts and orders."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from spcastat.config import plural
-from spcastat.errors import ComponentsError, OptionError
-from spcastat.fit.plan import STARTS, Plan, Start, require_rank
-from spcastat.inputs.data import Data
+from spcastat.errors import ComponentsError
+from spcastat.fit.order import inward, order_and_sign, outward
+from spcastat.fit.plan import Plan, Start, require_memory
+from spcastat.fit.starts import first_loadings, of_component, starting_loadings
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
-from spcastat.linalg.eigenvectors import numerical_rank, varimax
-from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
-from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
+from spcastat.linalg.eigenvectors import numerical_rank
+from spcastat.linalg.operators import Operator, Rows
+from spcastat.linalg.ties import first_max
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
 from spcastat.search.objectives import Objective
@@ -273,194 +274,6 @@ def _rank_below(k: int, rank: int) -> str:
     return f"k={k} was given, but the data have rank {rank}; ask for at most {plural(rank, 'component')}."
 
 
-S = TypeVar("S", bound=Solver)
-
-
-def inward(solver: S, unit: float) -> S:
-    """Return the solver for data divided by `unit`, with its options converted from the units of the data.
-
-    Under "objective", `units` has the unit of the objective's value; the option of this name has no unit.
-    """
-    if unit == 1.0:
-        return solver
-    powers = dict(solver.units)
-    changes = {
-        one.name: _times(getattr(solver, one.name), unit ** -powers[one.name])
-        for one in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
-        if one.name in powers and one.name != "objective"
-    }
-    return replace(solver, **changes) if changes else solver  # type: ignore[type-var]
-
-
-def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
-    """Convert the values of a solution for data divided by `unit` back to the units of the data."""
-    if unit == 1.0:
-        return solution
-    powers = dict(solver.units)
-    factor = unit ** powers.get("objective", 0)
-    return replace(
-        solution,
-        objective=solution.objective * factor,
-        objectives=solution.objectives * factor,
-        details={
-            name: _times(values, unit ** powers[name]) if name in powers else values
-            for name, values in solution.details.items()
-        },
-    )
-
-
-def _times(value: Any, factor: float) -> Any:
-    """Return a number, or a sequence of numbers, times `factor`; None stays None."""
-    if value is None:
-        return None
-    if isinstance(value, (tuple, list)):
-        return type(value)(_times(one, factor) for one in value)
-    return value * factor
-
-
-# --- order and signs ------------------------------------------------------------------------------
-
-
-def order_and_sign(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loadings in their final order with their final signs, and the permutation.
-
-    Parameters
-    ----------
-    op : Operator
-    V : ndarray of shape (p, k)
-    groups : ndarray of int, shape (k,)
-        Components of one group are sorted by the variance of their scores, the largest first; groups keep
-        their places. Components of equal variance are sorted by their supports.
-
-    Returns
-    -------
-    V : ndarray of shape (p, k)
-        The largest absolute loading of each component is positive.
-    order : ndarray of int, shape (k,)
-        The previous position of each component.
-    """
-    order = np.arange(V.shape[1])
-    if len(set(groups.tolist())) < len(order):
-        variances, supports = np.diag(op.products(V)), -_by_support(V)
-        for group in set(groups.tolist()):
-            places = np.flatnonzero(groups == group)
-            order[places] = places[ranked(variances[places], supports[places])]
-    V = V[:, order]
-    return V * flip_signs(V) + 0.0, order  # turns -0.0 into 0.0
-
-
-def _by_support(V: np.ndarray) -> np.ndarray:
-    """Return the rank of each column by its support, then by its absolute loadings."""
-    used = V[V.any(axis=1)]
-    sizes = -np.abs(used).round(9)  # so that rounding errors do not decide
-    order = np.lexsort([*sizes[::-1], *(used == 0)[::-1]])  # lexsort sorts by its last key first
-    return np.argsort(order).astype(float)
-
-
-# --- starting loadings ----------------------------------------------------------------------------
-
-
-def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
-    """Return the first start of all components together.
-
-    Parameters
-    ----------
-    op : Operator
-    pca : ndarray of shape (p, k)
-        PCA's loadings.
-    start : str or ndarray of shape (p, k)
-        "column" starts from single variables: each is the one with the largest variance given the earlier
-        ones.
-
-    Returns
-    -------
-    ndarray of shape (p, k), columns of unit length
-    """
-    if isinstance(start, np.ndarray):
-        return unit(start)
-    if start == "ones":
-        return np.full(pca.shape, op.p**-0.5)
-    return pca if start == "pca" else _longest_columns(op, pca.shape[1])
-
-
-def starting_loadings(
-    op: Operator, pca: np.ndarray, n_init: int, rng: np.random.Generator, first: np.ndarray | None = None
-) -> np.ndarray:
-    """Return `n_init` starts of all components together.
-
-    Parameters
-    ----------
-    op : Operator
-    pca : ndarray of shape (p, k)
-        PCA's loadings: the first start, or the second if `first` is given.
-    n_init : int
-    rng : numpy Generator
-    first : ndarray of shape (p, k), optional
-        The first start, if it is not PCA.
-
-    Returns
-    -------
-    ndarray of shape (n_init, k, p)
-        The first, PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and
-        random starts in turn.
-    """
-    starts = [pca] if first is None or first is pca else [first, pca]
-    if n_init > len(starts):
-        starts.append(unit(varimax(pca)))
-    if n_init > len(starts):
-        starts.append(unit(varimax(pca, normalise=True)))
-    for number in range(len(starts), n_init):
-        if number % 2:
-            starts.append(row_seeded(op, pca.shape[1], rng))
-        else:
-            starts.append(np.linalg.qr(rng.standard_normal(pca.shape))[0])
-    return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
-
-
-def of_component(
-    view: Operator, start: Start, done: int, n_init: int, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
-    """Yield `n_init` starts, each of shape (p,), for the component after `done` others on the deflated data.
-
-    They are the requested start, the other named starts (see STARTS), then random columns of the covariance
-    matrix and random directions.
-    """
-    named = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
-    for first in [start, *named][:n_init]:
-        if isinstance(first, np.ndarray):
-            yield unit(first[:, [done]])[:, 0]
-        elif first == "pca":
-            yield view.leading(1)[1][:, 0]
-        else:
-            yield first_loadings(view, np.zeros((view.p, 1)), first)[:, 0]
-    for turn in range(n_init - 1 - len(named)):
-        if turn % 2:
-            yield np.linalg.qr(rng.standard_normal((view.p, 1)))[0][:, 0]
-        else:
-            yield row_seeded(view, 1, rng)[:, 0]
-
-
-def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Return k different columns of the covariance matrix, drawn at random and scaled to unit length."""
-    varying = np.flatnonzero(op.diagonal() > 0)
-    seeds = rng.choice(varying, size=k, replace=varying.size < k)
-    return unit(op.columns(seeds))
-
-
-def _longest_columns(op: Operator, k: int) -> np.ndarray:
-    """Return loadings with one nonzero each: the pivots of the Cholesky factorisation."""
-    left = np.array(op.diagonal(), dtype=float)
-    factor, V = np.zeros((op.p, k)), np.zeros((op.p, k))
-    for j in range(k):
-        i = first_max(left)
-        column = op.columns(np.array([i]))[:, 0] - factor[:, :j] @ factor[i, :j]
-        factor[:, j] = column / np.sqrt(max(left[i], np.finfo(float).tiny))
-        left = np.maximum(left - factor[:, j] ** 2, 0.0)
-        left[i] = 0.0
-        V[i, j] = 1.0
-    return V
-
-
 # --- the choice between starts --------------------------------------------------------------------
 
 
@@ -491,34 +304,3 @@ def chosen(
         criterion=f"{aim.label}, best of the starts",
     )
     return better, optima_of(values)
-
-
-def data_for(data: Data, plan: Plan, k: int) -> Data:
-    """Return the data for a fit of k components according to `plan`.
-
-    Raises
-    ------
-    OptionError, ComponentsError, NoRowsError
-        If the rows come in chunks and the fit cannot be made from them; raised before any row is read.
-    """
-    require_feasible(data, plan, k)
-    return data.for_components(k).for_method(plan.rows_for)
-
-
-def require_feasible(data: Data, plan: Plan, k: int) -> None:
-    """Raise an error if a fit of k components cannot be made from rows in chunks, before any is read."""
-    if not data.out_of_core:
-        return
-    if data.p > GRAM_ORDER and not plan.rows_for:
-        require_memory(data.p, plan.solver)
-    require_rank(k, data.known_rows, centred=data.centred)
-    plan.on(data.spec)  # raises for unknown names of variables
-
-
-def require_memory(p: int, solver: Solver) -> None:
-    """Raise OptionError for a solver that needs many passes over rows that do not fit into memory."""
-    if not solver.out_of_core:
-        raise OptionError(
-            f"With {p} variables (more than {GRAM_ORDER}) that are not in memory this fit needs hundreds of "
-            "passes over the rows: use method='joint', with objective='pev' for what 'bcd-l0' maximises."
-        )
