@@ -62,7 +62,8 @@ def test_wines_of_the_loire_as_factominer_prints_them():
     coordinates = [first[names].sum() for names in blocks.values()]
     np.testing.assert_allclose(coordinates, [0.7820738, 0.8546846, 0.9247734, 0.9004187], atol=6e-8)
     # its contributions of groups to the first dimension are these over the eigenvalue
-    table = str(fit)[str(fit).index("Blocks, % of a component") :].splitlines()
+    text = str(fit.summary())
+    table = text[text.index("Blocks, % of a component") :].splitlines()
     shares = [line.split()[1] for line in table[2:6]]
     assert shares == [f"{100 * one / printed[0]:.1f}" for one in coordinates]
 
@@ -109,7 +110,7 @@ def test_the_print_has_shares_that_add_up(rows):
     scale = divisors(rows.cov())
     variances = rows.var() / scale**2
     shares = [100 * variances[names].sum() / variances.sum() for names in BLOCKS.values()]
-    line = " ".join(str(fit).split())
+    line = " ".join(str(fit.summary()).split())
     assert f"size {shares[0]:.1f} % (3 variables), shape {shares[1]:.1f} % (2 variables), alone" in line
     assert "(size, shape, alone), as in multiple factor analysis" in str(fit.describe())
     assert "scaled to unit variance and by blocks" in line
@@ -268,7 +269,7 @@ def test_eigenvalues_and_scores_are_those_of_famd(mixed_rows, way):
 
 def test_inertia_in_the_print(mixed_rows):
     fit = sp.spca(mixed_rows, 2, 3, method="greedy", scale="mixed")
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     # 3 numbers, a factor of three levels and one of two: 3 + 2 + 1
     assert "site 33.3 % (3 levels), site2 16.7 % (2 levels), 3 numbers 50.0 %" in text
     for component, v in fit.loadings.items():

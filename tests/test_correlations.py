@@ -254,7 +254,7 @@ def test_correlations_that_no_sample_has_are_replaced_by_the_nearest_and_the_pri
     with pytest.raises(sp.errors.CovarianceError, match="nearest=True"):
         sp.spca_cov(R, 1, 3)
     fit = sp.spca_cov(R, 1, 3, nearest=True, effort="quick")
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     assert "polychoric correlation matrix of 6 variables, from 40 rows" in text
     assert f"smallest eigenvalue {R.attrs['spcastat']['smallest_eigenvalue']:.2g}" in text
     assert "replaced by the nearest positive semidefinite matrix" in fit.describe().text
@@ -277,7 +277,7 @@ def test_polychoric_correlations_have_no_scores_of_codes_and_no_draws_of_normal_
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)))
     assert sp.spca_cov(sp.correlation(rows, "pearson"), 1, 2).bootstrap(10) is not None  # n_obs is known
     assert sp.choose(sp.correlation(rows, "pearson"), 1, cards=[1, 2]).by == "ebic"
-    assert "Data       Pearson correlation matrix of" in str(
+    assert "PCA of the Pearson correlation matrix of" in str(
         sp.spca_cov(sp.correlation(rows, "pearson"), 1, 2, effort="quick")
     )
     with pytest.raises(sp.errors.NoRowsError, match="correlations of 29 to 30 rows"):

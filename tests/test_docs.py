@@ -119,7 +119,7 @@ QUESTIONS: dict[str, Callable[[], Any]] = {
 
 def test_every_quoted_question_is_a_message():
     walk = np.random.default_rng(0).normal(size=(100, 4)).cumsum(axis=0)
-    messages = {"Neighbouring rows are alike": str(sp.spca(walk, 2, card=2))}
+    messages = {"Scores of successive rows are correlated": " ".join(sp.spca(walk, 2, card=2).notes)}
     for heading, call in QUESTIONS.items():
         with pytest.raises((sp.errors.SpcaError, AttributeError)) as raised:
             call()

@@ -99,7 +99,7 @@ def test_the_print_and_the_figures_of_the_diabetes_data():
     )
     shares = 100 * (1 - left.var() / data[left.columns].var())
     bp, s3, s4, bmi = (f"{name} {shares[name]:.1f}" for name in ("bp", "s3", "s4", "bmi"))
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     assert f"8 variables given age, sex, which explain {shares.mean():.1f} % of their variance" in text
     assert f"({bp}, {s3}, {s4}, ..., {bmi}); 439 residual degrees of freedom" in text
     assert f"linear regression on age and sex, which explained {shares.mean():.1f} %" in fit.describe().text
@@ -121,7 +121,7 @@ def test_subjects_are_taken_out_as_their_means():
     assert op.rank_limit == 4
     few = sp.spca(data.assign(subject=subject).iloc[:8], 1, 2, formula="~ . - z | C(subject) + z")
     # 8 - 1 less one for subjects and one for z
-    assert "5 residual degrees of freedom" in " ".join(str(few).split())
+    assert "5 residual degrees of freedom" in " ".join(str(few.summary()).split())
 
 
 # --- new rows, files, copies ----------------------------------------------------------------------

@@ -47,7 +47,7 @@ def test_a_forced_variable_costs_little_and_is_marked(forced):
     assert free.measure("adjusted") == pytest.approx(0.59218, abs=5e-6)
     assert forced.measure("adjusted") == pytest.approx(0.58519, abs=5e-6)
     assert forced.loadings["PC1"]["clear"] != 0
-    text = str(forced)
+    text = str(forced.summary())
     assert "Rule       PC1 must have clear\n" in text
     assert "clear                 -0.014!" in text
     assert "! forced; contributes less than" in text
@@ -87,7 +87,7 @@ def test_a_forced_loading_of_zero_counts_as_hit():
     assert fit.loadings["PC1"]["d"] == 0
     assert fit.loadings["PC1"]["c"] == 1
     assert fit.details.get("card hit") in (None, [True])
-    text = str(fit)
+    text = str(fit.summary())
     assert "Cardinality missed" not in text
     assert "Forced, but with a loading of exactly zero: d in PC1." in text
     assert fit.certify().table["optimal"].all()
@@ -186,7 +186,7 @@ def test_components_have_the_fewest_nonzeros_under_the_rule(rule):
     for first in range(1, fewer):
         other = sp.spca_cov(S, 2, [first, fewer - first], effort="quick", **rule)
         assert other.measure("adjusted") < goal
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     assert "at least 75 % of the variance that PCA explains, by all components together Rule" in text
 
 
@@ -228,7 +228,7 @@ def test_a_file_keeps_the_rule(rows, tmp_path):
     rows.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
     told = "PC2 must have clear; PC1 must not have length; no variable is in two components"
-    assert told in " ".join(str(loaded).split())
+    assert told in " ".join(str(loaded.summary()).split())
     assert told in loaded.describe().text
     again = loaded.bootstrap(5, data=sp.datasets.pitprops_sample(), rng=1)
     pd.testing.assert_frame_equal(again.selected, rows.bootstrap(5, rng=1).selected)
@@ -393,7 +393,7 @@ def test_terms_enter_whole_and_card_counts_them(fit):
     terms = V.index.str.partition("[").get_level_values(0)
     assert ((V != 0).groupby(terms).any().sum() == 2).all()
     assert ((V != 0).groupby(terms).any() == (V != 0).groupby(terms).all()).all(axis=None)
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     assert "Rule card counts groups, 5 in all; the variables of site, kind enter together; PC2 must" in text
     assert f"Together PC1 {', '.join(t for t in terms.unique() if V['PC1'][terms == t].any())}; PC2" in text
     assert "Cardinality missed" not in text

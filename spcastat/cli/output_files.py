@@ -323,6 +323,7 @@ def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Name
     """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Summary
+    from spcastat.show.summary import SCREEN
 
     given, arranged = given_of(args, _LAYOUT), given_of(args)
     if args.describe and kind != "json":
@@ -340,7 +341,8 @@ def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Name
     if kind == "json":
         text = as_json(fit, args.describe)
     elif kind == "text" and not given and not arranged and not args.out:
-        return printed("\n\n".join(map(str, [fit, *further])))
+        parts = [fit.summary(max_rows=SCREEN), *further]
+        return printed("\n\n".join(part.as_text() for part in parts))
     else:
         text = printed(_rendered([fit.summary(**arranged), *further], kind, given, bool(args.out)))
     if args.out:

@@ -68,8 +68,8 @@ def serial_correlation(rows: StandardRows) -> float | None:
 def serial_warning(r: float) -> str:
     """Return the warning of serially dependent rows; r is the correlation of the scores of neighbours."""
     return (
-        f"Neighbouring rows are alike (r = {r:.2f} of their scores) beyond what sorting or groups explain: "
-        "if rows are in the order of time, give block_length='auto'; if they are clusters, give clusters=."
+        f"Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain: for "
+        "a time series give block_length='auto', for clusters of rows give clusters=."
     )
 
 

@@ -42,9 +42,11 @@ from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitIn
 from spcastat.show import methods_text
 from spcastat.show.grid import Arrangement
 from spcastat.show.methods_text import Description
+from spcastat.show.prints import print_of_fit
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import write_report
-from spcastat.show.summary import NOTEBOOK, SCREEN, Extras, summarise
+from spcastat.show.screen import Screen
+from spcastat.show.summary import NOTEBOOK, Extras, summarise
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
@@ -2291,7 +2293,10 @@ class SpcaResult(Picklable, Shown):
     # --- helpers --------------------------------------------------------------------------------
 
     def _tables(self, notebook: bool) -> Summary:
-        return self.summary(max_rows=NOTEBOOK if notebook else SCREEN)
+        return self.summary(max_rows=NOTEBOOK if notebook else None)
+
+    def _screen(self) -> Screen:
+        return print_of_fit(self._state, self.notes)
 
     @cached_property
     def _scores(self) -> Any:

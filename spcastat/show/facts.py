@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from spcastat.config import shown
 from spcastat.fit import frames
 from spcastat.fit.frames import variance
 from spcastat.fit.record import Record
 from spcastat.fit.sparse_loadings import variance as loadings_variance
-from spcastat.fit.state import FitState, forced, groups_of, proof_sentences, rule_words, shares
+from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, proof_sentences, rule_words, shares
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups
@@ -25,6 +26,10 @@ from spcastat.show.templates import Fact, fact, part
 
 #: The largest number of covariates named, and of variables with the share that covariates explain.
 FEW_NAMES = 4
+#: So many near copies are named in the advice to keep them together.
+MOST_TOGETHER = 4
+#: So many different cardinalities are listed.
+FEW_COUNTS = 8
 #: What the table of methods has in place of a paper for methods of this package.
 OURS = "of this package"
 #: Names of kinds of correlations, if they are names of people.
@@ -43,7 +48,7 @@ def data(state: FitState) -> Iterator[Fact]:
         yield draws(record)
     r = record.serial_correlation()
     if r is not None:
-        yield fact("successive rows", warning=serial_warning(r))
+        yield fact("successive rows", r=r, remark=serial_warning(r))
     if record.missing is not None:
         yield missing(record)
     if record.matrix is not None and "completed" in record.matrix:
@@ -89,6 +94,7 @@ def dataset(record: Record, state: FitState | None = None) -> Fact:
             "rows",
             **values,
             **standardisation(record),
+            contrast_mean=(record.centring or "none") != "mean",
             title=record.title_of_data,
             dropped=record.dropped,
             formula=record.formula,
@@ -98,7 +104,7 @@ def dataset(record: Record, state: FitState | None = None) -> Fact:
     kind_fact = (
         fact("kind covariance") if kind is None else fact("kind correlation", name=KINDS.get(kind, kind))
     )
-    of_variances = fact("kind correlation", name=kind)
+    of_variances = kind_fact
     if kind is None and state is not None:
         is_scaled = np.allclose(state.moments.variances, 1.0, atol=1e-8)
         of_variances = fact("kind correlation", name=None) if is_scaled else kind_fact
@@ -390,6 +396,25 @@ def of_loadings(state: FitState) -> Iterator[Fact]:
     yield fact("status of ascents", advice=record.advice, converged=record.converged)
 
 
+def headline(state: FitState, counts: Sequence[int]) -> Fact:
+    """Return the fact about what was fitted to which data; `counts` are the cardinalities."""
+    record = state.record
+    if len(set(counts)) == 1:
+        cards = fact("equal cards", card=counts[0], k=record.k)
+    elif len(counts) <= FEW_COUNTS:
+        cards = fact("unequal cards", cards=f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}")
+    else:
+        cards = fact("unequal cards", cards=f"{min(counts)} to {max(counts)}")
+    return fact("print of a fit", sparse=record.sparse, data=dataset(record, state), k=record.k, cards=cards)
+
+
+def how_found(record: Record) -> Fact:
+    """Return the fact about the search or the method, and how it ended."""
+    key = "method printed" if record.evidence is None else "search printed"
+    goal = record.options.get("variance")
+    return fact(key, **method(record).values, advice=record.advice, reached=record.reached, goal=goal)
+
+
 # --- variance and inference -----------------------------------------------------------------------
 
 
@@ -455,6 +480,22 @@ def software(versions: Mapping[str, str]) -> Fact:
     return fact("software", version=versions.get("spcastat", ""), python=versions.get("python"))
 
 
+def inference_shown(state: FitState) -> Iterator[Fact]:
+    """Yield a fact if a fit shows results of resampling: what they are, for its print."""
+    results = state.inference
+    parts = []
+    if results.bootstrap is not None:
+        parts.append(fact("shows intervals", draws=results.bootstrap.draws))
+    if results.stability is not None:
+        parts.append(fact("shows frequencies", halves=len(results.stability.chosen)))
+    if results.tests is not None:
+        parts.append(fact("shows tests", draws=results.tests.draws))
+    if results.split is not None:
+        parts.append(fact("shows split"))
+    if parts:
+        yield fact("inference printed", results=", ".join(map(part, parts)))
+
+
 # --- notes on a fit -------------------------------------------------------------------------------
 
 
@@ -474,13 +515,22 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
     if zero.any():
         rows, columns = np.nonzero(zero)
         names = zip(full_names(state.spec.columns[rows]), full_names(state.components[columns]), strict=True)
-        yield fact("forced at zero", names=", ".join(f"{name} in {component}" for name, component in names))
+        yield fact(
+            "forced at zero",
+            number=int(zero.sum()),
+            names=", ".join(f"{name} in {component}" for name, component in names),
+        )
     membership = pd.DataFrame(groups_of(state), state.components)
     counts = card + zero.sum(axis=0) if membership.empty else membership.sum(axis=1)
     failures = list(missed(record, counts, not membership.empty))
     if failures:
         details = bool(record.details)
-        yield fact("cardinality missed", components=", ".join(map(part, failures)), details=details)
+        yield fact(
+            "cardinality missed",
+            number=len(failures),
+            components=", ".join(map(part, failures)),
+            details=details,
+        )
     if record.sparse:
         yield fact("weights in table")
     if largest.max() > 0.1:
@@ -505,6 +555,36 @@ def remedy(record: Record) -> Fact:
         return fact("remedy joint")
     objective = _objective(record)
     return fact("remedy adjusted" if objective is not None and objective.ordered else "remedy objective")
+
+
+def copies(state: FitState) -> Iterator[Fact]:
+    """Yield a fact about near copies of selected variables, none if they are kept together."""
+    groups = [set(members) for _, members in state.record.options.get("together") or []]
+    pairs = [
+        (int(a), int(b), r)
+        for a, b, r in state.moments.copies
+        if not any({int(a), int(b)} <= members for members in groups)
+    ]
+    if not pairs:
+        return
+    names = full_names(state.spec.columns)
+    a, b, r = max(pairs, key=lambda pair: abs(pair[2]))
+    cluster = sorted({a, b} | {j for pair in pairs if {a, b} & set(pair[:2]) for j in pair[:2]})
+    labels = [shown(state.spec.columns[j]) for j in cluster]
+    count = len({j for pair in pairs for j in pair[:2]})
+    together = "together="
+    if len(labels) <= MOST_TOGETHER:
+        together = f"together={{{labels[0]}: [{', '.join(labels)}]}}"
+    yield fact(
+        "near copies" if count > 2 else "near copy",
+        count=count,
+        first=names[a],
+        second=names[b],
+        r=r,
+        size=abs(r),
+        limit=NEAR_COPY,
+        together=together,
+    )
 
 
 def split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[Fact]:

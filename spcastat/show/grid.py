@@ -131,10 +131,11 @@ def each(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
 
 
 def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
-    """Format values with the same number of decimals, so that the largest has `digits` significant digits.
+    """Format values with the same number of decimals.
 
-    There are at most seven decimals. If the largest absolute value is at least 10^7 or below 10^-4, all
-    values are in scientific notation.
+    The largest has at least `digits` significant digits, and the smallest two, if seven decimals and seven
+    digits allow it. If the largest absolute value is at least 10^7 or below 10^-4, all values are in
+    scientific notation.
     """
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
     if not sizes:
@@ -142,8 +143,28 @@ def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
     largest = max(sizes)
     if largest >= 1e7 or largest < 1e-4:
         return tuple(Figures.of((value,), digits - 1, scientific=True) for value in values)
-    decimals = min(max(digits - 1 - math.floor(math.log10(largest)), 0), 7)
-    return each(values, decimals)
+    most = min(7, 6 - math.floor(math.log10(largest)))
+    return each(values, min(max(digits - 1 - math.floor(math.log10(largest)), decimals(sizes)), most))
+
+
+def decimals(sizes: Iterable[float], fewest: int = 0) -> int:
+    """Return the number of decimals with which every positive size has two significant digits.
+
+    Sizes below a millionth of the largest do not count: they are rounding errors.
+    """
+    sizes = list(sizes)
+    counted = [size for size in sizes if math.isfinite(size) and size > 1e-6 * max(sizes)]
+    return max([fewest, *(1 - math.floor(math.log10(size)) for size in counted)])
+
+
+def percents(shares: Sequence[float], digits: int = 2, steps: Sequence[float] = ()) -> tuple[Figures, ...]:
+    """Return fractions in percent, with decimals for two significant digits of the smallest.
+
+    `steps` are differences of the shares that must be seen, such as what a component adds.
+    """
+    sizes = [100 * abs(share) for share in (*shares, *steps) if math.isfinite(share) and share != 0]
+    places = min(decimals(sizes, digits), 4) if sizes else digits
+    return tuple(fixed(100 * share, places) for share in shares)
 
 
 def percent(share: float, digits: int = 2) -> Figures:
@@ -263,6 +284,8 @@ class Document:
         Replaces the title, unless it is empty.
     label : str
         Label for references to the tables from other parts of a paper.
+    warnings : tuple of str
+        Lines of the header that are warnings, as full sentences.
     """
 
     title: str
@@ -273,6 +296,7 @@ class Document:
     digits: int = DIGITS
     caption: str = ""
     label: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -283,6 +307,11 @@ class Document:
     def all_notes(self) -> tuple[str, ...]:
         """The notes of every table, then those of the document."""
         return tuple(note for table in self.tables for note in table.notes) + self.notes
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a reader should know, in full sentences: warnings and notes."""
+        return (*self.warnings, *self.all_notes)
 
     def changed(
         self,

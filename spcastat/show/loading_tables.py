@@ -41,7 +41,7 @@ from spcastat.show.resampling_tables import (
     row_notes,
 )
 from spcastat.show.summary import bounds_of, loadings_table
-from spcastat.show.templates import Fact, fact, line, lines
+from spcastat.show.templates import Fact, explained_warnings, fact, line, lines
 
 
 def summarise(
@@ -72,6 +72,7 @@ def summarise(
         tuple(lines(_facts(state))),
         (table, variance_rows(shares)),
         tuple(notes),
+        warnings=tuple(explained_warnings(_facts(state))),
     )
     tables = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}
     return Summary(restyled(document, digits), tables)

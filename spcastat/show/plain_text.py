@@ -52,29 +52,43 @@ def render_text(document: grid.Document, layout: grid.Layout, encoding: str | No
     encoding : str, optional
         The encoding of the output; by default that of ``sys.stdout``.
     """
-    encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
-    document = _with_room_for_stars(layout.of(document, names=False))
-    safe = cache(partial(_safe, encoding=encoding))
-    document = document.changed(safe, safe, safe, safe)
-    if layout.full_names:
-        headings = {text: None for table in document.tables for text in table.headings}
-        lines = {text: "\n".join(grid.wrapped(text, HEADING_WIDTH, grid.display_width)) for text in headings}
-        document = replace(document.with_names({}, lines), key=document.key)
-    else:
-        names = _too_long(document, layout.width, everywhere=layout.full_names is False)
-        document = document.with_names(*(_fitting(*limits) for limits in names))
-        if layout.full_names is not False and len(document.key) > KEYED:
-            sentence = "Long names are shortened; full_names=True or a larger width shows them in full."
-            document = replace(document, key=(), notes=(*document.notes, sentence))
-    parts = [_header(document, layout.width)]
-    for block in grid.blocks(document.tables):
-        parts += _block(block, layout.width)
-    notes = (_filled(note, layout.width) for note in document.all_notes)
+    document = _encodable(document, layout, encoding)
+    parts = [_header(document, layout.width), *_of_tables(document, layout.width)]
+    notes = (filled(note, layout.width) for note in document.all_notes)
     parts += ["\n".join(notes), "\n".join(_key(document.key, layout.width))]
     return "\n\n".join(filter(None, parts))
 
 
-def _filled(text: str, width: int, first: str = "", indent: int = 0) -> str:
+def render_tables(document: grid.Document, width: int) -> list[str]:
+    """Return the lines of the tables of a document, without header, notes and key; long names are short."""
+    document = _encodable(document, grid.Layout(width=width))
+    return "\n\n".join(_of_tables(document, width)).splitlines()
+
+
+def _encodable(document: grid.Document, layout: grid.Layout, encoding: str | None = None) -> grid.Document:
+    """Return the document in characters of the console, with names as long as the layout allows."""
+    document = _with_room_for_stars(layout.of(document, names=False))
+    safe = cache(partial(console_text, encoding=encoding))
+    document = document.changed(safe, safe, safe, safe)
+    if layout.full_names:
+        headings = {text: None for table in document.tables for text in table.headings}
+        lines = {text: "\n".join(grid.wrapped(text, HEADING_WIDTH, grid.display_width)) for text in headings}
+        return replace(document.with_names({}, lines), key=document.key)
+    names = _too_long(document, layout.width, everywhere=layout.full_names is False)
+    document = document.with_names(*(fitting(*limits) for limits in names))
+    if layout.full_names is not False and len(document.key) > KEYED:
+        sentence = "Long names are shortened; full_names=True or a larger width shows them in full."
+        return replace(document, key=(), notes=(*document.notes, sentence))
+    return document
+
+
+def _of_tables(document: grid.Document, width: int) -> Iterator[str]:
+    """Yield the tables as text."""
+    for block in grid.blocks(document.tables):
+        yield from _block(block, width)
+
+
+def filled(text: str, width: int, first: str = "", indent: int = 0) -> str:
     """Return a text in lines of at most `width` characters that do not begin with the % or s of a number.
 
     The first line begins with `first`, the others with `indent` spaces.
@@ -95,7 +109,7 @@ def _with_room_for_stars(document: grid.Document) -> grid.Document:
     )
 
 
-def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
+def fitting(names: Iterable[str], limit: int) -> dict[str, str]:
     """Return a dict from long names to short ones of at most `limit` characters, in ASCII."""
     long = [name for name in names if grid.display_width(name) > limit]
     short_names: dict[str, str] = {}
@@ -108,8 +122,9 @@ def _fitting(names: Iterable[str], limit: int) -> dict[str, str]:
     return short_names
 
 
-def _safe(text: str, encoding: str) -> str:
-    """Return `text` with characters that `encoding` lacks written as escapes."""
+def console_text(text: str, encoding: str | None = None) -> str:
+    """Return `text` with characters that `encoding`, by default that of the console, lacks as escapes."""
+    encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
     return text.translate(ASCII).encode(encoding, "backslashreplace").decode(encoding)
 
 
@@ -165,12 +180,12 @@ def _too_long(
 
 
 def _header(document: grid.Document, width: int) -> str:
-    lines = [_filled(document.heading, width)] if document.heading else []
+    lines = [filled(document.heading, width)] if document.heading else []
     indent = max((grid.display_width(label) for label, _ in document.facts), default=0) + GAP
     indent = min(indent, width // 2)
     for label, text in document.facts:
         label_text = label + " " * max(indent - grid.display_width(label), 1)
-        lines.append(_filled(text, width, label_text, indent))
+        lines.append(filled(text, width, label_text, indent))
     return "\n".join(lines)
 
 

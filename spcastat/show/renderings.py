@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from spcastat.argument_types import Path, TableOptions
+    from spcastat.show.screen import Screen
 
 
 # --- documents in every format --------------------------------------------------------------------
@@ -97,10 +98,20 @@ class Shown(Explained, ABC):
 
     @abstractmethod
     def _tables(self, notebook: bool) -> Summary:
-        """Return what is shown, in a notebook or in a console."""
+        """Return all tables, or those that a notebook shows."""
+
+    def _screen(self) -> Screen | None:
+        """Return what is printed in a console; None for all tables."""
+        return None
 
     def __repr__(self) -> str:
-        return self._tables(False).as_text()
+        screen = self._screen()
+        return self._tables(False).as_text() if screen is None else screen.text()
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know, in full sentences, of which a print has only the most important."""
+        return list(self._tables(False)._document().sentences)
 
     def _repr_html_(self) -> str:
         return self._tables(True).as_html()

@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import plural
-from spcastat.config import shown as shown_value
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
-from spcastat.fit.state import NEAR_COPY, FitState
+from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.reading.design import few_clusters
+from spcastat.show.facts import copies
 from spcastat.show.grid import UNSORTED, Arrangement, Document, Row, Table, alike, each, fixed, percent
+from spcastat.show.templates import notes as notes_of
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
 ROWS, PAIRS = 100, 5
@@ -25,8 +26,6 @@ LEVEL = 0.05
 OFTEN = 0.25
 #: With fewer draws, or halves of the rows, a sentence says what more would change.
 ENOUGH, ENOUGH_HALVES = 199, 100
-#: So many near copies are named in the advice to keep them together.
-MOST_TOGETHER = 4
 #: The bound on false selections is shown only if it is below this share of the number of stable loadings.
 MOST_FALSE = 0.5
 #: Names of the procedures that control the false discovery rate.
@@ -133,30 +132,7 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float, scree
 
 def copy_notes(state: FitState) -> list[str]:
     """Return a sentence on near copies of selected variables, none if they are kept together."""
-    groups = [set(members) for _, members in state.record.options.get("together") or []]
-    pairs = [
-        (int(a), int(b), r)
-        for a, b, r in state.moments.copies
-        if not any({int(a), int(b)} <= members for members in groups)
-    ]
-    if not pairs:
-        return []
-    names = full_names(state.spec.columns)
-    a, b, r = max(pairs, key=lambda pair: abs(pair[2]))
-    cluster = sorted({a, b} | {j for pair in pairs if {a, b} & set(pair[:2]) for j in pair[:2]})
-    labels = [shown_value(state.spec.columns[j]) for j in cluster]
-    count = len({j for pair in pairs for j in pair[:2]})
-    lead = f"{names[a]} and {names[b]} are nearly copies of each other (r = {r:.4f})"
-    if count > 2:
-        example = f"{names[a]} and {names[b]}"
-        lead = f"{count} variables are nearly copies of others (|r| > {NEAR_COPY:g}), such as {example}"
-    together = "together="
-    if len(labels) <= MOST_TOGETHER:
-        together = f"together={{{labels[0]}: [{', '.join(labels)}]}}"
-    return [
-        f"{lead}: a component may be little more than such variables, and which of them draws and halves "
-        f"select is chance. Leave all but one out, or give {together}."
-    ]
+    return list(notes_of(copies(state)))
 
 
 def interval_words(found: Bootstrapped, level: float) -> str:

@@ -39,7 +39,7 @@ from spcastat.show.grid import (
     alike,
     each,
     fixed,
-    percent,
+    percents,
     restyled,
 )
 from spcastat.show.renderings import Summary
@@ -48,12 +48,11 @@ from spcastat.show.resampling_tables import (
     ROWS,
     UNSAID,
     component_notes,
-    copy_notes,
     interval_meaning,
     search_notes,
     summary_table,
 )
-from spcastat.show.templates import Fact, lines, notes
+from spcastat.show.templates import Fact, explained_warnings, lines, notes
 
 # --- the table of loadings ------------------------------------------------------------------------
 
@@ -221,7 +220,7 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
         if column.kind == "variance":
             cells = islice(variances, len(variance))
         elif column.kind == "share":
-            cells = map(percent, variance[column.name].tolist())
+            cells = percents(variance[column.name].tolist())
         else:
             cells = (f"{count:.0f}" for count in variance[column.name])
         rows.append(Row(column.label, tuple(cells), column.group))
@@ -427,7 +426,7 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
 # --- the summary ----------------------------------------------------------------------------------
 
 
-#: The largest numbers of variables shown when a fit is printed, and in a notebook.
+#: The largest numbers of variables that the command and a notebook show.
 SCREEN, NOTEBOOK = ROWS, 1000
 #: What a summary may show.
 TABLES = ("all", "loadings", "variance")
@@ -473,7 +472,7 @@ def summarise(
         uncertainty, unsaid = summary_table(state, intervals=extras.conf_int)
         further_tables.append(uncertainty)
         tables_of_numbers["tidy"] = frames.tidy(state, conf_int=True)
-    header = [*_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]
+    header = [*header_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]
     cautions = [
         *facts.cautions(state, largest, variance["cardinality"]),
         *facts.split_factors(state, groups),
@@ -486,10 +485,11 @@ def summarise(
         notes=(
             *remarks,
             *notes(cautions),
-            *copy_notes(state),
+            *notes(facts.copies(state)),
             *notes(facts.passes(record, digits)),
             *(note for note in unsaid if note not in remarks),
         ),
+        warnings=tuple(explained_warnings(header)),
     )
     return Summary(restyled(document, digits), tables_of_numbers)
 
@@ -511,7 +511,8 @@ def _title(record: Record, card: pd.Series) -> str:
     return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
 
 
-def _facts(state: FitState) -> Iterator[Fact]:
+def header_facts(state: FitState) -> Iterator[Fact]:
+    """Yield the facts of the header."""
     record = state.record
     yield from facts.unequal_variances(record, state.moments.variances)
     yield facts.method(record)

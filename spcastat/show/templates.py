@@ -49,6 +49,8 @@ class Template:
         A sentence of a methods section.
     part : str
         A part of other sentences.
+    warning : str
+        A short sentence in prints on what a reader must not miss.
     cites : tuple of str
         Keys of the papers that the sentence of the methods section cites, or fields with such keys.
     """
@@ -58,6 +60,7 @@ class Template:
     note: str = ""
     methods: str = ""
     part: str = ""
+    warning: str = ""
     cites: tuple[str, ...] = ()
 
 
@@ -152,6 +155,22 @@ def notes(facts: Iterable[Fact]) -> Iterator[str]:
             yield worded(note, one_fact.values)
 
 
+def warnings(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield the warnings."""
+    for one_fact in facts:
+        if text := worded(TEMPLATES[one_fact.key].warning, one_fact.values):
+            yield text
+
+
+def explained_warnings(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield the full sentence of each fact with a warning that is a line of the header, not a note."""
+    for one_fact in facts:
+        template = TEMPLATES[one_fact.key]
+        if template.line and not template.note and worded(template.warning, one_fact.values):
+            text = worded(template.line, one_fact.values)
+            yield f"{text[0].upper()}{text[1:].removesuffix('.')}."
+
+
 def methods(facts: Iterable[Fact], cited: list[str] | None = None) -> Iterator[str]:
     """Yield the sentences of a methods section, and add the keys of the papers that they cite to `cited`."""
     for one_fact in facts:
@@ -180,6 +199,12 @@ _NEAREST = (
 _MISSING = "{share:.2g} % of the values, in {rows} of {n|# row|# rows}"
 _OF_VALUES = "Of the values, {cells}{share? ({share:.2g} %)} were missing, in {rows|# row|# rows};"
 
+#: What near copies mean.
+_COPIES = (
+    ": a component may be little more than such variables, and which of them draws and halves select is "
+    "chance. Leave all but one out, or give {together}."
+)
+
 #: Key of a fact -> its wordings.
 TEMPLATES: dict[str, Template] = {
     **{f"centring {name}": Template(part=text) for name, text in CENTRING.items()},
@@ -194,13 +219,17 @@ TEMPLATES: dict[str, Template] = {
         line="{n|# row|# rows} x {p|# variable|# variables}{title? ({title})}{dropped?, {dropped|# row|# "
         "rows} with missing values dropped}{formula?, formula {formula}}, {centring}, {scaling}{weighted?, "
         "rows weighted}",
+        part="{n|# row|# rows} and {p|# variable|# variables}{title? ({title})}{dropped?, {dropped|# row|# "
+        "rows} with missing values dropped}{contrast_mean?, {centring}}, {scaling}{weighted?, rows weighted}",
         methods="{analysis} was applied to {n|# row|# rows} of {p|# variable|# variables}"
         "{formula? (formula {formula})}{dropped?; {dropped|# row|# rows} with missing values were left out}.",
     ),
     "matrix": Template(
         label="Data",
-        line="{kind} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}{scaling?, "
-        "{scaling}}",
+        line="{kind_of_variances} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}"
+        "{scaling?, {scaling}}",
+        part="the {kind_of_variances} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}"
+        "{scaling?, {scaling}}",
         methods="{analysis} was applied to the {kind_of_variances} matrix of {p|# variable|# variables}"
         "{known_n?, from {n|# row|# rows}}{moved?, replaced by the nearest positive semidefinite matrix}.",
     ),
@@ -241,7 +270,11 @@ TEMPLATES: dict[str, Template] = {
         methods="Resampling and tests treated the rows as {design} (Künsch, 1989).",
         cites=("kunsch1989",),
     ),
-    "successive rows": Template(label="Rows", line="{warning}"),
+    "successive rows": Template(
+        label="Rows",
+        line="{remark}",
+        warning="scores of successive rows are correlated (r = {r:.2f}).",
+    ),
     "none missing": Template(
         label="Missing", line="no value{model?; a model of rank {rank} is kept for new rows}"
     ),
@@ -253,6 +286,7 @@ TEMPLATES: dict[str, Template] = {
         methods=f"{_OF_VALUES} means and covariances were estimated from all rows by "
         f"expectation-maximisation for "
         "probabilistic principal components of rank {rank} (Tipping and Bishop, 1999).",
+        warning="{converged?|the EM algorithm for missing values stopped before it converged.}",
         cites=("tipping1999",),
     ),
     "missing by pairs": Template(
@@ -264,13 +298,20 @@ TEMPLATES: dict[str, Template] = {
         f"observed "
         "(at least {fewest:g}){nearest?, replaced by the nearest correlation matrix, as they were not "
         "positive semidefinite}.",
+        warning="{nearest?the nearest correlation matrix is used, since pairs of variables gave none.}",
     ),
     "completed matrix": Template(label="Matrix", line="{remark}"),
-    "nearest": Template(label="Nearest", line=_NEAREST, part=_NEAREST),
+    "nearest": Template(
+        label="Nearest",
+        line=_NEAREST,
+        part=_NEAREST,
+        warning="the nearest correlation matrix replaces the given one, which was not positive semidefinite.",
+    ),
     "unequal variances": Template(
         label="Scale",
         line="Variances range from {smallest:.3g} to {largest:.3g}, and variables with large variances "
         "dominate; {call?{call} gives|the correlation matrix would give} all variables the same weight.",
+        warning="variances from {smallest:.3g} to {largest:.3g}: variables with large ones dominate.",
     ),
     # --- components
     "components": Template(methods="The analysis has {k|# component|# components}."),
@@ -318,6 +359,24 @@ TEMPLATES: dict[str, Template] = {
         "loadings}, by a "
         'search that maximises the {measure} (method "{name}").',
     ),
+    "print of a fit": Template(
+        part="{sparse?Sparse PCA|PCA} of {data}: {k|# component|# components}{sparse? with {cards}}"
+    ),
+    "equal cards": Template(part="{card|# nonzero loading|# nonzero loadings}{k|| each}"),
+    "unequal cards": Template(part="{cards} nonzero loadings"),
+    "search printed": Template(
+        part="{goal?Fewest nonzero loadings found that keep {goal:%g} % of the variance that PCA explains|"
+        "Largest {measure} found} ({advice})."
+    ),
+    "method printed": Template(
+        part='Method "{name}": {title}{nonneg?, nonnegative}{published?; {paper}}; {advice}{several?; best '
+        "of {starts|# start|# starts}, reached by {reached}}."
+    ),
+    "inference printed": Template(part="Shown in fit.summary(): {results}."),
+    "shows intervals": Template(part="95 % bootstrap intervals ({draws|# draw|# draws})"),
+    "shows frequencies": Template(part="selection frequencies ({halves|# half|# halves} of the rows)"),
+    "shows tests": Template(part="q values ({draws|# permutation|# permutations})"),
+    "shows split": Template(part="split inference"),
     "objective": Template(
         label="Objective",
         line="{criterion}: {value:.6g}{known_share? ({share:%.2f} % of the total variance)}",
@@ -420,8 +479,24 @@ TEMPLATES: dict[str, Template] = {
     "proof": Template(label="Proof", line="{sentence}", methods="{plain_sentence}"),
     "software": Template(methods="Computations used spcastat {version}{python?, Python {python}}."),
     # --- notes on a fit
-    "forced at zero": Template(note="Forced, but with a loading of exactly zero: {names}."),
-    "cardinality missed": Template(note="Cardinality missed: {components}{details?; see details}."),
+    "forced at zero": Template(
+        note="Forced, but with a loading of exactly zero: {names}.",
+        warning="{number|a forced loading is|# forced loadings are} exactly zero.",
+    ),
+    "cardinality missed": Template(
+        note="Cardinality missed: {components}{details?; see details}.",
+        warning="{number|# component does|# components do} not have the cardinality that was asked for.",
+    ),
+    "near copy": Template(
+        note="{first} and {second} are nearly copies of each other (r = {r:.4f})" + _COPIES,
+        warning="{first} and {second} are nearly copies of each other (r = {r:.4f}).",
+    ),
+    "near copies": Template(
+        note="{count|# variable is nearly a copy of another|# variables are nearly copies of others} (|r| > "
+        "{limit:g}), such as {first} and {second}" + _COPIES,
+        warning="{count|# variable is nearly a copy of another|# variables are nearly copies of others} (|r| "
+        "up to {size:.4f}).",
+    ),
     "missed": Template(
         part="{component} has {groups?{count|# group|# groups}|{count|# nonzero|# nonzeros}}, {card} "
         "{card|was|were} asked for"
@@ -449,7 +524,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "PCA in few passes": Template(
         note="The variance of dense PCA is a lower bound, because few passes over the rows were made for "
-        "it; it may be {error:%.1g} % of the total variance larger. passes=15 makes more passes."
+        "it; it may be {error:%.1g} % of the total variance larger. passes=15 makes more passes.",
+        warning="the variance of dense PCA is a lower bound.",
     ),
     "computed anew": Template(
         note="The partitions were computed again in each of {passes} passes: call data.persist() before the "

@@ -21,7 +21,7 @@ ADVICE = "together={'shot': ['shot', 'shot_ft']}"
 
 
 def said(result):
-    return " ".join(str(result).split())
+    return " ".join(result.notes)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def fit():
     return sp.spca(DATA, 2, [2, 3], scale=True)
 
 
-def test_a_copy_is_named_once_in_every_print(fit):
+def test_a_copy_is_named_once_in_the_notes_of_every_result(fit):
     assert {"shot", "shot_ft"} <= set(fit.loadings.index[fit.loadings.any(axis=1)])
     results = [fit, fit.bootstrap(9), fit.stability(4), fit.test_loadings(19), fit.split_inference(9)]
     for one in results:

@@ -390,7 +390,7 @@ def test_without_gaps_it_is_the_same_fit(na, scale):
     a, b = sp.spca(whole(), 2, 4, na=na, **how), sp.spca(whole(), 2, 4, **how)
     pd.testing.assert_frame_equal(a.loadings, b.loadings, check_exact=True)
     pd.testing.assert_frame_equal(a.scores, b.scores, check_exact=True)
-    assert "Missing    no value" in str(a)
+    assert "Missing    no value" in str(a.summary())
 
 
 def test_imputed_keeps_what_was_measured():
@@ -535,14 +535,14 @@ def test_a_path_is_its_fits():
     path = sp.spca_path(data, 2, cards=[2, 4], na="em", k_em=3, scale=True)
     alone = sp.spca(data, 2, 4, na="em", k_em=3, scale=True, effort="quick")
     np.testing.assert_allclose(path[4].loadings, alone.loadings, atol=1e-10)
-    assert "of rank 3" in " ".join(str(path[2]).split())
+    assert "of rank 3" in " ".join(str(path[2].summary()).split())
     assert "na='em', k_em=3" in path[4].call
 
 
 def test_what_was_moved_is_told():
     """Many gaps in few rows: no sample has such correlations."""
     fit = sp.spca(gapped(0.45, n=25, seed=2), 2, 4, na="pairwise", scale=True, effort="quick")
-    words = " ".join(str(fit).split())
+    words = " ".join(str(fit.summary()).split())
     assert "no sample has such correlations (smallest eigenvalue -" in words
     assert "so the nearest correlation matrix is used: it differs by" in words
     assert max(map(len, str(fit).splitlines())) <= 80

@@ -98,10 +98,10 @@ def test_the_command(form, named, tmp_path, capsys):
 
 def test_what_was_completed_is_printed_and_stored(tmp_path):
     fit = sp.spca_cov(FORMS["lower, no diagonal"], 2, 3)
-    assert "lower triangle, mirrored, unit diagonal filled in" in str(fit)
+    assert "lower triangle, mirrored, unit diagonal filled in" in str(fit.summary())
     fit.save(tmp_path / "a.spca")
     assert str(sp.load(tmp_path / "a.spca")) == str(fit)
-    assert "marks of significance left out" in str(sp.spca_cov(FORMS["text, stars"], 2, 3))
+    assert "marks of significance left out" in str(sp.spca_cov(FORMS["text, stars"], 2, 3).summary())
 
 
 def _with(S: pd.DataFrame, i: int, j: int, value: object) -> pd.DataFrame:

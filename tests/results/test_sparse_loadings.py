@@ -202,7 +202,7 @@ def test_prints_say_which_sense(fit, wine, tmp_path):
     text = " ".join(str(fit).split())
     assert "sparse loadings: X is approximately T P'" in text
     assert "spca() gives components" in text
-    weights = " ".join(str(sp.spca(wine, 2, 3, scale=True)).split())
+    weights = " ".join(sp.spca(wine, 2, 3, scale=True).notes)
     assert "the weights of the variables in the scores" in weights
     fit.report(tmp_path / "fit.html", title="Wine", groups=list(wine.index))
     page = (tmp_path / "fit.html").read_text(encoding="utf-8")

@@ -149,8 +149,8 @@ def page(fit: Any, folder: Path) -> str:
 def test_each_output_shows_what_the_fit_was_given(fit, full, tmp_path):
     """Words that only the result has, in every output, and in none of the fit that was not given it."""
     words = ("bootstrap intervals", "halves of the rows")
-    plain = " ".join(str(fit).split()), page(fit, tmp_path), fit.describe().text
-    shown = " ".join(str(full).split()), page(full, tmp_path), full.describe().text
+    plain = " ".join(str(fit.summary()).split()), page(fit, tmp_path), fit.describe().text
+    shown = " ".join(str(full.summary()).split()), page(full, tmp_path), full.describe().text
     for word in words:
         assert all(word in text for text in shown[1:])
         assert not any(word in text for text in plain)

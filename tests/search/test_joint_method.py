@@ -174,12 +174,12 @@ def test_overlapping_scores_get_a_line():
     fit = sp.spca_cov(S, 2, 3, method="joint", objective="pev")
     r = np.abs(fit.score_correlations.to_numpy()[0, 1])
     assert r > 0.6
-    text = " ".join(str(fit).split())
+    text = " ".join(fit.notes)
     assert f"|r| = {r:.2f}" in text
     assert 'objective="adjusted" counts only what each component adds' in text
-    descent = " ".join(str(sp.spca_cov(S, 2, 3, method="bcd-l0")).split())
+    descent = " ".join(sp.spca_cov(S, 2, 3, method="bcd-l0").notes)
     assert ("|r| = " in descent) == ('method="joint", the default, counts only' in descent)
-    assert "|r| = " not in str(sp.spca_cov(R, 3, 4, method="joint"))
+    assert "|r| = " not in " ".join(sp.spca_cov(R, 3, 4, method="joint").notes)
 
 
 def test_files_of_a_fit_with_a_variance_target(tmp_path):
@@ -323,7 +323,7 @@ def test_fewest_nonzeros_that_keep_nine_tenths_in_all(R):
     fit = sp.spca_cov(R, 6, variance=0.9, promise="total")
     assert fit.card.sum() <= 18
     assert kept(fit)[-1] >= 0.9 - 1e-9
-    assert "by all components together" in " ".join(str(fit).split())
+    assert "by all components together" in " ".join(str(fit.summary()).split())
 
 
 def test_wine_needs_fifteen_nonzeros():

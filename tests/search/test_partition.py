@@ -369,7 +369,7 @@ def test_the_default_objective_of_groups_is_pev():
 
 def test_the_summary_has_the_eigenvalues_of_the_groups():
     fit = sp.spca_cov(PITPROPS, 3, disjoint=True, objective="adjusted")
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     assert "First eigenvalue 3.312 2.280 1.995" in text
     assert "Second 0.779 0.810 0.976" in text
     assert "more than one dimension" not in text
@@ -378,7 +378,7 @@ def test_the_summary_has_the_eigenvalues_of_the_groups():
         J = np.flatnonzero(two.loadings[name])
         values = np.linalg.eigvalsh(PITPROPS.to_numpy()[np.ix_(J, J)])
         np.testing.assert_allclose(row, values[[-1, -2]], rtol=1e-12)
-    assert "the group has more than one dimension" in " ".join(str(two).split())
+    assert "the group has more than one dimension" in " ".join(str(two.summary()).split())
 
 
 def test_what_does_not_go_together_is_refused():

@@ -24,7 +24,7 @@ def test_the_header_has_the_facts(pitprops):
     data = pitprops.copy()
     data.iloc[3, 2] = np.nan
     fit = sp.spca(data, k=2, card=4, na="drop", scale=True, n_init=3, method="bcd-l0")
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     assert text.startswith("Sparse PCA: 2 components of 13 variables, 8 of 26 loadings not zero")
     assert "bcd-l0" in text
     assert "Zhao, Meng, Xu and Gao (2015)" in text
@@ -37,7 +37,7 @@ def test_the_header_has_the_facts(pitprops):
 
 
 def test_below_the_loadings_stand_all_definitions(fit):
-    text = str(fit)
+    text = str(fit.summary())
     for label in (
         "Nonzeros",
         "Adjusted, % of total",
@@ -52,7 +52,7 @@ def test_below_the_loadings_stand_all_definitions(fit):
     assert row.split()[3:] == [f"{r:.2f}" for r in C.max(axis=1)]
     (row,) = (line for line in lines(fit.summary(digits=2)) if line.startswith("Largest score |r|"))
     assert row.split()[3:] == [f"{r:.2f}" for r in C.max(axis=1)]  # with one decimal .96 would be 1.0
-    (dense,) = (line for line in lines(fit) if line.startswith("  PCA (dense)"))
+    (dense,) = (line for line in lines(fit.summary()) if line.startswith("  PCA (dense)"))
     assert dense.split()[2:] == [f"{100 * share:.2f}" for share in fit.variance["cumulative PCA"]]
 
 
@@ -62,11 +62,12 @@ def test_notes_stand_only_where_they_matter(pitprops):
     assert "standard deviations" not in plain
     uneven = pitprops.assign(length=1000 * pitprops["length"])
     unscaled = sp.spca(uneven, k=1, card=3, scale=False, method="bcd-l0")
-    for text in (str(unscaled), str(unscaled.summary())):
-        first = " ".join(text.splitlines()[1:3]).split()  # below the title
-        assert "scale=True gives all variables the same weight" in " ".join(first)
+    first = " ".join(str(unscaled.summary()).splitlines()[1:3]).split()  # below the title
+    assert "scale=True gives all variables the same weight" in " ".join(first)
+    assert "scale=True gives all variables the same weight" in unscaled.notes[0]
+    assert "Warning: variances from" in str(unscaled)
     assert "standard deviations" not in str(sp.spca(uneven, k=1, card=3, scale=True, method="bcd-l0"))
-    covariance = " ".join(str(sp.spca_cov(uneven.cov(), k=1, card=3, scale=False, method="bcd-l0")).split())
+    covariance = sp.spca_cov(uneven.cov(), k=1, card=3, scale=False, method="bcd-l0").notes[0]
     assert "the correlation matrix would give all variables the same weight" in covariance
 
 
@@ -75,9 +76,7 @@ def test_a_cardinality_that_was_missed_is_named(pitprops):
     data = pd.DataFrame({"a": pitprops["length"], "b": -pitprops["length"], "c": pitprops["clear"] * 0.1})
     fit = sp.spca(data, k=1, card=3, nonneg=True, method="bcd-l0")
     assert fit.card["PC1"] < 3
-    assert f"Cardinality missed: PC1 has {fit.card['PC1']} nonzeros, 3 were asked for" in " ".join(
-        str(fit).split()
-    )
+    assert f"Cardinality missed: PC1 has {fit.card['PC1']} nonzeros, 3 were asked for" in " ".join(fit.notes)
 
 
 def test_the_call_makes_the_fit_again(fit, pitprops):
@@ -193,8 +192,8 @@ def test_the_text_for_a_methods_section_has_no_advice(planted_rows):
     )
     text = full.describe().text
     assert "Loadings were tested by 9 permutations" in text
-    assert "Neighbouring rows are alike" in " ".join(str(choice).split())
-    for advice in ("Neighbouring", "give clusters", "give a", "its q", "presuppose", "()", "=True", "='"):
+    assert "Scores of successive rows are correlated" in " ".join(str(choice).split())
+    for advice in ("successive rows are", "give clusters", "its q", "presuppose", "()", "=True", "='"):
         assert advice not in text
 
 

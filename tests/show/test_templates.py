@@ -13,7 +13,7 @@ import spcastat
 from spcastat.show.templates import TEMPLATES, Fact, Template, fact, field_parts, methods, pieces, worded
 
 #: The wordings of a template.
-KINDS = ("label", "line", "note", "methods", "part")
+KINDS = ("label", "line", "note", "methods", "part", "warning")
 SHOW = Path(spcastat.__file__).parent / "show"
 
 

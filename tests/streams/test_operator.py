@@ -244,7 +244,7 @@ def test_a_search_begins_after_few_passes_and_calls_dense_pca_a_bound(how, share
     found = fit.variance["cumulative PCA"].to_numpy()
     assert np.all(found <= shares * (1 + 1e-12))
     np.testing.assert_allclose(found, shares, atol=1e-4)
-    assert "The variance of dense PCA is a lower bound" in str(fit)
+    assert "Warning: the variance of dense PCA is a lower bound" in str(fit)
     fit.save(tmp_path / "weak.spca")
     assert str(sp.load(tmp_path / "weak.spca")) == str(fit)
 

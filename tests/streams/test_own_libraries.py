@@ -114,7 +114,7 @@ def test_what_comes_in_pieces_gives_the_fit_of_its_rows(source, folder):
     data = NAMED[source](folder)
     fit = sp.spca(data, 2, 3, method="bcd-l0")
     same(fit, sp.spca(FRAME, 2, 3, method="bcd-l0"))
-    assert "600 rows x 5 variables (" in str(fit)  # the source is named: nothing was gathered
+    assert "600 rows and 5 variables (" in str(fit)  # the source is named: nothing was gathered
 
 
 @pytest.mark.parametrize("source", NAMED)

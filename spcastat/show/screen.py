@@ -1,0 +1,277 @@
+"""Prints: at most 25 lines of 80 characters, the result first; notes and summaries have everything else.
+
+>>> print(Screen("Means of 2 groups", lambda room: ["a  1.5", "b  2.5"][:room]).text())
+Means of 2 groups
+<BLANKLINE>
+a  1.5
+b  2.5
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spcastat.config import plural
+from spcastat.show import grid
+from spcastat.show.plain_text import console_text, filled, fitting, render_tables
+
+#: The largest numbers of lines and of characters in a line.
+LINES, WIDTH = 25, 80
+#: So many warnings are printed; notes have the others.
+MOST_WARNINGS = 4
+#: Every list has at least so many variables, if its component has.
+FEWEST = 3
+#: Columns of a table without room are left out rather than rows, if it would have fewer rows.
+MANY_ROWS = 5
+#: Limits of names in lists that stand side by side; the first is used unless a smaller one shows more.
+NAME_LIMITS = (30, 24, 17)
+#: Number of spaces between lists.
+BETWEEN = 3
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What is printed of a result.
+
+    Attributes
+    ----------
+    title : str
+        What the result is, in one sentence.
+    body : callable
+        Returns the result as at most so many lines.
+    sentences : tuple of str
+        The paragraph below the body, such as a sentence on how the result was computed.
+    warnings : tuple of str
+        Short sentences on what a reader must not miss, each on a line of its own; notes explain them.
+    ending : str
+        The last sentence: where to find everything else.
+    """
+
+    title: str
+    body: Callable[[int], list[str]]
+    sentences: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    ending: str = ""
+
+    def text(self, encoding: str | None = None) -> str:
+        """Return the lines as text; characters that the console lacks are written as escapes."""
+        warnings = [f"Warning: {text}" for text in self.warnings]
+        if len(warnings) > MOST_WARNINGS:
+            hidden_count = len(warnings) - MOST_WARNINGS + 1
+            warnings = [*warnings[: MOST_WARNINGS - 1], f"Warning: {hidden_count} more in the notes."]
+        title = _lines([self.title], encoding)
+        below = _lines([*warnings, " ".join(filter(None, (*self.sentences, self.ending)))], encoding)
+        body = self.body(LINES - len(title) - len(below) - 1 - bool(below))
+        parts = ["\n".join(part) for part in (title, body, below) if part]
+        return "\n\n".join(parts)
+
+
+def _lines(sentences: Iterable[str], encoding: str | None) -> list[str]:
+    """Return sentences in lines of at most WIDTH characters, each beginning on a line of its own."""
+    return [
+        line
+        for sentence in sentences
+        if sentence
+        for line in filled(console_text(sentence, encoding), WIDTH).splitlines()
+    ]
+
+
+def ending(name: str, notes: Sequence[str], tables: str = "summary()") -> str:
+    """Return where to find the notes and the complete tables of a result, which is called `name`."""
+    return f"More: {name}.notes ({len(notes)}), {name}.{tables}." if notes else f"More: {name}.{tables}."
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def short_labels(names: Sequence[str], limit: int) -> list[str]:
+    """Return names of at most `limit` characters that the console can write."""
+    written = [console_text(name) for name in names]
+    short_names = fitting(dict.fromkeys(written), limit)
+    return [short_names.get(name, name) for name in written]
+
+
+def cut(text: str) -> str:
+    """Return a text that fits into one line, without its last words if it is longer."""
+    return textwrap.shorten(console_text(text), WIDTH, placeholder=" ...")
+
+
+def padded(text: str, width: int, right: bool = False) -> str:
+    """Return a text with spaces on its right, or left, up to the width."""
+    space = " " * (width - grid.display_width(text))
+    return space + text if right else text + space
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+
+def matrix(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str]]],
+    below: Sequence[tuple[str, Sequence[str]]] = (),
+    heading_below: str = "",
+    limit: int = WIDTH,
+) -> list[str]:
+    """Return labelled rows of cells under headings, then further rows.
+
+    Labels have at most `limit` characters. Lines may be longer than the width of a screen; callers check it.
+    """
+    labels = short_labels([label for label, _ in rows], limit)
+    indent = "  " if heading_below else ""
+    labels_below = [label if label.startswith("Largest") else indent + label for label, _ in below]
+    width = max(map(grid.display_width, [title, *labels, *labels_below]))
+    cells = [*(cells for _, cells in rows), *(cells for _, cells in below)]
+    heads = short_labels(headings, 12)
+    widths = [max(grid.display_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
+
+    def line(label: str, cells: Sequence[str]) -> str:
+        texts = [padded(cell, size, right=True) for cell, size in zip(cells, widths, strict=True)]
+        return "  ".join([padded(label, width), *texts]).rstrip()
+
+    lines = [line(title, heads)]
+    lines += [line(label, cells) for label, (_, cells) in zip(labels, rows, strict=True)]
+    lines += [heading_below] if heading_below else []
+    return lines + [line(label, cells) for label, (_, cells) in zip(labels_below, below, strict=True)]
+
+
+def fits(lines: Sequence[str], room: int) -> bool:
+    """Return whether the lines are at most `room`, each of at most WIDTH characters."""
+    return len(lines) <= room and max(map(grid.display_width, lines), default=0) <= WIDTH
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class List:
+    """Numbers with names under a heading, the most important first."""
+
+    heading: str
+    numbers: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def lines(self, most: int, limit: int) -> list[str]:
+        """Return the heading and at most `most` lines, the last of which counts what has no room."""
+        count = len(self.numbers) if len(self.numbers) <= most else most - 1
+        width = max(map(len, self.numbers), default=0)
+        labels = short_labels(self.names[:count], limit)
+        lines = [f"{number:>{width}} {label}" for number, label in zip(self.numbers, labels, strict=False)]
+        if count < len(self.numbers):
+            lines.append(f"{'':{width}} and {len(self.numbers) - count} more")
+        return [self.heading, *lines]
+
+
+def side_by_side(lists: Sequence[List], room: int) -> list[str]:
+    """Return lists in as many columns as fit, each with as many lines as there is room for; [] if too few."""
+    longest = min(max(len(one.numbers) for one in lists), room)
+    for most in range(longest, min(FEWEST, longest) - 1, -1):
+        for limit in NAME_LIMITS:
+            lines = _bands([one.lines(most, limit) for one in lists])
+            if len(lines) <= room:
+                return lines
+    return []
+
+
+def _bands(texts: Sequence[list[str]]) -> list[str]:
+    """Return texts side by side, as many as fit into a line, in one or more bands."""
+    bands: list[list[list[str]]] = [[]]
+    used = 0
+    for text in texts:
+        width = max(map(grid.display_width, text))
+        if bands[-1] and used + BETWEEN + width > WIDTH:
+            bands.append([])
+        used = width + (used + BETWEEN if bands[-1] else 0)
+        bands[-1].append([padded(line, width) for line in text])
+    lines = []
+    for band in bands:
+        for number in range(max(map(len, band))):
+            cells = (
+                text[number] if number < len(text) else " " * grid.display_width(text[0]) for text in band
+            )
+            lines.append((" " * BETWEEN).join(cells).rstrip())
+    return lines
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row with a few numbers and a list of words that may be cut."""
+
+    label: str
+    cells: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, what: str) -> list[str]:
+    """Return each row with its numbers and as many of its words as there is room for.
+
+    `what` is the plural of what has a row, for the rows that have no room.
+    """
+    shown_rows = rows if len(rows) + 1 <= room else rows[: max(room - 2, 1)]
+    hidden = [] if len(shown_rows) == len(rows) else [f"and {len(rows) - len(shown_rows)} more {what}"]
+    *heads, last_head = headings
+    head = matrix(title, heads, [(row.label, row.cells) for row in shown_rows], limit=12)
+    start = max(map(grid.display_width, head)) + 2
+    for most in range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1):
+        lines = [padded(head[0], start) + last_head]
+        for line, row in zip(head[1:], shown_rows, strict=True):
+            first_line, *tail = words_in_lines(row.words, WIDTH - start, most)
+            lines += [padded(line, start) + first_line, *(" " * start + text for text in tail)]
+        if len(lines) + len(hidden) <= room:
+            break
+    return [*lines, *hidden]
+
+
+def words_in_lines(words: Sequence[str], width: int, most: int) -> list[str]:
+    """Return words separated by commas in at most `most` lines; the last counts words without room."""
+    for count in range(min(len(words), most * width), 0, -1):
+        tail = [] if count == len(words) else [f"and {len(words) - count} more"]
+        lines = [""]
+        pieces = [*words[:count], *tail]
+        for text in [*(f"{word}," for word in pieces[:-1]), pieces[-1]]:
+            joined = f"{lines[-1]} {text}".strip()
+            if lines[-1] and grid.display_width(joined) > width:
+                lines.append(text)
+            else:
+                lines[-1] = joined
+        if len(lines) <= most:
+            return lines
+    return [plural(len(words), "variable")]
+
+
+# --- any document ---------------------------------------------------------------------------------
+
+
+def screen_of(document: grid.Document, end: str, warnings: Sequence[str] = ()) -> Screen:
+    """Return the print of any document: its heading and the first rows of its tables."""
+    return Screen(document.heading, lambda room: _first_tables(document, room), (), tuple(warnings), end)
+
+
+def _first_tables(document: grid.Document, room: int) -> list[str]:
+    """Return tables with as many rows as there is room for."""
+    lines: list[str] = []
+    for table in document.tables:
+        part = _first_rows(table, room - len(lines) - bool(lines))
+        lines += [""] * bool(lines and part) + part
+    return lines
+
+
+def _first_rows(table: grid.Table, room: int) -> list[str]:
+    """Return the first rows of a table that fit, with the first columns that fit; [] without any rows."""
+    most = min(len(table.rows), room)
+    for columns in range(len(table.headings), 0, -1):
+        part = table.columns(0, columns)
+        for count in range(min(len(part.rows), most), min(len(part.rows), MANY_ROWS) - 1, -1):
+            lines = render_tables(grid.Document("", tables=(replace(part, rows=part.rows[:count]),)), WIDTH)
+            hidden = _hidden(len(part.rows) - count, len(table.headings) - columns)
+            if len(lines) + len(hidden) <= room:
+                return [*lines, *hidden]
+    return []
+
+
+def _hidden(rows: int, columns: int) -> list[str]:
+    """Return a line that counts the rows and columns without room."""
+    counts = [plural(rows, "more row")] * bool(rows) + [plural(columns, "more column")] * bool(columns)
+    return [f"and {' and '.join(counts)}"] if counts else []

@@ -1,0 +1,131 @@
+"""Prints have at most 25 lines of 80 characters for every result, show true numbers, and count the rest."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.show.screen import LINES, WIDTH, Item, List, Screen, items, side_by_side, words_in_lines
+
+#: Numbers of variables and of components, up to those that no screen can list.
+SIZES = [(5, 1), (5, 4), (13, 3), (13, 8), (30, 4), (30, 9), (100, 6), (100, 12), (2000, 2), (2000, 12)]
+
+
+@cache
+def rows(p: int, long: bool = False) -> pd.DataFrame:
+    """Forty rows of p variables with five common factors; names are short, or as long as a question."""
+    rng = np.random.default_rng(p)
+    factors = rng.normal(size=(40, 5)) @ rng.normal(size=(5, p))
+    name = "How often did you feel that you had no time for question {}?" if long else "x{}"
+    return pd.DataFrame(factors + rng.normal(size=(40, p)), columns=[name.format(j) for j in range(p)])
+
+
+@cache
+def fit_of(p: int, k: int, long: bool = False, method: str = "greedy") -> sp.SpcaResult:
+    options = {} if method == "pca" else {"card": min(p, 8)}
+    return sp.spca(rows(p, long), k, scale=True, method=method, **options)
+
+
+def is_one_screen(text: str) -> bool:
+    lines = text.splitlines()
+    return len(lines) <= LINES and max(map(len, lines)) <= WIDTH
+
+
+@pytest.mark.parametrize(("p", "k"), SIZES)
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.parametrize("method", ["greedy", "pca"])
+def test_a_fit_is_one_screen(p, k, long, method):
+    fit = fit_of(p, k, long, method)
+    text = str(fit)
+    assert is_one_screen(text), text
+    assert f"{p} variables" in " ".join(text.split())
+    assert all(f"{component} " in text or f" {component}\n" in text for component in fit.components)
+    assert "fit.summary()" in text
+
+
+@pytest.mark.parametrize(("p", "k"), SIZES)
+def test_loadings_in_a_print_are_those_of_the_fit_and_the_others_are_counted(p, k):
+    """Lists name a loading as "0.123 x7"; of each component, those and "and 5 more" are all its loadings."""
+    fit = fit_of(p, k)
+    text = str(fit)
+    listed = re.findall(r"(-?[01]\.\d{3}|-?<\.001) (x\d+)", text)
+    values = {name: set() for name in fit.loadings.index}
+    for number, name in listed:
+        values[name].add(number)
+    for name, numbers in values.items():
+        true = {f"{value:.3f}" for value in fit.loadings.loc[name] if abs(value) >= 0.0005}
+        assert {number for number in numbers if "<" not in number} <= true
+    if listed:
+        hidden = sum(int(count) for count in re.findall(r"and (\d+) more(?! comp)", text))
+        assert len(listed) + hidden == int(fit.card.sum())
+    else:  # a matrix has a row for each variable with a loading, and a blank for each zero
+        for name, row in fit.loadings[fit.loadings.any(axis=1)].iterrows():
+            (line,) = re.findall(rf"(?m)^{name} .*$", text)
+            assert len(line.split()) == 1 + np.count_nonzero(row)
+
+
+def test_the_matrix_is_sorted_by_component():
+    """As R's print(loadings, sort = TRUE): by the component with the largest loading, then by its size."""
+    fit = fit_of(13, 3)
+    names = re.findall(r"(?m)^(x\d+) ", str(fit))
+    V = fit.loadings.abs().loc[names].to_numpy()
+    order = np.lexsort((-V.max(axis=1), V.argmax(axis=1)))
+    assert order.tolist() == list(range(len(names)))
+
+
+def test_small_shares_have_two_significant_digits():
+    """A component of .05 % of the variance is not 0.1 %, and a variance of .4 beside 150 is not one digit."""
+    u, w = np.random.default_rng(0).normal(size=(2, 200))
+    table = pd.DataFrame({"a": 100 * u, "b": 100 * u, "c": 0.9 * w, "d": 0.9 * w})
+    fit = sp.spca(table, 2, 2, scale=False, method="greedy")
+    share = fit.variance["share of total"].iloc[1]
+    assert share < 1e-4
+    summary = str(fit.summary())
+    for label in ("Adjusted, % of total", "Adjusted variance"):
+        (line,) = re.findall(rf"(?m)^{label}(.*)$", summary)
+        assert len(line.split()[1].lstrip("0.")) >= 2
+    (cumulative,) = re.findall(r"(?m)^  adjusted +(.*)$", str(fit))
+    first, second = map(float, cumulative.split())
+    # each of the two is rounded at the third significant digit of the difference or later
+    assert second - first == pytest.approx(100 * share, rel=0.1)
+
+
+def test_a_screen_never_has_more_lines_than_it_may():
+    sentences = tuple(
+        f"Sentence {number} is as long as a sentence may be that says much." for number in range(6)
+    )
+    body = [f"line {number}" for number in range(100)]
+    many = Screen("Title", lambda room: body[:room], sentences, tuple("abcdefgh"), "More: x.notes.")
+    assert is_one_screen(many.text())
+    assert "Warning: 5 more in the notes." in many.text()
+    assert Screen("Title", lambda room: []).text() == "Title"
+
+
+def test_lists_items_and_words_use_the_room_that_there_is():
+    lists = [List(f"PC{c}", ("0.500",) * n, tuple(f"x{j}" for j in range(n))) for c, n in ((1, 9), (2, 4))]
+    assert len(side_by_side(lists, 10)) == 10
+    cut = side_by_side(lists, 6)
+    assert len(cut) == 6
+    assert cut[-1] == "      and 5 more"
+    assert side_by_side(lists, 3) == []
+    rows_of_items = [Item(f"PC{c}", ("1.0",), tuple(f"word{j}" for j in range(30))) for c in range(40)]
+    text = items("", ("share", "words"), rows_of_items, 12, "components")
+    assert len(text) == 12
+    assert text[-1] == "and 30 more components"
+    assert words_in_lines(["aa", "bb", "cc"], 40, 1) == ["aa, bb, cc"]
+    assert words_in_lines(["a" * 9] * 9, 30, 1) == ["aaaaaaaaa, and 8 more"]
+
+
+def test_notes_are_full_sentences_and_each_stands_once():
+    for fit in (fit_of(13, 3), sp.spca(rows(13) * np.arange(1, 14), 2, 3, method="greedy")):
+        notes = fit.notes
+        assert len(set(notes)) == len(notes)
+        assert f"fit.notes ({len(notes)})" in " ".join(str(fit).split())
+        for note in notes:
+            assert note[0].isupper() or note.split()[0] in {"h2:", "com:"}
+            assert note.endswith(".")
