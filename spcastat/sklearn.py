@@ -373,10 +373,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             If a square frame looks like a matrix of correlations or distances.
         """
         table = self._named(rows)
-        if not isinstance(X, pd.DataFrame) or X.shape[0] != X.shape[1] or is_sparse(rows):
+        if isinstance(X, np.ndarray) or is_sparse(X) or rows.shape[0] != rows.shape[1]:
             return table
         refuse_covariance(X, advice="SparsePCA takes rows; spca_cov(S, ...) takes the matrix")
+        if not isinstance(X, pd.DataFrame):
+            return table
         names = table.columns if isinstance(table, pd.DataFrame) else array_labels(rows.shape[1])
+        if is_sparse(rows):
+            sparse: Any = pd.DataFrame.sparse
+            return sparse.from_spmatrix(rows, index=X.index, columns=names)
         return pd.DataFrame(np.asarray(table), index=X.index, columns=names)
 
     def _named(self, X: Any) -> Any:

@@ -114,7 +114,6 @@ _PHRASES = (
     (r"a formula and categorical='dummy'", "--formula and --dummy"),
     (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),
     (r"use scale=False", "leave out --scale"),
-    (r"(?:spca_cov|sparse_loadings_cov)\(S, \.\.\., nearest=True\)", "--nearest"),
     (
         r"fit the rows with (?:spca|sparse_loadings)\(data, \.\.\.\), or give mean=.*?transform\(rows\)",
         "fit the rows, without --covariance",

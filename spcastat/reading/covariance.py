@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, listed, shown, whole_number
+from spcastat.config import flag, library_of, listed, shown, whole_number
 from spcastat.errors import (
     ColumnTypeError,
     CovarianceError,
@@ -19,7 +19,7 @@ from spcastat.linalg.operators import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, require_numbers, vector
 from spcastat.reading.design import Covariance
-from spcastat.reading.frames import array_labels, require_unique
+from spcastat.reading.frames import array_labels, open_table, require_unique
 from spcastat.reading.missing_values import nearest_correlation
 from spcastat.reading.printed_matrices import completed_matrix
 
@@ -42,10 +42,11 @@ def read_covariance(
 
     Parameters
     ----------
-    S : DataFrame or ndarray of shape (p, p)
+    S : DataFrame, ndarray, polars or pyarrow table of shape (p, p)
         Symmetric up to 1e-8 of its largest absolute entry (1e-5 in single precision), and positive
         semidefinite: no eigenvalue below -1e-8 times the largest. The rows of a DataFrame must have the
-        labels of its columns, in the same order. The columns of an array are called x1, ..., xp. A Covariance
+        labels of its columns, in the same order; those of a polars or pyarrow table have no labels, and are
+        in the order of the columns. The columns of an array are called x1, ..., xp. A Covariance
         that this function returned is not checked again.
     n_obs : int, optional
         The number of rows that the matrix was computed from, at least 2.
@@ -95,7 +96,7 @@ def read_covariance(
 
 def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
     """Return a read-only copy of a matrix, its labels, whether these are the user's, and facts about it."""
-    S, completion = completed_matrix(S)
+    S, completion = completed_matrix(_with_labels(_as_pandas(S), S))
     raw, columns, named, tolerance = _open(S)
     _require_finite(raw, columns)
     _require_variances(raw)
@@ -176,19 +177,65 @@ def looks_like(S: np.ndarray, labelled: bool) -> str:
     return MATRIX * bool((np.abs(S) <= np.outer(spread, spread) * (1 + TOLERANCE)).all())
 
 
+def _sparse_looks_like(S: Any) -> str:
+    """Return what :func:`looks_like` does for a scipy.sparse matrix without labels, which stays sparse."""
+    if len(S.shape) != 2 or S.shape[0] != S.shape[1] or S.shape[0] < 2:
+        return ""
+    entries = S.tocsr().astype(np.float64).tocoo()
+    entries.sum_duplicates()
+    values = entries.data
+    if not (values.any() and np.isfinite(values).all()):
+        return ""
+    if abs(entries - entries.T).max() > TOLERANCE * np.abs(values).max():
+        return ""
+    variances = entries.diagonal()
+    if not variances.any() and (values >= 0).all():
+        return DISTANCES
+    if not (variances > 0).all():
+        return ""
+    spread = np.sqrt(variances) * np.sqrt(1 + TOLERANCE)
+    return MATRIX * bool((np.abs(values) <= spread[entries.row] * spread[entries.col]).all())
+
+
+def _as_pandas(data: Any) -> Any:
+    """Return a small square table of polars, pyarrow or narwhals as a pandas frame; other data unchanged.
+
+    A table with one column more than rows may have its names in a column.
+    """
+    try:
+        if library_of(data) not in ("polars", "pyarrow", "narwhals"):
+            return data
+        if data.shape[1] - data.shape[0] not in (0, 1):
+            return data
+        table = open_table(data)
+    except Exception:  # a lazy frame without a shape, or a table that is refused later with its reason
+        return data
+    return table.values
+
+
+def _with_labels(frame: Any, table: Any) -> Any:
+    """Return the frame of a square table of another library, whose rows have no labels, with its columns'."""
+    if frame is table or frame.shape[0] != frame.shape[1]:
+        return frame
+    return frame.set_axis(frame.columns, axis=0)
+
+
 def matrix_kind(data: Any, unlabelled: bool = False) -> str:
     """Return what data are if they are no rows: MATRIX, DISTANCES, or "" for rows.
 
     Parameters
     ----------
     data : object
-        A data frame with equal row and column labels, perhaps with one triangle only; or an array, or any
-        data frame, if `unlabelled`. Anything else gives "".
+        A data frame with equal row and column labels, perhaps with one triangle only; or an array, a sparse
+        matrix, or any data frame, if `unlabelled`. Anything else gives "".
     unlabelled : bool
         Whether to look at an array, or at a data frame whose rows have no labels of their own.
     """
+    data = _as_pandas(data)
     framed = isinstance(data, pd.DataFrame)
     try:
+        if unlabelled and is_sparse(data):
+            return _sparse_looks_like(data)
         if not (framed or (unlabelled and isinstance(data, np.ndarray))) or data.ndim != 2:
             return ""
         if data.shape[1] - data.shape[0] not in ((0, 1) if framed else (0,)) or not data.size:
@@ -232,17 +279,21 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
     advice : str
         What to do with a covariance matrix.
     """
-    framed = isinstance(data, pd.DataFrame)
-    numbered = framed and isinstance(data.index, pd.RangeIndex)
-    kind = matrix_kind(data, numbered or isinstance(data, np.ndarray))
+    frame = _as_pandas(data)
+    framed = isinstance(frame, pd.DataFrame)
+    numbered = framed and isinstance(frame.index, pd.RangeIndex)
+    kind = matrix_kind(frame, numbered or isinstance(data, np.ndarray) or is_sparse(data))
     if not kind:
         return
     zeros = "with zeros in the diagonal, "
+    text = _as_pandas_text(data)
     if kind == DISTANCES:
         advice = ADVICE_OF_DISTANCES
-    elif numbered and not data.index.equals(data.columns):
+    elif is_sparse(data):
+        advice += " (with S = data.toarray())"
+    elif numbered and not frame.index.equals(frame.columns) and frame is data:
         advice += " (with S = data.set_axis(data.columns, axis=0) if its rows have no labels)"
-    how = f"{'data' if framed else 'pd.DataFrame(data)'}.rename(index='row {{}}'.format)"
+    how = f"{text}.rename(index='row {{}}'.format)"
     if from_file and numbered:
         how = "a DataFrame with labels of the rows"
     raise DataError(
@@ -250,6 +301,15 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
         f"{zeros if kind == DISTANCES else ''}and here rows are observations: {advice}. If the rows are "
         f"observations, give {how}."
     )
+
+
+def _as_pandas_text(data: Any) -> str:
+    """Return the expression that makes a pandas frame of data called ``data``."""
+    if isinstance(data, pd.DataFrame):
+        return "data"
+    if is_sparse(data):
+        return "pd.DataFrame.sparse.from_spmatrix(data)"
+    return "pd.DataFrame(data)" if isinstance(data, np.ndarray) else "data.to_pandas()"
 
 
 def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
@@ -352,11 +412,30 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
             return
         ends = f"{values[0] * unit * unit:.4g} (the largest is {values[-1] * unit * unit:.4g})"
         found = f": its smallest eigenvalue is {ends}"
+        decimals = _decimals_that_explain(S * unit * unit, float(values[0]) * unit * unit)
+        if decimals:
+            raise CovarianceError(
+                f"The matrix is not positive semidefinite{found}. Its entries have {decimals} decimals, and "
+                "rounding can do that: give the matrix with more decimals, or take the nearest one: "
+                "nearest=True."
+            )
     raise CovarianceError(
         f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
         "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
-        "the matrix from complete or imputed rows, or take the nearest one: spca_cov(S, ..., nearest=True)."
+        "the matrix from complete or imputed rows, or take the nearest one: nearest=True."
     )
+
+
+def _decimals_that_explain(S: np.ndarray, smallest: float) -> int:
+    """Return the number of decimals of all entries, 2 to 6, if rounding explains an eigenvalue < 0.
+
+    Rounding changes entries by at most half a unit of the last decimal, and so eigenvalues by at most p
+    times that. Zero if the entries have other decimals, or the eigenvalue is lower.
+    """
+    for decimals in range(2, 7):
+        if np.abs(S - np.round(S, decimals)).max() <= 1e-9 * 10.0**-decimals * max(1.0, np.abs(S).max()):
+            return decimals if -smallest <= len(S) * 0.5 * 10.0**-decimals else 0
+    return 0
 
 
 def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: float) -> str:
