@@ -19,7 +19,7 @@ from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
 )
-from spcastat.inputs.opening import files_of, read_whole
+from spcastat.inputs.opening import table_of
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import kind_of
@@ -359,9 +359,10 @@ def correlation(
     one_of("method", method, METHODS)
     most = whole_number("max_levels", max_levels, 2)
     limit = real_number("bound", bound, 0.0, 1.0 - 1e-6, open_low=True)
-    data = read_whole(data)
-    refuse_covariance(data, bool(files_of(data)), "a correlation matrix goes to spca_cov(S, ...) as it is")
-    table = open_table(data)
+    source = table_of(data)
+    advice = "a correlation matrix goes to spca_cov(S, ...) as it is"
+    refuse_covariance(source.data, bool(source.files), advice)
+    table = open_table(source.data)
     frame = pd.DataFrame(table.values.toarray() if is_sparse(table.values) else table.values)
     names = table.columns
     values = np.column_stack([_numbers(frame.iloc[:, j], name) for j, name in enumerate(names)])

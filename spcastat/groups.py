@@ -24,7 +24,7 @@ from spcastat.errors import (
 )
 from spcastat.inputs.constructors import data_of, given_of, table_and_formula
 from spcastat.inputs.data import Data
-from spcastat.inputs.opening import files_of, open_stream, read_whole
+from spcastat.inputs.opening import source_of
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.row_groups import content_keys, run_numbers, sums_of_keys
 from spcastat.linalg.standardisation import CONSTANT
@@ -32,7 +32,7 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
 from spcastat.reading import frames
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
-from spcastat.reading.design import ReadOptions, label_numbers, take_labels
+from spcastat.reading.design import label_numbers, take_labels
 from spcastat.results.compare import GroupComparison
 
 __all__ = ["compare_groups"]
@@ -230,24 +230,25 @@ def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict
 
 def _table_of(data: Any) -> frames.Table:
     """Return dense rows in memory as a table."""
-    data = read_whole(data)
-    if is_sparse(data):
+    source = source_of(data)
+    if is_sparse(source.data):
         raise OptionError(
             "A sparse matrix was given to compare_groups(), which centres rows within groups; give a dense "
             "table, such as X.toarray()."
         )
-    if open_stream(data, ReadOptions()) is not None:
+    if not source.in_memory:
         raise NoRowsError(
             "The rows given to compare_groups() come in chunks, and it permutes rows in memory; give a "
             "sample of them as a data frame."
         )
-    if looks_like_covariance(data):
+    if looks_like_covariance(source.data):
         raise NoRowsError(
             "A covariance matrix was given to compare_groups(), which permutes rows; give the rows of all "
             "groups."
         )
-    refuse_covariance(data, bool(files_of(data)), "compare_groups() permutes rows; give those of all groups")
-    return frames.open_table(data)
+    advice = "compare_groups() permutes rows; give those of all groups"
+    refuse_covariance(source.data, bool(source.files), advice)
+    return frames.open_table(source.data)
 
 
 def _known(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.ndarray:

@@ -129,7 +129,7 @@ def test_several_parquet_files_are_one_frame(tmp_path):
 
 
 def _is_whole(path) -> bool:
-    return isinstance(opening.read_whole(path), pd.DataFrame)
+    return isinstance(opening.source_of(path).data, pd.DataFrame)
 
 
 def test_compressed_text_counts_by_what_it_holds(tmp_path, monkeypatch):

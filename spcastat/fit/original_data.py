@@ -11,7 +11,7 @@ from spcastat.errors import DataError, NoRowsError, OptionError, WeightsError
 from spcastat.fit.state import FitState
 from spcastat.inputs.covariance_data import CovarianceData
 from spcastat.inputs.data import Data, center_and_scale
-from spcastat.inputs.opening import read_whole
+from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.standardisation import groups_from_record
 from spcastat.reading.design import Design, ReadOptions
@@ -74,7 +74,7 @@ def original_data(state: FitState, data: Data | None, table: Any, what: str) -> 
 
 def _read_again(state: FitState, table: Any, what: str) -> Data:
     """Return a table as the fit read it; see `original_data`."""
-    record, table = state.record, read_whole(table)
+    record, table = state.record, table_of(table).data
     if record.weighted:
         raise WeightsError(
             f"{what} needs the weights of the rows, and a fit from a file does not have them: give "

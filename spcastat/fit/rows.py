@@ -17,7 +17,7 @@ from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Moments
 from spcastat.inputs.data import Data
-from spcastat.inputs.opening import files_of, open_stream, read_whole, require_apart
+from spcastat.inputs.opening import require_apart, source_of, table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import orthonormalise
@@ -227,11 +227,11 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     """
     require_gaps_rule(na)
     spec, standard, V = scoring(state, "transform()")
-    new = read_whole(new)
-    stream = open_stream(new, ReadOptions(na=na or "raise"), spec)
-    if stream is not None:
+    source = source_of(new)
+    if not source.in_memory:
+        stream = source.stream(ReadOptions(na=na or "raise"), spec)
         return stream.scores(standard, V, state.components)
-    na = rule_for_gaps(state, na)
+    new, na = source.data, rule_for_gaps(state, na)
     try:
         matrix, index = replay(spec, new, na="pairwise" if na == "em" else na)
     except errors.MissingValuesError as error:
@@ -346,11 +346,10 @@ def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataF
     Q is the distance from the span of the loadings, so that all columns of the fit are needed.
     """
     state.need_centre("diagnostics()")
-    new = read_whole(new)
-    stream = open_stream(new, ReadOptions(na=na or "raise"), state.spec)
-    if stream is not None:
-        return _distances_in(state, stream)
-    na = rule_for_gaps(state, na)
+    source = source_of(new)
+    if not source.in_memory:
+        return _distances_in(state, source.stream(ReadOptions(na=na or "raise"), state.spec))
+    new, na = source.data, rule_for_gaps(state, na)
     matrix, index = replay(state.spec, new, na=na)
     return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
 
@@ -393,7 +392,7 @@ def augment(state: FitState, data: Data | None, new: Any = None, na: str | None 
         frame = _frame(source.measured, source.index, state.spec.columns)
         found = scores(state, data).to_numpy()
     else:
-        table = open_table(read_whole(new))
+        table = open_table(table_of(new).data)
         frame = _frame(table.values, table.index, table.columns)
         # by position, as labels may repeat
         plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values
@@ -516,13 +515,13 @@ def transform_to(
     if new is None:
         found = scores(state, data)
     else:
-        new = read_whole(new)
-        require_apart(path, files_of(new))
+        source = source_of(new)
+        require_apart(path, source.files)
         spec, standard, V = scoring(state, "transform_to()")
-        stream = open_stream(new, ReadOptions(na=na or "raise"), spec)
-        if stream is None:
-            found = scores_of_new(state, new, na)
+        if source.in_memory:
+            found = scores_of_new(state, source.data, na)
         else:
+            stream = source.stream(ReadOptions(na=na or "raise"), spec)
             stream.spare(path)
             found = stream.scores(standard, V, state.components)
     with listening(progress):

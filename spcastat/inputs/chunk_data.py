@@ -14,7 +14,7 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import plural, shown, whole_number
 from spcastat.inputs.data import Data, center_and_scale
-from spcastat.inputs.opening import open_stream
+from spcastat.inputs.opening import Source
 from spcastat.inputs.row_data import (
     ROW_OPTIONS,
     RowData,
@@ -69,16 +69,17 @@ class ChunkData(Data):
     option_names: ClassVar[tuple[str, ...]] = ROW_OPTIONS
 
     @classmethod
-    def read(cls, table: Any, stream: Stream, options: Mapping[str, Any], warns: bool = True) -> ChunkData:
-        """Return the rows of a stream; `options` are those of :func:`spcastat.rows`. No row is read."""
+    def read(cls, source: Source, options: Mapping[str, Any]) -> ChunkData:
+        """Return rows in chunks; `options` are those of `spcastat.rows`. Only the first chunk is read."""
         reading, scaling = split_options(options)
         if is_mixed(options):
             raise errors.OptionError(MIXED_IN_CHUNKS)
+        stream = source.stream(reading)
         if reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)
         else:
             options = {**options, "context": stream.spec.context}
-        return cls(options=options, table=table, warns=warns, stream=stream, **_scaling_of(stream, scaling))
+        return cls(options=options, table=source, stream=stream, **_scaling_of(stream, scaling))
 
     # --- columns and moments -----------------------------------------------------------------------
 
@@ -249,15 +250,13 @@ class ChunkData(Data):
             self.require_unchanged()
             return self
         options = self.changed_options(changes)
-        reading, scaling = split_options(options)
         if is_mixed(options):
             raise errors.OptionError(MIXED_IN_CHUNKS)
         if set(changes) - {"center", "scale", "blocks", "passes"}:
             self.require_unchanged()
-            stream = open_stream(self.table, reading)
-            assert stream is not None  # the table came in chunks before
-            return ChunkData.read(self.table, stream, options)
-        return replace(self, options=options, warns=False, **_scaling_of(self.stream, scaling))
+            return ChunkData.read(self.table, options)
+        scaling = _scaling_of(self.stream, split_options(options)[1])
+        return replace(self, options=options, warns=False, **scaling)
 
     # --- whether they are as they were -------------------------------------------------------------
 

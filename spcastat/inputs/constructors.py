@@ -11,11 +11,11 @@ from spcastat import argument_types as types
 from spcastat import errors
 from spcastat.argument_names import explained
 from spcastat.config import flag, nearest, shown
-from spcastat.inputs.chunk_data import MIXED_IN_CHUNKS, ChunkData
+from spcastat.inputs.chunk_data import ChunkData
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
 from spcastat.inputs.data import Data, copied_option
-from spcastat.inputs.opening import files_of, open_stream, read_whole
-from spcastat.inputs.row_data import ROW_OPTIONS, RowData, is_mixed, split_options
+from spcastat.inputs.opening import source_of, table_of
+from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
 
 if TYPE_CHECKING:
@@ -264,31 +264,19 @@ def data_of(
         options = given_of(**options)
     if isinstance(data, Data):
         return _as_it_is(function, data, options, is_covariance, whole)
-    table, certain = read_whole(data), is_covariance is not None and not unsure
+    certain = is_covariance is not None and not unsure
+    source = table_of(data) if is_covariance else source_of(data)
     if is_covariance is None:
-        is_covariance = options.get("formula") is None and looks_like_covariance(table)
+        is_covariance = options.get("formula") is None and looks_like_covariance(source.data)
     is_covariance = flag("covariance", is_covariance)
     if not is_covariance and not certain and options.get("formula") is None:
-        refuse_covariance(table, bool(files_of(table)))
+        refuse_covariance(source.data, bool(source.files))
     described = describing(options, is_covariance, whole)
     if is_covariance:
-        return CovarianceData.read(table, described)
-    return row_data_of(table, described)
-
-
-def row_data_of(table: Any, options: Mapping[str, Any], otherwise: pd.Series | None = None) -> Data:
-    """Return rows, in memory or in chunks, with their options.
-
-    `otherwise` is the scale of columns that do not vary, for some of the rows of an analysis.
-    """
-    options = {name: copied_option(value) for name, value in options.items()}
-    try:
-        stream = open_stream(table, split_options(options)[0])
-    except errors.ColumnTypeError as error:
-        raise errors.OptionError(MIXED_IN_CHUNKS) if is_mixed(options) else error from None
-    if stream is not None:
-        return ChunkData.read(table, stream, options)
-    return RowData.read(table, options, otherwise)
+        return CovarianceData.read(source.data, described, files=source.files)
+    if source.in_memory:
+        return RowData.read(source.data, described, files=source.files)
+    return ChunkData.read(source, described)
 
 
 def given_of(**arguments: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +12,6 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.inputs.data import Data, packed_spec
-from spcastat.inputs.opening import files_of
 from spcastat.inputs.scaling import require_range, scale_of
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.regression import partial_covariance
@@ -61,12 +60,17 @@ class CovarianceData(Data):
     usual_criterion: ClassVar[str] = "ebic"
 
     @classmethod
-    def read(cls, S: Any, options: Mapping[str, Any], warns: bool = True) -> CovarianceData:
-        """Read a covariance matrix; `options` are those of :func:`spcastat.covariance`."""
+    def read(
+        cls, S: Any, options: Mapping[str, Any], warns: bool = True, files: Sequence[str] = ()
+    ) -> CovarianceData:
+        """Read a covariance matrix; `options` are those of :func:`spcastat.covariance`.
+
+        `files` are those that `S` was read from, whose rows may have no labels.
+        """
         scale, blocks = options.get("scale"), options.get("blocks")
         by_blocks = isinstance(scale, (str, ScalingGroups)) or blocks is not None
         _require_scale(scale, by_blocks)
-        S = labelled_matrix(S)
+        S = labelled_matrix(S) if files else S
         numbers = {name: options.get(name) for name in ("n_obs", "mean", "sd")}
         covariance = read_covariance(S, **numbers, nearest=options.get("nearest", False))
         if options.get("sd") is not None and options.get("mean") is None:
@@ -100,7 +104,7 @@ class CovarianceData(Data):
         return cls(
             options=options,
             table=covariance,
-            files=files_of(S),
+            files=files,
             warns=warns,
             covariance=covariance,
             variables=spec,
@@ -195,7 +199,8 @@ class CovarianceData(Data):
     def changed(self, **changes: Any) -> CovarianceData:
         if not changes:
             return self
-        return CovarianceData.read(self.covariance, self.changed_options(changes), warns=False)
+        options = self.changed_options(changes)
+        return CovarianceData.read(self.covariance, options, warns=False, files=self.files)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "variables": packed_spec(self.variables)}
@@ -266,7 +271,7 @@ def _correlations(op: Operator, columns: pd.Index) -> tuple[Operator, np.ndarray
 
 def labelled_matrix(S: Any) -> Any:
     """Return a matrix from a file, whose rows are unlabelled or numbered, with the names of its columns."""
-    if not files_of(S) or S.shape[0] != S.shape[1]:
+    if not isinstance(S, pd.DataFrame) or S.shape[0] != S.shape[1]:
         return S
     numbered = [str(j) for j in range(len(S) + 1)]  # from 0 as pandas, from 1 as R numbers rows
     labels = [str(label) for label in S.index]

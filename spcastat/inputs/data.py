@@ -41,7 +41,8 @@ class Data(Explained, ABC):
     Attributes
     ----------
     table : object
-        What the user gave; for a frame, a view with its columns at that time. None for a part of other rows.
+        What the user gave; for a frame, a view with its columns at that time; for chunks, their `Source`.
+        None for a part of other rows.
     options : Mapping
         The options that were given, without those that have their defaults.
     files : sequence of str

@@ -1,22 +1,22 @@
-"""Open data that come in chunks as a stream, and read files that fit into memory."""
+"""The door: whatever users give as data becomes a table in memory, or chunks."""
 
 from __future__ import annotations
 
 import glob
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, library_of, offers, one_line, shown
+from spcastat.config import GAPS, library_of, offers, one_line, plural, shown
 from spcastat.errors import DataError, FileError, OptionError
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
 from spcastat.reading.textfiles import (
-    FILES,
     TextOptions,
     TextTable,
     holds_at_most,
@@ -42,16 +42,78 @@ from spcastat.streams.chunks import (
 _IN_MEMORY = ("pandas", "polars", "pyarrow")
 
 
-def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream | None:
-    """Open data that come in chunks.
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where rows come from: a table in memory, or chunks, or a collection of Dask.
+
+    Attributes
+    ----------
+    data : object
+        The table: what the user gave, or the rows of files that fit into memory. For chunks and Dask, what
+        the user gave.
+    files : sequence of str
+        The files that the table was read from.
+    chunks : Chunks or None
+    on_dask : bool
+        Whether `data` is a collection of Dask.
+    """
+
+    data: Any
+    files: Sequence[str] = ()
+    chunks: Chunks | None = None
+    on_dask: bool = False
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the rows are a table in memory."""
+        return self.chunks is None and not self.on_dask
+
+    def stream(self, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream:
+        """Return the rows that are not in memory as a stream.
+
+        Parameters
+        ----------
+        reading : ReadOptions
+        spec : Spec, optional
+            The spec of a fit, to read the data as new data.
+
+        Raises
+        ------
+        OptionError
+            For options that need rows in memory.
+        SpcaError
+            If the first chunk cannot be read with these options.
+        """
+        if reading.na in GAPS:
+            raise OptionError(
+                f"na={reading.na!r} was given with rows that come in chunks; it needs them in memory. Give a "
+                "table that fits into memory, such as a sample, or na='drop'."
+            )
+        if reading.grouping:
+            name = reading.grouping[0]
+            raise OptionError(
+                f"{name}={shown(getattr(reading, name))} was given with rows that come in chunks, of which "
+                "single rows are drawn: give a table that fits into memory, such as a sample of whole "
+                "clusters."
+            )
+        if self.chunks is not None:
+            return LocalStream(self.chunks, reading, spec)
+        from spcastat.streams.dask import DaskStream
+
+        stream: Stream = DaskStream.open(self.data, reading, spec)
+        return stream
+
+
+def source_of(data: Any) -> Source:
+    """Open whatever users give as rows.
 
     Parameters
     ----------
     data : object
-        One of the following:
+        A table in memory, or one of the following:
 
-        - a path to a text table (.csv, .tsv), to a Parquet file or to a folder of Parquet files,
-          a pattern such as ``"trips/*.parquet"``, or a list of paths;
+        - a path to a text table (.csv, .tsv), to a file of SPSS or Stata, to a Parquet file or to a folder of
+          Parquet files, a pattern such as ``"trips/*.parquet"``, or a list of paths;
         - a ``numpy.memmap``;
         - a polars LazyFrame, a pyarrow dataset, a DuckDB relation, or another object with
           ``__arrow_c_stream__``;
@@ -59,104 +121,87 @@ def open_stream(data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = Non
           arguments that returns a new iterable of chunks. A chunk is anything that
           :func:`spcastat.reading.read.read_data` accepts;
         - a dask array or data frame.
-    reading : ReadOptions
-    spec : Spec, optional
-        The spec of a fit, to read the data as new data.
-
-    Returns
-    -------
-    Stream or None
-        None for data that are not a stream.
 
     Raises
     ------
     DataError
         For a source that can be read only once, or a path to a file of another format.
-    FileError
+    FileError, OptionError, ColumnTypeError, DuplicateNamesError
         For files that cannot be read.
     """
-    plain = isinstance(data, pd.DataFrame) or is_sparse(data)
-    if plain or (type(data) is np.ndarray and data.base is None):
-        return None
-    data = _unwrapped(data)
-    chunks = None if library_of(data) == "dask" else _chunks_of(data)
-    if chunks is None and library_of(data) != "dask":
-        return None
-    if reading.na in GAPS:
-        raise OptionError(
-            f"na={reading.na!r} was given with rows that come in chunks; it needs them in memory. Give a "
-            "table that fits into memory, such as a sample, or na='drop'."
-        )
-    if reading.grouping:
-        name = reading.grouping[0]
-        raise OptionError(
-            f"{name}={shown(getattr(reading, name))} was given with rows that come in chunks, of which "
-            "single rows are drawn: give a table that fits into memory, such as a sample of whole clusters."
-        )
-    if chunks is not None:
-        return LocalStream(chunks, reading, spec)
-    from spcastat.streams.dask import DaskStream
-
-    stream: Stream = DaskStream.open(data, reading, spec)
-    return stream
+    if names_files(data):
+        return _source_of_files(data)
+    if isinstance(data, pd.DataFrame) or is_sparse(data):
+        return Source(data)
+    native = _unwrapped(data)
+    if library_of(native) == "dask":
+        return Source(native, on_dask=True)
+    return Source(data, chunks=_chunks_of(native))
 
 
-def chunks_of_path(data: Any) -> Chunks | None:
-    """Open the file, folder or files that a path, a pattern or a list of paths names; None for others."""
-    if isinstance(data, str | os.PathLike):
-        return _from_path(data)
-    if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike) for one in data):
-        return parquet_chunks([_parquet_path(one) for one in data])
-    return None
+def table_of(data: Any) -> Source:
+    """Open data that are to be a table in memory, as `source_of` does; other objects are not looked at."""
+    return _source_of_files(data) if names_files(data) else Source(data)
 
 
-def _chunks_of(data: Any) -> Chunks | None:
-    found = chunks_of_path(data)
-    if found is None:
-        found = _of_library(data)
-    if found is not None:
-        return found
-    if isinstance(data, np.ndarray):
-        mapped = _mapped(data)
-        if mapped is None:
-            return None
-        file = getattr(mapped, "filename", None)
-        return array_chunks(data, file)
-    if is_chunk(data):
-        return None
-    if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
-        return of_interface(data)
+def names_files(data: Any) -> bool:
+    """Whether data are a path, or a list of paths."""
     if isinstance(data, list | tuple):
-        if not (data and is_chunk(data[0])):
-            return None
-        chunks = "1 chunk" if len(data) == 1 else f"{len(data)} chunks"
-        every = (data[i] for i in range(len(data)))  # iterating over the data themselves would be a pass
-        maps = [_mapped(one) for one in every if isinstance(one, np.ndarray)]
-        files = [one.filename for one in maps if one is not None]
-        known = None if None in files else files
-        return iterable_chunks(lambda: data, f"the {type(data).__name__} of {chunks}", known)
-    buffers = bytes | bytearray | memoryview
-    if offers(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
-        return None
-    if isinstance(data, Iterable):
-        return _from_iterable(data)
-    if callable(data) and not isinstance(data, type):
-        told = getattr(data, "files", None)  # the functions of the command tell their files
-        of_function = list(told) if isinstance(told, list | tuple) else None
-        return iterable_chunks(_checked(data), f"the {_name_of(data)}", of_function)
-    return None
+        return bool(data) and all(isinstance(path, str | os.PathLike) for path in data)
+    return isinstance(data, str | os.PathLike)
 
 
-def _from_path(data: str | os.PathLike[str]) -> Chunks:
+# --- files ----------------------------------------------------------------------------------------
+
+
+#: Text files with more bytes than this (100 MB), uncompressed, are read in chunks.
+LARGEST_TEXT = 100_000_000
+#: Parquet files that take more bytes than this (500 MB) in memory are read in chunks.
+LARGEST_PARQUET = 500_000_000
+
+
+def _source_of_files(data: Any) -> Source:
+    """Read files that fit into memory; open others in chunks."""
+    if not isinstance(data, list | tuple) and os.path.isfile(data):
+        file = str(Path(data).absolute())
+        if is_labelled_file(data):
+            return Source(read_labelled(data), [file])
+        if (separator := usual_separator(data)) is not None:
+            if fits_in_memory(data):
+                return Source(TextTable(file, TextOptions(separator)).read(), [file])
+            return Source(data, chunks=text_chunks(data))
+    chunks = _chunks_of_parquet(data)
+    frame = _frame_of(chunks) if _is_small(chunks) else None
+    if frame is None:
+        return Source(data, chunks=chunks)
+    return Source(frame, [str(file) for file in chunks.files])
+
+
+def fits_in_memory(path: str | os.PathLike[str]) -> bool:
+    """Whether a text table or a Parquet file is small enough to be read as a whole.
+
+    So is any text table with as many rows as columns, to see whether it is a covariance matrix.
+    """
+    if usual_separator(path) is not None:
+        return holds_at_most(path, LARGEST_TEXT) or may_be_matrix(path)
+    return _is_small(_chunks_of_parquet(path))
+
+
+def _is_small(chunks: Chunks) -> bool:
+    return chunks.size is not None and chunks.size <= LARGEST_PARQUET
+
+
+def _chunks_of_parquet(data: Any) -> Chunks:
+    """Open a Parquet file, a folder of such files, those of a pattern, or those of a list of paths."""
+    if isinstance(data, list | tuple):
+        return parquet_chunks([_parquet_path(path) for path in data])
     pattern = str(data)
     if not os.path.exists(pattern) and glob.has_magic(pattern) and "://" not in pattern:
-        matched = sorted(glob.glob(pattern, recursive=True))
-        if not matched:
+        matches = sorted(glob.glob(pattern, recursive=True))
+        if not matches:
             raise FileError(f"There is no file whose path fits the pattern {shown(pattern)}.")
-        files = [_parquet_path(one) for one in matched]
+        files = [_parquet_path(path) for path in matches]
         return parquet_chunks(files, f"Parquet files {one_line(pattern, 100)}")
-    if usual_separator(data) is not None and os.path.isfile(data):
-        return text_chunks(data)
     return parquet_chunks(_parquet_path(data))
 
 
@@ -179,7 +224,50 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     )
 
 
-# --- objects of libraries --------------------------------------------------------------------------
+def _frame_of(chunks: Chunks) -> pd.DataFrame | None:
+    """Return all rows of one or more Parquet files, with default labels numbered on from file to file.
+
+    None if the files do not have the same columns.
+    """
+    frames = [part.whole() for part in chunks.parts or [chunks] if part.whole is not None]
+    if len(frames) == 1:
+        return frames[0]
+    columns = frames[0].columns
+    if any(set(frame.columns) != set(columns) for frame in frames):
+        return None
+    plain = all(frame.index.equals(pd.RangeIndex(len(frame))) for frame in frames)
+    joined = pd.concat([frame[columns] for frame in frames], ignore_index=plain)
+    for name in columns:  # booleans in one file, and numbers in another: they are numbers
+        kinds = {frame[name].dtype.kind for frame in frames}
+        if joined[name].dtype == object and kinds <= set("biuf"):
+            joined[name] = joined[name].astype(np.float64)
+    return joined
+
+
+# --- objects --------------------------------------------------------------------------------------
+
+
+def _chunks_of(data: Any) -> Chunks | None:
+    """Open an object that is not in memory; None for tables in memory, and for what is no source of rows."""
+    if (opener := _opener_of(data)) is not None:
+        return opener(data)
+    if isinstance(data, np.ndarray):
+        mapped = _mapped(data)
+        return None if mapped is None else array_chunks(data, getattr(mapped, "filename", None))
+    if is_chunk(data):
+        return None
+    if offers(data, "__arrow_c_stream__") and library_of(data) not in _IN_MEMORY:
+        return of_interface(data)
+    if isinstance(data, list | tuple):
+        return _of_sequence(data)
+    buffers = bytes | bytearray | memoryview
+    if offers(data, "__array__") or isinstance(data, Mapping | set | frozenset | buffers):
+        return None
+    if isinstance(data, Iterable):
+        return _from_iterable(data)
+    if callable(data) and not isinstance(data, type):
+        return _of_function(data)
+    return None
 
 
 def _unwrapped(data: Any) -> Any:
@@ -191,14 +279,30 @@ def _unwrapped(data: Any) -> Any:
     return data
 
 
-def _of_library(data: Any) -> Chunks | None:
-    """Open an object of a library that reads rows in chunks; None for its objects in memory."""
-    found = (OPENERS.get((library_of(data), one.__name__)) for one in type(data).__mro__)
-    opened = next(filter(None, found), None)
-    return None if opened is None else opened(data)
+def _opener_of(data: Any) -> Callable[[Any], Chunks] | None:
+    """Return what opens an object of a library that reads rows in chunks; None for its objects in memory."""
+    openers = (OPENERS.get((library_of(data), base.__name__)) for base in type(data).__mro__)
+    return next(filter(None, openers), None)
 
 
-# --- iterables --------------------------------------------------------------------
+# --- iterables and functions ----------------------------------------------------------------------
+
+
+def _of_sequence(data: Sequence[Any]) -> Chunks | None:
+    """Open a list or tuple of chunks; None for one of other things."""
+    if not (data and is_chunk(data[0])):
+        return None
+    chunks = (data[i] for i in range(len(data)))  # iterating over the data themselves would be a pass
+    maps = [_mapped(chunk) for chunk in chunks if isinstance(chunk, np.ndarray)]
+    files = [array.filename for array in maps if array is not None]
+    title = f"the {type(data).__name__} of {plural(len(data), 'chunk')}"
+    return iterable_chunks(lambda: data, title, None if None in files else files)
+
+
+def _of_function(function: Callable[[], Any]) -> Chunks:
+    files = getattr(function, "files", None)  # the functions of the command tell their files
+    files = list(files) if isinstance(files, list | tuple) else None
+    return iterable_chunks(_checked(function), f"the {_name_of(function)}", files)
 
 
 def _from_iterable(data: Any) -> Chunks | None:
@@ -250,95 +354,7 @@ def _mapped(array: Any) -> np.memmap[Any, Any] | None:
     return None
 
 
-# --- files that fit into memory -------------------------------------------------------------------
-
-
-#: Text files with more bytes than this (100 MB), uncompressed, are read in chunks.
-LARGEST_TEXT = 100_000_000
-#: Parquet files that take more bytes than this (500 MB) in memory are read in chunks.
-LARGEST_PARQUET = 500_000_000
-
-
-def read_whole(data: Any) -> Any:
-    """Return the rows of a file that fits into memory as a data frame.
-
-    Parameters
-    ----------
-    data : object
-        A path to a text table, to a file of Parquet, SPSS or Stata, to a folder of Parquet files, a pattern,
-        or a list of paths.
-
-    Returns
-    -------
-    DataFrame or object
-        Anything else, and the path of a larger file, is returned unchanged.
-
-    Raises
-    ------
-    DataError, FileError, OptionError, DuplicateNamesError
-        As :func:`open_stream` does.
-    FileError, OptionError, ColumnTypeError
-        As :func:`spcastat.reading.textfiles.read_labelled` does.
-    """
-    if not isinstance(data, str | os.PathLike | list | tuple):
-        return data
-    if not isinstance(data, list | tuple) and os.path.isfile(data):
-        file = Path(data).absolute()
-        if is_labelled_file(data):
-            return _marked(read_labelled(data), [file])
-        if (separator := usual_separator(data)) is not None:
-            large = not fits_in_memory(data)
-            return data if large else _marked(TextTable(str(file), TextOptions(separator)).read(), [file])
-    found = chunks_of_path(data)
-    if found is None or found.size is None or found.size > LARGEST_PARQUET:
-        return data
-    frame = _frame_of(found)
-    return data if frame is None else _marked(frame, found.files)
-
-
-def fits_in_memory(path: str | os.PathLike[str]) -> bool:
-    """Whether a text table or a Parquet file is small enough to be read as a whole.
-
-    So is any text table with as many rows as columns, to see whether it is a covariance matrix.
-    """
-    if usual_separator(path) is not None:
-        return holds_at_most(path, LARGEST_TEXT) or may_be_matrix(path)
-    found = chunks_of_path(path)
-    return found is not None and found.size is not None and found.size <= LARGEST_PARQUET
-
-
-def _marked(frame: pd.DataFrame, files: Sequence[Any]) -> pd.DataFrame:
-    frame.attrs[FILES] = [str(file) for file in files]
-    return frame
-
-
-def _frame_of(chunks: Chunks) -> pd.DataFrame | None:
-    """Return all rows of one or more Parquet files, with default labels numbered on from file to file.
-
-    None if the files do not have the same columns.
-    """
-    frames = [part.whole() for part in chunks.parts or [chunks] if part.whole is not None]
-    if len(frames) == 1:
-        return frames[0]
-    columns = frames[0].columns
-    if any(set(frame.columns) != set(columns) for frame in frames):
-        return None
-    plain = all(frame.index.equals(pd.RangeIndex(len(frame))) for frame in frames)
-    joined = pd.concat([frame[columns] for frame in frames], ignore_index=plain)
-    for name in columns:  # booleans in one file, and numbers in another: they are numbers
-        kinds = {frame[name].dtype.kind for frame in frames}
-        if joined[name].dtype == object and kinds <= set("biuf"):
-            joined[name] = joined[name].astype(np.float64)
-    return joined
-
-
 # --- files that rows were read from -----------------------------------------------------------------
-
-
-def files_of(data: Any) -> Sequence[str]:
-    """Return the files that :func:`read_whole` has read a frame from; empty for other data."""
-    files: Sequence[str] = data.attrs.get(FILES, ()) if isinstance(data, pd.DataFrame) else ()
-    return files
 
 
 def require_apart(path: Any, files: Sequence[str]) -> None:
@@ -347,5 +363,3 @@ def require_apart(path: Any, files: Sequence[str]) -> None:
         raise OptionError(
             f"path={str(path)!r} was given, which is where the rows were read from; give another."
         )
-
-

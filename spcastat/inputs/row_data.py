@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,7 +14,6 @@ from spcastat import errors
 from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn
 from spcastat.inputs.data import Data, center_and_scale, packed_names, packed_spec
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
-from spcastat.inputs.opening import files_of
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.scaling import COMPLETE, column_values, mixed_of, require_range, scale_of
 from spcastat.linalg.operators import Operator
@@ -99,9 +98,18 @@ class RowData(Data):
 
     @classmethod
     def read(
-        cls, table: Any, options: Mapping[str, Any], otherwise: pd.Series | None = None, warns: bool = True
+        cls,
+        table: Any,
+        options: Mapping[str, Any],
+        otherwise: pd.Series | None = None,
+        warns: bool = True,
+        files: Sequence[str] = (),
     ) -> RowData:
-        """Read rows in memory; `options` are those of :func:`spcastat.rows`."""
+        """Read rows in memory; `options` are those of :func:`spcastat.rows`.
+
+        `otherwise` is the scale of columns that do not vary, for some of the rows of an analysis; `files` are
+        those that the table was read from.
+        """
         reading, scaling = split_options(options)
         if scaling.pop("passes", None) is not None:
             raise errors.OptionError(
@@ -120,7 +128,7 @@ class RowData(Data):
         return cls(
             options=options,
             table=kept,
-            files=files_of(table),
+            files=files,
             warns=warns and not is_sparse(contents.matrix),
             contents=contents,
             reading=reading,
@@ -443,11 +451,11 @@ class RowData(Data):
         options = self.changed_options(changes)
         if any(name in changes for name in READING) or is_mixed(options) != is_mixed(self.options):
             self.require_unchanged()
-            return RowData.read(self.table, options)
+            return RowData.read(self.table, options, files=self.files)
         self.require_same()
         reading, scaling = split_options(options)
         if scaling.pop("passes", None) is not None:
-            return RowData.read(self.table, options)  # raises
+            return RowData.read(self.table, options, files=self.files)  # raises
         scaling = _scaling_of(self.contents, reading, scaling)
         return replace(self, options=options, otherwise=None, warns=False, **scaling)
 
@@ -468,7 +476,7 @@ class RowData(Data):
         else:
             table = table.tocsr()[places] if is_sparse(table) else table[places]
         scale = pd.Series(self.standard.scale, self.columns)
-        return RowData.read(table, options, otherwise=scale, warns=False)
+        return RowData.read(table, options, otherwise=scale, warns=False, files=self.files)
 
     def half(self, half: int, seed: int, columns: np.ndarray | None = None) -> RowData:
         """Return one half of the rows, without missing values, with all columns or some of them.

@@ -33,8 +33,6 @@ from spcastat.errors import ColumnTypeError, DuplicateNamesError, FileError, Opt
 # --- files ----------------------------------------------------------------------------------------
 
 
-#: The attribute of a frame with the paths of the files that it was read from.
-FILES = "spcastat files"
 #: Byte-order marks and their encodings; a mark precedes any mark that is a prefix of it.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",

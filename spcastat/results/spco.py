@@ -15,7 +15,7 @@ from spcastat.config import elements, integers_if_whole, listed, one_of, plural,
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import deep_copy
-from spcastat.inputs.opening import read_whole
+from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.operators import Rows
 from spcastat.linalg.ties import is_sparse, soft_at
@@ -161,7 +161,7 @@ class SpcoResult(Picklable, Shown):
         -------
         DataFrame of shape (m, k), or a table of the library of `new`
         """
-        matrix, index = replay(self._source.spec, read_whole(new), na=na)
+        matrix, index = replay(self._source.spec, table_of(new).data, na=na)
         return in_library_of(new, self._labelled(matrix, index))
 
     def inverse_transform(self, coordinates: Matrix) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 The Arrow PyCapsule interface is one method, ``__arrow_c_stream__``, which returns a stream of batches. It
 must return a new stream in every call; sources that can be read only once are refused (see
-:func:`spcastat.inputs.opening.open_stream`).
+:func:`spcastat.inputs.opening.source_of`).
 """
 
 from __future__ import annotations

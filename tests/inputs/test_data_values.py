@@ -223,22 +223,22 @@ def test_a_call_opens_its_data_once(monkeypatch, frame, tmp_path):
     numbers = frame[list("abcdef")]
     gaps = numbers.mask(np.random.default_rng(2).random(numbers.shape) < 0.03)
     gaps.to_csv(tmp_path / "rows.csv", index=False)
-    whole = counted(monkeypatch, constructors, "read_whole")
+    doors = counted(monkeypatch, constructors, "source_of")
     read = counted(monkeypatch, row_data, "read_data")
     sp.choose(tmp_path / "rows.csv", cards=[2, 3], na="em", n_draws=99)
-    assert (len(whole), len(read)) == (1, 1)
+    assert (len(doors), len(read)) == (1, 1)
     data = sp.rows(numbers)
     sp.choose(data, cards=[2, 3], n_draws=99)
     fit = sp.spca(data, 2, 3)
     fit.bootstrap(10)
     fit.refit(scale=True, card=2)
-    assert (len(whole), len(read)) == (2, 2)
+    assert (len(doors), len(read)) == (2, 2)
     fit.refit(na="drop")  # an option for reading
     assert len(read) == 3
-    streams = counted(monkeypatch, constructors, "open_stream")
+    streams = counted(monkeypatch, opening, "LocalStream")
     sp.choose([numbers[:35], numbers[35:]], 2, cards=[2, 3])
-    assert len(streams) == 1
-    assert opening.read_whole is not constructors.read_whole  # the counters were in place
+    assert (len(doors), len(streams)) == (3, 1)
+    assert opening.source_of is not constructors.source_of  # the counters were in place
 
 
 def test_a_value_warns_of_unequal_variances_once(frame):

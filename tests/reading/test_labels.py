@@ -14,7 +14,7 @@ import pytest
 import spcastat as sp
 from spcastat import cli
 from spcastat.errors import ColumnTypeError, DataWarning, FileError, OptionError
-from spcastat.inputs.opening import read_whole
+from spcastat.inputs.opening import source_of
 from spcastat.reading.textfiles import read_labelled
 
 # --- Files of SPSS and Stata ----------------------------------------------------------------------
@@ -51,7 +51,7 @@ def suffix(request):
 
 
 def test_labels_are_ordered_categories_in_the_order_of_their_numbers(tmp_path, suffix):
-    data = read_whole(written(tmp_path / f"survey{suffix}"))
+    data = source_of(written(tmp_path / f"survey{suffix}")).data
     answers = data["sport"]
     assert answers.dtype == pd.CategoricalDtype(list(ANSWERS.values()), ordered=True)
     np.testing.assert_array_equal(answers.cat.codes[answers.notna()], FRAME["sport"].dropna() - 1)

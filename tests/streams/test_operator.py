@@ -16,7 +16,7 @@ from scipy import stats
 
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, DataWarning, NewDataError, NoRowsError, OptionError
-from spcastat.inputs.opening import open_stream
+from spcastat.inputs.opening import source_of
 from spcastat.linalg.accumulate import ColumnSums, CrossProducts
 from spcastat.linalg.standardisation import prepare, standard_of
 from spcastat.reading.design import ReadOptions
@@ -36,7 +36,7 @@ def cut(X, kind=np.asarray):
 
 def opened(chunks, weights=None, center=True, scale=False):
     """The operator of a stream, as a fit makes it."""
-    stream = open_stream(chunks, ReadOptions(weights=weights))
+    stream = source_of(chunks).stream(ReadOptions(weights=weights))
     found = stream.reduce(partial(ColumnSums, stream.p), "sums")
     sums = found.result
     standard = standard_of(sums.mean, sums.squares, sums.weight, center, scale, range(stream.p))
