@@ -90,8 +90,8 @@ class ChunkData(Data):
             standard, op, tally = _summed(self.stream, self.center, self.scale)
         require_range(op, standard, self.columns)
         op = op.at_unit_size()
-        if (most := self.options.get("passes")) is not None:
-            op.most_passes = most
+        if (max_passes := self.options.get("passes")) is not None:
+            op.most_passes = max_passes
         return standard, op, tally
 
     @property
@@ -190,22 +190,20 @@ class ChunkData(Data):
         )
 
     def rows(self, analysis: str, function: str = "spca") -> RowData:
-        every = (
+        alternative = (
             "in chunks, and scores.to_frame() all of them"
             if self.stream.local
             else "as a dask collection, and scores.compute() all of them"
         )
         raise errors.NoRowsError(
-            f"{analysis} needs the rows in memory, and those of {self.title} come in chunks. Use some "
-            f"of them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {every}."
+            f"{analysis} needs the rows in memory, and those of {self.title} come in chunks. Use some of "
+            f"them, e.g. transform(sample) or diagnostics(sample); `scores` gives the scores {alternative}."
         )
 
     def sampler(self, analysis: str, keep_rows: bool = False) -> Any:
         return self.rows(analysis)
 
-    def noise(
-        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
-    ) -> Any:
+    def noise(self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True) -> Any:
         return self.rows("A simulation of noise")
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
@@ -277,8 +275,8 @@ def _scaling_of(stream: Stream, scaling: Mapping[str, Any]) -> dict[str, Any]:
             f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; in chunks "
             f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
         )
-    if (most := scaling.get("passes")) is not None:
-        whole_number("passes", most, 1, 1000)
+    if (max_passes := scaling.get("passes")) is not None:
+        whole_number("passes", max_passes, 1, 1000)
     return {"center": center, "scale": scale}
 
 
@@ -291,9 +289,9 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
     columns = stream.spec.columns
     p = len(columns)
     begin: Any = partial(CrossProducts if p <= GRAM_ORDER else ColumnSums, p)
-    what = "means and cross-products" if p <= GRAM_ORDER else "means and variances"
-    found = stream.reduce(begin, what)
-    tally, sums, rows = found.tally, found.result, stream
+    measured = "means and cross-products" if p <= GRAM_ORDER else "means and variances"
+    first_pass = stream.reduce(begin, measured)
+    tally, sums, rows = first_pass.tally, first_pass.result, stream
     tally.require_enough(stream.title)
     units = None
     if not fits(sums.mean, sums.squares):
@@ -302,7 +300,7 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
     if units is not None:
         rows = of_quotients(stream, units.exponents)
         center, scale = units.centre(center), units.divisor(scale)
-        sums = rows.reduce(begin, what).result
+        sums = rows.reduce(begin, measured).result
     op: Operator
     if isinstance(sums, CrossProducts):
         standard, op = from_products(sums, tally.positive, center, scale, columns)

@@ -271,48 +271,48 @@ def data_of(
     is_covariance = flag("covariance", is_covariance)
     if not is_covariance and not certain and options.get("formula") is None:
         refuse_covariance(source.data, bool(source.files))
-    described = describing(options, is_covariance, whole)
+    data_options = describing(options, is_covariance, whole)
     if is_covariance:
-        return CovarianceData.read(source.data, described, files=source.files)
+        return CovarianceData.read(source.data, data_options, files=source.files)
     if source.in_memory:
-        return RowData.read(source.data, described, files=source.files)
-    return ChunkData.read(source, described)
+        return RowData.read(source.data, data_options, files=source.files)
+    return ChunkData.read(source, data_options)
 
 
 def given_of(**arguments: Any) -> dict[str, Any]:
     """Return the arguments that differ from their defaults."""
-    given = {}
+    differing = {}
     for name, value in arguments.items():
         default = DEFAULTS.get(name)
         if value is not default and not (isinstance(value, (bool, str)) and value == default):
-            given[name] = value
-    return given
+            differing[name] = value
+    return differing
 
 
 def describing(
-    options: Mapping[str, Any], is_covariance: bool, whole: Callable[..., Any] | None
+    options: Mapping[str, Any], is_covariance: bool, owner: Callable[..., Any] | None
 ) -> dict[str, Any]:
     """Return the options that describe the data; refuse those that describe data of the other kind.
 
-    If `whole` is given, a function, all options must describe the data.
+    If `owner` is given, a function, all options must describe the data.
     """
-    names, others = ROW_OPTIONS, COVARIANCE_OPTIONS
+    names, other_names = ROW_OPTIONS, COVARIANCE_OPTIONS
     if is_covariance:
-        names, others = others, names
-    further = [name for name in options if name not in names]
-    for name in further:
-        if name in others:
+        names, other_names = other_names, names
+    strange_options = [name for name in options if name not in names]
+    for name in strange_options:
+        if name in other_names:
             kinds = ("a covariance matrix", "rows")
-            kind, other = kinds if is_covariance else kinds[::-1]
+            kind, other_kind = kinds if is_covariance else kinds[::-1]
             raise errors.UnknownOptionError(
-                f"{name}= was given with {kind}, and it describes {other}; leave it out, or give "
+                f"{name}= was given with {kind}, and it describes {other_kind}; leave it out, or give "
                 f"covariance={not is_covariance} if the data are {'rows' if is_covariance else 'one'}."
             )
-    if whole is not None and further:
+    if owner is not None and strange_options:
         raise errors.UnknownOptionError(
-            f"{whole.__name__}() has no option {further[0]}; it takes {', '.join(names)}"
+            f"{owner.__name__}() has no option {strange_options[0]}; it takes {', '.join(names)}"
             f"{' for a covariance matrix' if is_covariance else ' for rows'}, in addition to its own options."
-            f"{nearest(further[0], names)}"
+            f"{nearest(strange_options[0], names)}"
         )
     return {name: copied_option(value) for name, value in options.items() if name in names}
 
@@ -322,15 +322,17 @@ def _as_it_is(
     data: Data,
     options: Mapping[str, Any],
     is_covariance: bool | None,
-    whole: Callable[..., Any] | None,
+    owner: Callable[..., Any] | None,
 ) -> Data:
     """Return data that are read already; raise OptionError for options that would have described them."""
     if is_covariance is not None and is_covariance is data.from_rows:
-        kind, other = ("rows", "a covariance matrix") if data.from_rows else ("a covariance matrix", "rows")
+        kind, other_kind = (
+            ("rows", "a covariance matrix") if data.from_rows else ("a covariance matrix", "rows")
+        )
         fit = "spca" if data.from_rows else "spca_cov"
         raise errors.OptionError(
-            f"{function}() takes {other} here, and the data are {kind} from {data.constructor}(); give them "
-            f"to {fit}(), spca_path() or choose(), without covariance=."
+            f"{function}() takes {other_kind} here, and the data are {kind} from {data.constructor}(); give "
+            f"them to {fit}(), spca_path() or choose(), without covariance=."
         )
     for name in options:
         if name in data.option_names:
@@ -339,18 +341,18 @@ def _as_it_is(
                 f"give data.changed({name}={shown(options[name])}) in their place, or {name}= to "
                 f"{data.constructor}()."
             )
-    describing(options, not data.from_rows, whole)
+    describing(options, not data.from_rows, owner)
     return data
 
 
-def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tuple[Any, Any]:
+def table_and_formula(function: str, positional: Any, data: Any, formula: Any) -> tuple[Any, Any]:
     """Return the table and the formula of a call, of which either may be the first argument.
 
     Parameters
     ----------
     function : str
         The function that was called, for messages.
-    first : object
+    positional : object
         The argument without a name: a table or, if `data` is given, a formula.
     data, formula : object
         The arguments with these names.
@@ -363,29 +365,29 @@ def table_and_formula(function: str, first: Any, data: Any, formula: Any) -> tup
         If the table or the formula is given twice, or a formula without `data`.
     """
     if data is None:
-        if first is None:
+        if positional is None:
             raise errors.DataError(f"{function}() was given no data; give a table first, or data=.")
-        home = first.lstrip().startswith(("~/", "~\\")) if isinstance(first, str) else False
-        if isinstance(first, str) and first.lstrip().startswith("~") and not home:
+        home = positional.lstrip().startswith(("~/", "~\\")) if isinstance(positional, str) else False
+        if isinstance(positional, str) and positional.lstrip().startswith("~") and not home:
             raise errors.OptionError(
-                f"The formula {shown(first)} was given to {function}() without data=; give the table by that "
-                f"name: {function}({shown(first)}, data=df, ...)."
+                f"The formula {shown(positional)} was given to {function}() without data=; give the table by "
+                f"that name: {function}({shown(positional)}, data=df, ...)."
             )
-        return first, formula
-    if first is None:
+        return positional, formula
+    if positional is None:
         return data, formula
-    if not isinstance(first, str):
+    if not isinstance(positional, str):
         raise errors.OptionError(
             f"The data were given to {function}() twice, first and as data=; give them once."
         )
-    if not first.lstrip().startswith("~"):
+    if not positional.lstrip().startswith("~"):
         raise errors.OptionError(
-            f"{shown(first)} was given to {function}() before data=, and is no formula, which begins with ~; "
-            "give a formula such as '~ a + b', or a file as data= alone."
+            f"{shown(positional)} was given to {function}() before data=, and is no formula, which begins "
+            "with ~; give a formula such as '~ a + b', or a file as data= alone."
         )
     if formula is not None:
         raise errors.OptionError(
-            f"A formula was given to {function}() twice, {shown(first)} first and formula={shown(formula)}; "
-            "give one."
+            f"A formula was given to {function}() twice, {shown(positional)} first and formula="
+            f"{shown(formula)}; give one."
         )
-    return data, first
+    return data, positional

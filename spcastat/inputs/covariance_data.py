@@ -181,11 +181,11 @@ class CovarianceData(Data):
         return covariance_sampler(self.op, self.columns, n, self.about, self.groups, analysis)
 
     def noise(
-        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+        self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True
     ) -> tuple[Noise, PulledIn | None]:
         from spcastat.inputs.noise import covariance_noise
 
-        return covariance_noise(self.op, self.free, self.about.get("kind"), seed, within), None
+        return covariance_noise(self.op, self.free, self.about.get("kind"), seed, unit), None
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         return self.rows(analysis, function)  # raises
@@ -224,8 +224,8 @@ def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, 
         names = list(given) if isinstance(given, list | tuple) else [given]
     positions = {name: position for position, name in enumerate(spec.columns)}
     unknown = [name for name in names if not isinstance(name, Hashable) or name not in positions]
-    known = {positions[name] for name in names if isinstance(name, Hashable) and name in positions}
-    places = np.array(sorted(known), dtype=int)
+    covariates = {positions[name] for name in names if isinstance(name, Hashable) and name in positions}
+    places = np.array(sorted(covariates), dtype=int)
     if unknown or not 0 < len(places) < len(positions):
         hint = nearest(unknown[0], spec.columns) if unknown else ""
         raise errors.OptionError(
@@ -235,9 +235,9 @@ def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, 
         raise errors.OptionError(
             "mean was given with given=. Leave it out, or fit rows: spca(data, k, formula='~ . | ...')."
         )
-    left, regression = partial_covariance(covariance.matrix, places, spec.columns)
+    partial_matrix, regression = partial_covariance(covariance.matrix, places, spec.columns)
     partial = Partial(replace(spec, columns=spec.columns[places]), regression)
-    return left, replace(spec, columns=spec.columns.delete(places), partial=partial)
+    return partial_matrix, replace(spec, columns=spec.columns.delete(places), partial=partial)
 
 
 def _given_standard(covariance: Covariance) -> Standardisation | None:

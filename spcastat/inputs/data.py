@@ -112,8 +112,8 @@ class Data(Explained, ABC):
     @property
     def free(self) -> float | None:
         """The sum of the weights (or number of rows, if known) minus the degrees of freedom of covariates."""
-        taken = 0 if self.spec.partial is None else self.spec.partial.regression.rank
-        return None if self.weight is None else self.weight - taken
+        covariate_rank = 0 if self.spec.partial is None else self.spec.partial.regression.rank
+        return None if self.weight is None else self.weight - covariate_rank
 
     # --- facts, with the values that most data have ------------------------------------------------
 
@@ -280,7 +280,7 @@ class Data(Explained, ABC):
 
     @abstractmethod
     def noise(
-        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+        self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True
     ) -> tuple[Noise, PulledIn | None]:
         """Return the simulation of noise, and the rows of which large ones were pulled in.
 
@@ -289,7 +289,7 @@ class Data(Explained, ABC):
         seed : int
         cells : int
             Signs are flipped directly for up to so many cells.
-        within : float
+        unit : float
             A power of two that the data of the operator are divided by, so that squares of their covariances
             neither overflow nor vanish.
         terms : ndarray of int, shape (p,), or None

@@ -52,9 +52,9 @@ def dependence_remark(rows: StandardRows) -> str:
     if not _looked_at(rows):
         return ""
     look = rows.neighbours
-    found = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
-    doubtful = len(found) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
-    return " ".join(found) + " Draws and tests took rows as independent." * doubtful
+    sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
+    doubtful = len(sentences) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
+    return " ".join(sentences) + " Draws and tests took rows as independent." * doubtful
 
 
 def serial_correlation(rows: StandardRows) -> float | None:
@@ -144,15 +144,17 @@ def _scores(rows: StandardRows, count: int) -> np.ndarray:
 def _sorting_columns(rows: StandardRows, table: pd.DataFrame | None, T: np.ndarray) -> Iterator[np.ndarray]:
     """Yield what sorts the rows: variables, other numbers and dates of the table, row labels, and scores."""
     if not is_sparse(rows.matrix):
-        for some in blocks(rows.matrix.shape[1], len(T)):
-            X = np.asarray(rows.measured[:, some], dtype=float)
+        for block in blocks(rows.matrix.shape[1], len(T)):
+            X = np.asarray(rows.measured[:, block], dtype=float)
             yield from X[:, _sorted_columns(X)].T
-    known = set(map(str, rows.spec.needed)) if rows.covariates is None else set()
-    unused = [] if table is None else [j for j, name in enumerate(table.columns) if str(name) not in known]
-    others = [table.iloc[:, j] for j in unused] if table is not None else []
+    fit_columns = set(map(str, rows.spec.needed)) if rows.covariates is None else set()
+    unused = (
+        [] if table is None else [j for j, name in enumerate(table.columns) if str(name) not in fit_columns]
+    )
+    other_columns = [table.iloc[:, j] for j in unused] if table is not None else []
     if not isinstance(rows.index, pd.RangeIndex | pd.MultiIndex):
-        others.append(rows.index.to_series())
-    for column in others:
+        other_columns.append(rows.index.to_series())
+    for column in other_columns:
         values = _as_numbers(column)
         if values is not None and _sorted_columns(values[:, None])[0]:
             yield values
@@ -199,14 +201,16 @@ def _beyond_shuffles(T: np.ndarray) -> float:
 
     It is the largest value of the columns of T, shape (n, m). The shuffles depend on the values only.
     """
-    first = max(0, (len(T) - MANY_ROWS) // 2)
-    T = T[first : first + MANY_ROWS]
+    start = max(0, (len(T) - MANY_ROWS) // 2)
+    T = T[start : start + MANY_ROWS]
     T = T - T.mean(axis=0)
     T = T / np.maximum(np.abs(T).max(axis=0), np.finfo(float).tiny)
     rng = np.random.default_rng(zlib.crc32(np.rint(np.abs(T) * 1e4).astype(np.int32)))
-    drawn = np.array([_products(T[_shuffled(len(T), rng)]) for _ in range(SHUFFLES)])
-    spread = drawn.std(axis=0, ddof=1)
-    return float(np.max((_products(T) - drawn.mean(axis=0)) / np.where(spread > 0, spread, np.inf)))
+    shuffled_products = np.array([_products(T[_shuffled(len(T), rng)]) for _ in range(SHUFFLES)])
+    spread = shuffled_products.std(axis=0, ddof=1)
+    return float(
+        np.max((_products(T) - shuffled_products.mean(axis=0)) / np.where(spread > 0, spread, np.inf))
+    )
 
 
 def _products(T: np.ndarray) -> np.ndarray:
@@ -216,9 +220,9 @@ def _products(T: np.ndarray) -> np.ndarray:
 
 def _shuffled(n: int, rng: np.random.Generator) -> np.ndarray:
     """Return the numbers 0 to n - 1 shuffled within runs of successive ones; the runs begin at random."""
-    before = int(rng.integers(RUN))
-    runs = -(-(n + before) // RUN)
-    rows = (np.arange(runs * RUN) - before).reshape(runs, RUN)
+    offset = int(rng.integers(RUN))
+    runs = -(-(n + offset) // RUN)
+    rows = (np.arange(runs * RUN) - offset).reshape(runs, RUN)
     order = np.take_along_axis(rows, rng.random((runs, RUN)).argsort(axis=1), axis=1).ravel()
     return order[(order >= 0) & (order < n)]
 
@@ -275,7 +279,7 @@ def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> t
     two rows or more on average.
     """
     read = set(map(str, rows.spec.needed))
-    best: tuple[float, Any, float] | None = None
+    smallest: tuple[float, Any, float] | None = None
     columns = [j for j, name in enumerate(data.columns) if str(name) not in read]
     for j in columns:
         column = data.iloc[:, j]
@@ -290,11 +294,11 @@ def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> t
             continue
         for score in T.T:
             p_value, share = _one_way(score, codes, groups)
-            if best is None or p_value < best[0]:
-                best = p_value, data.columns[j], share
-    if best is None or best[0] * len(columns) * T.shape[1] > RARE:
+            if smallest is None or p_value < smallest[0]:
+                smallest = p_value, data.columns[j], share
+    if smallest is None or smallest[0] * len(columns) * T.shape[1] > RARE:
         return None
-    return best[1], best[2]
+    return smallest[1], smallest[2]
 
 
 def _one_way(score: np.ndarray, codes: np.ndarray, groups: int) -> tuple[float, float]:
@@ -305,6 +309,6 @@ def _one_way(score: np.ndarray, codes: np.ndarray, groups: int) -> tuple[float, 
     between, total = float((sums**2 / np.maximum(counts, 1)).sum()), float(z @ z)
     if not total > 0:
         return 1.0, 0.0
-    within = max(total - between, np.finfo(float).tiny * total)
-    F = between / (groups - 1.0) / (within / (n - groups))
+    within_groups = max(total - between, np.finfo(float).tiny * total)
+    F = between / (groups - 1.0) / (within_groups / (n - groups))
     return float(fdtrc(groups - 1.0, n - groups, F)), between / total

@@ -50,14 +50,14 @@ class Gaps:
     filling: PpcaModel | None = None
 
 
-def refuse_rows_methods(how: str, method: str) -> None:
+def refuse_rows_methods(rule: str, method: str) -> None:
     """Raise OptionError for a method that needs the rows themselves.
 
     Imputed conditional means vary less than the true values, and a method that works on rows cannot account
     for the missing variance. A robust method would also trust values that were imputed from outliers.
     """
     raise OptionError(
-        f"method={method!r} works on the rows themselves, and na={how!r} estimates only their means and "
+        f"method={method!r} works on the rows themselves, and na={rule!r} estimates only their means and "
         "covariances: use a method that takes 'data or covariance' (spcastat.methods()), or na='drop'."
     )
 
@@ -75,7 +75,7 @@ def prepare_with_gaps(
     center: Any,
     scale: Any,
     names: pd.Index,
-    how: str,
+    rule: str,
     rank: int,
     *,
     index: pd.Index | None = None,
@@ -92,7 +92,7 @@ def prepare_with_gaps(
         As for :func:`spcastat.linalg.standardisation.prepare`. The EM model is fitted to scaled columns: with
         ``scale=True`` they are divided by the standard deviations of their measured values, with an array by
         its values, and with blocks as blocks define. The final scale is the standard deviations from the EM.
-    how : {"em", "pairwise"}
+    rule : {"em", "pairwise"}
     rank : int
         The rank of the model; not used for "pairwise".
     index : pandas.Index, optional
@@ -115,16 +115,16 @@ def prepare_with_gaps(
     n, p = X.shape
     varying = np.arange(p) if otherwise is None else np.flatnonzero(varies(X, weights))
     if otherwise is not None and 0 < len(varying) < p:
-        return _with_constant_columns(X, weights, center, scale, names, how, rank, start, otherwise, varying)
+        return _with_constant_columns(X, weights, center, scale, names, rule, rank, start, otherwise, varying)
     if p > MOST_VARIABLES:
         raise OptionError(
-            f"na={how!r} was given with {p:,} variables; it forms their covariance matrix, of "
+            f"na={rule!r} was given with {p:,} variables; it forms their covariance matrix, of "
             f"{MOST_VARIABLES:,} at most. Leave out the variables of least variance, or impute the values "
             "first."
         )
     missing = np.isnan(X)
     record: dict[str, Any] = {
-        "how": how,
+        "how": rule,
         "cells": int(missing.sum()),
         "rows": int(missing.any(axis=1).sum()),
     }
@@ -133,21 +133,21 @@ def prepare_with_gaps(
     assert units is not None  # the values are finite
     Y, divisor = np.ldexp(X, -units.exponents), units.divisor(scale)
     model, filling, matrix = None, None, X
-    if how == "em":
+    if rule == "em":
         begin = None if start is None else _model_in_units(start, -units.exponents)
         spread = KINDS[divisor.kind] if isinstance(divisor, BlockScaling) else divisor
-        found = em_moments(Y, weights, rank, scale=spread, names=names, index=index, start=begin)
-        model = _model_in_units(found.model, units.exponents)
-        shrunk = found.model.shrunk(float(n) if weights is None else float(weights.sum()))
+        em_model = em_moments(Y, weights, rank, scale=spread, names=names, index=index, start=begin)
+        model = _model_in_units(em_model.model, units.exponents)
+        shrunk = em_model.model.shrunk(float(n) if weights is None else float(weights.sum()))
         filling = _model_in_units(shrunk, units.exponents)
         matrix = np.where(missing, np.ldexp(shrunk.filled(Y), units.exponents), X)
         record |= {
-            "patterns": found.patterns,
+            "patterns": em_model.patterns,
             "rank": rank,
-            "iterations": found.iterations,
-            "converged": found.converged,
+            "iterations": em_model.iterations,
+            "converged": em_model.converged,
         }
-        mean, S = found.mean, found.covariance
+        mean, S = em_model.mean, em_model.covariance
     else:
         pairs = pairwise_moments(Y, weights, names=names, index=index)
         record |= {
@@ -157,7 +157,7 @@ def prepare_with_gaps(
             "largest": pairs.nearest.largest,
         }
         mean, S = pairs.mean, pairs.covariance
-    gaps = Gaps(how, missing, record, model, filling)
+    gaps = Gaps(rule, missing, record, model, filling)
     if not missing.any():  # exactly the moments of complete rows
         return *prepare(X, weights, center, scale, names, otherwise=otherwise), matrix, gaps
     products = CrossProducts(p)
@@ -175,7 +175,7 @@ def _with_constant_columns(
     center: Any,
     scale: Any,
     names: pd.Index,
-    how: str,
+    rule: str,
     rank: int,
     start: PpcaModel | None,
     otherwise: np.ndarray,
@@ -193,7 +193,7 @@ def _with_constant_columns(
     own_start = None if start is None else start.of_columns(varying)
     part = X[np.ix_(measured, varying)]
     standard, op, matrix, gaps = prepare_with_gaps(
-        part, w, own_center, own_scale, names[varying], how, rank, start=own_start
+        part, w, own_center, own_scale, names[varying], rule, rank, start=own_start
     )
     values = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
     mean = values.copy() if center is True else np.zeros(p) + center
@@ -201,16 +201,16 @@ def _with_constant_columns(
     mean[varying], divisor[varying] = standard.mean, standard.scale
     S = np.zeros((p, p))
     S[np.ix_(varying, varying)] = op.block(np.arange(op.p))
-    whole = Gram(S, op.rank_limit)
-    whole.unit = op.unit
+    full_operator = Gram(S, op.rank_limit)
+    full_operator.unit = op.unit
     filled = np.where(missing, mean, X)
     filled[np.ix_(measured, varying)] = matrix
     counts = {"cells": int(missing.sum()), "rows": int(missing.any(axis=1).sum())}
     models = [
         None if model is None else model.among(varying, mean, divisor) for model in (gaps.model, gaps.filling)
     ]
-    every = replace(standard, mean=mean, scale=divisor)
-    return every, whole, filled, Gaps(how, missing, {**gaps.as_record, **counts}, *models)
+    full_standard = replace(standard, mean=mean, scale=divisor)
+    return full_standard, full_operator, filled, Gaps(rule, missing, {**gaps.as_record, **counts}, *models)
 
 
 def _model_in_units(model: PpcaModel, exponents: np.ndarray) -> PpcaModel:

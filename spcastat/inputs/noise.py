@@ -70,9 +70,9 @@ class Noise(ABC):
         """The variances of the variables, shape (p,)."""
         return np.diag(self.S)
 
-    def block(self, some: np.ndarray) -> np.ndarray:
+    def block(self, places: np.ndarray) -> np.ndarray:
         """Return the covariance matrix of some variables."""
-        return self.S[np.ix_(some, some)]
+        return self.S[np.ix_(places, places)]
 
     @property
     def _smaller(self) -> np.ndarray:
@@ -114,14 +114,14 @@ class Noise(ABC):
         """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
         # covariance matrices with at most 200,000 values in all are processed together
         at_once = max(200_000 // self.p**2, 1)
-        found: list[float] = []
-        for first in range(0, len(rngs), at_once):
-            drawn = [self.flipped(rng) for rng in rngs[first : first + at_once]]
+        values: list[float] = []
+        for start in range(0, len(rngs), at_once):
+            batch = [self.flipped(rng) for rng in rngs[start : start + at_once]]
             if at_once > 1:
-                found += sparse_components(np.stack([one.S for one in drawn]), card)[0].tolist()
+                values += sparse_components(np.stack([noise.S for noise in batch]), card)[0].tolist()
             else:
-                found += [one.sparse(card)[0] for one in drawn]
-        return np.array(found)
+                values += [noise.sparse(card)[0] for noise in batch]
+        return np.array(values)
 
     @abstractmethod
     def whole(self, v: np.ndarray) -> np.ndarray:
@@ -171,8 +171,8 @@ class RowNoise(Noise):
     def variances(self) -> np.ndarray:
         return np.einsum("ij,ij->j", self.Z, self.Z)
 
-    def block(self, some: np.ndarray) -> np.ndarray:
-        return self.Z[:, some].T @ self.Z[:, some]
+    def block(self, places: np.ndarray) -> np.ndarray:
+        return self.Z[:, places].T @ self.Z[:, places]
 
     @property
     def _smaller(self) -> np.ndarray:
@@ -195,11 +195,11 @@ class RowNoise(Noise):
             flips = flips[:, self.terms]
         if self.groups is not None:
             flips = flips[self.groups]
-        drawn = Z * (2 * flips - 1)  # a third of the time of a choice between Z and -Z
+        flipped_rows = Z * (2 * flips - 1)  # a third of the time of a choice between Z and -Z
         if Q is None:
-            return RowNoise(drawn)
-        drawn -= (drawn @ Q) @ Q.T
-        return RowNoise(drawn * np.sqrt(_ratio((self.Z**2).sum(), (drawn**2).sum())))
+            return RowNoise(flipped_rows)
+        flipped_rows -= (flipped_rows @ Q) @ Q.T
+        return RowNoise(flipped_rows * np.sqrt(_ratio((self.Z**2).sum(), (flipped_rows**2).sum())))
 
     def without(self, Q: np.ndarray) -> Noise:
         Z, groups = self.Z - (self.Z @ Q) @ Q.T, self.groups
@@ -218,16 +218,18 @@ class RowNoise(Noise):
         for _ in range(STEPS):
             W = (_cut(W, card) @ self.Z.T) @ self.Z
         places = _largest_places(W, card)
-        blocks = np.stack([self.Z[:, some].T @ self.Z[:, some] for some in places])
+        blocks = np.stack([self.Z[:, columns].T @ self.Z[:, columns] for columns in places])
         (variance,), (loadings,) = _best(places[None], blocks[None], self.p)
         return float(variance), loadings
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         score = self.Z @ v
         spread = np.sqrt((self.Z**2).T @ score**2)
-        some = np.flatnonzero((v != 0) | (np.abs(score @ self.Z) > np.sqrt(2.0 * np.log(self.p)) * spread))
+        candidates = np.flatnonzero(
+            (v != 0) | (np.abs(score @ self.Z) > np.sqrt(2.0 * np.log(self.p)) * spread)
+        )
         loadings = np.zeros(self.p)
-        loadings[some] = _directions(self.Z[:, some], 1)[:, 0]
+        loadings[candidates] = _directions(self.Z[:, candidates], 1)[:, 0]
         return loadings
 
 
@@ -291,17 +293,17 @@ class MomentNoise(Noise):
         F = _covariances_of_noise(rng, max(round(self.rows) - 1, 1), self.p, sizes) * np.sqrt(spread)
         np.fill_diagonal(F, variances)
         if self.terms is not None:
-            same = self.terms[:, None] == self.terms
-            F[same] = S[same]
+            same_term = self.terms[:, None] == self.terms
+            F[same_term] = S[same_term]
         if Q is not None:
             F = _projected(F, Q)
             F *= _ratio(np.trace(self.S), np.trace(F))
         return MomentNoise(F, self.rows, tails=self.tails)
 
     def without(self, Q: np.ndarray) -> Noise:
-        left = _projected(self.S, Q)
-        np.fill_diagonal(left, np.diag(left).clip(min=0.0))  # rounding errors may be negative
-        return replace(self, S=left, taken=Q)
+        residual = _projected(self.S, Q)
+        np.fill_diagonal(residual, np.diag(residual).clip(min=0.0))  # rounding errors may be negative
+        return replace(self, S=residual, taken=Q)
 
     def whole(self, v: np.ndarray) -> np.ndarray:
         covariance = self.S @ v
@@ -310,9 +312,9 @@ class MomentNoise(Noise):
             share = v**2 * np.diag(self.S)
             square *= self.tails.ratio @ (share / max(share.sum(), np.finfo(float).tiny))
         spread = np.sqrt(square)
-        some = np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(self.p)) * spread))
+        candidates = np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(self.p)) * spread))
         loadings = np.zeros(self.p)
-        loadings[some] = top_eigh(self.S[np.ix_(some, some)], 1)[1][:, 0]
+        loadings[candidates] = top_eigh(self.S[np.ix_(candidates, candidates)], 1)[1][:, 0]
         return loadings
 
 
@@ -324,18 +326,18 @@ def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.nd
     the cross-products is used.
     """
     sizes = sizes[: n - 1]
-    others = n - len(sizes)
-    each = max(n - sizes.sum(), 0.0) / others
-    if others > p:
+    unsampled = n - len(sizes)
+    variance = max(n - sizes.sum(), 0.0) / unsampled
+    if unsampled > p:
         A = np.tril(rng.standard_normal((p, p)), -1)
-        A[np.diag_indices(p)] = np.sqrt(rng.chisquare(others - np.arange(p)))
+        A[np.diag_indices(p)] = np.sqrt(rng.chisquare(unsampled - np.arange(p)))
     else:
-        A = rng.standard_normal((p, others))
-    square = others * each**2
+        A = rng.standard_normal((p, unsampled))
+    square = unsampled * variance**2
     if len(sizes):
         rows = rng.standard_normal((p, len(sizes)))
         rows *= np.sqrt(sizes / (rows**2).mean(axis=0))
-        A = np.hstack([A * np.sqrt(each), rows])
+        A = np.hstack([A * np.sqrt(variance), rows])
         # E[x_i^2 x_j^2] = s^2 p / (p + 2) for i != j, if x is uniform on the sphere |x|^2 = p s
         square += (sizes**2).sum() * p / (p + 2.0)
     return np.asarray(A @ A.T / np.sqrt(n * square))
@@ -353,15 +355,15 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
     if n * p > max(ROW_CELLS, p * p) or n != int(n):
         return MomentNoise(S, n)
     values, V = np.linalg.eigh(S)
-    some = values > NO_VARIANCE * values[-1]
-    rank = int(some.sum())
+    positive = values > NO_VARIANCE * values[-1]
+    rank = int(positive.sum())
     if rank > n - 1:
         raise CovarianceError(
             f"n_obs={int(n)} was given for a covariance matrix of rank {rank}, but its rank cannot exceed "
             f"{int(n) - 1} with so many rows. Give the true n_obs, or the rows themselves."
         )
     Q = np.linalg.qr(rng.standard_normal((int(n) - 1, rank)))[0]  # n centred rows have n - 1 dimensions
-    return RowNoise((Q * np.sqrt(values[some])) @ V[:, some].T)
+    return RowNoise((Q * np.sqrt(values[positive])) @ V[:, positive].T)
 
 
 def _directions(Z: np.ndarray, m: int) -> np.ndarray:
@@ -372,9 +374,9 @@ def _directions(Z: np.ndarray, m: int) -> np.ndarray:
     return V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
 
 
-def _ratio(total: float, drawn: float) -> float:
+def _ratio(total: float, noise: float) -> float:
     """Return the factor that gives noise the total variance of the data."""
-    return float(total / drawn) if drawn > 0 else 1.0
+    return float(total / noise) if noise > 0 else 1.0
 
 
 def _inflation(Q: np.ndarray) -> np.ndarray:
@@ -407,17 +409,17 @@ def sparse_components(S: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]
     for _ in range(STEPS):
         W = _cut(W, card) @ S
     places = _largest_places(W, card)
-    each = np.arange(len(S))[:, None, None, None]
-    return _best(places, S[each, places[..., :, None], places[..., None, :]], p)
+    batch = np.arange(len(S))[:, None, None, None]
+    return _best(places, S[batch, places[..., :, None], places[..., None, :]], p)
 
 
 def _best(places: np.ndarray, blocks: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest variances on several supports, (B, starts, c), and the loadings, (B, p)."""
     values, vectors = np.linalg.eigh(blocks)
-    best, every = np.argmax(values[..., -1], axis=1), np.arange(len(places))
+    argmax, batch = np.argmax(values[..., -1], axis=1), np.arange(len(places))
     loadings = np.zeros((len(places), p))
-    np.put_along_axis(loadings, places[every, best], vectors[every, best, :, -1], axis=1)
-    return values[every, best, -1], loadings
+    np.put_along_axis(loadings, places[batch, argmax], vectors[batch, argmax, :, -1], axis=1)
+    return values[batch, argmax, -1], loadings
 
 
 def _largest_places(W: np.ndarray, card: int) -> np.ndarray:
@@ -488,29 +490,29 @@ def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
         A row of weight 2 counts as two equal rows.
     """
     w = np.ones(len(Z)) if weights is None else weights
-    known = ~np.isnan(Z)
-    squares = np.where(known, Z, 0.0) ** 2 * w[:, None]
+    observed = ~np.isnan(Z)
+    squares = np.where(observed, Z, 0.0) ** 2 * w[:, None]
     middle = medians(Z, w)
-    away = np.where(known, Z - middle, 0.0)
+    away = np.where(observed, Z - middle, 0.0)
     mad = medians(np.abs(Z - middle), w) / NORMAL_MAD
-    sd = np.sqrt(squares.sum(axis=0) / np.maximum(w @ known, 1.0))
+    sd = np.sqrt(squares.sum(axis=0) / np.maximum(w @ observed, 1.0))
     scale = np.where(mad > LEAST_MAD * sd, mad, sd)
     standardised = away / np.where(scale > 0, scale, 1.0)
-    sizes = np.sqrt((standardised**2).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
+    sizes = np.sqrt((standardised**2).sum(axis=1) / np.maximum(observed.sum(axis=1), 1))
     usual = float(medians(sizes[:, None], w)[0])
-    large = sizes > MOST_SIZE * usual
+    outlying = sizes > MOST_SIZE * usual
     if not 0 < FAR_SIZE * usual < sizes.max():
         return PulledIn(Z, 0, np.array([], dtype=int), np.array([]))
-    factors = np.where(large, MOST_SIZE * usual / np.where(large, sizes, 1.0), 1.0)
+    factors = np.where(outlying, MOST_SIZE * usual / np.where(outlying, sizes, 1.0), 1.0)
     pulled = away * factors[:, None]
-    pulled -= (w @ pulled) / np.maximum(w @ known, 1.0)
-    pulled[~known] = 0.0
-    now = (pulled**2 * w[:, None]).sum(axis=0)
-    pulled *= np.sqrt(squares.sum(axis=0) / np.where(now > 0, now, 1.0))
+    pulled -= (w @ pulled) / np.maximum(w @ observed, 1.0)
+    pulled[~observed] = 0.0
+    pulled_squares = (pulled**2 * w[:, None]).sum(axis=0)
+    pulled *= np.sqrt(squares.sum(axis=0) / np.where(pulled_squares > 0, pulled_squares, 1.0))
     shares = squares.sum(axis=1) / squares.sum()
     far = np.flatnonzero(sizes > FAR_SIZE * usual)
     far = far[np.argsort(-shares[far], kind="stable")]
-    return PulledIn(np.where(known, pulled, np.nan), int(large.sum()), far, shares[far])
+    return PulledIn(np.where(observed, pulled, np.nan), int(outlying.sum()), far, shares[far])
 
 
 def medians(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -528,7 +530,7 @@ def medians(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(middle), 0.0, middle)
 
 
-def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int, within: float) -> Noise:
+def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int, unit: float) -> Noise:
     """Return the simulation of noise for a covariance matrix of n rows.
 
     Parameters
@@ -538,7 +540,7 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
     kind : str or None
         The kind of correlations, where known.
     seed : int
-    within : float
+    unit : float
         A power of two that the data of the operator are divided by.
 
     Raises
@@ -556,24 +558,24 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
             "The matrix has polychoric correlations, which vary more than those of normal rows: give "
             "k=, or test the items as numbers, choose_k(items, scale=True)."
         )
-    S = op.block(np.arange(op.p)) / within**2
+    S = op.block(np.arange(op.p)) / unit**2
     return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
 
 
 def noise_of(
-    source: StandardRows, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+    source: StandardRows, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True
 ) -> tuple[Noise, PulledIn | None]:
     """Return the simulation of noise for rows; signs are flipped directly for up to `cells` cells.
 
     Columns with the same number in `terms` keep their correlations; None if all columns are flipped alone.
 
     Large rows are pulled in, and returned, for dense rows that were centred at their means. The data of the
-    operator are divided by `within`, a power of two, so that squares of their covariances neither overflow
+    operator are divided by `unit`, a power of two, so that squares of their covariances neither overflow
     nor vanish.
     """
     op = source.op
     if source.n * op.p <= max(cells, op.p**2):
-        Z = standardised(source, within)
+        Z = standardised(source, unit)
         if not pull or is_sparse(source.matrix) or source.standard.centring != "mean":
             return row_noise(source, Z, terms), None
         rows = pulled_in(Z, source.weights)
@@ -589,15 +591,15 @@ def noise_of(
             "signs of every cluster; give k=, or a sample of the clusters."
         )
     S = op.block(np.arange(op.p))
-    noise = MomentNoise(S / within**2, source.free or 0.0, tails=tails_of(source, S), terms=terms)
+    noise = MomentNoise(S / unit**2, source.free or 0.0, tails=tails_of(source, S), terms=terms)
     return noise, None
 
 
-def standardised(source: StandardRows, within: float) -> np.ndarray:
-    """Return the rows, centred and scaled as for the fit, over `within`, shape (n, p); NaN where missing."""
+def standardised(source: StandardRows, unit: float) -> np.ndarray:
+    """Return the rows, centred and scaled as for the fit, over `unit`, shape (n, p); NaN where missing."""
     X = source.measured
     X = X.toarray() if is_sparse(X) else np.asarray(X, dtype=float)
-    return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / within)
+    return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / unit)
 
 
 def row_noise(source: StandardRows, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:

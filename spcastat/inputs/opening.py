@@ -208,17 +208,17 @@ def _chunks_of_parquet(data: Any) -> Chunks:
 def _parquet_path(data: str | os.PathLike[str]) -> Path:
     """Return the path of a Parquet file or of a folder; raise DataError for other files."""
     path = Path(data)
-    there = bool(str(data)) and os.path.exists(path)
-    if "://" in str(data) and not there:
+    exists = bool(str(data)) and os.path.exists(path)
+    if "://" in str(data) and not exists:
         raise DataError(
             f"Data of type str were given, {shown(str(data))}, which is an address, and files are read from "
             f"disk only. Copy it to a disk first, or give dask.dataframe.read_parquet({shown(str(data))})."
         )
-    if (there or path.suffix.lower() in SUFFIXES) and is_parquet(path):
+    if (exists or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return path
     raise DataError(
         f"Data of type {type(data).__name__} were given, "
-        f"{shown(str(data))}{'' if there else ', and there is no such file'}; a path must be to Parquet "
+        f"{shown(str(data))}{'' if exists else ', and there is no such file'}; a path must be to Parquet "
         "files, to a .csv, .tsv or .tab file, or to a .sav or .dta file; read others first, or give lambda: "
         "pd.read_csv(path, chunksize=100_000)."
     )
@@ -236,12 +236,12 @@ def _frame_of(chunks: Chunks) -> pd.DataFrame | None:
     if any(set(frame.columns) != set(columns) for frame in frames):
         return None
     plain = all(frame.index.equals(pd.RangeIndex(len(frame))) for frame in frames)
-    joined = pd.concat([frame[columns] for frame in frames], ignore_index=plain)
+    rows = pd.concat([frame[columns] for frame in frames], ignore_index=plain)
     for name in columns:  # booleans in one file, and numbers in another: they are numbers
         kinds = {frame[name].dtype.kind for frame in frames}
-        if joined[name].dtype == object and kinds <= set("biuf"):
-            joined[name] = joined[name].astype(np.float64)
-    return joined
+        if rows[name].dtype == object and kinds <= set("biuf"):
+            rows[name] = rows[name].astype(np.float64)
+    return rows
 
 
 # --- objects --------------------------------------------------------------------------------------
@@ -308,18 +308,18 @@ def _of_function(function: Callable[[], Any]) -> Chunks:
 def _from_iterable(data: Any) -> Chunks | None:
     name = type(data).__name__
     try:
-        again = iter(data)
+        iterator = iter(data)
     except Exception as error:
         raise DataError(
             f"Data of type {name} were given, which cannot be walked over: {reason_of(error)}."
         ) from error
-    if again is data:
+    if iterator is data:
         raise DataError(f"Data of type {name} were given, which {ONCE}")
     try:
-        first = next(iter(data), None)
+        first_chunk = next(iter(data), None)
     except Exception:  # reported with the name of the chunk when it is read
-        first = None
-    if first is not None and not is_chunk(first):
+        first_chunk = None
+    if first_chunk is not None and not is_chunk(first_chunk):
         return None
     return iterable_chunks(lambda: data, f"the chunks of the {name}")
 

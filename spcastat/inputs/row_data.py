@@ -120,14 +120,14 @@ class RowData(Data):
         contents = contents_of(table, reading, mixed)
         if contents.rows is not None:
             contents.rows.require(len(contents.index))
-        kept = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
+        table_view = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
         unshared = not contents.shared or reading.na in GAPS
         if reading.formula is not None:  # the names that it uses, of all in the user's scope
             reading = replace(reading, context=contents.spec.context)
             options = {**options, "context": contents.spec.context}
         return cls(
             options=options,
-            table=kept,
+            table=table_view,
             files=files,
             warns=warns and not is_sparse(contents.matrix),
             contents=contents,
@@ -202,8 +202,8 @@ class RowData(Data):
 
     @property
     def divisible(self) -> bool:
-        held = isinstance(self.table, pd.DataFrame | np.ndarray) or is_sparse(self.table)
-        return held and self.table.shape[0] == self.n
+        has_table = isinstance(self.table, pd.DataFrame | np.ndarray) or is_sparse(self.table)
+        return has_table and self.table.shape[0] == self.n
 
     # --- standardised ------------------------------------------------------------------------------
 
@@ -370,11 +370,11 @@ class RowData(Data):
         return formula_inputs(self.spec, table, "raise")[0]
 
     def noise(
-        self, seed: int, cells: int, within: float, terms: np.ndarray | None, pull: bool = True
+        self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True
     ) -> tuple[Noise, PulledIn | None]:
         from spcastat.inputs.noise import noise_of
 
-        return noise_of(self, cells, within, terms, pull)
+        return noise_of(self, cells, unit, terms, pull)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         self.require_same()
@@ -492,7 +492,7 @@ class RowData(Data):
             Ascending.
         """
         standard, contents = self.standard, self.contents
-        some = slice(None) if columns is None else columns
+        column_places = slice(None) if columns is None else columns
         halves = self.row_groups.halves(np.random.default_rng([seed, 2]))
         places = np.sort(halves[half].rows)
         X = self.matrix if columns is None else self.matrix[:, columns]
@@ -500,15 +500,15 @@ class RowData(Data):
         weights = None if self.weights is None else self.weights[places]
         Z = None if self.covariates is None else self.covariates[places]
         if Z is not None:
-            X = regress(X, Z, weights, self.columns[some], part=True).residuals(X, Z)
+            X = regress(X, Z, weights, self.columns[column_places], part=True).residuals(X, Z)
         mask = np.isin(np.arange(self.n), places)
         design = None if self.design is None else self.design.rows(mask)
-        spec = replace(self.spec, columns=self.columns[some])
+        spec = replace(self.spec, columns=self.columns[column_places])
         return RowData(
             options={},
             contents=Design(X, contents.index[places], spec, weights, covariates=Z, rows=design),
-            center=True if standard.centring == "mean" else standard.mean[some],
-            scale=False if standard.scaling == "none" else standard.scale[some],
+            center=True if standard.centring == "mean" else standard.mean[column_places],
+            scale=False if standard.scaling == "none" else standard.scale[column_places],
             warns=False,
         )
 
@@ -531,15 +531,15 @@ class RowData(Data):
         rows = self.contents.matrix
         try:
             matrix, index = replay(self.spec, self.table, na="drop" if self.dropped else na)
-            same = matrix.shape == rows.shape and index.equals(self.index)
-            same = same and is_sparse(matrix) == is_sparse(rows)
+            is_equal = matrix.shape == rows.shape and index.equals(self.index)
+            is_equal = is_equal and is_sparse(matrix) == is_sparse(rows)
             if is_sparse(matrix):
-                same = same and checksum(matrix.tocsc()) == checksum(rows.tocsc())
+                is_equal = is_equal and checksum(matrix.tocsc()) == checksum(rows.tocsc())
             else:
-                same = same and np.array_equal(matrix, rows, equal_nan=True)
+                is_equal = is_equal and np.array_equal(matrix, rows, equal_nan=True)
         except errors.SpcaError as error:
             raise errors.DataError(f"The data have changed since the fit: {error}") from error
-        if not same:
+        if not is_equal:
             raise errors.DataError(
                 "The data have changed since the fit: their rows are not those that were fitted. Fit again."
             )
@@ -565,13 +565,13 @@ def is_mixed(options: Mapping[str, Any]) -> bool:
     return isinstance(scale, str) and scale == "mixed"
 
 
-def column_factors(columns: pd.Index, others: pd.Index) -> np.ndarray:
+def column_factors(columns: pd.Index, order: pd.Index) -> np.ndarray:
     """Return a factor for each column, for sums that tell rows apart; equal names have equal factors.
 
-    `others` are the same columns in another order, which the factors go by.
+    `order` are the same columns in another order, which the factors go by.
     """
-    factors = np.empty(len(others))
-    factors[columns.get_indexer(others)] = np.random.default_rng(0).uniform(1.0, 2.0, len(others))
+    factors = np.empty(len(order))
+    factors[columns.get_indexer(order)] = np.random.default_rng(0).uniform(1.0, 2.0, len(order))
     return factors
 
 
@@ -585,11 +585,11 @@ def _in_context(reading: ReadOptions) -> ReadOptions:
 
 def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
     """Read data in memory; with scale="mixed" all columns of a frame, of which some may be factors."""
-    how = reading
+    options = reading
     if mixed and (reading.formula is not None or isinstance(open_table(table).values, pd.DataFrame)):
-        how = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
+        options = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
     try:
-        contents = read_data(table, how, defer=not mixed)
+        contents = read_data(table, options, defer=not mixed)
     except errors.MissingValuesError as error:
         if not mixed:
             raise

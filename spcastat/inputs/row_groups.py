@@ -113,19 +113,19 @@ class RowGroups:
             rows, group = np.arange(n), np.arange(n) // block
         else:
             rows, group = _by_content(keys, w, design)
-        first = np.unique(group, return_index=True)[1]
-        stratum = np.zeros(len(first), dtype=int)
+        first_rows = np.unique(group, return_index=True)[1]
+        stratum = np.zeros(len(first_rows), dtype=int)
         if design is not None and design.strata is not None:
             order = np.argsort(sums_of_keys(keys, design.strata, w), kind="stable")
-            stratum = np.argsort(order)[design.strata[rows[first]]]
+            stratum = np.argsort(order)[design.strata[rows[first_rows]]]
         alike = np.unique(keys[rows], return_inverse=True)[1]
         return cls(rows, group, stratum, alike, block, None if w is None else w[rows], design)
 
     @property
     def independent(self) -> bool:
         """Whether rows are drawn one by one, with equal probabilities."""
-        alone = self.design is None or (self.count == len(self.rows) and not self.stratified)
-        return self.weights is None and alone
+        is_single = self.design is None or (self.count == len(self.rows) and not self.stratified)
+        return self.weights is None and is_single
 
     @property
     def stratified(self) -> bool:
@@ -147,10 +147,10 @@ class RowGroups:
         """Number of rows of each group, shape (G,)."""
         return np.bincount(self.group, minlength=self.count)
 
-    def repeated(self, what: str) -> RowGroups:
+    def repeated(self, analysis: str) -> RowGroups:
         """Return rows repeated as often as their weights say; sampling weights stay weights.
 
-        Rows without a design are then drawn one by one. `what` is the name of the analysis, for messages.
+        Rows without a design are then drawn one by one. `analysis` is the name of the analysis, for messages.
 
         Raises
         ------
@@ -162,14 +162,14 @@ class RowGroups:
             return self
         if (w != np.round(w)).any():
             raise WeightsError(
-                f"{what} draws rows, and a weight says how many equal rows a row stands for: with weights "
-                f"that are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number "
-                "of rows to draw. Fit with whole weights, without weights, or with weights_are='sampling' if "
-                "they are those of a survey."
+                f"{analysis} draws rows, and a weight says how many equal rows a row stands for: with "
+                f"weights that are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no "
+                "number of rows to draw. Fit with whole weights, without weights, or with "
+                "weights_are='sampling' if they are those of a survey."
             )
         if w.sum() > MOST_UNITS:
             raise WeightsError(
-                f"{what} draws rows, and the weights stand for {w.sum():.3g} of them, more than "
+                f"{analysis} draws rows, and the weights stand for {w.sum():.3g} of them, more than "
                 f"{MOST_UNITS:,}; use spca_cov() with n_obs=, whose draws are those of normal rows."
             )
         times = w.astype(int)
@@ -179,9 +179,9 @@ class RowGroups:
             return replace(
                 self, rows=rows, group=np.arange(len(rows)), stratum=strata, alike=alike, weights=None
             )
-        kept = np.repeat(self.group, times)
-        group = run_numbers(kept)
-        stratum = self.stratum[np.unique(kept)]
+        row_groups = np.repeat(self.group, times)
+        group = run_numbers(row_groups)
+        stratum = self.stratum[np.unique(row_groups)]
         return replace(self, rows=rows, group=group, stratum=stratum, alike=alike, weights=None)
 
     def of_equal_rows(self) -> RowGroups:
@@ -189,8 +189,8 @@ class RowGroups:
         if self.design is not None and (self.design.clusters is not None or self.block > 1):
             return self
         group = run_numbers(self.rows)
-        first = np.unique(group, return_index=True)[1]
-        return replace(self, group=group, stratum=self.stratum[self.group[first]])
+        first_rows = np.unique(group, return_index=True)[1]
+        return replace(self, group=group, stratum=self.stratum[self.group[first_rows]])
 
     # --- draws ------------------------------------------------------------------------------------
 
@@ -217,25 +217,25 @@ class RowGroups:
         if self.weights is None and (factor == factor[0]).all():
             return np.repeat(self.rows, times[self.group]), None
         w = (times * factor)[self.group] * (1.0 if self.weights is None else self.weights)
-        kept = np.flatnonzero(w > 0)
-        return self.rows[kept], w[kept] * (m / w.sum())
+        positive = np.flatnonzero(w > 0)
+        return self.rows[positive], w[positive] * (m / w.sum())
 
-    def without_each(self, most: int, rng: np.random.Generator) -> list[RowGroups]:
-        """Return the groups without each of them in turn, or without each of `most` random sets of them.
+    def without_each(self, limit: int, rng: np.random.Generator) -> list[RowGroups]:
+        """Return the groups without each of them in turn, or without each of `limit` random sets of them.
 
         This is the jackknife of groups in one stratum. Sets have equally many groups, or one more.
         """
-        count = min(most, self.count)
+        count = min(limit, self.count)
         part = rng.permutation(np.arange(self.count) % count) if count < self.count else np.arange(count)
         return [self._some(part != number) for number in range(count)]
 
     def halves(self, rng: np.random.Generator) -> tuple[RowGroups, RowGroups]:
         """Divide the groups at random into two halves, within strata; half of the rows if independent."""
-        first = np.zeros(self.count, dtype=bool)
+        first_half = np.zeros(self.count, dtype=bool)
         for number, members in enumerate(self._strata()):
             half = (len(members) + number % 2) // 2  # strata of odd size favour either half in turn
-            first[rng.permutation(members)[:half]] = True
-        return self._some(first), self._some(~first)
+            first_half[rng.permutation(members)[:half]] = True
+        return self._some(first_half), self._some(~first_half)
 
     def folds(self, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
         """Return the fold of each row, shape (repeats, n), in the order of the data.
@@ -283,9 +283,9 @@ class RowGroups:
             return [np.arange(self.count)]
         return [np.flatnonzero(self.stratum == h) for h in np.unique(self.stratum)]
 
-    def _some(self, which: np.ndarray) -> RowGroups:
+    def _some(self, mask: np.ndarray) -> RowGroups:
         """Return some of the groups, given as a mask of shape (G,)."""
-        return self._of_rows(which[self.group])
+        return self._of_rows(mask[self.group])
 
     def _of_rows(self, mask: np.ndarray) -> RowGroups:
         """Return the groups of some of the rows, given as a mask of shape (m,)."""
@@ -301,9 +301,9 @@ class RowGroups:
     def _alike_in_folds(self, w: np.ndarray, count: int) -> np.ndarray:
         """Return groups of equal rows, and those of single rows where equal ones are too many for a fold."""
         size = np.bincount(self.alike, weights=w)
-        alone = (size > w.sum() / count)[self.alike]
-        own = np.where(alone, len(size) + np.arange(len(w)), self.alike)
-        return np.unique(own, return_inverse=True)[1]
+        is_heavy = (size > w.sum() / count)[self.alike]
+        units = np.where(is_heavy, len(size) + np.arange(len(w)), self.alike)
+        return np.unique(units, return_inverse=True)[1]
 
 
 def _by_content(
@@ -320,9 +320,9 @@ def _by_content(
     if design is None or design.clusters is None:
         return np.lexsort((*ties, keys)), np.arange(n)
     clusters = design.clusters
-    own = sums_of_keys(keys, clusters, w)[clusters]
+    cluster_keys = sums_of_keys(keys, clusters, w)[clusters]
     alike = [np.bincount(clusters, weights=ties[0])[clusters], *ties[1:]]
-    rows = np.lexsort((ties[0], keys, clusters, *alike, own))
+    rows = np.lexsort((ties[0], keys, clusters, *alike, cluster_keys))
     return rows, run_numbers(clusters[rows])
 
 
@@ -378,7 +378,7 @@ def _copies(weights: np.ndarray | None, n: int) -> np.ndarray:
     return w.astype(np.uint64) if (w == np.round(w)).all() else (w > 0).astype(np.uint64)
 
 
-def content_keys(X: Any, weights: np.ndarray | None = None, further: np.ndarray | None = None) -> np.ndarray:
+def content_keys(X: Any, weights: np.ndarray | None = None, labels: np.ndarray | None = None) -> np.ndarray:
     """Return a 64-bit number for each row, which depends on its values only, shape (n,).
 
     Parameters
@@ -387,7 +387,7 @@ def content_keys(X: Any, weights: np.ndarray | None = None, further: np.ndarray 
         NaN for missing values.
     weights : ndarray of shape (n,), optional
         A row of weight 2 counts as two equal rows.
-    further : ndarray of shape (n, q), optional
+    labels : ndarray of shape (n, q), optional
         Further columns.
 
     Notes
@@ -399,17 +399,17 @@ def content_keys(X: Any, weights: np.ndarray | None = None, further: np.ndarray 
     w = np.ones(X.shape[0]) if weights is None else weights
     times = _copies(weights, X.shape[0])
     cells: list[_Cells | _SparseCells] = [_SparseCells(X, w > 0) if is_sparse(X) else _Cells(X, w > 0)]
-    if further is not None:
-        cells.append(_Cells(further, w > 0))
-    rows = _of_rows(cells, [np.zeros(one.p, dtype=np.uint64) for one in cells])
+    if labels is not None:
+        cells.append(_Cells(labels, w > 0))
+    rows = _of_rows(cells, [np.zeros(block.p, dtype=np.uint64) for block in cells])
     for _ in range(2):
-        rows = _of_rows(cells, [one.of_columns(rows, times) for one in cells])
+        rows = _of_rows(cells, [block.of_columns(rows, times) for block in cells])
     return rows
 
 
 def _of_rows(cells: list[_Cells | _SparseCells], columns: list[np.ndarray]) -> np.ndarray:
     """Return a key for each row from keys of the columns."""
-    sums = [one.of_rows(keys) for one, keys in zip(cells, columns, strict=True)]
+    sums = [block.of_rows(keys) for block, keys in zip(cells, columns, strict=True)]
     return mixed(np.asarray(np.sum(sums, axis=0, dtype=np.uint64)))
 
 
@@ -419,24 +419,24 @@ class _Cells:
     def __init__(self, X: np.ndarray, positive: np.ndarray):
         self.X = X
         self.n, self.p = X.shape
-        some = X if positive.all() else X[positive]
-        self.low = np.fmin.reduce(some, axis=0).astype(float)
-        self.high = np.fmax.reduce(some, axis=0).astype(float)
+        rows = X if positive.all() else X[positive]
+        self.low = np.fmin.reduce(rows, axis=0).astype(float)
+        self.high = np.fmax.reduce(rows, axis=0).astype(float)
 
     def of_rows(self, columns: np.ndarray) -> np.ndarray:
         """Return the sum of the hashes of the values of each row, shape (n,), given keys of the columns."""
-        found = np.empty(self.n, dtype=np.uint64)
+        row_keys = np.empty(self.n, dtype=np.uint64)
         for rows in blocks(self.n, self.p):
             codes = _codes(self.X[rows], self.low, self.high)
-            found[rows] = mixed(codes ^ columns).sum(axis=1, dtype=np.uint64)
-        return found
+            row_keys[rows] = mixed(codes ^ columns).sum(axis=1, dtype=np.uint64)
+        return row_keys
 
     def of_columns(self, rows: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Return a key for each column, shape (p,), from keys of the rows and their numbers of copies."""
         sums = np.zeros(self.p, dtype=np.uint64)
-        for some in blocks(self.n, self.p):
-            codes = _codes(self.X[some], self.low, self.high)
-            sums += (mixed(codes ^ rows[some, None]) * times[some, None]).sum(axis=0, dtype=np.uint64)
+        for block in blocks(self.n, self.p):
+            codes = _codes(self.X[block], self.low, self.high)
+            sums += (mixed(codes ^ rows[block, None]) * times[block, None]).sum(axis=0, dtype=np.uint64)
         return mixed(sums)
 
 
@@ -446,8 +446,8 @@ class _SparseCells:
     def __init__(self, X: Any, positive: np.ndarray):
         X = X.tocsc()
         self.n, self.p = X.shape
-        some = X if positive.all() else X[np.flatnonzero(positive)]
-        low, high = (getattr(some, name)(axis=0).toarray().ravel().astype(float) for name in ("min", "max"))
+        rows = X if positive.all() else X[np.flatnonzero(positive)]
+        low, high = (getattr(rows, name)(axis=0).toarray().ravel().astype(float) for name in ("min", "max"))
         self.row, self.column = X.indices, np.repeat(np.arange(self.p), np.diff(X.indptr))
         self.codes = _codes(X.data, low[self.column], high[self.column])
         self.zeros = _codes(np.zeros(self.p), low, high)
@@ -455,18 +455,18 @@ class _SparseCells:
     def of_rows(self, columns: np.ndarray) -> np.ndarray:
         """Return the sum of the hashes of the values of each row, shape (n,), given keys of the columns."""
         empty = mixed(self.zeros ^ columns)
-        found = np.full(self.n, empty.sum(dtype=np.uint64))
-        np.add.at(found, self.row, mixed(self.codes ^ columns[self.column]) - empty[self.column])
-        return found
+        row_keys = np.full(self.n, empty.sum(dtype=np.uint64))
+        np.add.at(row_keys, self.row, mixed(self.codes ^ columns[self.column]) - empty[self.column])
+        return row_keys
 
     def of_columns(self, rows: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Return a key for each column, shape (p,), from keys of the rows and their numbers of copies."""
         kinds, kind = np.unique(self.zeros, return_inverse=True)
-        whole = [(mixed(zero ^ rows) * times).sum(dtype=np.uint64) for zero in kinds]
-        sums = np.array(whole, dtype=np.uint64)[kind]
-        inside = rows[self.row]
-        more = mixed(self.codes ^ inside) - mixed(self.zeros[self.column] ^ inside)
-        np.add.at(sums, self.column, more * times[self.row])
+        column_keys = [(mixed(zero ^ rows) * times).sum(dtype=np.uint64) for zero in kinds]
+        sums = np.array(column_keys, dtype=np.uint64)[kind]
+        entry_rows = rows[self.row]
+        differences = mixed(self.codes ^ entry_rows) - mixed(self.zeros[self.column] ^ entry_rows)
+        np.add.at(sums, self.column, differences * times[self.row])
         return mixed(sums)
 
 

@@ -62,19 +62,19 @@ class Rules:
     @classmethod
     def of(cls, rows: StandardRows, center: Given, scale: Scale, keep_rows: bool = False) -> Rules:
         """Return the rules by which rows were standardised, with centre and scale for other rows."""
-        how = None if rows.missing is None else rows.missing.how
-        return cls(center, scale, rows.spec.columns, keep_rows, how, rows.standard.scale)
+        rule = None if rows.missing is None else rows.missing.how
+        return cls(center, scale, rows.spec.columns, keep_rows, rule, rows.standard.scale)
 
     def of_rows(
         self, X: Any, weights: np.ndarray | None, rank: int = 1, start: PpcaModel | None = None
     ) -> tuple[Standardisation, Operator]:
         """Return centre, scale and operator of rows; for `rank` and `start` see `prepare_with_gaps`."""
-        given = X, weights, self.center, self.scale, self.names
+        arguments = X, weights, self.center, self.scale, self.names
         if self.how is None:
-            standard, op = prepare(*given, self.keep_rows, self.otherwise)
+            standard, op = prepare(*arguments, self.keep_rows, self.otherwise)
         else:
             standard, op = prepare_with_gaps(
-                *given, self.how, rank, start=start, otherwise=self.otherwise
+                *arguments, self.how, rank, start=start, otherwise=self.otherwise
             )[:2]
         return standard, op.at_unit_size()
 
@@ -109,8 +109,8 @@ class Sampler(ABC):
     def bootstrap(self, rng: np.random.Generator) -> Operator:
         """Return the covariance matrix of n rows drawn with replacement."""
 
-    def jackknife(self, most: int, rng: np.random.Generator) -> list[Sampler]:
-        """Return the data without each independent row or cluster, or without each of `most` sets of them.
+    def jackknife(self, limit: int, rng: np.random.Generator) -> list[Sampler]:
+        """Return the data without each independent row or cluster, or without each of `limit` sets of them.
 
         Empty if this says nothing about sampling errors: for a covariance matrix, blocks in time and strata.
         """
@@ -169,14 +169,14 @@ class RowSampler(Sampler):
     def bootstrap(self, rng: np.random.Generator) -> Operator:
         return self.operator(*self.groups.bootstrap(rng))
 
-    def jackknife(self, most: int, rng: np.random.Generator) -> list[Sampler]:
+    def jackknife(self, limit: int, rng: np.random.Generator) -> list[Sampler]:
         if self.groups.block > 1 or self.groups.stratified:
             return []
-        return [replace(self, groups=groups) for groups in self.groups.without_each(most, rng)]
+        return [replace(self, groups=groups) for groups in self.groups.without_each(limit, rng)]
 
     def halves(self, rng: np.random.Generator) -> tuple[RowSampler, RowSampler]:
-        first, second = self.groups.halves(rng)
-        return replace(self, groups=first), replace(self, groups=second)
+        first_half, second_half = self.groups.halves(rng)
+        return replace(self, groups=first_half), replace(self, groups=second_half)
 
     @cached_property
     def _ranks(self) -> np.ndarray:
@@ -189,7 +189,9 @@ class RowSampler(Sampler):
     def _by_row(self) -> Any:
         return self.matrix.tocsr() if is_sparse(self.matrix) else self.matrix
 
-    def operator(self, rows: np.ndarray, weights: np.ndarray | None = None, left: float = 1.0) -> Operator:
+    def operator(
+        self, rows: np.ndarray, weights: np.ndarray | None = None, residual_share: float = 1.0
+    ) -> Operator:
         """Return the covariance matrix of some of the rows.
 
         Parameters
@@ -197,7 +199,7 @@ class RowSampler(Sampler):
         rows : ndarray of int, shape (m,)
             Places of the rows; a row may occur several times.
         weights : ndarray of shape (m,), optional
-        left : float
+        residual_share : float
             See the attribute; that of draws, which regress again, is 1.
         """
         names, w = self.rules.names, weights
@@ -211,9 +213,9 @@ class RowSampler(Sampler):
                 X = X.tocsc()
         if self.covariates is not None:
             Z, free = self.covariates[rows], (len(rows) if w is None else w.sum()) - 1.0
-            found = regress(X, Z, w, names, part=True)
-            X = found.residuals(X, Z) * np.sqrt(left * free / (free - found.rank))
-            X[:, found.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+            regression = regress(X, Z, w, names, part=True)
+            X = regression.residuals(X, Z) * np.sqrt(residual_share * free / (free - regression.rank))
+            X[:, regression.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
         if self.gaps is None:
             return self.rules.of_rows(X, w)[1]
         rank = min(self.gaps.as_record.get("rank", 1), max(1, len(rows) - 2))
@@ -297,18 +299,18 @@ class CovarianceSampler(Sampler):
         scatter = [part @ part.T for part in parts]
         between = rng.standard_normal((rank, 1))
         lower = np.linalg.cholesky(scatter[0] + scatter[1] + between @ between.T)
-        made = []
+        samplers = []
         for part, size in zip(parts, sizes, strict=True):
             share = root @ np.linalg.solve(lower, part)
-            made.append(replace(self, S=share @ share.T * (df / (size - 1)), n=size))
-        return made[0], made[1]
+            samplers.append(replace(self, S=share @ share.T * (df / (size - 1)), n=size))
+        return samplers[0], samplers[1]
 
     @cached_property
     def _root(self) -> np.ndarray:
         """A matrix R of shape (p, rank) with R R' = S."""
         values, vectors = np.linalg.eigh(self.S)
-        kept = values > 1e-12 * values[-1]  # others are rounding
-        return vectors[:, kept] * np.sqrt(values[kept])
+        numerical_rank_mask = values > 1e-12 * values[-1]  # others are rounding
+        return vectors[:, numerical_rank_mask] * np.sqrt(values[numerical_rank_mask])
 
     def _operator(self, S: np.ndarray) -> Operator:
         S = symmetric(S)
@@ -372,15 +374,16 @@ def covariance_sampler(
     return CovarianceSampler(S, int(free or 0), groups is None and unit, groups, columns)
 
 
-def _require_normal(about: Mapping[str, Any], what: str) -> None:
+def _require_normal(about: Mapping[str, Any], analysis: str) -> None:
     """Raise NoRowsError for correlations whose sampling errors differ from those of n normal rows."""
-    kind, n, fewest = (about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
-    if kind in (None, "pearson") and fewest == n:
+    kind, n, smallest_n = (about.get(name) for name in ("kind", "n_obs", "n_pairs_min"))
+    if kind in (None, "pearson") and smallest_n == n:
         return
-    why = f"correlations of {fewest} to {n} rows" if kind == "pearson" else f"{kind} correlations"
+    source = f"correlations of {smallest_n} to {n} rows" if kind == "pearson" else f"{kind} correlations"
     raise NoRowsError(
-        f"{what} draws covariance matrices of normal rows, which vary less than {why} do. Fit the rows, with "
-        "spca(data, ..., scale=True, na='pairwise'), or fit spca_cov(correlation(drawn)) to draws of them."
+        f"{analysis} draws covariance matrices of normal rows, which vary less than {source} do. Fit the "
+        "rows, with spca(data, ..., scale=True, na='pairwise'), or fit spca_cov(correlation(drawn)) to "
+        "draws of them."
     )
 
 
@@ -405,9 +408,9 @@ def columns_near(op: Operator, V: np.ndarray, size: int) -> np.ndarray:
     SV = op.dot(V)
     deviations = np.sqrt(np.maximum(np.einsum("ij,ij->j", V, SV), np.finfo(float).tiny))
     reach = np.abs(SV / deviations).max(axis=1)
-    inside = V.any(axis=1)
+    selection = V.any(axis=1)
     for values, share in ((reach, 0.75), (op.diagonal(), 1.0)):
-        more = int(share * (size - np.count_nonzero(inside)))
-        if more > 0:
-            inside |= top(np.where(inside, -1.0, values), more)
-    return np.flatnonzero(inside)
+        extra_columns = int(share * (size - np.count_nonzero(selection)))
+        if extra_columns > 0:
+            selection |= top(np.where(selection, -1.0, values), extra_columns)
+    return np.flatnonzero(selection)

@@ -51,18 +51,18 @@ def require_range(op: Operator, standard: Standardisation | None, columns: pd.In
     with np.errstate(over="ignore"):
         variances = op.diagonal() * np.float64(op.unit) ** 2
         total = float(variances.sum())
-    small = op.diagonal().any() and variances.max() < np.finfo(float).tiny
-    if small or not np.isfinite(total):
+    underflow = op.diagonal().any() and variances.max() < np.finfo(float).tiny
+    if underflow or not np.isfinite(total):
         raise errors.DataError(
-            f"The variances of the data are too {'small' if small else 'large'} for floating-point numbers, "
-            "2e-308 to 1e308. Divide the columns by a constant first, e.g. data / data.abs().max()."
+            f"The variances of the data are too {'small' if underflow else 'large'} for floating-point "
+            "numbers, 2e-308 to 1e308. Divide the columns by a constant first, e.g. data / data.abs().max()."
         )
     if standard is None or standard.scaling == "none":
         return
-    outside = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
-    if outside.any():
+    extremes = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
+    if extremes.any():
         raise errors.DataError(
-            f"The scale of {listed(columns[outside])} is {standard.scale[outside][0]:.3g}; it can be from "
+            f"The scale of {listed(columns[extremes])} is {standard.scale[extremes][0]:.3g}; it can be from "
             f"{LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a constant first."
         )
 
@@ -111,9 +111,9 @@ def column_values(option: str, value: Any, columns: pd.Index) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if is_single(value):
-        further = ", or 'mixed', or 'blocks' with blocks=" * (option == "scale")
+        other_values = ", or 'mixed', or 'blocks' with blocks=" * (option == "scale")
         raise errors.OptionError(
-            f"{option}={shown(value)} was given; give True, False, or {len(columns)} numbers{further}."
+            f"{option}={shown(value)} was given; give True, False, or {len(columns)} numbers{other_values}."
         )
     if isinstance(value, pd.Series):
         value = aligned(value, columns, option, "columns")

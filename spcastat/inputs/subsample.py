@@ -49,17 +49,17 @@ class SampledRows:
         self.seen += X.shape[0]
         keys = row_keys(X, self.seed) ^ ((place + np.uint64(1)) * ODD)
         keys = (keys ^ (keys >> np.uint64(31))) * ODD
-        some = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
+        places = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
         size = self._most(X)
-        some = some[np.argsort(keys[some], kind="stable")[:size]]
+        places = places[np.argsort(keys[places], kind="stable")[:size]]
         if len(self.keys) == size:
-            some = some[keys[some] < self.keys[-1]]
-        self._join(keys[some], X[some], None if weights is None else weights[some], size)
+            places = places[keys[places] < self.keys[-1]]
+        self._join(keys[places], X[places], None if weights is None else weights[places], size)
 
-    def merge(self, other: SampledRows) -> None:
+    def merge(self, sample: SampledRows) -> None:
         """Add the rows drawn by another accumulator."""
-        if other.X is not None:
-            self._join(other.keys, other.X, other.weights, self._most(other.X))
+        if sample.X is not None:
+            self._join(sample.keys, sample.X, sample.weights, self._most(sample.X))
 
     def _most(self, X: Any) -> int:
         """Return the largest number of rows of a sample of such rows."""
@@ -73,9 +73,9 @@ class SampledRows:
             X = sparse.vstack([self.X, X], format="csr") if is_sparse(X) else np.concatenate([self.X, X])
             if weights is not None and self.weights is not None:
                 weights = np.append(self.weights, weights)
-        first = np.argsort(keys, kind="stable")[:size]
-        self.keys, self.X = keys[first], X[first]
-        self.weights = None if weights is None else weights[first]
+        smallest = np.argsort(keys, kind="stable")[:size]
+        self.keys, self.X = keys[smallest], X[smallest]
+        self.weights = None if weights is None else weights[smallest]
 
 
 def row_keys(X: Any, seed: int) -> np.ndarray:
