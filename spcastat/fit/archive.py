@@ -123,19 +123,19 @@ def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]
         ) from error
 
 
-def _foreign(path: Path, why: str = "") -> FileError:
-    return FileError(f"{path} is not a fit that spcastat has saved{why}.")
+def _foreign(path: Path, reason: str = "") -> FileError:
+    return FileError(f"{path} is not a fit that spcastat has saved{reason}.")
 
 
 def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) -> None:
     """Check the names and sizes of the members of a file of `size` bytes."""
-    names = {one.filename for one in members}
+    names = {member.filename for member in members}
     if len(names) != len(members):
         raise ValueError("a member stands in it twice")
     if MANIFEST not in names:
         raise _foreign(path, f": there is no {MANIFEST} in it")
-    total = sum(one.file_size for one in members)
-    if any(one.compress_type != zipfile.ZIP_STORED for one in members):
+    total = sum(member.file_size for member in members)
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
         raise FileError(
             f"{path} is compressed, and was not written by this version of spcastat: fit again and save."
         )
@@ -158,16 +158,16 @@ def _manifest(path: Path, text: bytes) -> dict[str, Any]:
     manifest = json.loads(text)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise _foreign(path)
-    found, writer = manifest.get("version"), manifest.get("writer")
+    layout, writer = manifest.get("version"), manifest.get("writer")
     if not isinstance(writer, str) or not re.fullmatch(r"[\w.+!-]{0,40}", writer):
         writer = manifest["writer"] = ""
-    if type(found) is not int or found < 1:
+    if type(layout) is not int or layout < 1:
         raise _foreign(path, ": it does not say the version of its layout")
-    if found != VERSION:
+    if layout != VERSION:
         by = f" ({writer})" if writer else ""
-        newer = f"a newer spcastat{by}, in layout {found}: upgrade spcastat to read it"
-        older = f"an earlier spcastat{by}, in layout {found}, which is no longer read: fit again and save"
-        raise FileError(f"{path} was written by {newer if found > VERSION else older}.")
+        newer = f"a newer spcastat{by}, in layout {layout}: upgrade spcastat to read it"
+        older = f"an earlier spcastat{by}, in layout {layout}, which is no longer read: fit again and save"
+        raise FileError(f"{path} was written by {newer if layout > VERSION else older}.")
     if not isinstance(manifest.get("content"), dict):
         raise ValueError("there is no content in it")
     return manifest
@@ -211,9 +211,9 @@ def file_path(path: Any, endings: Sequence[str] = ()) -> Path:
     if not target.name:
         raise OptionError(f"path={shown(str(path))} was given, which names no file.")
     if endings and target.suffix.lower() not in endings:
-        *first, last = filter(None, endings)
-        allowed = f"{', '.join(first)} or {last}" if first else last
-        raise FileError(f"{shown(target.name)} was given; its name must end in {allowed}.")
+        *other_endings, last_ending = filter(None, endings)
+        endings_text = f"{', '.join(other_endings)} or {last_ending}" if other_endings else last_ending
+        raise FileError(f"{shown(target.name)} was given; its name must end in {endings_text}.")
     return target
 
 
@@ -247,8 +247,8 @@ def write_file(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None])
     mode = _mode_of(target)
     target = Path(os.path.realpath(target)) if os.path.islink(target) else target
     # a unique name of at most 100 bytes of that of the target, to stay below the limit of 255
-    known = os.fsencode(target.name)[:100].decode(errors="ignore")
-    part = target.with_name(f".{known}.{secrets.token_hex(8)}.part")
+    prefix = os.fsencode(target.name)[:100].decode(errors="ignore")
+    part = target.with_name(f".{prefix}.{secrets.token_hex(8)}.part")
     try:
         try:
             with open(part, "xb") as file:
@@ -275,11 +275,11 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
 def _mode_of(target: Path) -> int | None:
     """Return the permissions of an existing file, or None; raise FileError if the path is not a file."""
     try:
-        found = os.stat(target)
+        status = os.stat(target)
     except OSError:  # writing will report the error
         return None
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise FileError(f"{target} cannot be written: it is a folder.")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise FileError(f"{target} cannot be written: it is a device or a pipe, not a file.")
-    return stat.S_IMODE(found.st_mode)
+    return stat.S_IMODE(status.st_mode)

@@ -31,15 +31,15 @@ def with_table_by_name(function: Function) -> Function:
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
-        first, second = (*arguments, None, None)[:2]
-        if isinstance(first, str) and len(getattr(second, "shape", ())) == 2:
+        first_argument, second_argument = (*arguments, None, None)[:2]
+        if isinstance(first_argument, str) and len(getattr(second_argument, "shape", ())) == 2:
             name = function.__name__
             k = ", k=2" if "k" in inspect.signature(function).parameters else ""
-            tilde = first if first.lstrip().startswith("~") else "~ a + b"
-            begins = "" if tilde is first else " A formula is text that begins with ~."
+            tilde = first_argument if first_argument.lstrip().startswith("~") else "~ a + b"
+            begins = "" if tilde is first_argument else " A formula is text that begins with ~."
             raise OptionError(
-                f"{shown(first)} was given to {name}() first, and a table second. Give the table by name: "
-                f"{name}({shown(tilde)}, data=df{k}).{begins}"
+                f"{shown(first_argument)} was given to {name}() first, and a table second. Give the table by "
+                f"name: {name}({shown(tilde)}, data=df{k}).{begins}"
             )
         return inner(*arguments, **options)
 
@@ -81,10 +81,10 @@ def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = 
     method : object
         The requested method, whose options are allowed.
     """
-    taken = SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
+    method_options = SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
     for name in options:
         answer = RENAMED.get((function, name)) or ARGUMENTS.get(name)
-        if answer is not None and name not in taken:
+        if answer is not None and name not in method_options:
             raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
 
 
@@ -101,7 +101,7 @@ NO_PLACE = {
 
 
 def hint(
-    function: str, own: Set[str], homes: Mapping[str, Set[str]], options: Iterable[str], name: str
+    function: str, option_names: Set[str], homes: Mapping[str, Set[str]], options: Iterable[str], name: str
 ) -> str:
     """Return advice about an argument that does not exist: where it belongs, or a similar name.
 
@@ -109,7 +109,7 @@ def hint(
     ----------
     function : str
         The function that fits.
-    own : set of str
+    option_names : set of str
         The arguments of this function, and of the function that was called and passes its options on.
     homes : mapping
         Description of what a function is for -> the names of its arguments.
@@ -119,40 +119,40 @@ def hint(
     """
     if name in ARGUMENTS:
         return f" Here {ARGUMENTS[name]}."
-    if place := _elsewhere(function, own, homes, name):
+    if place := _elsewhere(function, option_names, homes, name):
         single = name.removesuffix("s")
-        near = f" Did you mean {single!r}?" if single != name and single in own else ""
-        return f"{near} {name}= {place}."
-    if near := nearest(name, sorted(own | set(options))):
-        return near
+        suggestion = f" Did you mean {single!r}?" if single != name and single in option_names else ""
+        return f"{suggestion} {name}= {place}."
+    if suggestion := nearest(name, sorted(option_names | set(options))):
+        return suggestion
     for arguments in homes.values():
-        if near := nearest(name, sorted(arguments)):
-            word = near.split("'")[1]
-            return f"{near} That {_elsewhere(function, own, homes, word)}."
+        if suggestion := nearest(name, sorted(arguments)):
+            word = suggestion.split("'")[1]
+            return f"{suggestion} That {_elsewhere(function, option_names, homes, word)}."
     return ""
 
 
 def arguments_of(function: Callable[..., Any], options: type | None = None) -> set[str]:
     """Return the names of the arguments of a function and of its `options`, a TypedDict."""
-    named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     parameters = inspect.signature(function).parameters.values()
-    further = {} if options is None else options.__annotations__
-    return {one.name for one in parameters if one.kind in named} | set(further)
+    option_names = {} if options is None else options.__annotations__
+    return {parameter.name for parameter in parameters if parameter.kind in kinds} | set(option_names)
 
 
-def refuse_controls(function: str, what: str, options: Mapping[str, Any], how: str = "") -> None:
+def refuse_controls(function: str, role: str, options: Mapping[str, Any], advice: str = "") -> None:
     """Raise UnknownOptionError if a function that makes many fits is given the sparsity of a single fit."""
     for name in CONTROLS:
         if options.get(name) is not None:
             raise UnknownOptionError(
-                f"{name}= was given to {function}(), which {what}: give cards=, {how}or use spca() or "
-                f"spca_cov() {'for one fit ' * bool(how)}with {name}=."
+                f"{name}= was given to {function}(), which {role}: give cards=, {advice}or use spca() or "
+                f"spca_cov() {'for one fit ' * bool(advice)}with {name}=."
             )
 
 
-def _elsewhere(function: str, own: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
+def _elsewhere(function: str, option_names: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
     """Return a description of the function to which an argument belongs, or an empty string."""
     if reason := NO_PLACE.get((function, name)):
         return f"has no place in {function}(): {reason}"
-    owners = [what for what, arguments in homes.items() if name in arguments and name not in own]
+    owners = [owner for owner, arguments in homes.items() if name in arguments and name not in option_names]
     return f"belongs to {owners[0]}" if owners else ""

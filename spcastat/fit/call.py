@@ -69,14 +69,14 @@ class Call:
             If the data have changed since the fit.
         """
         name = data_name(self.function)
-        described = {option: changes[option] for option in changes if option in data.option_names}
-        others = {option: changes[option] for option in changes if option not in (name, *described)}
-        arguments = self.changed(others).arguments
+        data_options = {option: changes[option] for option in changes if option in data.option_names}
+        fit_options = {option: changes[option] for option in changes if option not in (name, *data_options)}
+        arguments = self.changed(fit_options).arguments
         if name not in changes:
-            return self.function(data.changed(**described), **arguments)
+            return self.function(data.changed(**data_options), **arguments)
         if not isinstance(changes[name], Data):
-            described = data.changed_options(described)
-        return self.function(changes[name], **described, **arguments)
+            data_options = data.changed_options(data_options)
+        return self.function(changes[name], **data_options, **arguments)
 
     def changed(self, changes: Mapping[str, Any]) -> Call:
         """Return the call with some arguments changed, dropping arguments that conflict with the changes.
@@ -95,12 +95,12 @@ class Call:
             if name not in changes and (controls or foreign):
                 arguments.pop(name, None)
         if controls or "method" in changes:
-            given = {name: arguments[name] for name in CONTROLS if arguments.get(name) is not None}
-            if "promise" not in changes and "variance" not in given:
+            control_values = {name: arguments[name] for name in CONTROLS if arguments.get(name) is not None}
+            if "promise" not in changes and "variance" not in control_values:
                 arguments.pop("promise", None)
             if arguments.get("nonneg") is not False and "nonneg" in arguments:
-                given["nonneg"] = arguments["nonneg"]
-            has = choose_method(arguments.get("method"), given).options
+                control_values["nonneg"] = arguments["nonneg"]
+            has = choose_method(arguments.get("method"), control_values).options
             for name in ITERATION:
                 if name not in changes and name not in has:
                     arguments.pop(name, None)
@@ -123,8 +123,8 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any]) -> str:
     """
     parameters = inspect.signature(function).parameters
     parts = [data_name(function)]
-    further = [name for name in call if name not in parameters]
-    for name in [*(name for name in parameters if name in call), *further]:
+    option_names = [name for name in call if name not in parameters]
+    for name in [*(name for name in parameters if name in call), *option_names]:
         value = call[name]
         if name in ("progress", "context"):
             continue
@@ -158,19 +158,19 @@ def card_by_number(state: FitState, card: Any, k: Any) -> Any:
     Components that the mapping leaves out keep their cardinality.
     """
     names = list(state.components)
-    given = card.to_dict() if isinstance(card, pd.Series) and set(card.index) <= set(names) else card
-    if not isinstance(given, Mapping):
+    by_name = card.to_dict() if isinstance(card, pd.Series) and set(card.index) <= set(names) else card
+    if not isinstance(by_name, Mapping):
         return card
     numbers = range(1, (k or len(names)) + 1)
     place: dict[Any, int] = {j: j for j in numbers} | {f"PC{j}": j for j in numbers}
     place |= dict(zip(names, numbers, strict=False))
-    unknown = [key for key in given if key not in place]
-    if unknown or len({place[key] for key in given}) < len(given):
+    unknown = [key for key in by_name if key not in place]
+    if unknown or len({place[key] for key in by_name}) < len(by_name):
         raise CardinalityError(
             f"card={shown(card)} was given; it must name components of the fit, {listed(names)}, each once."
         )
     counts = dict(zip(numbers, (state.V != 0).sum(axis=0).tolist(), strict=False))
-    return {**counts, **{place[key]: value for key, value in given.items()}}
+    return {**counts, **{place[key]: value for key, value in by_name.items()}}
 
 
 def names_for(state: FitState, components: pd.Index) -> list[str]:

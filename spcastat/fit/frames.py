@@ -25,7 +25,7 @@ LOADING_KINDS, VARIANCE_KINDS = ("hull", "percentile"), ("normal", "percentile")
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
-def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "hull") -> pd.DataFrame:
+def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str = "hull") -> pd.DataFrame:
     """Return an interval for every nonzero loading of the fit, and how often loadings were selected.
 
     The columns are "component", "term", "estimate", "std_error", "lower", "upper" and "selected". A loading
@@ -38,12 +38,12 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
     if isinstance(kind, str) and kind == "normal":
         raise OptionError(
             "kind='normal' was given, an interval that ignores the selection; give kind='hull', which is the "
-            "normal interval where nearly all draws agree on the sign, or compute it from \"std_error\"."
+            'normal interval where nearly all draws agree on the sign, or compute it from "std_error".'
         )
     level, kind = checked_level(level), one_of("kind", kind, LOADING_KINDS)
-    few = found.draws < least_draws(level)
-    estimate = state.V.T.ravel()[found.places]
-    values = found.values
+    is_unbounded = boot.draws < least_draws(level)
+    estimate = state.V.T.ravel()[boot.places]
+    values = boot.values
     error = spread(values)
     bounds: Any
     if kind == "percentile":
@@ -54,14 +54,14 @@ def conf_int(state: FitState, found: Bootstrapped, level: float = 0.95, kind: st
         same_sign = (values * np.sign(estimate) > 0).mean(axis=0)
         unsure = same_sign < 0.5 + level / 2.0
         bounds = np.where(unsure, lower.clip(max=0.0), lower), np.where(unsure, upper.clip(min=0.0), upper)
-    frame = _intervals(state, found.places, estimate, error, bounds)
-    frame.loc[few | (estimate == 0), ["lower", "upper"]] = np.nan
-    frame["selected"] = (found.values != 0).mean(axis=0)
+    frame = _intervals(state, boot.places, estimate, error, bounds)
+    frame.loc[is_unbounded | (estimate == 0), ["lower", "upper"]] = np.nan
+    frame["selected"] = (boot.values != 0).mean(axis=0)
     return frame
 
 
 def variance_ci(
-    state: FitState, found: Bootstrapped, level: float = 0.95, kind: str = "normal"
+    state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str = "normal"
 ) -> pd.DataFrame:
     """Return an interval for the variance that each component's scores have on new rows.
 
@@ -75,10 +75,10 @@ def variance_ci(
     """
     level, kind = checked_level(level), one_of("kind", kind, VARIANCE_KINDS)
     estimate = np.diag(state.moments.scores).copy()
-    held_out = estimate - (found.variances - found.whole).mean(axis=0)
-    draws = found.variances if found.of_fit is None else found.of_fit  # older files have no others
+    held_out = estimate - (boot.variances - boot.whole).mean(axis=0)
+    draws = boot.variances if boot.of_fit is None else boot.of_fit  # older files have no others
     positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
-    positive &= found.draws >= least_draws(level)
+    positive &= boot.draws >= least_draws(level)
     shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
     if kind == "normal":
         logs = np.log(np.where(positive, draws, 1.0))
@@ -122,9 +122,9 @@ def q_values(state: FitState, places: np.ndarray) -> np.ndarray | None:
     return None if tested is None else tested.q_value.T.ravel()[places]
 
 
-def selected(state: FitState, found: Bootstrapped) -> pd.DataFrame:
+def selected(state: FitState, boot: Bootstrapped) -> pd.DataFrame:
     """Return the share of draws that selected each variable in each component, p x k."""
-    return spread_out(state, found.places, (found.values != 0).mean(axis=0))
+    return spread_out(state, boot.places, (boot.values != 0).mean(axis=0))
 
 
 def spread(values: np.ndarray) -> np.ndarray:
@@ -150,60 +150,62 @@ def quantiles(values: np.ndarray, level: float) -> np.ndarray:
 # --- stability ------------------------------------------------------------------------------------
 
 
-def frequency(state: FitState, found: HalfSamples) -> pd.DataFrame:
+def frequency(state: FitState, halves: HalfSamples) -> pd.DataFrame:
     """Return how often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
-    return spread_out(state, found.places, found.chosen.mean(axis=0))
+    return spread_out(state, halves.places, halves.chosen.mean(axis=0))
 
 
-def bound(state: FitState, found: HalfSamples) -> pd.Series:
+def bound(state: FitState, halves: HalfSamples) -> pd.Series:
     """Return a bound on the expected number of false selections in each component, and in all.
 
     The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits of
     halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to c.
     """
-    counts, most = _counts(state, found)
-    values = np.minimum(counts**2 / most, counts)
+    counts, max_mean = _counts(state, halves)
+    values = np.minimum(counts**2 / max_mean, counts)
     return pd.Series([*values, values.sum()], index=[*state.components, "all"], name="bound")
 
 
-def informative(state: FitState, found: HalfSamples) -> np.ndarray:
+def informative(state: FitState, halves: HalfSamples) -> np.ndarray:
     """Return whether each component's bound is below the number of selected variables, shape (k,)."""
-    counts, most = _counts(state, found)
-    return counts < most
+    counts, max_mean = _counts(state, halves)
+    return counts < max_mean
 
 
-def _counts(state: FitState, found: HalfSamples) -> tuple[np.ndarray, float]:
+def _counts(state: FitState, halves: HalfSamples) -> tuple[np.ndarray, float]:
     """Return the mean numbers of variables selected by fits of halves, (k,), and (2 threshold - 1) p."""
     p, k = state.V.shape
-    counts = np.bincount(found.places // p, weights=found.chosen.mean(axis=0), minlength=k)
-    return counts, (2.0 * found.threshold - 1.0) * p
+    counts = np.bincount(halves.places // p, weights=halves.chosen.mean(axis=0), minlength=k)
+    return counts, (2.0 * halves.threshold - 1.0) * p
 
 
-def similarity(state: FitState, found: Bootstrapped | HalfSamples | Split) -> pd.Series:
+def similarity(state: FitState, resampling: Bootstrapped | HalfSamples | Split) -> pd.Series:
     """Return the (mean) absolute correlation of the scores of resampled components with those of the fit."""
-    values = np.atleast_2d(found.similarity).mean(axis=0)
+    values = np.atleast_2d(resampling.similarity).mean(axis=0)
     return pd.Series(values, index=state.components, name="similarity")
 
 
-def clusters(state: FitState, found: HalfSamples) -> pd.DataFrame:
+def clusters(state: FitState, halves: HalfSamples) -> pd.DataFrame:
     """Return a row for each cluster of correlated variables and each component that selected a member.
 
     The columns are "component", "members", "frequency" and "largest".
     """
     p, k = state.V.shape
     columns, rows = deep_copy(state.spec.columns), []
-    labels = found.clusters[found.places % p]
-    sizes = np.bincount(found.clusters, minlength=p)
+    labels = halves.clusters[halves.places % p]
+    sizes = np.bincount(halves.clusters, minlength=p)
     for c in range(k):
-        here = found.places // p == c
-        for label in np.unique(labels[here & (sizes[labels] > 1)]):
-            picked = found.chosen[:, here & (labels == label)]
-            members = [columns[j] for j in np.flatnonzero(found.clusters == label).tolist()]
-            rows.append((state.components[c], members, picked.any(axis=1).mean(), picked.mean(axis=0).max()))
+        in_component = halves.places // p == c
+        for label in np.unique(labels[in_component & (sizes[labels] > 1)]):
+            selections = halves.chosen[:, in_component & (labels == label)]
+            members = [columns[j] for j in np.flatnonzero(halves.clusters == label).tolist()]
+            rows.append(
+                (state.components[c], members, selections.any(axis=1).mean(), selections.mean(axis=0).max())
+            )
     return pd.DataFrame(rows, columns=["component", "members", "frequency", "largest"])
 
 
-def associates(state: FitState, found: HalfSamples) -> pd.DataFrame:
+def associates(state: FitState, halves: HalfSamples) -> pd.DataFrame:
     """Return variables that replaced a selected variable in fits of halves.
 
     The columns are "component", "term", "associate", "share" (of the halves without the term that selected
@@ -211,11 +213,11 @@ def associates(state: FitState, found: HalfSamples) -> pd.DataFrame:
     """
     p = len(state.V)
     columns, rows = deep_copy(state.spec.columns), []
-    for component, term, other, r in found.associates.tolist():
-        c, a, b = int(component), int(term), int(other)
-        at = np.searchsorted(found.places, [a + p * c, b + p * c])
-        without = ~found.chosen[:, at[0]]
-        took = found.chosen[:, at[1]]
+    for component, term, associate, r in halves.associates.tolist():
+        c, a, b = int(component), int(term), int(associate)
+        at = np.searchsorted(halves.places, [a + p * c, b + p * c])
+        without = ~halves.chosen[:, at[0]]
+        took = halves.chosen[:, at[1]]
         beside = took[~without].mean() if (~without).any() else np.nan
         rows.append((state.components[c], columns[a], columns[b], took[without].mean(), beside, r))
     return pd.DataFrame(rows, columns=["component", "term", "associate", "share", "beside", "correlation"])
@@ -224,49 +226,49 @@ def associates(state: FitState, found: HalfSamples) -> pd.DataFrame:
 # --- split and tests ------------------------------------------------------------------------------
 
 
-def split_conf_int(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+def split_conf_int(state: FitState, split: Split, level: float = 0.95) -> pd.DataFrame:
     """Return intervals of the correlations of the variables that the first half selected.
 
     They are intervals of Fisher's z, with the quantile of t with m - 2 degrees of freedom for m rows,
     clusters or blocks.
     """
-    m = found.independent or found.rows[1]
-    half = stdtrit(max(m - 2, 1), 0.5 + checked_level(level) / 2.0) * found.std_error
-    z = np.arctanh(found.correlation.clip(-1.0 + 1e-12, 1.0 - 1e-12))
-    component, term = _labels(state, found.places)
+    m = split.independent or split.rows[1]
+    half = stdtrit(max(m - 2, 1), 0.5 + checked_level(level) / 2.0) * split.std_error
+    z = np.arctanh(split.correlation.clip(-1.0 + 1e-12, 1.0 - 1e-12))
+    component, term = _labels(state, split.places)
     return pd.DataFrame(
         {
             "component": component,
             "term": term,
-            "loading": found.loadings,
-            "correlation": found.correlation,
-            "std_error": found.std_error * (1.0 - found.correlation**2),
+            "loading": split.loadings,
+            "correlation": split.correlation,
+            "std_error": split.std_error * (1.0 - split.correlation**2),
             "lower": np.tanh(z - half),
             "upper": np.tanh(z + half),
         }
     )
 
 
-def split_p_values(state: FitState, found: Split) -> pd.DataFrame:
+def split_p_values(state: FitState, split: Split) -> pd.DataFrame:
     """Return the p-values of all splits, adjusted for all loadings, p x k."""
-    return state.by_variable(found.p_value)
+    return state.by_variable(split.p_value)
 
 
-def split_variance_ci(state: FitState, found: Split, level: float = 0.95) -> pd.DataFrame:
+def split_variance_ci(state: FitState, split: Split, level: float = 0.95) -> pd.DataFrame:
     """Return a normal interval for the logarithm of each variance, from the half that did not select."""
-    half = np.exp(ndtri(0.5 + checked_level(level) / 2.0) * found.variance_errors / found.variances)
+    half = np.exp(ndtri(0.5 + checked_level(level) / 2.0) * split.variance_errors / split.variances)
     return pd.DataFrame(
         {
             "component": state.components,
-            "estimate": found.variances,
-            "std_error": found.variance_errors,
-            "lower": found.variances / half,
-            "upper": found.variances * half,
+            "estimate": split.variances,
+            "std_error": split.variance_errors,
+            "lower": split.variances / half,
+            "upper": split.variances * half,
         }
     )
 
 
-def tests(state: FitState, found: Tested) -> pd.DataFrame:
+def tests(state: FitState, tested: Tested) -> pd.DataFrame:
     """Return the tests of every variable with every component.
 
     Returns
@@ -276,8 +278,8 @@ def tests(state: FitState, found: Tested) -> pd.DataFrame:
     """
     p, k = state.V.shape
     component, term = _labels(state, np.arange(p * k))
-    values = {"loading": state.V, "correlation": found.statistic, "p_value": found.p_value}
-    columns = {name: array.T.ravel() for name, array in {**values, "q_value": found.q_value}.items()}
+    values = {"loading": state.V, "correlation": tested.statistic, "p_value": tested.p_value}
+    columns = {name: array.T.ravel() for name, array in {**values, "q_value": tested.q_value}.items()}
     return pd.DataFrame({"component": component, "term": term, **columns})
 
 
@@ -306,8 +308,8 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
     OptionError
         If the fit shows neither a bootstrap nor a stability.
     """
-    known = state.inference
-    if known.bootstrap is None and known.stability is None:
+    inference = state.inference
+    if inference.bootstrap is None and inference.stability is None:
         if state.pattern is not None:
             intervals_shown(state, level)
         raise OptionError(
@@ -315,15 +317,15 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
             "intervals or conf_int=fit.stability() for frequencies, or call the method of "
             "fit.with_inference(fit.bootstrap(), fit.stability())."
         )
-    if known.bootstrap is not None:
+    if inference.bootstrap is not None:
         kind = "hull" if state.pattern is None else "percentile"
-        intervals = conf_int(state, known.bootstrap, level, kind).set_axis(known.bootstrap.places)
+        intervals = conf_int(state, inference.bootstrap, level, kind).set_axis(inference.bootstrap.places)
         intervals = intervals[["std_error", "lower", "upper", "selected"]].reindex(places)
         intervals["selected"] = intervals["selected"].fillna(0.0)
         for name in ("std_error", "lower", "upper", "selected"):
             frame[name] = intervals[name].to_numpy()
-    if known.stability is not None:
-        frame["frequency"] = frequency(state, known.stability).to_numpy().T.ravel()[places]
+    if inference.stability is not None:
+        frame["frequency"] = frequency(state, inference.stability).to_numpy().T.ravel()[places]
     q_value = q_values(state, places)
     if q_value is not None:
         frame["q_value"] = q_value
@@ -341,7 +343,9 @@ def _intervals(
     """
     labels = dict(zip(("component", "term"), _labels(state, places), strict=True))
     largest = 1.0 if state.pattern is None else np.inf
-    ends = {name: one.clip(-largest, largest) for name, one in zip(("lower", "upper"), bounds, strict=True)}
+    ends = {
+        name: bound.clip(-largest, largest) for name, bound in zip(("lower", "upper"), bounds, strict=True)
+    }
     return pd.DataFrame({**labels, "estimate": estimate, "std_error": error, **ends})
 
 
@@ -350,9 +354,9 @@ def _labels(state: FitState, places: np.ndarray) -> tuple[pd.Index, pd.Index]:
     return state.components[places // p], deep_copy(state.spec.columns).to_flat_index()[places % p]
 
 
-def spread_out(state: FitState, places: np.ndarray, values: Any, rest: float = 0.0) -> pd.DataFrame:
-    """Return a frame, p x k, with the `values` of the loadings at `places`, and `rest` for all others."""
-    out = np.full(state.V.size, rest)
+def spread_out(state: FitState, places: np.ndarray, values: Any, default: float = 0.0) -> pd.DataFrame:
+    """Return a frame, p x k, with the `values` of the loadings at `places`, and `default` for all others."""
+    out = np.full(state.V.size, default)
     out[places] = values
     return state.by_variable(out.reshape(state.V.shape[::-1]).T)
 
@@ -432,8 +436,8 @@ def limits(state: FitState, level: float = 0.95) -> pd.Series:
 
 def optima(state: FitState) -> pd.DataFrame:
     """Return the distinct local optima, best first: "objective" (a share of the total) and "hits"."""
-    found = pd.DataFrame(state.record.optima, columns=["objective", "hits"])
-    return found.astype({"objective": float, "hits": int})
+    frame = pd.DataFrame(state.record.optima, columns=["objective", "hits"])
+    return frame.astype({"objective": float, "hits": int})
 
 
 # --- the tidy frames of R's broom ----------------------------------------------------------------
@@ -459,7 +463,7 @@ def glance(state: FitState) -> pd.DataFrame:
 
 def facts(state: FitState) -> dict[str, Any]:
     """Return the row of :func:`glance`; a measure that the file of the fit does not contain is NaN."""
-    record, known = state.record, state.moments.known_measures()
+    record, measures = state.record, state.moments.known_measures()
     return {
         "method": record.method,
         "n": number_of_rows(record),
@@ -468,7 +472,7 @@ def facts(state: FitState) -> dict[str, Any]:
         "nonzeros": int(np.count_nonzero(state.V)),
         "variables": int(state.V.any(axis=1).sum()),
         "total_variance": state.moments.total,
-        **{name: float(state.moments.measure(name)[-1]) if name in known else np.nan for name in MEASURES},
+        **{name: float(state.moments.measure(name)[-1]) if name in measures else np.nan for name in MEASURES},
         "score_correlation": largest_correlation(state),
         "objective": record.objective,
         "converged": record.converged,
@@ -503,8 +507,8 @@ def row_cos2(state: FitState, scores: pd.DataFrame, q: np.ndarray) -> pd.DataFra
         Squared norms of the residuals of the rows, which are orthogonal to the loadings.
     """
     T = scores.to_numpy(dtype=float)
-    inside = np.einsum("ij,ij->i", T @ np.linalg.pinv(state.V.T @ state.V), T).clip(min=0.0)
-    length = (np.asarray(q, dtype=float) + inside)[:, None]
+    explained_squares = np.einsum("ij,ij->i", T @ np.linalg.pinv(state.V.T @ state.V), T).clip(min=0.0)
+    length = (np.asarray(q, dtype=float) + explained_squares)[:, None]
     values = np.divide(T**2, length, out=np.full(T.shape, np.nan), where=length > 0)
     return pd.DataFrame(values.clip(max=1.0), index=scores.index, columns=scores.columns)
 
@@ -521,8 +525,8 @@ def spectrum(state: FitState) -> np.ndarray:
         return np.array(moments.pca, dtype=float)
     values = np.linalg.eigvalsh(matrix)[::-1].clip(min=0.0) * moments.unit**2
     # the leading eigenvalues are exactly those stored in the fit
-    known = min(len(moments.pca), len(values))
-    values[:known] = moments.pca[:known]
+    count = min(len(moments.pca), len(values))
+    values[:count] = moments.pca[:count]
     return np.asarray(values)
 
 
@@ -536,7 +540,9 @@ def reconstruction(state: FitState) -> pd.DataFrame:
     dense = np.sqrt((1.0 - np.cumsum(moments.pca) / moments.total).clip(min=0.0))
     values = {"error": moments.measure("rre"), "dense": dense}
     index = pd.RangeIndex(state.V.shape[1] + 1, name="components")
-    return pd.DataFrame({name: np.concatenate([[1.0], one]) for name, one in values.items()}, index=index)
+    return pd.DataFrame(
+        {name: np.concatenate([[1.0], shares]) for name, shares in values.items()}, index=index
+    )
 
 
 # --- variances ------------------------------------------------------------------------------------
@@ -615,6 +621,6 @@ VARIANCE: tuple[Column, ...] = (
 
 def variance(state: FitState) -> pd.DataFrame:
     """Return the values of all columns in VARIANCE whose measures are known, one row per component."""
-    known = ("", *state.moments.known_measures())
-    columns = {column.name: column.values(state.moments) for column in VARIANCE if column.measure in known}
+    measures = ("", *state.moments.known_measures())
+    columns = {column.name: column.values(state.moments) for column in VARIANCE if column.measure in measures}
     return pd.DataFrame(columns, index=state.components).copy()

@@ -56,10 +56,10 @@ class Method:
     @cached_property
     def options(self) -> tuple[str, ...]:
         """The names of the options of the method."""
-        own = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
-        own = [name for name in own if name not in self.fixed and name not in self.without]
-        own += ["objective"] * (self.criterion_of is not None)
-        return tuple(own) + (("start", "n_init") if self.solver.uses_starts else ())
+        names = [f.name for f in fields(self.solver)]  # type: ignore[arg-type]
+        names = [name for name in names if name not in self.fixed and name not in self.without]
+        names += ["objective"] * (self.criterion_of is not None)
+        return tuple(names) + (("start", "n_init") if self.solver.uses_starts else ())
 
     @cached_property
     def controls(self) -> tuple[str, ...]:

@@ -65,9 +65,9 @@ def inward(solver: S, unit: float) -> S:
         return solver
     powers = dict(solver.units)
     changes = {
-        one.name: _times(getattr(solver, one.name), unit ** -powers[one.name])
-        for one in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
-        if one.name in powers and one.name != "objective"
+        option.name: _times(getattr(solver, option.name), unit ** -powers[option.name])
+        for option in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
+        if option.name in powers and option.name != "objective"
     }
     return replace(solver, **changes) if changes else solver  # type: ignore[type-var]
 
@@ -94,5 +94,5 @@ def _times(value: Any, factor: float) -> Any:
     if value is None:
         return None
     if isinstance(value, (tuple, list)):
-        return type(value)(_times(one, factor) for one in value)
+        return type(value)(_times(element, factor) for element in value)
     return value * factor

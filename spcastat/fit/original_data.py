@@ -26,7 +26,7 @@ UNIT = 1e-8
 ROUNDING = 1e-12
 
 
-def original_data(state: FitState, data: Data | None, table: Any, what: str) -> Data:
+def original_data(state: FitState, data: Data | None, table: Any, analysis: str) -> Data:
     """Return the data of a fit.
 
     Parameters
@@ -36,7 +36,7 @@ def original_data(state: FitState, data: Data | None, table: Any, what: str) -> 
         None for a fit from a file.
     table : object
         The data that are given again, a table or `Data`, for a fit from a file.
-    what : str
+    analysis : str
         The name of the analysis, for messages.
 
     Raises
@@ -53,32 +53,33 @@ def original_data(state: FitState, data: Data | None, table: Any, what: str) -> 
     if data is not None:
         if table is not None:
             raise OptionError(
-                f"data was given to {what}, but the fit has its data. Leave data out; it is for fits from a "
-                "file."
+                f"data was given to {analysis}, but the fit has its data. Leave data out; it is for fits "
+                "from a file."
             )
         data.require_same()
         return data
     if table is None:
         raise NoRowsError(
-            f"{what} needs the data, and a fit from a file does not have them: give {what[:-1]}data=...)."
+            f"{analysis} needs the data, and a fit from a file does not have them: give "
+            f"{analysis[:-1]}data=...)."
         )
-    again = table if isinstance(table, Data) else _read_again(state, table, what)
-    if again.from_rows != state.record.from_rows:
+    data_again = table if isinstance(table, Data) else _read_again(state, table, analysis)
+    if data_again.from_rows != state.record.from_rows:
         kinds = ("rows", "a covariance matrix")
-        given, fitted = kinds if again.from_rows else kinds[::-1]
-        raise DataError(f"data has {given}, and the fit is of {fitted}: give the data that were fitted.")
-    _require_same(state, again)
-    _require_same_order(state, again, what)
-    return again
+        given_kind, fitted = kinds if data_again.from_rows else kinds[::-1]
+        raise DataError(f"data has {given_kind}, and the fit is of {fitted}: give the data that were fitted.")
+    _require_same(state, data_again)
+    _require_same_order(state, data_again, analysis)
+    return data_again
 
 
-def _read_again(state: FitState, table: Any, what: str) -> Data:
+def _read_again(state: FitState, table: Any, analysis: str) -> Data:
     """Return a table as the fit read it; see `original_data`."""
     record, table = state.record, table_of(table).data
     if record.weighted:
         raise WeightsError(
-            f"{what} needs the weights of the rows, and a fit from a file does not have them: give "
-            f"{what[:-1]}data=rows(table, ..., weights=...)), or fit again: {record.call}."
+            f"{analysis} needs the weights of the rows, and a fit from a file does not have them: give "
+            f"{analysis[:-1]}data=rows(table, ..., weights=...)), or fit again: {record.call}."
         )
     if record.from_rows:
         return _rows_again(state, table)
@@ -97,86 +98,88 @@ def _read_again(state: FitState, table: Any, what: str) -> Data:
 
 def _rows_again(state: FitState, table: Any) -> RowData:
     record, standard = state.record, state.standard
-    how = None if record.missing is None else record.missing["how"]
+    gaps_rule = None if record.missing is None else record.missing["how"]
     na = "drop" if record.dropped else "raise"
-    matrix, index = replay(state.spec, table, na=how or na)
+    matrix, index = replay(state.spec, table, na=gaps_rule or na)
     assert standard is not None
     if len(index) != record.n:
         raise DataError(
             f"data has {len(index)} rows, and the fit had {record.n}: give the data that were fitted."
         )
     covariates = None
-    if how is None and state.spec.partial is not None:
+    if gaps_rule is None and state.spec.partial is not None:
         covariates = replay_both(state.spec, open_table(table), na)[1]
     center, scale = center_and_scale(standard, groups_from_record(record.groups))
-    rank = None if how != "em" else (record.missing or {}).get("rank", 1)
+    rank = None if gaps_rule != "em" else (record.missing or {}).get("rank", 1)
     return RowData(
         options={},
         table=table,
         contents=Design(
             matrix, index, state.spec, dropped=record.dropped, covariates=covariates, rows=state.design
         ),
-        reading=ReadOptions(na=how or na, k_em=rank),
+        reading=ReadOptions(na=gaps_rule or na, k_em=rank),
         center=center,
         scale=scale,
         warns=False,
     )
 
 
-def _require_same(state: FitState, found: Data) -> None:
+def _require_same(state: FitState, data_again: Data) -> None:
     """Raise DataError unless centre, scale and moments are those of the fit, up to rounding.
 
     The moments are the variances of the variables and their covariances with the scores of the fit: after
     scaling, the variances alone are the same for any data.
     """
-    variances, now = state.moments.variances, found.op.diagonal() * found.op.unit**2
-    if len(variances) != len(now):
+    variances, variances_now = state.moments.variances, data_again.op.diagonal() * data_again.op.unit**2
+    if len(variances) != len(variances_now):
         raise DataError(
-            f"data has {plural(len(now), 'variable')}, and the fit has {len(variances)}: give the data that "
-            "were fitted, without changes."
+            f"data has {plural(len(variances_now), 'variable')}, and the fit has {len(variances)}: give the "
+            "data that were fitted, without changes."
         )
-    if not np.allclose(now, variances, rtol=SAME, atol=SAME**2 * variances.max()):
-        raise _other_data("variances of data are", state, np.abs(now - variances))
+    if not np.allclose(variances_now, variances, rtol=SAME, atol=SAME**2 * variances.max()):
+        raise _other_data("variances of data are", state, np.abs(variances_now - variances))
     spread = np.sqrt(variances)
-    if state.standard is not None and found.standard is not None:
-        before, here = state.standard, found.standard
-        if not np.allclose(here.scale, before.scale, rtol=SAME, atol=0.0):
-            raise _other_data("scales of data are", state, np.abs(here.scale / before.scale - 1.0))
+    if state.standard is not None and data_again.standard is not None:
+        standard, standard_now = state.standard, data_again.standard
+        if not np.allclose(standard_now.scale, standard.scale, rtol=SAME, atol=0.0):
+            raise _other_data("scales of data are", state, np.abs(standard_now.scale / standard.scale - 1.0))
         # in standard deviations, which the means of large numbers have to within their rounding
-        moved = np.abs(here.mean - before.mean) / before.scale
-        allowed = SAME * np.maximum(spread, SAME * spread.max())
-        allowed = allowed + ROUNDING * np.abs(before.mean) / before.scale
-        if (moved > allowed).any():
-            raise _other_data("centres of data are", state, moved / np.maximum(allowed, np.finfo(float).tiny))
-    coupling = found.op.dot(state.V) * found.op.unit**2
+        shifts = np.abs(standard_now.mean - standard.mean) / standard.scale
+        tolerance = SAME * np.maximum(spread, SAME * spread.max())
+        tolerance = tolerance + ROUNDING * np.abs(standard.mean) / standard.scale
+        if (shifts > tolerance).any():
+            raise _other_data(
+                "centres of data are", state, shifts / np.maximum(tolerance, np.finfo(float).tiny)
+            )
+    coupling = data_again.op.dot(state.V) * data_again.op.unit**2
     # a covariance with a score is a sum of covariances, each bounded by two standard deviations
     bound = SAME * np.outer(np.maximum(spread, SAME * spread.max()), np.abs(state.V).T @ spread)
-    apart = np.abs(coupling - state.moments.coupling)
-    if (apart > bound).any():
-        raise _other_data("covariances of data with the scores are", state, (apart - bound).max(axis=1))
+    differences = np.abs(coupling - state.moments.coupling)
+    if (differences > bound).any():
+        raise _other_data("covariances of data with the scores are", state, (differences - bound).max(axis=1))
 
 
-def _require_same_order(state: FitState, found: Data, what: str) -> None:
+def _require_same_order(state: FitState, data_again: Data, analysis: str) -> None:
     """Raise DataError if labels of rows, or blocks, belong to the rows in another order."""
-    if found.facts()["row_design"] != state.record.row_design:
+    if data_again.facts()["row_design"] != state.record.row_design:
         raise DataError(
-            f"{what} draws the clusters, strata or blocks of the fit, and rows of data belong together in "
-            "another way: give rows() the clusters=, strata= and block_length= of the fit."
+            f"{analysis} draws the clusters, strata or blocks of the fit, and rows of data belong together "
+            "in another way: give rows() the clusters=, strata= and block_length= of the fit."
         )
     design = state.design
     if design is None or design.mark is None:
         return
-    if abs(found.rows(what).order_mark(state.V) - design.mark) > SAME:
+    if abs(data_again.rows(analysis).order_mark(state.V) - design.mark) > SAME:
         raise DataError(
-            f"{what} draws the clusters or blocks of the fit, which are stored by the position of the rows, "
-            "and the rows of data are in another order: give them in the order of the fit."
+            f"{analysis} draws the clusters or blocks of the fit, which are stored by the position of the "
+            "rows, and the rows of data are in another order: give them in the order of the fit."
         )
 
 
-def _other_data(what: str, state: FitState, difference: np.ndarray) -> DataError:
+def _other_data(noun: str, state: FitState, difference: np.ndarray) -> DataError:
     """Return the error for data whose centre, scale or moments are not those of the fit."""
-    worst = shown(state.spec.columns[int(np.argmax(difference))])
+    column = shown(state.spec.columns[int(np.argmax(difference))])
     return DataError(
-        f"The {what} not those of the fit, most of all for {worst}: give the data that were fitted, without "
+        f"The {noun} not those of the fit, most of all for {column}: give the data that were fitted, without "
         "changes."
     )

@@ -75,19 +75,19 @@ MOST_GROUPED = 300
 
 def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[Any, ...], ...] | None:
     """Check names of variables: for every component, or a mapping from components to names."""
-    known = [f"PC{i + 1}" for i in range(k)]
-    given = value if isinstance(value, Mapping) else dict.fromkeys(known, value)
-    found: dict[str, dict[Hashable, None]] = {name: {} for name in known}
-    for key, names in given.items():
+    components = [f"PC{i + 1}" for i in range(k)]
+    by_component = value if isinstance(value, Mapping) else dict.fromkeys(components, value)
+    names_found: dict[str, dict[Hashable, None]] = {name: {} for name in components}
+    for key, names in by_component.items():
         name = f"PC{int(key)}" if is_whole(key) else key
-        if name not in known:
+        if name not in components:
             raise errors.OptionError(
-                f"{option} names the component {shown(key)}; with k={k} they are {listed(known, 20)}, or "
-                f"their numbers from 1.{nearest(name, known)}"
+                f"{option} names the component {shown(key)}; with k={k} they are {listed(components, 20)}, "
+                f"or their numbers from 1.{nearest(name, components)}"
             )
         several = elements(names, p)
         try:
-            found[name] |= dict.fromkeys(several)
+            names_found[name] |= dict.fromkeys(several)
             # a consumed iterator would be empty in a refit
             sound = len(several) <= p and not isinstance(names, Iterator)
         except Exception:  # labels must be hashable
@@ -97,7 +97,7 @@ def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[A
                 f"{option}={shown(value)} was given; it takes a list of names of variables, for every "
                 f'component, or a mapping from components to such lists: {option}={{"PC1": ["age"]}}.'
             )
-    return tuple(map(tuple, found.values())) if any(found.values()) else None
+    return tuple(map(tuple, names_found.values())) if any(names_found.values()) else None
 
 
 def groups_together(value: Any, k: int, p: int) -> tuple[tuple[str, tuple[Any, ...]], ...] | str:
@@ -105,63 +105,63 @@ def groups_together(value: Any, k: int, p: int) -> tuple[tuple[str, tuple[Any, .
     if isinstance(value, str) and value == "terms":
         return value
     if isinstance(value, Mapping) and value:
-        found = tuple((str(name), tuple(elements(members, p))) for name, members in value.items())
-        if all(members and len(members) <= p for _, members in found):
-            return found
+        groups = tuple((str(name), tuple(elements(members, p))) for name, members in value.items())
+        if all(members and len(members) <= p for _, members in groups):
+            return groups
     raise errors.OptionError(
         f"together={shown(value)} was given; it must be 'terms', for the terms of a formula, or name the "
         'variables of each group: together={"size": ["topdiam", "length"]}.'
     )
 
 
-def refuse_rule(checked: Mapping[str, Any], order: Any, p: int) -> None:
+def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
     """Raise OptionError if a rule is combined with options that do not support it.
 
     Parameters
     ----------
-    checked : Mapping
+    options : Mapping
         The options of the method.
     order : object
         As given.
     p : int
         Number of variables.
     """
-    given = [f"{name}=" for name in RULE if checked.get(name)]
-    if not given:
+    given_rules = [f"{name}=" for name in RULE if options.get(name)]
+    if not given_rules:
         return
     from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
 
-    what, card = " and ".join(given), checked.get("card")
-    if card is None and checked.get("together"):
+    rules_text, card = " and ".join(given_rules), options.get("card")
+    if card is None and options.get("together"):
         raise errors.OptionError(
-            f"{what} was given without card=, which counts the groups of together=: give card=, such as "
-            "card=2, or let sp.choose(data, k, together=...) choose it."
+            f"{rules_text} was given without card=, which counts the groups of together=: give card=, such "
+            "as card=2, or let sp.choose(data, k, together=...) choose it."
         )
-    if card is None and "variance" not in checked and given != ["disjoint="]:
+    if card is None and "variance" not in options and given_rules != ["disjoint="]:
         raise errors.OptionError(
-            f"{what} was given without card= and variance=; disjoint=True alone puts every variable into one "
-            "component. Give card=, such as card=5, or variance=, such as variance=0.8."
+            f"{rules_text} was given without card= and variance=; disjoint=True alone puts every variable "
+            "into one component. Give card=, such as card=5, or variance=, such as variance=0.8."
         )
     if p > GRAM_LIMIT:
         raise errors.OptionError(
-            f"{what} was given with {p} variables; with more than {GRAM_LIMIT} the search runs on some of "
-            f"them and tests the others without a rule. Give at most {GRAM_LIMIT} variables."
+            f"{rules_text} was given with {p} variables; with more than {GRAM_LIMIT} the search runs on some "
+            f"of them and tests the others without a rule. Give at most {GRAM_LIMIT} variables."
         )
-    if p > MOST_GROUPED and checked.get("together"):
+    if p > MOST_GROUPED and options.get("together"):
         raise errors.OptionError(
             f"together= was given with {p} columns; groups are exchanged among {MOST_GROUPED} at most. Leave "
             "out factors of many levels, or give card= without together=."
         )
     if card is not None and len(card) > SEQUENTIAL:
         raise errors.OptionError(
-            f"{what} was given with k={len(card)}; more than {SEQUENTIAL} components are found one after "
-            f"another, without a rule. Give k={SEQUENTIAL} or less."
+            f"{rules_text} was given with k={len(card)}; more than {SEQUENTIAL} components are found one "
+            f"after another, without a rule. Give k={SEQUENTIAL} or less."
         )
-    apart = [name for name in RULE[:2] if len(set(map(frozenset, checked.get(name) or ()))) > 1]
-    if apart and order in ("variance", "best"):
+    component_rules = [name for name in RULE[:2] if len(set(map(frozenset, options.get(name) or ()))) > 1]
+    if component_rules and order in ("variance", "best"):
         raise errors.OptionError(
-            f"order={order!r} was given, and {apart[0]}= has different lists for the components, which "
-            "then keep their order. Leave order out."
+            f"order={order!r} was given, and {component_rules[0]}= has different lists for the components, "
+            "which then keep their order. Leave order out."
         )
 
 
@@ -181,13 +181,13 @@ def with_positions(solver: Solver, spec: Spec, check: bool = True) -> Solver:
         groups = by_position["together"] = _groups(solver.together, spec, places)
         places = {**{name: list(members) for name, members in groups}, **places}
     for option in RULE[:2]:
-        named = getattr(solver, option)
-        if named is not None:
-            by_position[option] = tuple(tuple(_positions(option, one, places)) for one in named)
-    found = replace(solver, **by_position)
+        names = getattr(solver, option)
+        if names is not None:
+            by_position[option] = tuple(tuple(_positions(option, labels, places)) for labels in names)
+    positioned = replace(solver, **by_position)
     if check:
-        require_possible(found, spec.columns)
-    return found
+        require_possible(positioned, spec.columns)
+    return positioned
 
 
 def _groups(
@@ -203,18 +203,20 @@ def _groups(
             )
         return tuple((name, tuple(members)) for name, members in spec.terms.items())
     owner: dict[int, str] = {}
-    found = []
+    groups = []
     for name, members in together:
-        own = _positions(f"together[{shown(name)}]", members, places)
-        twice = [j for j in own if owner.setdefault(j, name) != name]
+        members_places = _positions(f"together[{shown(name)}]", members, places)
+        twice = [j for j in members_places if owner.setdefault(j, name) != name]
         if twice:
             raise errors.OptionError(
                 f"together has {shown(spec.columns[twice[0]])} in {listed([owner[twice[0]], name])}; a "
                 "variable belongs to one group."
             )
-        found.append((name, tuple(dict.fromkeys(own))))
-    alone = [(full_names(spec.columns[[j]])[0], (j,)) for j in range(len(spec.columns)) if j not in owner]
-    return (*found, *alone)
+        groups.append((name, tuple(dict.fromkeys(members_places))))
+    single_groups = [
+        (full_names(spec.columns[[j]])[0], (j,)) for j in range(len(spec.columns)) if j not in owner
+    ]
+    return (*groups, *single_groups)
 
 
 def _positions(option: str, names: tuple[Hashable, ...], places: Mapping[Hashable, list[int]]) -> list[int]:
@@ -231,51 +233,51 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
     """Raise OptionError if no supports with the cardinalities satisfy the rule, which is in positions."""
     if not isinstance(solver, Joint) or not solver.ruled:
         return
-    asked: tuple[Any, ...] = solver.card or solver.include or solver.exclude or ()
-    rule = solver.rule(len(columns), len(asked))
-    if rule is None or not asked:  # disjoint=True with variance= alone can always be met
+    constraints: tuple[Any, ...] = solver.card or solver.include or solver.exclude or ()
+    rule = solver.rule(len(columns), len(constraints))
+    if rule is None or not constraints:  # disjoint=True with variance= alone can always be met
         return
     cards = solver.card or tuple(max(1, card) for card in rule.nearest(1))
-    wanted = "its card is" if solver.card else "it needs at least"
+    need = "its card is" if solver.card else "it needs at least"
 
-    noun, what = "variable", "nonzeros"
+    noun, counted = "variable", "nonzeros"
     if isinstance(rule, GroupRule):  # from here on groups stand for variables
         columns = pd.Index([group[0] for group in solver.together or ()])
-        noun, what, rule = "group", "groups", rule.groups
+        noun, counted, rule = "group", "groups", rule.groups
         if max(cards) > len(columns):
             raise errors.CardinalityError(
                 f"card={list(cards)} was given with together=, where it counts groups; there are "
                 f"{len(columns)}, {listed(columns)}. Give {len(columns)} at most."
             )
-    _require_each_possible(rule, cards, columns, noun, wanted)
+    _require_each_possible(rule, cards, columns, noun, need)
     if rule.disjoint:
-        _require_disjoint_possible(rule, cards, columns, noun, what)
+        _require_disjoint_possible(rule, cards, columns, noun, counted)
 
 
 def _require_each_possible(
-    rule: SupportRule, cards: tuple[int, ...], columns: pd.Index, noun: str, wanted: str
+    rule: SupportRule, cards: tuple[int, ...], columns: pd.Index, noun: str, need: str
 ) -> None:
     """Raise OptionError if `include` or `exclude` leave a component without a support of its cardinality."""
     for i, (card, may, must) in enumerate(zip(cards, rule.may, rule.must, strict=True)):
         if (must & ~may).any():
-            both = _named(columns, must & ~may)
+            overlap = _named(columns, must & ~may)
             raise errors.OptionError(
-                f"include and exclude both name {both} for PC{i + 1}; take it out of one."
+                f"include and exclude both name {overlap} for PC{i + 1}; take it out of one."
             )
         if must.sum() > card:
             raise errors.OptionError(
                 f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({_named(columns, must)}), and "
-                f"{wanted} {card}: give card={int(must.sum())} or more there, or include fewer."
+                f"{need} {card}: give card={int(must.sum())} or more there, or include fewer."
             )
         if may.sum() < card:
             raise errors.OptionError(
                 f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({_named(columns, may)}), and "
-                f"{wanted} {card}: exclude fewer{', or give a smaller card there' * (card > 1)}."
+                f"{need} {card}: exclude fewer{', or give a smaller card there' * (card > 1)}."
             )
 
 
 def _require_disjoint_possible(
-    rule: SupportRule, cards: tuple[int, ...], columns: pd.Index, noun: str, what: str
+    rule: SupportRule, cards: tuple[int, ...], columns: pd.Index, noun: str, counted: str
 ) -> None:
     """Raise OptionError if there are no disjoint supports of these cardinalities."""
     twice = rule.must.sum(axis=0) > 1
@@ -287,7 +289,7 @@ def _require_disjoint_possible(
         )
     if sum(cards) > len(columns):
         raise errors.OptionError(
-            f"card={list(cards)} asks for {sum(cards)} {what}, and disjoint=True shares {len(columns)} "
+            f"card={list(cards)} asks for {sum(cards)} {counted}, and disjoint=True shares {len(columns)} "
             f"{noun}s among the components: give smaller cards, fewer components, or leave disjoint out."
         )
     if rule.assigned(np.zeros(rule.may.shape), cards) is None:
@@ -297,9 +299,9 @@ def _require_disjoint_possible(
         )
 
 
-def _named(columns: pd.Index, some: np.ndarray) -> str:
+def _named(columns: pd.Index, mask: np.ndarray) -> str:
     """Return the names of some variables, of which the first eight are listed."""
-    return ", ".join(full_names(columns[some][:8])) + (" and more" if some.sum() > 8 else "")
+    return ", ".join(full_names(columns[mask][:8])) + (" and more" if mask.sum() > 8 else "")
 
 
 # --- checks of options ----------------------------------------------------------------------------
@@ -331,22 +333,22 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
         values = [by_name[name] for name in names]
     else:
         values = each("card", card, k, errors.CardinalityError)
-    return tuple([whole_number("card", one, 1, p, errors.CardinalityError) for one in values])
+    return tuple([whole_number("card", number, 1, p, errors.CardinalityError) for number in values])
 
 
 def start_loadings(value: Any, k: int, p: int) -> Start:
     """Check `start`: a name in STARTS, or loadings of shape (p, k)."""
     if isinstance(value, str) or not isinstance(value, (np.ndarray, pd.DataFrame, list, tuple)):
         return one_of("start", value, STARTS)
-    allowed = f"it must be one of {listed(STARTS)}, or loadings of shape ({p}, {k}), no column of zeros"
+    advice = f"it must be one of {listed(STARTS)}, or loadings of shape ({p}, {k}), no column of zeros"
     try:
         V = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise errors.OptionError(f"start={shown(value)} was given; {allowed}.") from None
+        raise errors.OptionError(f"start={shown(value)} was given; {advice}.") from None
     if V.shape != (p, k):
-        raise errors.OptionError(f"start was given with shape {V.shape}; {allowed}.")
+        raise errors.OptionError(f"start was given with shape {V.shape}; {advice}.")
     if not np.isfinite(V).all() or not V.any(axis=0).all():
-        raise errors.OptionError(f"start was given with infinite numbers or a column of zeros; {allowed}.")
+        raise errors.OptionError(f"start was given with infinite numbers or a column of zeros; {advice}.")
     return value if isinstance(value, pd.DataFrame) else V
 
 
@@ -411,11 +413,14 @@ def checked_option(name: str, value: Any, k: int, p: int) -> Any:
             raise errors.OptionError(f"p={shown(value)} was given; it must be a number in (0, 1).")
         return number
     if name in EACH:
-        return tuple(real_number(name, one, *EACH[name]) for one in each(name, value, k))
+        return tuple(real_number(name, element, *EACH[name]) for element in each(name, value, k))
     if name == "t":  # norms of p loadings of unit length; rounding may exceed the largest
-        most = float(np.sqrt(p))
+        upper_limit = float(np.sqrt(p))
         values = each(name, value, k)
-        return tuple(min(real_number(name, one, 1.0, most * (1.0 + 1e-12)), most) for one in values)
+        return tuple(
+            min(real_number(name, element, 1.0, upper_limit * (1.0 + 1e-12)), upper_limit)
+            for element in values
+        )
     if name == "total":
         return whole_number(name, value, k, k * p, errors.CardinalityError)
     if name == "variance":
@@ -469,21 +474,25 @@ class Request:
     @property
     def arguments(self) -> dict[str, Any]:
         """All arguments by name, including defaults."""
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "further"}
-        return {**own, **self.further}
+        request_fields = {
+            argument.name: getattr(self, argument.name)
+            for argument in fields(self)
+            if argument.name != "further"
+        }
+        return {**request_fields, **self.further}
 
     @property
     def options(self) -> dict[str, Any]:
         """The options that were given."""
-        others = ("k", "method", "n_init", "rng", "order")
-        given = {name: value for name, value in self.arguments.items() if name not in others}
-        given = {name: value for name, value in given.items() if value is not None}
+        call_options = ("k", "method", "n_init", "rng", "order")
+        solver_options = {name: value for name, value in self.arguments.items() if name not in call_options}
+        solver_options = {name: value for name, value in solver_options.items() if value is not None}
         for name in ("nonneg", "disjoint"):
-            if isinstance(given.get(name), (bool, np.bool_)) and not given[name]:
-                del given[name]
+            if isinstance(solver_options.get(name), (bool, np.bool_)) and not solver_options[name]:
+                del solver_options[name]
         if self.n_init is not None and whole_number("n_init", self.n_init, 1, MOST_STARTS) > 1:
-            given["n_init"] = self.n_init
-        return given
+            solver_options["n_init"] = self.n_init
+        return solver_options
 
     @property
     def seed(self) -> int:
@@ -537,8 +546,8 @@ class Plan:
         if self.order is None and isinstance(self.solver, JointSolver) and not self.solver.own_order:
             names = (*self.method.controls, "include", "exclude")
             values = [getattr(self.solver, name, None) for name in names]
-            each = list(zip(*(value for value in values if isinstance(value, tuple)), strict=True))
-            return np.array([each.index(one) for one in each]) if each else np.zeros(k, dtype=int)
+            rows = list(zip(*(value for value in values if isinstance(value, tuple)), strict=True))
+            return np.array([rows.index(row) for row in rows]) if rows else np.zeros(k, dtype=int)
         return np.arange(k)
 
     def on(self, spec: Spec, check: bool = True) -> Plan:
@@ -563,17 +572,17 @@ class Plan:
         OptionError
             If no cardinalities are allowed, or, with `check`, if some are not.
         """
-        found = []
+        masks = []
         for key, card in zip(keys, cards, strict=True):
             try:
                 require_possible(self.with_card(card).solver, columns)
-                found.append((key, card))
+                masks.append((key, card))
             except errors.OptionError:
                 if check:
                     raise
-        if not found:
+        if not masks:
             require_possible(self.with_card(cards[0]).solver, columns)
-        return [key for key, _ in found], [card for _, card in found]
+        return [key for key, _ in masks], [card for _, card in masks]
 
 
 def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
@@ -608,15 +617,15 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
             "here, or leave method out for the default."
         )
     controls = [name for name in CONTROLS if name in given]
-    named = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
-    if named is not None and not set(controls) <= set(named.options):
-        return named  # whose plan refuses the option that it does not have
+    named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
+    if named_method is not None and not set(controls) <= set(named_method.options):
+        return named_method  # whose plan refuses the option that it does not have
     if len(controls) > 1:
         raise errors.OptionError(
             f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
         )
-    if named is not None:
-        return named
+    if named_method is not None:
+        return named_method
     if controls == ["t"]:
         return SOLVERS["bcd-l1"]
     return SOLVERS["bcd-l0" if controls == ["card"] and "nonneg" in given else DEFAULT]
@@ -633,20 +642,20 @@ def require_components(k: int, p: int) -> None:
 
 def require_rank(k: int, rows: int | None, centred: bool) -> None:
     """Raise ComponentsError if k exceeds the rank that the number of rows allows, if that is known."""
-    most = None if rows is None else max(rows - int(centred), 1)
-    if most is not None and k > most:
+    rank_limit = None if rows is None else max(rows - int(centred), 1)
+    if rank_limit is not None and k > rank_limit:
         raise errors.ComponentsError(
-            f"k={k} was given, but {plural(rows or 0, 'row')} have rank {most} at most; ask for at most "
-            f"{plural(most, 'component')}."
+            f"k={k} was given, but {plural(rows or 0, 'row')} have rank {rank_limit} at most; ask for at "
+            f"most {plural(rank_limit, 'component')}."
         )
 
 
-def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: "") -> Plan:
+def make_plan(request: Request, p: int, hint: Callable[[str], str] = lambda name: "") -> Plan:
     """Check the arguments of a call and build the solver.
 
     Parameters
     ----------
-    asked : Request
+    request : Request
     p : int
         Number of variables.
     hint : callable
@@ -661,35 +670,35 @@ def make_plan(asked: Request, p: int, hint: Callable[[str], str] = lambda name: 
     OptionError
         If a value is not allowed.
     """
-    options = asked.options
-    chosen = choose_method(asked.method, options)
-    require_components(asked.k, p)
+    options = request.options
+    method = choose_method(request.method, options)
+    require_components(request.k, p)
     for name in options:
-        if name not in chosen.options:
-            raise errors.UnknownOptionError(_no_such_option(name, chosen, asked.method is None, hint))
-    if chosen.controls and not any(name in options for name in (*chosen.controls, "disjoint")):
-        if "variance" not in chosen.controls:
-            wanted = " or ".join(f"{name}=" for name in chosen.controls)
+        if name not in method.options:
+            raise errors.UnknownOptionError(_no_such_option(name, method, request.method is None, hint))
+    if method.controls and not any(name in options for name in (*method.controls, "disjoint")):
+        if "variance" not in method.controls:
+            controls = " or ".join(f"{name}=" for name in method.controls)
             raise errors.OptionError(
-                f"method={chosen.name!r} needs {wanted} to know how sparse the fit should be."
+                f"method={method.name!r} needs {controls} to know how sparse the fit should be."
             )
         # the default, if no control of sparsity is given
         options["variance"] = 0.9
-    checked = {name: checked_option(name, value, asked.k, p) for name, value in options.items()}
-    if checked.get("disjoint") and not any(name in checked for name in ("card", "variance")):
+    options_checked = {name: checked_option(name, value, request.k, p) for name, value in options.items()}
+    if options_checked.get("disjoint") and not any(name in options_checked for name in ("card", "variance")):
         # adjusted variance would make one general group
-        OBJECTIVES[checked.setdefault("objective", PEV.name)].group_search()
-    _check_promise(options, checked)
-    refuse_rule(checked, asked.order, p)
-    if "variance" in options and "promise" in chosen.options:
-        checked.setdefault("promise", PROMISES[0])
-    n_init, start = checked.pop("n_init", 0), checked.pop("start", None)
-    aim = OBJECTIVES[checked.pop("objective", chosen.criterion_of)] if chosen.criterion_of else None
-    solver = chosen.build(checked)
-    n_init = n_init or (solver.n_init if asked.n_init is None else 1)
+        OBJECTIVES[options_checked.setdefault("objective", PEV.name)].group_search()
+    _check_promise(options, options_checked)
+    refuse_rule(options_checked, request.order, p)
+    if "variance" in options and "promise" in method.options:
+        options_checked.setdefault("promise", PROMISES[0])
+    n_init, start = options_checked.pop("n_init", 0), options_checked.pop("start", None)
+    aim = OBJECTIVES[options_checked.pop("objective", method.criterion_of)] if method.criterion_of else None
+    solver = method.build(options_checked)
+    n_init = n_init or (solver.n_init if request.n_init is None else 1)
     start = solver.first_start if start is None else start
-    _check_starts(solver, asked.k, n_init, start)
-    return Plan(chosen, solver, n_init, _order(asked.order, chosen, solver, options), aim, start)
+    _check_starts(solver, request.k, n_init, start)
+    return Plan(method, solver, n_init, _order(request.order, method, solver, options), aim, start)
 
 
 def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any]) -> str | None:
@@ -724,14 +733,14 @@ def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
         )
 
 
-def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> None:
+def _check_promise(options: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse options that conflict with `variance`, and `promise` without it."""
     if "promise" in options and "variance" not in options:
         raise errors.OptionError(
             f"promise={shown(options['promise'])} was given with card=; it says when variance= is kept. Give "
             "variance= instead of card=, or leave promise out."
         )
-    if "variance" in options and not OBJECTIVES[checked.get("objective", ADJUSTED.name)].shares:
+    if "variance" in options and not OBJECTIVES[values.get("objective", ADJUSTED.name)].shares:
         raise errors.OptionError(
             f"objective={shown(options['objective'])} was given with variance=, which is a share of the "
             "adjusted variance. Leave objective out, or give card= instead of variance=."
@@ -739,7 +748,7 @@ def _check_promise(options: Mapping[str, Any], checked: Mapping[str, Any]) -> No
 
 
 def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[str], str]) -> str:
-    owners = [other.name for other in SOLVERS.values() if name in other.options]
+    owners = [owner.name for owner in SOLVERS.values() if name in owner.options]
     has: Sequence[str] = method.options
     called = f"method={method.name!r}{', the default,' if default else ''}"
     if owners:

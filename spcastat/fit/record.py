@@ -50,19 +50,19 @@ def deep_copy(value: T) -> T:
     value : DataFrame, Series, Index, ndarray, list, tuple or dict of such, or anything with a ``copy``
     """
     copied: Any
-    given: Any = value
-    if isinstance(given, dict):
-        copied = {name: deep_copy(one) for name, one in given.items()}
-    elif isinstance(given, list):
-        copied = [deep_copy(one) for one in given]
-    elif isinstance(given, pd.Index):
-        copied = given.copy(deep=True)
+    content: Any = value
+    if isinstance(content, dict):
+        copied = {name: deep_copy(element) for name, element in content.items()}
+    elif isinstance(content, list):
+        copied = [deep_copy(element) for element in content]
+    elif isinstance(content, pd.Index):
+        copied = content.copy(deep=True)
     else:
-        copied = given.copy() if hasattr(given, "copy") else copy.copy(given)
-    if isinstance(given, (pd.DataFrame, pd.Series)):
-        copied.index = deep_copy(given.index)
-    if isinstance(given, pd.DataFrame):
-        copied.columns = deep_copy(given.columns)
+        copied = content.copy() if hasattr(content, "copy") else copy.copy(content)
+    if isinstance(content, (pd.DataFrame, pd.Series)):
+        copied.index = deep_copy(content.index)
+    if isinstance(content, pd.DataFrame):
+        copied.columns = deep_copy(content.columns)
     return copied
 
 
@@ -332,7 +332,9 @@ def make_record(data: Data, plan: Plan, fit: Fit, call: str) -> Record:
     method, solution = plan.method, fit.solution
     total, start = data.op.total * data.op.unit**2, plan.start if isinstance(plan.start, str) else "given"
     solver: Any = plan.solver
-    options = {one.name: plain_value(getattr(solver, one.name)) for one in dataclasses.fields(solver)}
+    options = {
+        option.name: plain_value(getattr(solver, option.name)) for option in dataclasses.fields(solver)
+    }
     for name, value in options.items():  # those that differ between components have the final order
         if isinstance(value, list) and len(value) == len(fit.order):
             options[name] = [value[j] for j in fit.order]
@@ -375,12 +377,12 @@ def facts_of(data: Data) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages in PACKAGES that have been imported."""
-    found = {"python": platform.python_version()}
+    packages = {"python": platform.python_version()}
     for name in PACKAGES:
         version = getattr(sys.modules.get(name), "__version__", None)
         if version is not None:
-            found[name] = str(version)
-    return found
+            packages[name] = str(version)
+    return packages
 
 
 def plain_value(value: Any) -> Any:
@@ -388,7 +390,7 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (tuple, list)):
-        return [plain_value(one) for one in value]
+        return [plain_value(element) for element in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return str(value)

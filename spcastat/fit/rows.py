@@ -46,8 +46,8 @@ def whitener(C: np.ndarray) -> np.ndarray:
     inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     values, vectors = np.linalg.eigh(C * np.outer(inverse, inverse))
     # scores count as linearly dependent if an eigenvalue of their correlation matrix is at most 1e-10
-    kept = values > 1e-10
-    return inverse[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+    rank_mask = values > 1e-10
+    return inverse[:, None] * vectors[:, rank_mask] / np.sqrt(values[rank_mask])
 
 
 def distances(
@@ -67,16 +67,18 @@ def distances(
     n, p = matrix.shape
     basis, W = orthonormalise(V)[0], whitener(C)
     t2, q = np.empty(n), np.empty(n)
-    held = matrix.tocsr() if is_sparse(matrix) else matrix
+    matrix_rows = matrix.tocsr() if is_sparse(matrix) else matrix
     for rows in blocks(n, p):
-        block = held[rows].toarray() if is_sparse(held) else held[rows]
+        block = matrix_rows[rows].toarray() if is_sparse(matrix_rows) else matrix_rows[rows]
         with np.errstate(over="ignore", invalid="ignore"):
             block = (block - standard.mean) / standard.scale
             t2[rows] = ((block @ V @ W) ** 2).sum(axis=1)
             length = (block**2).sum(axis=1)
-            left = length - ((block @ basis) ** 2).sum(axis=1)
-            left = np.where(np.isfinite(length), left, np.inf)  # the square overflows
-            q[rows] = np.where((left > ROUNDING * length) | (left == np.inf), left, 0.0)
+            residual_squares = length - ((block @ basis) ** 2).sum(axis=1)
+            residual_squares = np.where(np.isfinite(length), residual_squares, np.inf)  # the square overflows
+            q[rows] = np.where(
+                (residual_squares > ROUNDING * length) | (residual_squares == np.inf), residual_squares, 0.0
+            )
             q[rows][np.isnan(block).any(axis=1)] = np.nan
     return t2, q
 
@@ -106,16 +108,16 @@ def q_limit(traces: np.ndarray, level: float) -> float:
     """
     from statistics import NormalDist
 
-    one, two, three = (float(value) for value in traces)
-    if one <= 0 or two <= 0:
+    trace1, trace2, trace3 = (float(value) for value in traces)
+    if trace1 <= 0 or trace2 <= 0:
         return 0.0
-    h = 1.0 - 2.0 * one * three / (3.0 * two**2)
+    h = 1.0 - 2.0 * trace1 * trace3 / (3.0 * trace2**2)
     c = NormalDist().inv_cdf(level)
     if abs(h) < 1e-8:  # limit of the formula as h -> 0
-        return float(one * np.exp(c * np.sqrt(2.0 * two) / one - two / one**2))
+        return float(trace1 * np.exp(c * np.sqrt(2.0 * trace2) / trace1 - trace2 / trace1**2))
     # the sign of h selects the upper tail
-    base = 1.0 + np.sign(h) * c * np.sqrt(2.0 * two * h**2) / one + two * h * (h - 1.0) / one**2
-    return float(one * base ** (1.0 / h)) if base > 0 else float("nan")
+    base = 1.0 + np.sign(h) * c * np.sqrt(2.0 * trace2 * h**2) / trace1 + trace2 * h * (h - 1.0) / trace1**2
+    return float(trace1 * base ** (1.0 / h)) if base > 0 else float("nan")
 
 
 def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
@@ -130,7 +132,7 @@ def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
     return {"T2": t2_limit(n, whitener(moments.scores).shape[1], level), "Q": q}
 
 
-def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> float:
+def regression_share(C: np.ndarray, G: np.ndarray, components: tuple[int, ...]) -> float:
     """Return the variance explained by regression on the chosen scores.
 
     Parameters
@@ -139,11 +141,11 @@ def regression_share(C: np.ndarray, G: np.ndarray, chosen: tuple[int, ...]) -> f
         Covariance matrix of the scores.
     G : ndarray of shape (k, k)
         (SV)'SV, products of the covariances between variables and scores.
-    chosen : tuple of int
+    components : tuple of int
     """
-    if not chosen:
+    if not components:
         return 0.0
-    pick = np.ix_(chosen, chosen)
+    pick = np.ix_(components, components)
     W = whitener(C[pick])
     return float(np.trace(W.T @ G[pick] @ W))
 
@@ -156,12 +158,12 @@ def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
     """
     k = len(C)
     everything = tuple(range(k))
-    whole = regression_share(C, G, everything)
-    alone = np.array([regression_share(C, G, (j,)) for j in everything])
+    total_share = regression_share(C, G, everything)
+    single_shares = np.array([regression_share(C, G, (j,)) for j in everything])
     without = [regression_share(C, G, everything[:j] + everything[j + 1 :]) for j in everything]
-    last = whole - np.array(without)
+    unique_shares = total_share - np.array(without)
     if k > ALL_ORDERS:
-        return alone, np.full(k, np.nan), last.clip(min=0.0)
+        return single_shares, np.full(k, np.nan), unique_shares.clip(min=0.0)
     value = {
         subset: regression_share(C, G, subset)
         for size in range(k + 1)
@@ -173,7 +175,7 @@ def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
         for j in subset:
             weight = factorial(size - 1) * factorial(k - size) / factorial(k)
             average[j] += weight * (explained - value[tuple(i for i in subset if i != j)])
-    return alone, average, last.clip(min=0.0)
+    return single_shares, average, unique_shares.clip(min=0.0)
 
 
 # --- scores and residuals -------------------------------------------------------------------------
@@ -183,8 +185,8 @@ def shares(C: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nda
 MOST_RESIDUALS = 50_000_000
 
 
-def need_rows(state: FitState, data: Data | None, what: str) -> RowData:
-    """Return the rows in memory of a fit; `what` names the operation for messages.
+def need_rows(state: FitState, data: Data | None, analysis: str) -> RowData:
+    """Return the rows in memory of a fit; `analysis` names the operation for messages.
 
     Raises
     ------
@@ -192,16 +194,16 @@ def need_rows(state: FitState, data: Data | None, what: str) -> RowData:
         If they are not in memory; the message names an alternative.
     """
     if data is not None:
-        rows: RowData = data.rows(what, state.function)
+        rows: RowData = data.rows(analysis, state.function)
         return rows
     if state.record.from_rows:
         raise errors.NoRowsError(
-            f"{what} needs the rows, and a fit from a file does not have them: use transform(data) or "
+            f"{analysis} needs the rows, and a fit from a file does not have them: use transform(data) or "
             "diagnostics(data) with the data, save with scores=True to keep the scores, or fit again: "
             f"{state.record.call}."
         )
     raise errors.NoRowsError(
-        f"{what} needs rows, and this is a fit of a covariance matrix: fit the rows with "
+        f"{analysis} needs rows, and this is a fit of a covariance matrix: fit the rows with "
         f"{state.function}(data, ...), or give mean= (and sd=) to {state.function}_cov and use "
         "transform(rows)."
     )
@@ -248,20 +250,21 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
 
 def _about_new_rows(state: FitState, error: errors.MissingValuesError) -> errors.MissingValuesError:
     """Return the error of missing values in rows, with advice for new rows of a fit."""
-    found, _, advice = str(error).partition(" Use ")
+    fact, _, advice = str(error).partition(" Use ")
     ways = ["na='drop' to leave these rows out"] if advice.startswith("na='drop'") else []
     if state.model is not None:
         ways.append("na='em' to impute them by the model of the fit")
     ways.append("na='pairwise' to get the scores of the components whose variables were all measured")
-    return errors.MissingValuesError(f"{found} Use {', or '.join(ways)}; other scores are then NaN.")
+    return errors.MissingValuesError(f"{fact} Use {', or '.join(ways)}; other scores are then NaN.")
 
 
-def scoring(state: FitState, what: str) -> tuple[Spec, Standardisation, np.ndarray]:
+def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.ndarray]:
     """Return how the columns that scores need are read and standardised, and their loadings.
 
-    Columns whose loadings are zero in all components are left out. `what` names the operation for messages.
+    Columns whose loadings are zero in all components are left out. `analysis` names the operation for
+    messages.
     """
-    standard = state.need_centre(what)
+    standard = state.need_centre(analysis)
     spec = spec_for(state.spec, np.flatnonzero(state.V.any(axis=1)))
     if spec.positions is None:
         return spec, standard, state.V
@@ -287,9 +290,9 @@ def inverse_transform(state: FitState, scores: Any, k: int | None = None) -> pd.
     The pseudoinverse is used if V'V is singular.
     """
     standard = state.need_centre("inverse_transform()")
-    most = state.V.shape[1]
-    used = most if k is None else whole_number("k", k, 0, most, errors.ComponentsError)
-    T = rows_of(scores, "scores", most, fewer=used)
+    limit = state.V.shape[1]
+    used = limit if k is None else whole_number("k", k, 0, limit, errors.ComponentsError)
+    T = rows_of(scores, "scores", limit, fewer=used)
     names = list(state.components[: T.shape[1]])
     if isinstance(scores, pd.DataFrame) and list(scores.columns) != names:
         raise errors.ShapeError(
@@ -315,10 +318,10 @@ def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
                 "diagnostics()['Q'] has the squared length of each row of it."
             )
         matrix = matrix.toarray()
-    found = scores(state, data).to_numpy()
+    scores_of_rows = scores(state, data).to_numpy()
     fitted = np.full(matrix.shape, np.nan)
-    known = np.isfinite(found).all(axis=1)
-    fitted[known] = inverse_transform(state, found[known]).to_numpy()
+    finite = np.isfinite(scores_of_rows).all(axis=1)
+    fitted[finite] = inverse_transform(state, scores_of_rows[finite]).to_numpy()
     if source.missing is not None:
         matrix = source.measured
     return pd.DataFrame(matrix - fitted, index=deep_copy(source.index), columns=deep_copy(state.spec.columns))
@@ -372,9 +375,9 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
     if far.any() and not is_sparse(matrix):
         far &= ~np.isnan(matrix).any(axis=1)  # na="pairwise": incomplete rows have no distances
     if far.any():
-        first = shown(index[int(np.argmax(far))])
+        first_label = shown(index[int(np.argmax(far))])
         raise errors.DataError(
-            f"T2 or Q of {plural(int(far.sum()), 'row')}, the first {first}, are too large for "
+            f"T2 or Q of {plural(int(far.sum()), 'row')}, the first {first_label}, are too large for "
             "floating-point numbers (beyond 1e308). They are not in the units of the fit: leave them out."
         )
     return pd.DataFrame({"T2": t2, "Q": q}, index=deep_copy(index))
@@ -390,23 +393,24 @@ def augment(state: FitState, data: Data | None, new: Any = None, na: str | None 
     if new is None:
         source = need_rows(state, data, "augment() without new rows")
         frame = _frame(source.measured, source.index, state.spec.columns)
-        found = scores(state, data).to_numpy()
+        score_values = scores(state, data).to_numpy()
     else:
         table = open_table(table_of(new).data)
         frame = _frame(table.values, table.index, table.columns)
         # by position, as labels may repeat
         plain = frame.set_axis(pd.RangeIndex(len(frame))) if table.named else table.values
-        kept = scores_of_new(state, plain, na)
-        found = np.full((len(frame), len(names)), np.nan)
-        found[kept.index.to_numpy()] = kept.to_numpy()
+        score_frame = scores_of_new(state, plain, na)
+        score_values = np.full((len(frame), len(names)), np.nan)
+        score_values[score_frame.index.to_numpy()] = score_frame.to_numpy()
     if frame.columns.nlevels > 1:
         raise errors.ShapeError("augment() needs columns with one level of names; flatten them first.")
-    taken = [name for name in names if name in frame.columns]
-    if taken:
+    duplicates = [name for name in names if name in frame.columns]
+    if duplicates:
         raise errors.DuplicateNamesError(
-            f"The data have a column called {shown(taken[0])} already; rename it, or use transform(data)."
+            f"The data have a column called {shown(duplicates[0])} already; rename it, or use "
+            "transform(data)."
         )
-    for name, column in zip(names, found.T, strict=True):  # keeps the type of the labels
+    for name, column in zip(names, score_values.T, strict=True):  # keeps the type of the labels
         frame[name] = column
     return frame if new is None else with_columns(new, frame, names)
 
@@ -423,7 +427,7 @@ def _frame(values: Any, index: pd.Index | None, columns: pd.Index) -> pd.DataFra
 # --- imputed values -------------------------------------------------------------------------------
 
 
-def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) -> Any:
+def filled(state: FitState, matrix: Any, index: pd.Index, na: str, analysis: str) -> Any:
     """Return new rows for the computation of scores; with ``na="em"``, missing values are imputed.
 
     Parameters
@@ -433,7 +437,7 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
     index : pandas.Index
         The m labels of the rows.
     na : {"raise", "drop", "em", "pairwise"}
-    what : str
+    analysis : str
         Names the operation in error messages.
 
     Raises
@@ -445,7 +449,7 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, what: str) ->
     """
     if na != "em":
         return matrix
-    model = state.need_model(f"{what} with na='em'")
+    model = state.need_model(f"{analysis} with na='em'")
     if is_sparse(matrix):
         raise errors.OptionError(
             "na='em' was given with sparse data; give a dense table, such as X.toarray()."
@@ -513,19 +517,19 @@ def transform_to(
     if data is not None:
         data.spare(path)
     if new is None:
-        found = scores(state, data)
+        scores_of_rows = scores(state, data)
     else:
         source = source_of(new)
         require_apart(path, source.files)
         spec, standard, V = scoring(state, "transform_to()")
         if source.in_memory:
-            found = scores_of_new(state, source.data, na)
+            scores_of_rows = scores_of_new(state, source.data, na)
         else:
             stream = source.stream(ReadOptions(na=na or "raise"), spec)
             stream.spare(path)
-            found = stream.scores(standard, V, state.components)
+            scores_of_rows = stream.scores(standard, V, state.components)
     with listening(progress):
-        write_scores(found, path)
+        write_scores(scores_of_rows, path)
 
 
 def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:

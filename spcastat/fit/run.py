@@ -85,10 +85,12 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
         require_memory(op.p, solver)
     values, vectors, errors = leading_components(op, k, not solver.measured_by_pca, solver.eigenpairs(op, k))
     if isinstance(solver, JointSolver):
-        tried = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
+        loadings = starting_loadings(op, vectors, n_init, rng, first_loadings(op, vectors, start))
         if starts is not None and solver.uses_starts:
-            tried = np.concatenate([tried, starts])
-        solution = solver.solve(op, k, tried, rng) if solver.at_once else _best(op, solver, k, tried, rng)
+            loadings = np.concatenate([loadings, starts])
+        solution = (
+            solver.solve(op, k, loadings, rng) if solver.at_once else _best(op, solver, k, loadings, rng)
+        )
     else:
         assert isinstance(solver, ComponentSolver)
         solution = _one_by_one(op, solver, values, n_init, rng, start)
@@ -104,22 +106,23 @@ def run_path(op: Operator, plan: Plan, cards: Sequence[tuple[int, ...]], seed: i
         If the covariance matrix has a rank below k.
     """
     k = len(cards[0])
-    sketched, computed = not plan.solver.measured_by_pca, plan.solver.eigenpairs(op, k)
-    values, _, errors = leading_components(op, k, sketched, computed)
+    sketched, n_computed = not plan.solver.measured_by_pca, plan.solver.eigenpairs(op, k)
+    values, _, errors = leading_components(op, k, sketched, n_computed)
     solutions = cast(Any, plan.solver).path(op, k, cards, seed)
     plans = [plan.with_card(card) for card in cards]
     return [
-        _finished(op, one, one.solver, solution, (values, errors))
-        for one, solution in zip(plans, solutions, strict=True)
+        _finished(op, plan_of_card, plan_of_card.solver, solution, (values, errors))
+        for plan_of_card, solution in zip(plans, solutions, strict=True)
     ]
 
 
 def leading_components(
-    op: Operator, k: int, sketched: bool = False, computed: int | None = None
+    op: Operator, k: int, sketched: bool = False, n_computed: int | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return the k leading eigenvalues and eigenvectors, and the errors of the eigenvalues if known.
 
-    If the solver needs more eigenpairs later, `computed` is their number: they are computed once and cached.
+    If the solver needs more eigenpairs later, `n_computed` is their number: they are computed once and
+    cached.
 
     Raises
     ------
@@ -132,7 +135,7 @@ def leading_components(
     if sketched and op.out_of_core:
         values, vectors, errors = op.sketched(k)
     else:
-        values, vectors = op.leading(computed or k)
+        values, vectors = op.leading(n_computed or k)
         values, vectors = values[:k], vectors[:, :k]
     rank = numerical_rank(values, op.p)
     if rank < k:
@@ -172,26 +175,26 @@ def _in_the_best_order(
     `MOST_ORDERS` have been tried.
     """
     card = np.array(plan.solver.card)  # type: ignore[attr-defined]  # the plan has checked that there is one
-    best: Fit | None = None
-    taken = np.arange(k)
-    tried: set[tuple[int, ...]] = set()
+    best_fit: Fit | None = None
+    fit_order = np.arange(k)
+    visited: set[tuple[int, ...]] = set()
     orders = [np.arange(k), np.argsort(-card, kind="stable")]
-    while orders and len(tried) < MOST_ORDERS:
+    while orders and len(visited) < MOST_ORDERS:
         order = orders.pop(0)
         cards = tuple(card[order].tolist())
-        if cards not in tried:
-            tried.add(cards)
+        if cards not in visited:
+            visited.add(cards)
             fit = run(op, replace(plan.with_card(cards), order=None), k, rng, starts)
             # values that differ by a share of less than 1e-10 count as equal
-            if best is None or fit.solution.objective > best.solution.objective * (1.0 + 1e-10):
-                best, taken = fit, order
+            if best_fit is None or fit.solution.objective > best_fit.solution.objective * (1.0 + 1e-10):
+                best_fit, fit_order = fit, order
         if not orders:
-            assert best is not None
-            orders = [taken[best_order(op.products(best.solution.V))]]
-            if tuple(card[orders[0]].tolist()) in tried:
+            assert best_fit is not None
+            orders = [fit_order[best_order(op.products(best_fit.solution.V))]]
+            if tuple(card[orders[0]].tolist()) in visited:
                 break
-    assert best is not None
-    return replace(best, order=taken[best.order])
+    assert best_fit is not None
+    return replace(best_fit, order=fit_order[best_fit.order])
 
 
 def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np.ndarray) -> dict[str, Any]:
@@ -203,12 +206,12 @@ def _with_hits(solver: Solver, details: dict[str, Any], V: np.ndarray, order: np
     card = getattr(solver, "card", None)
     if card is None:
         return details
-    given = V != 0
+    nonzero = V != 0
     for place, i in enumerate(order if solver.ruled and getattr(solver, "include", None) else ()):
-        given[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # even if zero
+        nonzero[list(solver.include[i]), place] = True  # type: ignore[attr-defined]  # even if zero
     if getattr(solver, "together", None):  # the cardinality is that of groups
-        given = np.array([given[list(own)].any(axis=0) for _, own in solver.together])  # type: ignore[attr-defined]
-    hits = [bool(hit) for hit in np.count_nonzero(given, axis=0) == np.array(card)[order]]
+        nonzero = np.array([nonzero[list(members)].any(axis=0) for _, members in solver.together])  # type: ignore[attr-defined]
+    hits = [bool(hit) for hit in np.count_nonzero(nonzero, axis=0) == np.array(card)[order]]
     return {**details, "card hit": hits} if details or not all(hits) else details
 
 
@@ -223,8 +226,8 @@ def _one_by_one(
     with stage("one component after another", k, "components") as advance:
         for i in range(k):
             earlier = Earlier(i, explained, pca, rng, V[:, :i])
-            tried = of_component(view, start, i, n, rng) if solver.uses_starts else [np.zeros(op.p)]
-            part = _better_part(view, [solver.component(view, earlier, one) for one in tried])
+            starts = of_component(view, start, i, n, rng) if solver.uses_starts else [np.zeros(op.p)]
+            part = _better_part(view, [solver.component(view, earlier, v) for v in starts])
             parts.append(part)
             V[:, i] = part.v
             variance = float(part.v @ view.dot(part.v))
@@ -240,19 +243,21 @@ def _one_by_one(
                 else:
                     view = deflate(view, removed, solver.deflation)
             advance(1)
-    worst = max((part.status for part in parts), key=list(ADVICE).index)
+    worst_status = max((part.status for part in parts), key=list(ADVICE).index)
     names = dict.fromkeys(name for part in parts for name in part.details)
     details = {name: [part.details.get(name) for part in parts] for name in names}
-    own = [part.objective for part in parts if part.objective is not None]
-    value = float(sum(own)) if len(own) == k else float(adjusted_variances(V, op).sum())
-    return Solution(V, worst, sum(part.n_iter for part in parts), value, np.array([value]), details)
+    objectives = [part.objective for part in parts if part.objective is not None]
+    value = float(sum(objectives)) if len(objectives) == k else float(adjusted_variances(V, op).sum())
+    return Solution(V, worst_status, sum(part.n_iter for part in parts), value, np.array([value]), details)
 
 
 def _better_part(view: Operator, parts: list[Component]) -> Component:
     """Return the component with the largest criterion of the solver, which by default is the variance."""
     if len(parts) == 1:
         return parts[0]
-    values = [float(one.v @ view.dot(one.v)) if one.objective is None else one.objective for one in parts]
+    values = [
+        float(part.v @ view.dot(part.v)) if part.objective is None else part.objective for part in parts
+    ]
     return parts[first_max(np.array(values))]
 
 
@@ -260,11 +265,11 @@ def _best(
     op: Operator, solver: JointSolver, k: int, starts: np.ndarray, rng: np.random.Generator
 ) -> Solution:
     """Return the fit with the largest adjusted variance over the starts."""
-    found = [solver.solve(op, k, start[None], rng) for start in starts]
-    if len(found) == 1:
-        return found[0]
-    best = first_max(np.array([adjusted_variances(one.V, op).sum() for one in found]))
-    return replace(found[best], objectives=np.array([one.objective for one in found]))
+    solutions = [solver.solve(op, k, start[None], rng) for start in starts]
+    if len(solutions) == 1:
+        return solutions[0]
+    argmax = first_max(np.array([adjusted_variances(solution.V, op).sum() for solution in solutions]))
+    return replace(solutions[argmax], objectives=np.array([solution.objective for solution in solutions]))
 
 
 def _rank_below(k: int, rank: int) -> str:
@@ -291,16 +296,16 @@ def chosen(
         Every distinct value of the objective, as a share of the total variance, and the number of starts
         that reached it.
     """
-    found = solution.candidates
-    if found is None or aim.name == criterion_of:  # the solver's own criterion, at its best U
+    candidates = solution.candidates
+    if candidates is None or aim.name == criterion_of:  # the solver's own criterion, at its best U
         return solution, optima_of(1.0 - value / op.total for value in solution.objectives)
-    values = [float(aim.measure(order_and_sign(op, V.T, groups)[0], op)[-1]) for V in found]
-    best = int(np.argmax(values))
-    better = replace(
+    values = [float(aim.measure(order_and_sign(op, V.T, groups)[0], op)[-1]) for V in candidates]
+    argmax = int(np.argmax(values))
+    best_solution = replace(
         solution,
-        V=found[best].T,
-        objective=values[best] * op.total,
+        V=candidates[argmax].T,
+        objective=values[argmax] * op.total,
         objectives=np.array(values) * op.total,
         criterion=f"{aim.label}, best of the starts",
     )
-    return better, optima_of(values)
+    return best_solution, optima_of(values)

@@ -53,7 +53,7 @@ def pack_label(label: Any) -> Any:
     Labels of other types, such as periods and intervals, become text.
     """
     if isinstance(label, tuple):
-        return [pack_label(one) for one in label]
+        return [pack_label(part) for part in label]
     if isinstance(label, np.generic) and label.dtype.kind in "biuf":
         label = label.item()
     if label is pd.NaT or label is pd.NA:
@@ -64,7 +64,7 @@ def pack_label(label: Any) -> Any:
 def unpack_label(packed: Any) -> Any:
     """Return the label; raise FileError if a file cannot hold it."""
     if isinstance(packed, list):
-        return tuple(unpack_label(one) for one in packed)
+        return tuple(unpack_label(part) for part in packed)
     if packed is None or isinstance(packed, bool | int | float | str):
         return packed
     if packed in ({"missing": "NaT"}, {"missing": "NA"}):
@@ -72,14 +72,14 @@ def unpack_label(packed: Any) -> Any:
     raise FileError("it holds a label that is not text or a number.")
 
 
-def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], what: str) -> dict[str, Any]:
+def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], role: str) -> dict[str, Any]:
     """Return an index as JSON; numbers and dates are added to `arrays`, under `name`.
 
-    Warns if labels, described by `what`, become text.
+    Warns if labels, described by `role`, become text.
     """
     if isinstance(index, pd.MultiIndex):
         levels = [index.get_level_values(i) for i in range(index.nlevels)]
-        return {"levels": [pack_index(one, f"{name}.{i}", arrays, what) for i, one in enumerate(levels)]}
+        return {"levels": [pack_index(level, f"{name}.{i}", arrays, role) for i, level in enumerate(levels)]}
     packed = {"name": pack_label(index.name)}
     if isinstance(index, pd.RangeIndex):
         return {**packed, "range": [index.start, index.stop, index.step]}
@@ -90,7 +90,7 @@ def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], what: 
     odd = [a for a, b in zip(index, labels, strict=True) if isinstance(b, str) and not isinstance(a, str)]
     if odd:
         warn(
-            f"The file holds {what} of type {type(odd[0]).__name__} as text, such as {str(odd[0])!r}.",
+            f"The file holds {role} of type {type(odd[0]).__name__} as text, such as {str(odd[0])!r}.",
             DataWarning,
         )
     return {**packed, "labels": labels, "mixed": index.dtype == object}
@@ -107,7 +107,7 @@ def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], si
         If pandas refuses the labels.
     """
     if "levels" in packed:
-        return pd.MultiIndex.from_arrays([unpack_index(one, arrays, size) for one in packed["levels"]])
+        return pd.MultiIndex.from_arrays([unpack_index(label, arrays, size) for label in packed["levels"]])
     name = unpack_label(packed["name"])
     index: Any
     if "range" in packed:
@@ -118,8 +118,8 @@ def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], si
             index = type(index)(index, freq=str(packed["freq"]), name=name)
         str(index[:1]), str(index[-1:])  # raises if dates cannot be printed
     else:
-        labels = [unpack_label(one) for one in packed["labels"]]
-        text = not packed["mixed"] and all(one is None or isinstance(one, str) for one in labels)
+        labels = [unpack_label(label) for label in packed["labels"]]
+        text = not packed["mixed"] and all(label is None or isinstance(label, str) for label in labels)
         index = pd.Index(labels, dtype=None if text else object, name=name, tupleize_cols=False)
     if len(index) != size:
         raise FileError(f"it has {len(index)} labels for {size} rows or columns.")
@@ -148,8 +148,8 @@ class Reader:
     arrays: Mapping[str, np.ndarray]
     sizes: dict[str, int] = field(default_factory=dict)
 
-    def read(self, kind: Any, value: Any, what: str) -> Any:
-        """Return a value as one of a type; `what` is its place, and its name in messages.
+    def read(self, kind: Any, value: Any, place: str) -> Any:
+        """Return a value as one of a type; `place` is its place, and its name in messages.
 
         Numbers must be finite. Lists become tuples, and dicts dataclasses, where the type says so; fields
         with defaults may be missing, and others are ignored. ``Any`` stands for whatever JSON holds.
@@ -161,80 +161,80 @@ class Reader:
         """
         origin, inner = get_origin(kind), get_args(kind)
         if origin is Annotated and isinstance(inner[1], str):
-            return self.array(inner[1], what)
+            return self.array(inner[1], place)
         if origin is Annotated or origin is NotRequired:
-            for further in inner[1:]:
-                self.read(further, value, what)
-            return self.read(inner[0], value, what)
+            for alternative in inner[1:]:
+                self.read(alternative, value, place)
+            return self.read(inner[0], value, place)
         if origin in (Union, types.UnionType):
-            for choice in inner[:1] if _place(what) in self.arrays else inner:
+            for choice in inner[:1] if _place(place) in self.arrays else inner:
                 try:
-                    return self.read(choice, value, what)
+                    return self.read(choice, value, place)
                 except FileError as error:
-                    if _place(what) in self.arrays:
+                    if _place(place) in self.arrays:
                         raise error
         elif dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
-            return self._fields(kind, value, what)
+            return self._fields(kind, value, place)
         elif origin in (tuple, list, dict, Mapping):
-            return self._parts(origin, inner, value, what)
+            return self._parts(origin, inner, value, place)
         elif _is_plain(kind, value):
             return value
-        raise FileError(f"its {what} is not of its type.")
+        raise FileError(f"its {place} is not of its type.")
 
-    def _parts(self, origin: Any, inner: tuple[Any, ...], value: Any, what: str) -> Any:
+    def _parts(self, origin: Any, inner: tuple[Any, ...], value: Any, place: str) -> Any:
         """Return a list, tuple or dict of values of types."""
         if origin in (dict, Mapping) and isinstance(value, dict):
-            return {name: self.read(inner[1], part, what) for name, part in value.items()}
+            return {name: self.read(inner[1], part, place) for name, part in value.items()}
         if origin is list and isinstance(value, list | tuple):
-            return [self.read(inner[0], part, what) for part in value]
+            return [self.read(inner[0], part, place) for part in value]
         if origin is tuple and isinstance(value, list | tuple) and len(value) == len(inner):
-            return tuple(self.read(*pair, what) for pair in zip(inner, value, strict=True))
-        raise FileError(f"its {what} is not of its type.")
+            return tuple(self.read(*pair, place) for pair in zip(inner, value, strict=True))
+        raise FileError(f"its {place} is not of its type.")
 
-    def _fields(self, kind: Any, value: Any, what: str) -> Any:
+    def _fields(self, kind: Any, value: Any, place: str) -> Any:
         """Return a dataclass or the dict of a TypedDict, made of the values of its fields."""
         if not isinstance(value, dict):
-            raise FileError(f"its {what} has no parts.")
+            raise FileError(f"its {place} has no parts.")
         hints = typing.get_type_hints(kind, include_extras=True)
         if typing.is_typeddict(kind):
             bound = hints if kind.__total__ else {}
             required = {name for name, hint in bound.items() if get_origin(hint) is not NotRequired}
         else:
-            bare = [one for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING]
-            required = {one.name for one in bare if one.default_factory is dataclasses.MISSING}
-        present = {name for name in hints if name in value or f"{_place(what)}.{name}" in self.arrays}
+            bare = [field for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING]
+            required = {field.name for field in bare if field.default_factory is dataclasses.MISSING}
+        present = {name for name in hints if name in value or f"{_place(place)}.{name}" in self.arrays}
         for name in hints:
             if name in required - present:
-                raise FileError(f"its {what} lacks {name}.")
-        found = {
-            name: self.read(hint, value.get(name), f"{what}: {name}")
+                raise FileError(f"its {place} lacks {name}.")
+        values = {
+            name: self.read(hint, value.get(name), f"{place}: {name}")
             for name, hint in hints.items()
             if name in present
         }
-        return {**value, **found} if typing.is_typeddict(kind) else kind(**found)
+        return {**value, **values} if typing.is_typeddict(kind) else kind(**values)
 
-    def array(self, shape: str, what: str) -> np.ndarray:
+    def array(self, shape: str, place: str) -> np.ndarray:
         """Return an array of a kind and a shape such as "f p k"; see :mod:`spcastat.fit.record`."""
         kind, *names = shape.split()
-        array = self.arrays.get(_place(what))
+        array = self.arrays.get(_place(place))
         if array is None or array.dtype.kind != kind[0]:
-            raise FileError(f"its {what}: it is not an array of such numbers.")
+            raise FileError(f"its {place}: it is not an array of such numbers.")
         if array.ndim != len(names):
-            raise FileError(f"its {what}: it has shape {array.shape}, with {array.ndim} dimensions.")
-        expected = tuple(
+            raise FileError(f"its {place}: it has shape {array.shape}, with {array.ndim} dimensions.")
+        sizes = tuple(
             int(name) if name.isdigit() else self.sizes.setdefault(name, size)
             for name, size in zip(names, array.shape, strict=True)
         )
-        if array.shape != expected:
-            raise FileError(f"its {what}: it has shape {array.shape}, not {expected}.")
+        if array.shape != sizes:
+            raise FileError(f"its {place}: it has shape {array.shape}, not {sizes}.")
         if kind == "f" and not np.isfinite(array).all():
-            raise FileError(f"its {what}: it holds numbers that are not finite.")
+            raise FileError(f"its {place}: it holds numbers that are not finite.")
         return array
 
 
-def _place(what: str) -> str:
+def _place(place: str) -> str:
     """Return the place of an array from its name in messages."""
-    return what.replace(": ", ".")
+    return place.replace(": ", ".")
 
 
 def _is_plain(kind: Any, value: Any) -> bool:
@@ -288,9 +288,11 @@ def pack(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any
     """Return the values of a dict or dataclass as JSON, without its arrays, which are added to `arrays`."""
     if values is None:
         return None
-    named = values if isinstance(values, dict) else vars(values)
-    arrays |= {f"{part}.{name}": one for name, one in named.items() if isinstance(one, np.ndarray)}
-    return {name: one for name, one in named.items() if not isinstance(one, np.ndarray)}
+    fields_by_name = values if isinstance(values, dict) else vars(values)
+    arrays |= {
+        f"{part}.{name}": value for name, value in fields_by_name.items() if isinstance(value, np.ndarray)
+    }
+    return {name: value for name, value in fields_by_name.items() if not isinstance(value, np.ndarray)}
 
 
 # --- formulas -------------------------------------------------------------------------------------
@@ -332,7 +334,7 @@ def pack_spec(spec: Spec, arrays: dict[str, np.ndarray], name: str = "columns") 
 def _pack_model(spec: Spec) -> dict[str, Any]:
     """Return the terms of a formula, their states, and the names that they use."""
     model, context, formula = spec.model_spec, dict(spec.context or {}), str(spec.formula)
-    values = {name: one for name, one in context.items() if not callable(one) and one is not np}
+    values = {name: entry for name, entry in context.items() if not callable(entry) and entry is not np}
     inputs = spec.inputs or {}
     names = {*(formulas.formula_name(label) for label in inputs), *values}
     for part in {part for term in model.terms for part in term if part.method == "python"}:
@@ -354,7 +356,7 @@ def _pack_model(spec: Spec) -> dict[str, Any]:
             text: _plain(list(state["categories"]), formula)
             for text, (_, state) in sorted(model.encodings.items())
         },
-        "context": {name: _plain(one, formula) for name, one in sorted(values.items())},
+        "context": {name: _plain(entry, formula) for name, entry in sorted(values.items())},
         "inputs": [[pack_label(label), _plain(levels, formula)] for label, levels in inputs.items()],
     }
 
@@ -364,9 +366,9 @@ def _plain(value: Any, formula: str) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(name): _plain(one, formula) for name, one in sorted(value.items())}
+        return {str(name): _plain(entry, formula) for name, entry in sorted(value.items())}
     if isinstance(value, list | tuple):
-        return [_plain(one, formula) for one in value]
+        return [_plain(entry, formula) for entry in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise FileError(
@@ -402,21 +404,25 @@ def _with_model(spec: Spec, model: _Model) -> Spec:
     """Return the spec with the stored terms of its formula."""
     from formulaic.parser.types import Factor
 
-    inputs = {unpack_label(label): None if one is None else tuple(one) for label, one in model["inputs"]}
+    inputs = {
+        unpack_label(label): None if entry is None else tuple(entry) for label, entry in model["inputs"]
+    }
     context, levels, widths = model["context"], model["levels"], model["widths"]
     if len(context) > MOST_FACTORS or any(
-        np.size(np.asarray(one)) > formulas.LARGEST_ROOT for one in context.values()
+        np.size(np.asarray(entry)) > formulas.LARGEST_ROOT for entry in context.values()
     ):
         raise FileError("its formula uses too many values.")
-    every = tuple(tuple(formulas.Part(*part) for part in term) for term in model["terms"])
-    if len(widths) != len(every) or sum(widths) != len(spec.columns):
+    terms = tuple(tuple(formulas.Part(*part) for part in term) for term in model["terms"])
+    if len(widths) != len(terms) or sum(widths) != len(spec.columns):
         raise FileError("the widths of the terms of its formula do not add up.")
-    if max(map(len, every)) > MOST_FACTORS:
+    if max(map(len, terms)) > MOST_FACTORS:
         raise FileError(f"its formula has a term of more than {MOST_FACTORS} factors.")
     names = {*(formulas.formula_name(label) for label in inputs), *context}
-    factors = {formulas.formula_name(label) for label, known in inputs.items() if known is not None}
+    factors = {
+        formulas.formula_name(label) for label, levels_known in inputs.items() if levels_known is not None
+    }
     states: dict[str, Any] = {}
-    for part in dict.fromkeys(part for term in every for part in term):
+    for part in dict.fromkeys(part for term in terms for part in term):
         if problem := _problem_of(part, names):
             raise FileError(f"The formula in the file holds {problem}; it is not run.")
         factor = part.method == "lookup" and part.text in factors
@@ -426,10 +432,12 @@ def _with_model(spec: Spec, model: _Model) -> Spec:
             states |= _states_of(expression, model["states"])
         if factor and part.text not in levels:  # it would get its levels from new data
             raise FileError(f"The file does not hold the levels of {formulas.shortened(part.text)}.")
-    known = {text: (Factor.Kind.CATEGORICAL, {"categories": list(one)}) for text, one in levels.items()}
-    made = formulas.Model(every, str(spec.formula), {}, states, known, tuple(widths))
+    levels_known = {
+        text: (Factor.Kind.CATEGORICAL, {"categories": list(entry)}) for text, entry in levels.items()
+    }
+    formula_model = formulas.Model(terms, str(spec.formula), {}, states, levels_known, tuple(widths))
     used = formulas.Closed({**formulas.safe_context(), **context})
-    return dataclasses.replace(spec, model_spec=made, context=used, inputs=inputs)
+    return dataclasses.replace(spec, model_spec=formula_model, context=used, inputs=inputs)
 
 
 def _problem_of(part: formulas.Part, names: set[str]) -> str | None:
@@ -442,7 +450,7 @@ def _problem_of(part: formulas.Part, names: set[str]) -> str | None:
     return None if number else f"the value {formulas.shortened(part.text)}"
 
 
-def _states_of(expression: formulas.Expression, stored: Mapping[str, Any]) -> dict[str, Any]:
+def _states_of(expression: formulas.Expression, archive_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the states of the transforms in an expression, which would learn from new data without them."""
     states = {}
     for node in ast.walk(expression.tree):
@@ -450,23 +458,29 @@ def _states_of(expression: formulas.Expression, stored: Mapping[str, Any]) -> di
         if name not in LEARNED:
             continue
         text = expression.show(node)
-        state = stored.get(text) or {}
+        state = archive_values.get(text) or {}
         nothing = name == "poly" and not state and "True" in text  # raw=True: powers
-        every = [state] if set(state) == {*LEARNED[name]} else list(state.values())  # or of several columns
-        right = every and all(isinstance(one, dict) and set(one) == {*LEARNED[name]} for one in every)
-        if not right and not nothing:
+        column_states = (
+            [state] if set(state) == {*LEARNED[name]} else list(state.values())
+        )  # or of several columns
+        is_valid = column_states and all(
+            isinstance(entry, dict) and set(entry) == {*LEARNED[name]} for entry in column_states
+        )
+        if not is_valid and not nothing:
             raise FileError(f"The file does not hold what {formulas.shortened(text)} has learned.")
         states[text] = _learned(state)
     return states
 
 
-def _learned(stored: Any) -> Any:
+def _learned(archive_value: Any) -> Any:
     """Return a part of the state of a transform: an array for a list, and whole numbers for their text."""
-    if isinstance(stored, dict):
-        return {int(name) if name.isdigit() else name: _learned(one) for name, one in stored.items()}
-    if not isinstance(stored, list):
-        return stored
-    values = np.array(stored, dtype=float)
+    if isinstance(archive_value, dict):
+        return {
+            int(name) if name.isdigit() else name: _learned(entry) for name, entry in archive_value.items()
+        }
+    if not isinstance(archive_value, list):
+        return archive_value
+    values = np.array(archive_value, dtype=float)
     if values.size > 3 * formulas.LARGEST_ROOT:
         raise FileError("its formula has learned too many numbers.")
     return values
@@ -545,12 +559,12 @@ def _with_mark(state: FitState, data: Data | None) -> RowDesign | None:
 
 def read_state(path: str | os.PathLike[str]) -> FitState:
     """Read the state of a fit from a file that `save` wrote; see :func:`spcastat.load`."""
-    where = archive.as_path(path)
-    writer, content, arrays = archive.read_archive(where)
+    file = archive.as_path(path)
+    writer, content, arrays = archive.read_archive(file)
     try:
         return _state_of(content, arrays)
     except MemoryError:
-        raise FileError(f"{where} cannot be read: it takes more memory than there is.") from None
+        raise FileError(f"{file} cannot be read: it takes more memory than there is.") from None
     except Exception as error:  # not damaged, but not written by this package
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         if not isinstance(error, FileError):
@@ -563,7 +577,7 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
         if writer and writer != __version__:
             advice = f"read it with spcastat {writer}, which wrote it, or {advice}"
         raise FileError(
-            f"{where} cannot be used: {reason.rstrip('.')}. This is spcastat {__version__}; {advice}."
+            f"{file} cannot be used: {reason.rstrip('.')}. This is spcastat {__version__}; {advice}."
         ) from error
 
 
@@ -582,8 +596,10 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         for kind, name in ((Standardisation, "standard"), (PpcaModel, "model"), (RowDesign, "design"))
     )
     moments = reader.read(_Moments, content.get("moments"), "moments")
-    known: list[str] = [name for name in MEASURES if f"measures.{name}" in arrays]
-    measures: dict[str, np.ndarray] = {name: reader.array("f k", f"measures: {name}") for name in known}
+    measure_names: list[str] = [name for name in MEASURES if f"measures.{name}" in arrays]
+    measures: dict[str, np.ndarray] = {
+        name: reader.array("f k", f"measures: {name}") for name in measure_names
+    }
     _require_agreement(record, standard, model, design, moments, reader.sizes)
     patterned = record.method == records.SPARSE_LOADINGS
     if patterned != ("weights" in arrays):
@@ -651,9 +667,9 @@ def record_of(given: Any, reader: Reader) -> records.Record:
     """
     record: records.Record = reader.read(records.Record, given, "record")
     p, k, names, groups = record.p, record.k, record.names, record.groups
-    together, evidence = record.options.get("together"), record.evidence or {}
-    grouped = [j for _, members in together or [] for j in members]
-    for what, right in {
+    groups_option, evidence = record.options.get("together"), record.evidence or {}
+    grouped = [j for _, members in groups_option or [] for j in members]
+    for fault, right in {
         "it has more components than variables": 1 <= k <= p,
         "it has rows, and not how many": not record.from_rows or (record.n and record.effective_n),
         "its numbers of rows are negative": min(record.n or 1, record.dropped, record.n_iter) >= 0,
@@ -662,8 +678,11 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         "its centre is unknown": record.centring in {None, *records.CENTRING},
         "its scale is unknown": record.scaling in {None, *records.SCALING},
         "its components have no names": names is None or len({*names}) == len(names) == k,
-        "its details are not those of its components": all(len(one) == k for one in record.details.values()),
-        "its groups of variables do not share them out": together is None or sorted(grouped) == [*range(p)],
+        "its details are not those of its components": all(
+            len(detail) == k for detail in record.details.values()
+        ),
+        "its groups of variables do not share them out": groups_option is None
+        or sorted(grouped) == [*range(p)],
         "its evidence is impossible": min(evidence.get(name, 1) for name in ("starts", "nonzeros")) >= 1
         and 0 <= evidence.get("unseen", 0) <= 1
         and (evidence.get("variables") or 0) <= p,
@@ -675,7 +694,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         ),
     }.items():
         if not right:
-            raise FileError(f"its record: {what}.")
+            raise FileError(f"its record: {fault}.")
     return record
 
 
@@ -683,18 +702,18 @@ def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Rec
     """Return the results of resampling and the proofs in a file; there is at most one of each kind."""
     if "bootstrap.factors" in reader.arrays:
         raise FileError("its bootstrap is of replicate weights, which are no longer supported.")
-    found = {}
+    results = {}
     for name, kind in RESAMPLED.items():  # each has sizes of its own
-        own = Reader(reader.arrays, dict(reader.sizes))
-        found[name] = None if content.get(name) is None else own.read(kind, content[name], name)
-    if found["stability"] is not None and not 0.5 <= found["stability"].threshold <= 1:
+        member_reader = Reader(reader.arrays, dict(reader.sizes))
+        results[name] = None if content.get(name) is None else member_reader.read(kind, content[name], name)
+    if results["stability"] is not None and not 0.5 <= results["stability"].threshold <= 1:
         raise FileError("its stability: threshold is not from 0.5 to 1.")
     proofs: list[records.Proven] = reader.read(list[records.Proven], content["proofs"], "proofs")
     if not all(_goes_with(proof, record) for proof in proofs):
         raise FileError("its proof does not go with the fit.")
     if len({proof.kind for proof in proofs}) < len(proofs):
         raise FileError("it has two proofs of one kind.")
-    return records.Inference(**found, proofs=tuple(proofs))
+    return records.Inference(**results, proofs=tuple(proofs))
 
 
 def _goes_with(proof: records.Proven, record: records.Record) -> bool:

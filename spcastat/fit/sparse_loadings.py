@@ -61,11 +61,12 @@ def requested(
     k = whole_number("k", k, 1, error=ComponentsError)
     require_components(k, p)
     controls = {"card": card, "total": total, "variance": variance}
-    given = [name for name, value in controls.items() if value is not None]
-    if len(given) > 1:
+    given_controls = [name for name, value in controls.items() if value is not None]
+    if len(given_controls) > 1:
         raise OptionError(
-            f"{' and '.join(f'{name}=' for name in given)} were given to {function}(); give one of card= "
-            "(nonzeros of each component), total= (of all together) and variance= (share of PCA's to keep)."
+            f"{' and '.join(f'{name}=' for name in given_controls)} were given to {function}(); give one of "
+            "card= (nonzeros of each component), total= (of all together) and variance= (share of PCA's to "
+            "keep)."
         )
     generator(rng)
     n_init = STARTS if n_init is None else whole_number("n_init", n_init, 1, MOST_STARTS)
@@ -83,7 +84,7 @@ def requested(
     return PatternRequest(k, None, share, n_init, rng)
 
 
-def fitted(data: Data, asked: PatternRequest, call: str) -> FitState:
+def fitted(data: Data, request: PatternRequest, call: str) -> FitState:
     """Search, and return the state of the fit.
 
     Raises
@@ -95,7 +96,7 @@ def fitted(data: Data, asked: PatternRequest, call: str) -> FitState:
     OptionError
         For more than 3000 variables whose rows come in chunks.
     """
-    op, k = data.op, asked.k
+    op, k = data.op, request.k
     if op.out_of_core:
         raise OptionError(
             f"The rows come in chunks with {op.p:,} variables, and sparse loadings of such data need "
@@ -103,19 +104,19 @@ def fitted(data: Data, asked: PatternRequest, call: str) -> FitState:
         )
     op = with_matrix(op)
     pca = leading_components(op, k)[0]
-    rng = generator(asked.rng)
-    if asked.nonzeros is None:
-        assert asked.variance is not None
-        found, total = sparsest(op, k, asked.variance, rng, asked.n_init)
-        options: dict[str, Any] = {"variance": asked.variance, "total": total}
+    rng = generator(request.rng)
+    if request.nonzeros is None:
+        assert request.variance is not None
+        pattern, total = sparsest(op, k, request.variance, rng, request.n_init)
+        options: dict[str, Any] = {"variance": request.variance, "total": total}
         card = None
     else:
-        found = search(op, k, asked.nonzeros, rng, asked.n_init)
-        card = asked.nonzeros.card
-        options = {"card": None if card is None else list(card), "total": asked.nonzeros.total}
-    require_independent(found, op)
-    P, W = in_order(found, card)
-    record = _record(data, found, {**options, "n_init": asked.n_init}, call)
+        pattern = search(op, k, request.nonzeros, rng, request.n_init)
+        card = request.nonzeros.card
+        options = {"card": None if card is None else list(card), "total": request.nonzeros.total}
+    require_independent(pattern, op)
+    P, W = in_order(pattern, card)
+    record = _record(data, pattern, {**options, "n_init": request.n_init}, call)
     return FitState.of_data(data, W / op.unit, record, pca, P * op.unit)
 
 
@@ -123,46 +124,46 @@ def with_matrix(op: Operator) -> Operator:
     """Return the operator with its covariance matrix, if there are up to `GRAM_ORDER` variables."""
     if op.held is not None or op.p > GRAM_ORDER:
         return op
-    whole = op.take(np.arange(op.p))
-    whole.unit = op.unit
-    return whole
+    matrix = op.take(np.arange(op.p))
+    matrix.unit = op.unit
+    return matrix
 
 
-def require_independent(found: Pattern, op: Operator) -> None:
+def require_independent(pattern: Pattern, op: Operator) -> None:
     """Raise CardinalityError if the scores of the loadings that were found are linearly dependent."""
-    size = np.linalg.norm(found.P, axis=0)
-    scores = op.products(found.P / np.where(size > 0, size, 1.0))
+    size = np.linalg.norm(pattern.P, axis=0)
+    scores = op.products(pattern.P / np.where(size > 0, size, 1.0))
     values = np.linalg.eigvalsh(scores)
     if not size.all() or values[0] <= 1e-10 * values[-1]:
-        counts = np.count_nonzero(found.P, axis=0).tolist()
+        counts = np.count_nonzero(pattern.P, axis=0).tolist()
         raise CardinalityError(
             f"The best loadings found with {counts} nonzeros are linearly dependent, so that they do not "
             f"determine {len(counts)} uncorrelated scores; give larger cardinalities or fewer components."
         )
 
 
-def in_order(found: Pattern, card: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
+def in_order(pattern: Pattern, card: tuple[int, ...] | None) -> tuple[np.ndarray, np.ndarray]:
     """Return P and W with components of equal cardinality sorted by variance, and their signs chosen.
 
     Without cardinalities all are sorted. The largest absolute loading of a component is positive.
     """
-    k = found.P.shape[1]
-    groups = np.zeros(k, dtype=int) if card is None else np.array([card.index(one) for one in card])
-    variances, order = (found.P**2).sum(axis=0), np.arange(k)
+    k = pattern.P.shape[1]
+    groups = np.zeros(k, dtype=int) if card is None else np.array([card.index(nonzeros) for nonzeros in card])
+    variances, order = (pattern.P**2).sum(axis=0), np.arange(k)
     for group in np.unique(groups):
         places = np.flatnonzero(groups == group)
         order[places] = places[ranked(variances[places])]
-    signs = flip_signs(found.P[:, order])
-    return found.P[:, order] * signs + 0.0, found.W[:, order] * signs + 0.0
+    signs = flip_signs(pattern.P[:, order])
+    return pattern.P[:, order] * signs + 0.0, pattern.W[:, order] * signs + 0.0
 
 
-def _record(data: Data, found: Pattern, options: dict[str, Any], call: str) -> Record:
+def _record(data: Data, pattern: Pattern, options: dict[str, Any], call: str) -> Record:
     unit = data.op.unit
-    tried = "no exchange" if found.complete else "none of the most promising exchanges"
+    exchanges = "no exchange" if pattern.complete else "none of the most promising exchanges"
     advice = (
-        f"best of {plural(found.n_init, 'start')}; exchanges from {found.agreed} of "
-        f"{plural(found.refined, 'local optimum', 'local optima')} lead to it; {tried} of a nonzero with a "
-        "zero improves it"
+        f"best of {plural(pattern.n_init, 'start')}; exchanges from {pattern.agreed} of "
+        f"{plural(pattern.refined, 'local optimum', 'local optima')} lead to it; {exchanges} of a nonzero "
+        "with a zero improves it"
     )
     return Record(
         method=SPARSE_LOADINGS,
@@ -171,14 +172,14 @@ def _record(data: Data, found: Pattern, options: dict[str, Any], call: str) -> R
         criterion="explained variance, sum of squared loadings",
         sparse=True,
         options=options,
-        k=found.P.shape[1],
-        status="searched" if found.converged else "max_iter",
+        k=pattern.P.shape[1],
+        status="searched" if pattern.converged else "max_iter",
         advice=advice,
-        n_iter=found.n_init,
-        objective=found.explained * unit**2,
-        objective_share=found.explained / data.op.total,
-        n_init=found.n_init,
-        reached=found.reached,
+        n_iter=pattern.n_init,
+        objective=pattern.explained * unit**2,
+        objective_share=pattern.explained / data.op.total,
+        n_init=pattern.n_init,
+        reached=pattern.reached,
         call=call,
         **facts_of(data),
     )
@@ -211,9 +212,9 @@ def variance(state: FitState) -> pd.DataFrame:
 
 def shares(state: FitState) -> pd.Series:
     """Return the share of each component in the total variance, labelled for a biplot."""
-    found = variance(state)["share of total"]
-    found.attrs["share"] = "explained variance"
-    return found
+    explained = variance(state)["share of total"]
+    explained.attrs["share"] = "explained variance"
+    return explained
 
 
 def communalities(state: FitState) -> pd.Series:

@@ -36,7 +36,11 @@ def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
 
 
 def starting_loadings(
-    op: Operator, pca: np.ndarray, n_init: int, rng: np.random.Generator, first: np.ndarray | None = None
+    op: Operator,
+    pca: np.ndarray,
+    n_init: int,
+    rng: np.random.Generator,
+    first_start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return `n_init` starts of all components together.
 
@@ -44,10 +48,10 @@ def starting_loadings(
     ----------
     op : Operator
     pca : ndarray of shape (p, k)
-        PCA's loadings: the first start, or the second if `first` is given.
+        PCA's loadings: the first start, or the second if `first_start` is given.
     n_init : int
     rng : numpy Generator
-    first : ndarray of shape (p, k), optional
+    first_start : ndarray of shape (p, k), optional
         The first start, if it is not PCA.
 
     Returns
@@ -56,7 +60,7 @@ def starting_loadings(
         The first, PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and
         random starts in turn.
     """
-    starts = [pca] if first is None or first is pca else [first, pca]
+    starts = [pca] if first_start is None or first_start is pca else [first_start, pca]
     if n_init > len(starts):
         starts.append(unit(varimax(pca)))
     if n_init > len(starts):
@@ -70,22 +74,22 @@ def starting_loadings(
 
 
 def of_component(
-    view: Operator, start: Start, done: int, n_init: int, rng: np.random.Generator
+    view: Operator, start: Start, component: int, n_init: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
-    """Yield `n_init` starts, each of shape (p,), for the component after `done` others on the deflated data.
+    """Yield `n_init` starts, each of shape (p,), for component number `component` on the deflated data.
 
     They are the requested start, the other named starts (see STARTS), then random columns of the covariance
     matrix and random directions.
     """
-    named = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
-    for first in [start, *named][:n_init]:
-        if isinstance(first, np.ndarray):
-            yield unit(first[:, [done]])[:, 0]
-        elif first == "pca":
+    other_names = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
+    for start_of_component in [start, *other_names][:n_init]:
+        if isinstance(start_of_component, np.ndarray):
+            yield unit(start_of_component[:, [component]])[:, 0]
+        elif start_of_component == "pca":
             yield view.leading(1)[1][:, 0]
         else:
-            yield first_loadings(view, np.zeros((view.p, 1)), first)[:, 0]
-    for turn in range(n_init - 1 - len(named)):
+            yield first_loadings(view, np.zeros((view.p, 1)), start_of_component)[:, 0]
+    for turn in range(n_init - 1 - len(other_names)):
         if turn % 2:
             yield np.linalg.qr(rng.standard_normal((view.p, 1)))[0][:, 0]
         else:
@@ -101,13 +105,13 @@ def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
 
 def _longest_columns(op: Operator, k: int) -> np.ndarray:
     """Return loadings with one nonzero each: the pivots of the Cholesky factorisation."""
-    left = np.array(op.diagonal(), dtype=float)
+    residual_variances = np.array(op.diagonal(), dtype=float)
     factor, V = np.zeros((op.p, k)), np.zeros((op.p, k))
     for j in range(k):
-        i = first_max(left)
+        i = first_max(residual_variances)
         column = op.columns(np.array([i]))[:, 0] - factor[:, :j] @ factor[i, :j]
-        factor[:, j] = column / np.sqrt(max(left[i], np.finfo(float).tiny))
-        left = np.maximum(left - factor[:, j] ** 2, 0.0)
-        left[i] = 0.0
+        factor[:, j] = column / np.sqrt(max(residual_variances[i], np.finfo(float).tiny))
+        residual_variances = np.maximum(residual_variances - factor[:, j] ** 2, 0.0)
+        residual_variances[i] = 0.0
         V[i, j] = 1.0
     return V

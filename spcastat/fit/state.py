@@ -151,15 +151,15 @@ class Moments:
         selected = np.flatnonzero(self.V.any(axis=1))
         sd = np.sqrt(np.maximum(op.diagonal(), 0.0))
         pairs: list[np.ndarray] = []
-        for some in np.array_split(selected, max(1, -(-op.p * selected.size // COPIED_CELLS))):
-            sizes = np.outer(sd, sd[some])
-            r = np.divide(op.columns(some), sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            other, own = np.nonzero(np.abs(r) > NEAR_COPY)
-            once = (some[own] < other) | ((some[own] > other) & ~np.isin(other, selected))
-            own, other = own[once], other[once]
-            pairs.append(np.column_stack([some[own], other, r[other, own].clip(-1.0, 1.0)]))
-        found = np.concatenate(pairs)
-        return found[np.lexsort((found[:, 1], found[:, 0]))]
+        for batch in np.array_split(selected, max(1, -(-op.p * selected.size // COPIED_CELLS))):
+            sizes = np.outer(sd, sd[batch])
+            r = np.divide(op.columns(batch), sizes, out=np.zeros_like(sizes), where=sizes > 0)
+            partner, variable = np.nonzero(np.abs(r) > NEAR_COPY)
+            once = (batch[variable] < partner) | ((batch[variable] > partner) & ~np.isin(partner, selected))
+            variable, partner = variable[once], partner[once]
+            pairs.append(np.column_stack([batch[variable], partner, r[partner, variable].clip(-1.0, 1.0)]))
+        places = np.concatenate(pairs)
+        return places[np.lexsort((places[:, 1], places[:, 0]))]
 
     @cached_property
     def _basis(self) -> tuple[np.ndarray, np.ndarray]:
@@ -182,10 +182,10 @@ class Moments:
         Residuals are the rows minus their projection on V. None if the smaller dimension of the data exceeds
         `GRAM_ORDER`.
         """
-        left = self.op.residual(orthonormalise(self.V)[0])
-        if left is None:
+        residual = self.op.residual(orthonormalise(self.V)[0])
+        if residual is None:
             return None
-        E = symmetric(left)
+        E = symmetric(residual)
         return np.array([np.trace(E), (E * E).sum(), (E * (E @ E)).sum()])
 
     def known_measures(self) -> list[str]:
@@ -207,13 +207,13 @@ class Moments:
                     "it needs the data: fit again."
                 )
             # the cached eigenvalues are passed on, as those of wide data take seconds
-            known = {
+            measures = {
                 "adjusted": lambda: np.cumsum(self.adjusted) / self.total,
                 "relative_adjusted": lambda: np.cumsum(self.adjusted) / np.cumsum(self.pca),
                 "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.op.total,
                 "rre": lambda: np.sqrt((1.0 - self.measure("pev")).clip(min=0.0)),
             }
-            compute = known.get(name, lambda: measure_named(name)(self.V, self.op))
+            compute = measures.get(name, lambda: measure_named(name)(self.V, self.op))
             self._measures[name] = np.asarray(compute(), dtype=float)
         return self._measures[name]
 
@@ -316,14 +316,15 @@ class FitState:
         """Return a copy of values of shape (p, k) as a frame of variables and components."""
         return pd.DataFrame(np.array(values), index=deep_copy(self.spec.columns), columns=self.components)
 
-    def no_data(self, what: str) -> NoRowsError:
-        """Return the error for the operation `what`, which needs the data, on a fit from a file."""
+    def no_data(self, analysis: str) -> NoRowsError:
+        """Return the error for the operation `analysis`, which needs the data, on a fit from a file."""
         return NoRowsError(
-            f"{what} needs the data, and a fit from a file does not have them; fit again: {self.record.call}."
+            f"{analysis} needs the data, and a fit from a file does not have them; fit again: "
+            f"{self.record.call}."
         )
 
-    def need_centre(self, what: str) -> Standardisation:
-        """Return centre and scale; `what` names the operation for the error message.
+    def need_centre(self, analysis: str) -> Standardisation:
+        """Return centre and scale; `analysis` names the operation for the error message.
 
         Raises
         ------
@@ -332,18 +333,18 @@ class FitState:
         """
         if self.standard is None and (self.record.matrix or {}).get("kind") in OF_CODES:
             raise NoRowsError(
-                f"{what} needs variables of rows, and {(self.record.matrix or {})['kind']} correlations are "
-                "not those of the numbers in the rows: use spca(data, ..., scale=True) for scores."
+                f"{analysis} needs variables of rows, and {(self.record.matrix or {})['kind']} correlations "
+                "are not those of the numbers in the rows: use spca(data, ..., scale=True) for scores."
             )
         if self.standard is None:
             raise NoRowsError(
-                f"{what} needs the mean of the variables, and a covariance matrix does not have it; fit with "
-                f"{self.function}_cov(S, ..., mean=..., sd=...) (sd only for a correlation matrix)."
+                f"{analysis} needs the mean of the variables, and a covariance matrix does not have it; fit "
+                f"with {self.function}_cov(S, ..., mean=..., sd=...) (sd only for a correlation matrix)."
             )
         return self.standard
 
-    def need_model(self, what: str) -> PpcaModel:
-        """Return the model of missing values; `what` names the operation for the error message.
+    def need_model(self, analysis: str) -> PpcaModel:
+        """Return the model of missing values; `analysis` names the operation for the error message.
 
         Raises
         ------
@@ -352,8 +353,8 @@ class FitState:
         """
         if self.model is None:
             raise OptionError(
-                f"{what} needs the model of missing values of a fit with na='em', and this one has none: fit "
-                "again with na='em', or use na='pairwise' for the scores whose own variables were all "
+                f"{analysis} needs the model of missing values of a fit with na='em', and this one has none: "
+                "fit again with na='em', or use na='pairwise' for the scores whose own variables were all "
                 "measured."
             )
         return self.model
@@ -403,9 +404,9 @@ def shares(state: FitState) -> np.ndarray:
 
 def groups_of(state: FitState) -> dict[str, np.ndarray]:
     """Return a dict: name of a group of variables that enter together -> components with it, bool (k,)."""
-    given = (state.V != 0) | forced(state)
+    nonzero = (state.V != 0) | forced(state)
     groups = state.record.options.get("together") or ()
-    return {str(name): given[list(members)].any(axis=0) for name, members in groups}
+    return {str(name): nonzero[list(members)].any(axis=0) for name, members in groups}
 
 
 def rule_words(state: FitState) -> str:
@@ -434,14 +435,18 @@ def rule_words(state: FitState) -> str:
 
 
 def _each(
-    state: FitState, names: list[str], asked: np.ndarray, verb: str, common: str = "every component"
+    state: FitState, names: list[str], masks: np.ndarray, verb: str, common: str = "every component"
 ) -> list[str]:
     """Return the requirement on each component, or on all at once if it is the same."""
     components = full_names(state.components)
-    if len(components) > 1 and (asked == asked[0]).all():
-        components, asked = [common], asked[:1]
-    named = [[name for name, one in zip(names, own, strict=True) if one] for own in asked]
-    return [f"{name} {verb} {some_of(some)}" for name, some in zip(components, named, strict=True) if some]
+    if len(components) > 1 and (masks == masks[0]).all():
+        components, masks = [common], masks[:1]
+    names_by_group = [[name for name, is_in in zip(names, mask, strict=True) if is_in] for mask in masks]
+    return [
+        f"{name} {verb} {some_of(components_named)}"
+        for name, components_named in zip(components, names_by_group, strict=True)
+        if components_named
+    ]
 
 
 # --- proofs ---------------------------------------------------------------------------------------
@@ -505,27 +510,27 @@ def _joint(proven: Proven, nonneg: bool, advice: bool) -> str:
     if row["upper_bound"] >= row["pca_bound"]:
         text += " The bound is that of dense PCA, so nothing was gained over it."
     if row["best_known"] > row["value"] * (1.0 + 1e-9):
-        how = ", with loadings of either sign" if nonneg else ": adopt() returns it" * advice
-        text += f" A fit with {percent_text(row['best_known'])} % was found{how}."
+        remark = ", with loadings of either sign" if nonneg else ": adopt() returns it" * advice
+        text += f" A fit with {percent_text(row['best_known'])} % was found{remark}."
     return text
 
 
 def _components(proven: Proven, names: Sequence[str], advice: bool) -> str:
     names = full_names(names)
-    best = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
-    if len(best) == len(names):
+    optimal = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
+    if len(optimal) == len(names):
         return "Each component is proven optimal, given the earlier ones."
-    open_ = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
+    unproven = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
     gaps = [
         f"{name} {percent_text(row['gap'] / 100.0, up=True)} %"
         if np.isfinite(row["gap"])
         else f"{name} (which adds nothing) by a variance of {row['upper_bound']:.3g}"
-        for name, row in open_
+        for name, row in unproven
     ]
-    first = f"Proven optimal, given the earlier components: {', '.join(best)}. " if best else ""
-    last = " Earlier components are held fixed" + "; certify(joint=True) bounds all together" * advice
-    last = f"{last}." if len(names) > 1 else ""
-    return f"{first}Possible improvement{' of the others' * bool(best)}, at most: {some_of(gaps)}.{last}"
+    proof = f"Proven optimal, given the earlier components: {', '.join(optimal)}. " if optimal else ""
+    ending = " Earlier components are held fixed" + "; certify(joint=True) bounds all together" * advice
+    ending = f"{ending}." if len(names) > 1 else ""
+    return f"{proof}Possible improvement{' of the others' * bool(optimal)}, at most: {some_of(gaps)}.{ending}"
 
 
 def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:

@@ -82,27 +82,27 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     ratios: dict[Any, np.ndarray] = {}
     sizes: dict[Any, float] = {}
     for name, column in frame.items():
-        known = column.notna().to_numpy() & (w > 0)
-        if known.sum() < 2:
+        observed = column.notna().to_numpy() & (w > 0)
+        if observed.sum() < 2:
             raise DataError(
-                f"The supplementary variable {shown(name)} has {plural(int(known.sum()), 'value')}."
+                f"The supplementary variable {shown(name)} has {plural(int(observed.sum()), 'value')}."
             )
         if _is_factor(column):
-            groups = _factor(name, column[known])
+            groups = _factor(name, column[observed])
             levels = list(groups.cat.categories)
             if len(levels) > MOST_LEVELS:
                 raise ColumnTypeError(
                     f"The supplementary variable {shown(name)} has {len(levels)} levels; at most "
                     f"{MOST_LEVELS} make a factor. Leave it out, or merge levels."
                 )
-            found = _levels(groups.cat.codes.to_numpy(), len(levels), T[known], w[known])
-            for level, mean, test, size in zip(levels, *found[:3], strict=True):
+            level_means = _levels(groups.cat.codes.to_numpy(), len(levels), T[observed], w[observed])
+            for level, mean, test, size in zip(levels, *level_means[:3], strict=True):
                 means[name, level], tests[name, level], sizes[name, level] = mean, test, float(size)
-            ratios[name], sizes[name] = found[3], float(w[known].sum())
+            ratios[name], sizes[name] = level_means[3], float(w[observed].sum())
         else:
-            x = _numbers(name, column)[known, None]
-            correlations[name] = _correlations(x, T[known], w[known])
-            sizes[name] = float(w[known].sum())
+            x = _numbers(name, column)[observed, None]
+            correlations[name] = _correlations(x, T[observed], w[observed])
+            sizes[name] = float(w[observed].sum())
     names = scores.columns
     return Further(
         _frame(correlations, names),
@@ -113,29 +113,31 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     )
 
 
-def describe(state: FitState, found: Further | None, alpha: float) -> pd.DataFrame:
+def describe(state: FitState, supplement: Further | None, alpha: float) -> pd.DataFrame:
     """Return the variables and levels associated with each component, strongest first, with tests.
 
-    Only rows with a p-value up to `alpha` are returned; `found` are supplementary variables, if any. For the
-    columns see `SpcaResult.describe_components`.
+    Only rows with a p-value up to `alpha` are returned; `supplement` are supplementary variables, if any.
+    For the columns see `SpcaResult.describe_components`.
     """
     alpha = real_number("alpha", alpha, 0.0, 1.0, open_low=True)
     n = state.record.effective_n
     rows: list[tuple[Any, ...]] = []
-    own = frames.correlations(state)
+    correlations = frames.correlations(state)
     for j, component in enumerate(state.components):
         part = []
-        for i, (term, r) in enumerate(zip(own.index, own.to_numpy()[:, j], strict=True)):
+        for i, (term, r) in enumerate(zip(correlations.index, correlations.to_numpy()[:, j], strict=True)):
             tested = _t_test(r, None if state.V[i, j] else n)
             part.append((component, "variable", term, state.V[i, j], r, *tested))
-        if found is not None:
-            for term, r in found.correlations[component].items():
-                part.append((component, "supplementary", term, np.nan, r, *_t_test(r, found.sizes[term])))
-            for term, ratio in found.ratios[component].items():
-                tested = _f_test(ratio, found.sizes[term], len(found.levels.loc[[term]]))
+        if supplement is not None:
+            for term, r in supplement.correlations[component].items():
+                part.append(
+                    (component, "supplementary", term, np.nan, r, *_t_test(r, supplement.sizes[term]))
+                )
+            for term, ratio in supplement.ratios[component].items():
+                tested = _f_test(ratio, supplement.sizes[term], len(supplement.levels.loc[[term]]))
                 part.append((component, "factor", term, np.nan, ratio, *tested))
-            for (factor, value), mean in found.levels[component].items():
-                test = float(found.test_values[component].loc[(factor, value)])
+            for (factor, value), mean in supplement.levels[component].items():
+                test = float(supplement.test_values[component].loc[(factor, value)])
                 label = f"{name_text(factor)} = {name_text(value)}"
                 p_value = float(2 * ndtr(-abs(test)))
                 part.append((component, "level", label, np.nan, mean, test, p_value))
@@ -145,8 +147,8 @@ def describe(state: FitState, found: Further | None, alpha: float) -> pd.DataFra
     columns = ["component", "kind", "term", "loading", "estimate", "statistic", "p_value"]
     frame = pd.DataFrame(rows, columns=columns)
     untested = frame["kind"].eq("level") & frame["p_value"].isna()  # the only level of a factor
-    kept = ~(frame["p_value"] > alpha) & frame["estimate"].notna() & ~untested
-    return frame[kept].reset_index(drop=True)
+    shown_rows = ~(frame["p_value"] > alpha) & frame["estimate"].notna() & ~untested
+    return frame[shown_rows].reset_index(drop=True)
 
 
 # --- one variable -------------------------------------------------------------------------------
@@ -188,12 +190,12 @@ def _levels(
     centre = w @ T / n
     varies = _deviations(T, w / n).any(axis=0)
     variance = np.where(varies, w @ (T - centre) ** 2 / n, 0.0)
-    others = np.where(np.arange(count)[:, None] == codes, 0.0, w).sum(axis=1)  # rows of other levels
+    complement = np.where(np.arange(count)[:, None] == codes, 0.0, w).sum(axis=1)  # rows of other levels
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(variance / sizes[:, None] * (others / (n - 1))[:, None])
+        error = np.sqrt(variance / sizes[:, None] * (complement / (n - 1))[:, None])
         tests = np.where(error > 0, (means - centre) / error, np.nan)
         ratios = sizes @ (means - centre) ** 2 / n / variance
-    return means, tests, sizes, np.where(varies & others.all(), ratios, np.nan)
+    return means, tests, sizes, np.where(varies & complement.all(), ratios, np.nan)
 
 
 def _t_test(r: float, n: float | None) -> tuple[float, float]:
@@ -226,13 +228,13 @@ def _aligned(variables: Any, index: pd.Index) -> pd.DataFrame:
             "value for every row of the fit."
         )
     if not variables.columns.is_unique:
-        repeated = variables.columns[variables.columns.duplicated()]
-        raise DuplicateNamesError(f"variables has two columns called {listed(repeated, 3)}; rename one.")
+        duplicates = variables.columns[variables.columns.duplicated()]
+        raise DuplicateNamesError(f"variables has two columns called {listed(duplicates, 3)}; rename one.")
     for name in variables.columns:
         if isinstance(name, str) and not _encodes(name):
             raise ColumnTypeError(f"variables has a column {shown(name)}, which is not text; rename it.")
-    found: pd.DataFrame = aligned(variables, index, "variables", "rows", part=True, error=ShapeError)
-    return found
+    frame: pd.DataFrame = aligned(variables, index, "variables", "rows", part=True, error=ShapeError)
+    return frame
 
 
 def _is_factor(column: pd.Series) -> bool:
@@ -330,10 +332,10 @@ def one_factor(R: np.ndarray) -> np.ndarray:
     for _ in range(STEPS):
         values, vectors = np.linalg.eigh(off + np.diag(h))
         loadings = vectors[:, -1] * np.sqrt(max(float(values[-1]), 0.0))
-        new = np.minimum(loadings**2, 1.0)
-        if np.abs(new - h).max() < CLOSE:
+        communalities = np.minimum(loadings**2, 1.0)
+        if np.abs(communalities - h).max() < CLOSE:
             break
-        h = new
+        h = communalities
     return np.asarray(loadings * (-1.0 if loadings.sum() < 0 else 1.0))
 
 
@@ -372,31 +374,33 @@ def numbers(state: FitState, data: Data) -> ScaleNumbers:
     rows, items = [], []
     for j, component in enumerate(state.components):
         T = np.flatnonzero(K[:, j])
-        here, key = np.ix_(T, T), np.outer(K[T, j], K[T, j])
-        C, keyed, c = S[here] * key, R[here] * key, len(T)
+        block, key = np.ix_(T, T), np.outer(K[T, j], K[T, j])
+        C, keyed, c = S[block] * key, R[block] * key, len(T)
         raw = np.nan if units is None else alpha(C * np.outer(units[T], units[T]))
         mean = float(keyed.sum() - c) / (c * (c - 1)) if c > 1 else np.nan
         rows.append((c, raw, alpha(keyed), omega(keyed), mean, float(of_component[j])))
-        others = np.delete(np.abs(correlations), j, axis=1)
+        other_correlations = np.delete(np.abs(correlations), j, axis=1)
         labels = state.components.delete(j)
         for place, i in enumerate(T):
-            largest = int(others[i].argmax()) if len(labels) else -1
-            other = (float(others[i, largest]), labels[largest]) if len(labels) else (np.nan, None)
+            largest = int(other_correlations[i].argmax()) if len(labels) else -1
+            other_group = (
+                (float(other_correlations[i, largest]), labels[largest]) if len(labels) else (np.nan, None)
+            )
             key_text = "-" if K[i, j] < 0 else "+"
-            items.append((component, key_text, names[used[i]], item_rest(C, place), *other))
+            items.append((component, key_text, names[used[i]], item_rest(C, place), *other_group))
     columns = ["items", "alpha", "alpha_std", "omega", "mean_r", "r_component"]
     table = pd.DataFrame(rows, state.components, columns)
-    every = pd.DataFrame(items, columns=["component", "key", "term", "r_rest", "r_other", "other"])
-    whole = np.zeros(state.V.shape)
-    whole[used] = K / np.sqrt((K != 0).sum(axis=0))
-    kept = float(op.score_basis(whole)[0].sum() * op.unit**2 / state.moments.adjusted.sum())
-    return ScaleNumbers(table, every, kept)
+    summary = pd.DataFrame(items, columns=["component", "key", "term", "r_rest", "r_other", "other"])
+    full_weights = np.zeros(state.V.shape)
+    full_weights[used] = K / np.sqrt((K != 0).sum(axis=0))
+    kept_share = float(op.score_basis(full_weights)[0].sum() * op.unit**2 / state.moments.adjusted.sum())
+    return ScaleNumbers(table, summary, kept_share)
 
 
 def item_rest(C: np.ndarray, i: int) -> float:
     """Return the correlation of variable i with the sum of the others; NaN for one variable."""
     if len(C) < 2:
         return np.nan
-    rest = np.delete(C[i], i).sum()
+    covariance_with_rest = np.delete(C[i], i).sum()
     variance = np.delete(np.delete(C, i, axis=0), i, axis=1).sum()
-    return float(rest / np.sqrt(C[i, i] * variance)) if variance > 0 else np.nan
+    return float(covariance_with_rest / np.sqrt(C[i, i] * variance)) if variance > 0 else np.nan
