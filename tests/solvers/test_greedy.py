@@ -16,7 +16,7 @@ from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.operators import Gram
 from spcastat.solvers.greedy import REACHED, Growth, without_each
 from spcastat.solvers.optimality import _short, proves, variance_bound
-from spcastat.solvers.support_search import best_support, improve_support
+from spcastat.solvers.support_search import _gains, best_support, improve_support
 from spcastat.solvers.thresholding import explained, fitted
 
 # --- Greedy supports and their certificates, growth by steps under control, and elimination -------
@@ -295,6 +295,24 @@ def test_a_search_that_is_stopped_has_a_support_all_the_same():
         assert value == pytest.approx(largest(S, support), rel=1e-12)
         assert len(support) == 4
     assert best_support(S, 4, seeds=1, pairs=False)[0] <= best(S, 4) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rank", [2, 40])
+def test_gains_of_exchanges_are_positive_where_the_eigenvalue_rises(rank):
+    """Against the eigenvalues of all exchanges; those that change by rounding alone may have either sign."""
+    rng = np.random.default_rng(rank)
+    rows = rng.standard_normal((rank, 11))
+    rows[:, 7] = rows[:, 1]  # an exchange that changes nothing
+    S = rows.T @ rows / rank
+    for c in (1, 2, 5):
+        value = np.linalg.eigvalsh(S[:c, :c])[-1]
+        gains = _gains(S[:c, :c], S[:c, c:], np.diag(S)[c:], value)
+        for i, f in itertools.product(range(c), range(c, 11)):
+            J = [*(j for j in range(c) if j != i), f]
+            change = np.linalg.eigvalsh(S[np.ix_(J, J)])[-1] / value - 1.0
+            if abs(change) > 1e-9:
+                assert (gains[i, f - c] > 0.0) == (change > 0.0)
+
 
 
 # --- The dual bound on one component's variance, against the matrices of the paper written out ----
