@@ -190,6 +190,7 @@ class SupportRules(TypedDict, total=False):
 class TuningOptions(TypedDict, total=False):
     """Options of methods that do not say how sparse a fit is. By default each method's own; see `methods`."""
 
+    constraint: Literal["uncorrelated", "orthogonal"] | None
     order: Literal["variance", "given", "best"] | None
     n_init: Whole | None
     tol: float | None

@@ -474,6 +474,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)
+        refuse_constraint(options)
         refuse_other_names("choose", options, method)
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
@@ -484,6 +485,16 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         value = data_of("choose", data, options, covariance)
         fitting = {name: option for name, option in options.items() if name not in value.option_names}
         return _chosen(value, Asked(k, cards, kmax, draws, how, fitting))
+
+
+def refuse_constraint(options: Mapping[str, Any]) -> None:
+    """Refuse a constraint, under which candidates are not fitted."""
+    if options.get("constraint") is not None:
+        raise OptionError(
+            f"constraint={shown(options['constraint'])} was given to choose(), which compares components "
+            "without a constraint: leave it out, and give it to spca() or spca_cov() with the chosen k and "
+            "card."
+        )
 
 
 # --- the steps of choose() ------------------------------------------------------------------------

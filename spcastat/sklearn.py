@@ -77,6 +77,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         What is maximised, for methods with this option.
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches; "auto" by default.
+    constraint : {"uncorrelated", "orthogonal"}, optional
+        For "joint" with `card`: exactly uncorrelated scores, or exactly orthogonal loadings.
     include, exclude : list of names, or mapping, optional
         For "joint": features that every component must contain, or must not contain; a mapping gives them by
         component (``{"PC1": ["age"]}``). Features of an array are called "x1", "x2", ...
@@ -173,6 +175,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         method: MethodName | None = None,
         objective: Objective | None = None,
         effort: Effort | None = None,
+        constraint: Literal["uncorrelated", "orthogonal"] | None = None,
         include: Rule | None = None,
         exclude: Rule | None = None,
         disjoint: bool = False,
@@ -197,6 +200,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.method = method
         self.objective = objective
         self.effort = effort
+        self.constraint = constraint
         self.include = include
         self.exclude = exclude
         self.disjoint = disjoint

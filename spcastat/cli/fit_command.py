@@ -53,6 +53,7 @@ _OF_FIT = [
     "nearest",
     "objective",
     "effort",
+    "constraint",
     "promise",
 ]
 _OF_FIT += ["progress", *_OF_ROWS]
@@ -152,6 +153,8 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--tol", type=float, help="convergence tolerance of the method")
     add("--max-iter", type=int, metavar="N", help="most iterations")
     add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
+    about = "with --card: uncorrelated scores, or orthogonal loadings"
+    add("--constraint", metavar="NAME", help=about)
     add("--effort", metavar="NAME", help="effort of the default method: quick, auto or thorough")
     add("--option", type=named_value, action="append", metavar="NAME=VALUE", help="an option of the method")
     switch = argparse.BooleanOptionalAction

@@ -34,6 +34,7 @@ _VALUED = frozenset(
         "method",
         "objective",
         "effort",
+        "constraint",
         "include",
         "exclude",
         "together",

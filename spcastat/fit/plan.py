@@ -34,6 +34,7 @@ from spcastat.linalg.operators import GRAM_ORDER
 from spcastat.linalg.standardisation import SCALES
 from spcastat.reading.design import Spec
 from spcastat.search.climbing import EFFORTS, PROMISES
+from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
@@ -363,6 +364,7 @@ NAMES: dict[str, Iterable[str]] = {
     "spread": SCALES,
     "loss": ("huber", "l1"),
     "objective": OBJECTIVES,
+    "constraint": CONSTRAINTS,
     "effort": EFFORTS,
     "promise": PROMISES,
 }
@@ -689,6 +691,7 @@ def make_plan(request: Request, p: int, hint: Callable[[str], str] = lambda name
         # adjusted variance would make one general group
         OBJECTIVES[options_checked.setdefault("objective", PEV.name)].group_search()
     _check_promise(options, options_checked)
+    _check_constraint(options_checked, request.order, p)
     refuse_rule(options_checked, request.order, p)
     if "variance" in options and "promise" in method.options:
         options_checked.setdefault("promise", PROMISES[0])
@@ -730,6 +733,39 @@ def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
         raise errors.OptionError(
             f"n_init={n_init} was given with penalty=, under which fits from several starts have different "
             "numbers of nonzeros, so that their variances cannot be compared; use card=, or leave n_init out."
+        )
+
+
+def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
+    """Refuse options that conflict with `constraint`, and set the objective that it has by default."""
+    if "constraint" not in values:
+        return
+    from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
+
+    constraint = CONSTRAINTS[values["constraint"]]
+    what, card = f"constraint={constraint.name!r} was given", values.get("card")
+    if card is None:
+        raise errors.OptionError(
+            f"{what} without card=, the nonzeros of each component: give card=, such as card=5."
+        )
+    objective = values.setdefault("objective", constraint.objectives[0])
+    if objective not in constraint.objectives:
+        allowed = " or ".join(f"objective={name!r}" for name in constraint.objectives)
+        raise errors.OptionError(
+            f"{what} with objective={objective!r}, and is for {allowed}: give that, or leave objective out."
+        )
+    if values.get("together"):
+        raise errors.OptionError(
+            f"{what} with together=, whose groups the search does not know: leave one of them out."
+        )
+    if order == "best":
+        raise errors.OptionError(
+            f"{what} with order='best', and no order is better than another: leave order out."
+        )
+    if p > GRAM_LIMIT or len(card) > SEQUENTIAL:
+        raise errors.OptionError(
+            f"{what} with {p} variables and k={len(card)}; give at most {GRAM_LIMIT} variables and "
+            f"k={SEQUENTIAL}, or leave constraint out."
         )
 
 

@@ -25,7 +25,7 @@ from spcastat.config import integers_if_whole
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
 from spcastat.inputs.data import Data
-from spcastat.solvers.solver import ADVICE, Grouping, Searched, Sparser
+from spcastat.solvers.solver import ADVICE, Constrained, Grouping, Searched, Sparser
 
 # --- copies ---------------------------------------------------------------------------------------
 
@@ -295,7 +295,7 @@ class Record:
     call: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     title_of_data: str | None = None
-    evidence: Annotated[dict[str, Any] | None, Searched | Sparser | Grouping | None] = None
+    evidence: Annotated[dict[str, Any] | None, Searched | Sparser | Grouping | Constrained | None] = None
     missing: Annotated[dict[str, Any] | None, EmFacts | PairwiseFacts | None] = None
     names: list[str] | None = None
     passes: int | None = None

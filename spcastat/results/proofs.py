@@ -286,7 +286,8 @@ def _all_together(
         options |= {"orthogonal": orthogonal, "max_nodes": max_nodes, "rule": rule}
         certificate = certify_joint(op, state.V, objective, **options)
     row, V = _plain(certificate), certificate.V
-    if rule is not None and breaks(rule, V, state.V):  # the rule forbids the fit found
+    if state.record.options.get("constraint") or (rule is not None and breaks(rule, V, state.V)):
+        # the constraint or the rule forbids the fit found
         row["best_known"], V = row["value"], state.V
     del row["V"]
     row["supports"] = [np.flatnonzero(v).tolist() for v in V.T]
@@ -361,6 +362,11 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
         raise OptionError(
             "adopt() was called on a nonnegative fit; certificates ignore the sign constraint, and the "
             "loadings that they find may have either sign."
+        )
+    if state.record.options.get("constraint"):
+        raise OptionError(
+            "adopt() was called on a fit under a constraint, which the loadings that certificates find need "
+            "not meet. Search longer: refit(effort='thorough')."
         )
     V = certificate._best
     if not certificate._state.spec.columns.equals(state.spec.columns) or V.shape != state.V.shape:

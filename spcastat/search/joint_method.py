@@ -11,10 +11,11 @@ import numpy as np
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.search.climbing import SAME
+from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule, first_of_equals, with_zero
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.solvers.solver import Grouping, JointSolver, Searched, Solution, Sparser
+from spcastat.solvers.solver import Constrained, Grouping, JointSolver, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
     from spcastat.search.partition import Grouped
@@ -61,6 +62,10 @@ class Joint(JointSolver):
         the scores. The first, which is the default, loses least in terms of the two others, and is the one
         that `variance` refers to. With `disjoint` alone the default is "pev", since adjusted variance is
         largest with one general group and a few small ones.
+    constraint : {"uncorrelated", "orthogonal"}, optional
+        With `card`: scores that are exactly uncorrelated, for the objective "adjusted", the default then, or
+        "least_squares"; or loadings that are exactly orthogonal, for "pev". The print states what is lost by
+        the constraint. Scores of other rows are uncorrelated only approximately.
     effort : {"quick", "auto", "thorough"}
         How long to search: from few starts without perturbing them; until independent searches agree; or
         until more of them agree, from more starts and with more exchanges.
@@ -74,6 +79,7 @@ class Joint(JointSolver):
     disjoint: bool = False
     together: tuple[tuple[str, tuple[Any, ...]], ...] | str | None = None
     objective: str = "adjusted"
+    constraint: str | None = None
     effort: str = "auto"
 
     criterion = "adjusted variance"
@@ -83,7 +89,8 @@ class Joint(JointSolver):
     @property
     def own_order(self) -> bool:  # type: ignore[override]
         """Whether the search determines the order of the components."""
-        return self.variance is not None or OBJECTIVES[self.objective].ordered
+        ordered = OBJECTIVES[self.objective].ordered and self.constraint is None
+        return self.variance is not None or ordered
 
     @property
     def measured_by_pca(self) -> bool:  # type: ignore[override]
@@ -122,13 +129,13 @@ class Joint(JointSolver):
     def own_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
         """Return starts of a search on one data set that depend on these data alone, each (p, k).
 
-        A search over groups, whose climbs are long, has the first two. Some are to be rotated, by
-        `simplified`.
+        Searches over groups or under a constraint, whose climbs are long, have the first two. Some are to be
+        rotated, by `simplified`.
         """
         from spcastat.search.default import own_starts
 
         starts = own_starts(op, k, self.objective, self.disjoint, rng)
-        return starts[:2] if self.grouped else starts
+        return starts[:2] if self.grouped or self.constraint is not None else starts
 
     def simplified(self, starts: Sequence[Sequence[np.ndarray]], before: int) -> list[list[np.ndarray]]:
         """Rotate starts of several data sets; `before` is the number of starts before `own_starts`."""
@@ -163,6 +170,8 @@ class Joint(JointSolver):
 
         first = starts[0][0] if like is None else like
         rule = self.rule(*first.shape)
+        if self.constraint is not None:
+            return [self._nearest(op, V, fixed, first, rule) for op, V in zip(ops, starts, strict=True)]
         given = first != 0 if rule is None else (first != 0) | rule.must.T  # forced loadings may be zero
         card = self.card or tuple(int(count) for count in np.count_nonzero(given, axis=0))
         if isinstance(rule, GroupRule):
@@ -190,6 +199,8 @@ class Joint(JointSolver):
             return self._grouped(op, k, rng)
         if self.card is None:
             return self._fewest(op, k, rng)
+        if self.constraint is not None:
+            return self._constrained(op, k, rng)
         from spcastat.search.default import joint  # as slow to import as a small fit
 
         rule = self.rule(op.p, k)
@@ -202,6 +213,8 @@ class Joint(JointSolver):
         """Search for the fits of many ascending cardinalities, which serve as starts for one another."""
         from spcastat.search.default import along_path
 
+        if self.constraint is not None:
+            return self._constrained_path(op, k, cards, seed)
         found = along_path(op, k, cards, self.objective, self.effort, seed)
         return [self._solution(op, one) for one in found]
 
@@ -262,6 +275,68 @@ class Joint(JointSolver):
         from spcastat.search.partition import partition
 
         return partition(symmetric(op.block(np.arange(op.p))), k, self.objective, self.effort, rng, starts)
+
+    def _constrained_path(
+        self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int
+    ) -> list[Solution]:
+        """Search under the constraint for ascending cardinalities, each from the fit before, too."""
+        solutions: list[Solution] = []
+        for card in cards:
+            solver, rng = replace(self, card=card), np.random.default_rng(seed)
+            solutions.append(solver._constrained(op, k, rng, [fit.V for fit in solutions[-1:]]))
+        return solutions
+
+    def _constrained(
+        self, op: Operator, k: int, rng: np.random.Generator, starts: Sequence[np.ndarray] = ()
+    ) -> Solution:
+        """Search under the constraint, from the fit without it and from others."""
+        from spcastat.search.constrained import ConstrainedFit, constrained
+        from spcastat.search.default import joint
+        from spcastat.search.exact_loadings import NOT_MET
+
+        assert self.card is not None
+        assert self.constraint is not None
+        constraint, objective = CONSTRAINTS[self.constraint], OBJECTIVES[self.objective]
+        rule, S = self.rule(op.p, k), symmetric(op.block(np.arange(op.p)))
+        constraint.require_possible(S, self.card)
+        free = joint(op, k, self.card, self.objective, self.effort, rng, rule=rule)
+        if free.proven and constraint.violation(free.V, op) <= NOT_MET:  # PCA, or one component
+            found = ConstrainedFit(free.V, free.value, 1, 1)
+        else:
+            found = constrained(
+                S, self.card, constraint, objective, self.effort, rng, [free.V, *starts], rule
+            )
+        value = float(objective.measure(found.V, op)[-1])
+        return Solution(
+            found.V,
+            "searched",
+            found.fits,
+            value * op.total,
+            np.array([value * op.total]),
+            criterion=f"{objective.label} under {constraint.label}",
+            search=Constrained(
+                found.fits, found.hits, self.constraint, constraint.violation(found.V, op), free.value
+            ),
+        )
+
+    def _nearest(
+        self,
+        op: Operator,
+        starts: Sequence[np.ndarray],
+        fixed: bool,
+        first: np.ndarray,
+        rule: SupportRule | None,
+    ) -> np.ndarray:
+        """Return the best loadings under the constraint near given ones."""
+        from spcastat.search.constrained import nearest
+
+        assert self.constraint is not None
+        S, cards = symmetric(op.block(np.arange(op.p))), self.card
+        if fixed or cards is None:
+            forced = first != 0 if rule is None else (first != 0) | rule.must.T
+            cards = tuple(int(count) for count in np.count_nonzero(forced, axis=0))
+        constraint, objective = CONSTRAINTS[self.constraint], OBJECTIVES[self.objective]
+        return nearest(S, constraint, objective, starts, fixed, rule, cards)
 
     def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the fewest nonzeros that keep the share `variance`."""

@@ -20,6 +20,7 @@ from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
+from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.show.grid import percent
 from spcastat.show.templates import Fact, fact, part
@@ -314,6 +315,21 @@ def objective(record: Record) -> Fact:
     )
 
 
+def constraint(record: Record) -> Iterator[Fact]:
+    """Yield the fact about a constraint on the components."""
+    evidence = record.evidence or {}
+    if "violation" in evidence:
+        record_of_constraint = CONSTRAINTS[evidence["constraint"]]
+        yield fact(
+            "constraint",
+            label=record_of_constraint.label,
+            product=record_of_constraint.product,
+            violation=evidence["violation"],
+            without=evidence["without"],
+            measure=OBJECTIVES[record.options["objective"]].label,
+        )
+
+
 def status(record: Record) -> Fact:
     """Return the fact about how the fit ended."""
     searched = record.evidence is not None
@@ -331,6 +347,9 @@ def search(evidence: Mapping[str, Any], p: int) -> Iterator[Fact]:
     """Yield facts about a search over supports of `p` variables; see :mod:`spcastat.solvers.solver`."""
     if "proposals" in evidence:
         yield from search_for_fewest(evidence)
+        return
+    if "violation" in evidence:
+        yield fact("settled fits", hits=evidence["hits"], fits=evidence["settled_fits"])
         return
     groups = "groups" in evidence
     if evidence["proven"]:

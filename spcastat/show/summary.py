@@ -521,6 +521,7 @@ def header_facts(state: FitState) -> Iterator[Fact]:
     yield from facts.rule(state)
     yield from facts.groups_by_component(state)
     yield facts.objective(record)
+    yield from facts.constraint(record)
     yield facts.status(record)
 
 

@@ -381,6 +381,16 @@ TEMPLATES: dict[str, Template] = {
         label="Objective",
         line="{criterion}: {value:.6g}{known_share? ({share:%.2f} % of the total variance)}",
     ),
+    "constraint": Template(
+        label="Constraint",
+        line="{label}: largest {product} {violation:.0e}; {without:%.2f} % without the constraint",
+        methods="They have {label}; without this constraint the {measure} was {without:%.2f} % of the total "
+        "variance.",
+    ),
+    "settled fits": Template(
+        methods="These loadings were reached by {hits} of {fits|# fit|# fits} whose variables were exchanged "
+        "as long as that raised the value under the constraint."
+    ),
     "status": Template(
         label="Status",
         line="{advice}{sweeps? ({sweeps|# sweep|# sweeps})}{several?; best of {starts|# start|# starts}, "

@@ -77,6 +77,37 @@ class Searched:
 
 
 @dataclass(frozen=True)
+class Constrained:
+    """The course of a search under a constraint.
+
+    Attributes
+    ----------
+    settled_fits, hits : int
+        The number of fits that were settled, with loadings that meet the constraint, and how many of them
+        reached the best value.
+    constraint : str
+        The name of the constraint.
+    violation : float
+        The largest correlation of two scores, or inner product of two loadings, in absolute value.
+    without : float
+        The objective of the fit without the constraint, as a share of the total variance.
+    """
+
+    settled_fits: int
+    hits: int
+    constraint: str
+    violation: float
+    without: float
+
+    def in_words(self, p: int) -> str:
+        """Return a sentence on the search; `p` is the number of variables."""
+        return (
+            f"reached by {self.hits} of {plural(self.settled_fits, 'fit')}; none of the most promising "
+            "exchanges improves it"
+        )
+
+
+@dataclass(frozen=True)
 class Grouping:
     """The course of a search for groups of all variables.
 
@@ -199,7 +230,7 @@ class Solution:
         The meaning of `objective`, if it is not ``Solver.criterion``.
     optima : tuple of (float, int)
         The distinct optima found, best first: share of the total variance, and how often it was found.
-    search : Searched, Grouping, Sparser or None
+    search : Searched, Grouping, Sparser, Constrained or None
         The course of a search over supports.
     rotated : ndarray of shape (p, k) or None
         The dense loadings that a method has rotated and then cut, in the unit of the data.
@@ -214,7 +245,7 @@ class Solution:
     candidates: np.ndarray | None = None
     criterion: str | None = None
     optima: tuple[tuple[float, int], ...] = ()
-    search: Searched | Grouping | Sparser | None = None
+    search: Searched | Grouping | Sparser | Constrained | None = None
     rotated: np.ndarray | None = None
 
 

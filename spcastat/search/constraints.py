@@ -1,0 +1,75 @@
+"""Constraints that make components uncorrelated or orthogonal: one record for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spcastat.config import plural
+from spcastat.errors import ComponentsError
+from spcastat.linalg.operators import Operator
+from spcastat.search.objectives import ADJUSTED, LEAST_SQUARES, PEV
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A constraint v_i'M v_j = 0 on any two loadings, where M is the covariance matrix S or the identity.
+
+    Under it the objectives named here are sums over the components, whatever their order.
+
+    Attributes
+    ----------
+    name, label : str
+        The value of ``constraint=``, and the name in prints.
+    product : str
+        What is zero for any two components, for prints.
+    of_scores : bool
+        Whether M is the covariance matrix, so that scores are uncorrelated.
+    objectives : tuple of str
+        The objectives that can be maximised under it, the default first.
+    """
+
+    name: str
+    label: str
+    product: str
+    of_scores: bool
+    objectives: tuple[str, ...]
+
+    def violation(self, V: np.ndarray, op: Operator) -> float:
+        """Return the largest correlation of two scores, or cosine of two loadings, in absolute value."""
+        G = op.products(V) if self.of_scores else V.T @ V
+        lengths = np.sqrt(np.diag(G).clip(min=0.0))
+        cosines = G / np.maximum(np.outer(lengths, lengths), np.finfo(float).tiny)
+        return float(np.abs(cosines - np.diag(np.diag(cosines))).max())
+
+    def require_possible(self, S: np.ndarray, cards: tuple[int, ...]) -> None:
+        """Raise an error for cardinalities with which no loadings can meet the constraint.
+
+        Unit vectors of c nonzeros have c - 1 free numbers, and every pair of scores takes one of them unless
+        covariances are zero. Loadings on disjoint supports, or with zeros, are always orthogonal.
+
+        Raises
+        ------
+        ComponentsError
+            If the loadings have too few free numbers.
+        """
+        if not self.of_scores:
+            return
+        k = len(cards)
+        ratios, pairs = sum(cards) - k, k * (k - 1) // 2
+        if ratios < pairs and S.all():
+            raise ComponentsError(
+                f"constraint={self.name!r} was given with card={list(cards)}, and no such scores are "
+                f"uncorrelated: {plural(sum(cards), 'loading')} have {plural(ratios, 'free ratio')}, and "
+                f"{plural(pairs, 'pair')} of scores must be uncorrelated. Give larger cards or fewer "
+                "components; cards of 1, 2, 3, ... or more always have uncorrelated scores."
+            )
+
+
+UNCORRELATED = Constraint(
+    "uncorrelated", "uncorrelated scores", "correlation of scores", True, (ADJUSTED.name, LEAST_SQUARES.name)
+)
+ORTHOGONAL = Constraint("orthogonal", "orthogonal loadings", "inner product of loadings", False, (PEV.name,))
+#: The constraints by name.
+CONSTRAINTS: dict[str, Constraint] = {record.name: record for record in (UNCORRELATED, ORTHOGONAL)}

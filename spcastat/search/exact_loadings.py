@@ -1,0 +1,240 @@
+"""Loadings on given supports that meet a constraint to rounding, by Newton's method on the constraints.
+
+The unknowns are the nonzero loadings x of a fit. The constraints h(x) = 0 are v_i'M v_j = 0 for any two
+components and v_j'B v_j = 1, where B is S if values are quotients v'SSv / v'Sv, and else the identity; J has
+their gradients as columns. Gauss-Newton steps of least norm return to the constraints. Along them, a step
+maximises the quadratic model of the Lagrangian, with half the Hessian W = A - sum_j l_j B_j - sum_{i<j} l_ij
+M_ij, in the null space of J'. Eigenvalues of W are taken in absolute value, so that the step ascends.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from spcastat.search.constraints import Constraint
+from spcastat.search.objectives import Objective
+
+#: Cosines (of scores or loadings) below this, and squared lengths as near to one, meet the constraints.
+MET = 1e-14
+#: Fits whose largest violation stays above this do not meet the constraints.
+NOT_MET = 1e-11
+#: Steps back to the constraints at most.
+RETURNS = 40
+#: Directions whose squared length is a smaller share of the longest count as dependent.
+DEPENDENT = 1e-12
+#: The smallest eigenvalue of a step's quadratic model, as a share of the largest.
+CURVED = 1e-3
+#: An ascent ends at a gradient of this share, or at a rise of this share of the value.
+FLAT, RISE = 1e-12, 1e-13
+#: The share of a value that counts as rounding.
+ROUNDING = 1e-15
+#: Lengths of steps that are tried in turn.
+LENGTHS = (1.0, 0.4, 0.16, 0.06, 0.02, 0.005, 0.001, 0.0002)
+#: Loadings below this are zero.
+ZERO = 1e-9
+
+
+class ExactLoadings:
+    """Loadings under a constraint, for batches of supports of given cardinalities.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    cards : tuple of int
+    constraint : Constraint
+    objective : Objective
+    """
+
+    def __init__(self, S: np.ndarray, cards: tuple[int, ...], constraint: Constraint, objective: Objective):
+        self.scale = float(np.diag(S).max())
+        self.S = S / self.scale
+        self.square = self.S @ self.S if objective.squares else None
+        self.constraint = constraint
+        k = self.k = len(cards)
+        self.owner = np.repeat(np.arange(k), cards)
+        self.member = (self.owner[:, None] == np.arange(k)).astype(float)
+        self.same = (self.owner[:, None] == self.owner).astype(float)
+        pairs = np.array(list(combinations(range(k), 2)), dtype=int).reshape(-1, 2)
+        self.before, self.after = pairs.T
+
+    def best(
+        self, places: np.ndarray, x: np.ndarray, steps: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the loadings to which ascents lead from given ones.
+
+        Parameters
+        ----------
+        places, x : ndarray of shape (n, N)
+            Variables and loadings of the fits, component by component.
+        steps : int
+            The largest number of steps along the constraints.
+
+        Returns
+        -------
+        x : ndarray of shape (n, N)
+            Of unit length in each component.
+        values : ndarray of shape (n,)
+            Minus infinity if no loadings that meet the constraint were found.
+        slopes : ndarray of shape (n,)
+            The length of the gradient along the constraints, as a share of that of the gradient.
+        """
+        problem = _Problem(self, places)
+        x = problem.with_lengths(x)
+        x, met = problem.returned(x)
+        values = np.where(met, problem.value(x), -np.inf)
+        slopes = np.full(len(x), np.inf)
+        active = np.flatnonzero(met)
+        for _ in range(steps):
+            if not active.size:
+                break
+            sub = problem.some(active)
+            direction, slopes[active] = sub.direction(x[active])
+            x[active], risen = sub.searched(x[active], direction, values[active])
+            rises = risen > values[active] * (1.0 + RISE)
+            values[active] = risen
+            active = active[rises & (slopes[active] > FLAT)]
+        x = np.where(np.abs(x) < ZERO, 0.0, x)
+        lengths = np.sqrt(x**2 @ self.member)
+        x = x / np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        cosines = problem.violations(x)[:, : len(self.before)]
+        met = (lengths > 0).all(axis=1) & (cosines <= NOT_MET).all(axis=1)
+        return x, np.where(met, values * self.scale, -np.inf), slopes
+
+
+class _Problem:
+    """The matrices of n fits at their places, each of shape (n, N, N)."""
+
+    def __init__(self, loadings: ExactLoadings, places: np.ndarray):
+        self.loadings = loadings
+        blocks = places[:, :, None], places[:, None, :]
+        S = loadings.S[blocks]
+        self.M = S if loadings.constraint.of_scores else (blocks[0] == blocks[1]).astype(float)
+        self.A = (S if loadings.square is None else loadings.square[blocks]) * loadings.same
+        self.B = np.broadcast_to(np.eye(places.shape[1]), S.shape)
+        if loadings.square is not None:
+            self.B = S * loadings.same
+
+    def some(self, indices: np.ndarray) -> _Problem:
+        subset = object.__new__(_Problem)
+        subset.loadings = self.loadings
+        subset.M, subset.A, subset.B = (matrix[indices] for matrix in (self.M, self.A, self.B))
+        return subset
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray((x * _times(self.A, x)).sum(axis=1))
+
+    def with_lengths(self, x: np.ndarray) -> np.ndarray:
+        """Return loadings with v_j'B v_j = 1."""
+        squares = (x * _times(self.B, x)) @ self.loadings.member
+        return x / np.sqrt(np.maximum(squares, np.finfo(float).tiny))[:, self.loadings.owner]
+
+    def violations(self, x: np.ndarray) -> np.ndarray:
+        """Return the cosines of pairs, and the errors of squared lengths, in absolute value."""
+        products, squares = self._products(x)
+        lengths = np.sqrt(np.maximum(np.einsum("bii->bi", products), np.finfo(float).tiny))
+        before, after = self.loadings.before, self.loadings.after
+        cosines = products[:, before, after] / (lengths[:, before] * lengths[:, after])
+        return np.abs(np.concatenate([cosines, squares - 1.0], axis=1))
+
+    def _products(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return V'MV, shape (n, k, k), and v_j'B v_j, shape (n, k)."""
+        V = x[:, :, None] * self.loadings.member
+        return V.mT @ (self.M @ V), (x * _times(self.B, x)) @ self.loadings.member
+
+    def _jacobian(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the constraints h, shape (n, q), and their gradients, shape (n, N, q)."""
+        member, before, after = self.loadings.member, self.loadings.before, self.loadings.after
+        MV = self.M @ (x[:, :, None] * member)
+        products, squares = self._products(x)
+        pairs = member[:, before] * MV[:, :, after] + member[:, after] * MV[:, :, before]
+        lengths = 2.0 * _times(self.B, x)[:, :, None] * member
+        h = np.concatenate([products[:, before, after], squares - 1.0], axis=1)
+        return h, np.concatenate([pairs, lengths], axis=2)
+
+    def returned(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return loadings that meet the constraints, near given ones, and whether they do."""
+        x, largest = x.copy(), self.violations(x).max(axis=1, initial=0.0)
+        active = np.flatnonzero(largest > MET)
+        for _ in range(RETURNS):
+            if not active.size:
+                break
+            sub = self.some(active)
+            h, J = sub._jacobian(x[active])
+            step = -_times(J, _solved(J, h))
+            new = x[active] + step
+            errors = sub.violations(new).max(axis=1)
+            # rounding is reached if an error that meets the constraints falls no more
+            ended = (errors <= MET) | (largest[active] <= NOT_MET) & (errors > 0.5 * largest[active])
+            lower = (errors <= largest[active]) | (largest[active] > NOT_MET)
+            x[active[lower]], largest[active[lower]] = new[lower], errors[lower]
+            wild = ~np.isfinite(errors) | (np.abs(new).max(axis=1) > 1e6)
+            largest[active[wild]] = np.inf
+            active = active[~ended & ~wild]
+        return x, largest <= NOT_MET
+
+    def direction(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the steps of the quadratic model, and the share of the gradient along the constraints."""
+        loadings = self.loadings
+        gradient, q = _times(self.A, x), len(loadings.before)
+        _, J = self._jacobian(x)
+        multipliers = _solved(J, _times(J.mT, gradient))
+        slope = gradient - _times(J, multipliers)
+        weights = np.zeros((len(x), loadings.k, loadings.k))
+        weights[:, loadings.before, loadings.after] = multipliers[:, :q]
+        weights = weights + weights.mT
+        W = self.A - 2.0 * self.B * multipliers[:, q:][:, loadings.owner][:, :, None] * loadings.same
+        W = W - self.M * weights[:, loadings.owner][:, :, loadings.owner]
+        P = np.eye(x.shape[1]) - J @ _inverse(J) @ J.mT
+        values, vectors = np.linalg.eigh(_symmetric(P @ _symmetric(W) @ P))
+        sizes = np.abs(values)
+        sizes = np.maximum(sizes, CURVED * sizes.max(axis=1, keepdims=True) + np.finfo(float).tiny)
+        step = _times(vectors, _times(vectors.mT, slope) / sizes)
+        lengths = np.linalg.norm(gradient, axis=1)
+        return _times(P, step), np.linalg.norm(slope, axis=1) / np.where(lengths > 0, lengths, 1.0)
+
+    def searched(
+        self, x: np.ndarray, direction: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first loadings on the lengths of the step that are better, and their values."""
+        x, values = x.copy(), values.copy()
+        open_fits = np.arange(len(x))
+        for length in LENGTHS:
+            sub = self.some(open_fits)
+            trial, met = sub.returned(x[open_fits] + length * direction[open_fits])
+            trial_values = np.where(met, sub.value(trial), -np.inf)
+            # a last step that is lost in rounding still makes the gradient smaller
+            is_higher = trial_values > values[open_fits] * (1.0 - ROUNDING)
+            at = open_fits[is_higher]
+            x[at], values[at] = trial[is_higher], trial_values[is_higher]
+            open_fits = open_fits[~is_higher]
+            if not open_fits.size:
+                break
+        return x, values
+
+
+def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the products of n matrices with n vectors."""
+    return np.asarray((A @ x[:, :, None])[:, :, 0])
+
+
+def _symmetric(A: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (A + A.mT))
+
+
+def _inverse(J: np.ndarray) -> np.ndarray:
+    """Return the pseudoinverses of J'J, shape (n, q, q), computed from columns of unit length."""
+    lengths = np.sqrt((J**2).sum(axis=1))
+    sizes = np.where(lengths > 0, lengths, 1.0)
+    unit = J / sizes[:, None, :]
+    values, vectors = np.linalg.eigh(unit.mT @ unit)
+    is_large = values > DEPENDENT * values[:, -1:]
+    inverses = np.where(is_large, 1.0 / np.where(is_large, values, 1.0), 0.0)
+    return np.asarray((vectors * inverses[:, None, :]) @ vectors.mT / (sizes[:, :, None] * sizes[:, None, :]))
+
+
+def _solved(J: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Return y with J'J y = h, for J of shape (n, N, q)."""
+    return _times(_inverse(J), h)

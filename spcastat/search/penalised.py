@@ -1,0 +1,113 @@
+"""The criterion of the search under a constraint: the objective minus a penalty on what must be zero.
+
+With G = V'MV, and f_j the value of component j alone, it is
+
+    sum_j f_j - rho sum_{i != j} G_ij^2 / (s_i s_j),
+
+where f_j = v_j'Sv_j and s_j = 1, or f_j = v_j'SSv_j / v_j'Sv_j and s_j = G_jj. Given the other columns it is
+a quotient in one of them, v'Av / v'Bv, so that sweeps and exchanges of the joint search run on it unchanged.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spcastat.search import matrices
+from spcastat.search.constraints import Constraint
+from spcastat.search.criteria import Blocks, Criterion, Expansion, Fits
+from spcastat.search.objectives import Objective
+
+
+class Penalised(Criterion):
+    """The sum of the values of single components minus the penalty `rho` times squared products.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+        Covariance matrix of total variance one.
+    cards : tuple of int
+    constraint : Constraint
+    objective : Objective
+    rho : float
+    """
+
+    exact = True  # the model of one column is exact, and the order of the components does not matter
+    rugged = True
+
+    def __init__(
+        self, S: np.ndarray, cards: tuple[int, ...], constraint: Constraint, objective: Objective, rho: float
+    ):
+        self.ratio, self.rho = objective.squares, rho
+        M: matrices.Moments = matrices.Dense(S) if constraint.of_scores else matrices.Identity(len(S))
+        main = S @ S if objective.squares else S
+        T = None if constraint.of_scores and not objective.squares else matrices.Dense(main)
+        super().__init__(M, T, cards)
+
+    def _parts(self, G: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scales s_j and the values f_j, each of shape (..., k)."""
+        scales = np.maximum(np.einsum("...ii->...i", G), matrices.TINY)
+        values = np.einsum("...ii->...i", G if self.T is None else N).copy()
+        return (scales, values / scales) if self.ratio else (np.ones_like(scales), values)
+
+    def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
+        scales, values = self._parts(G, N)
+        products = G * (1.0 - np.eye(self.k))
+        penalty = (products**2 / (scales[..., :, None] * scales[..., None, :])).sum((-1, -2))
+        return np.asarray(values.sum(-1) - self.rho * penalty)
+
+    def _weights(self, fits: Fits) -> np.ndarray:
+        """Return 2 rho / s_j of the components that are present, shape (B, k)."""
+        present = np.einsum("bii->bi", fits.G) > matrices.TINY
+        return 2.0 * self.rho / self._parts(fits.G, fits.N)[0] * present
+
+    def _model(self, fits: Fits, weights: np.ndarray) -> matrices.Model:
+        Z = weights[:, :, None] * np.eye(self.k)
+        ones = np.ones(len(fits))
+        return matrices.Model(self.M, self.T, fits.first, fits.second, ones, np.zeros_like(Z), Z, fits.of)
+
+    def model(self, fits: Fits, i: int) -> matrices.Model:
+        weights = self._weights(fits)
+        weights[:, i] = 0.0
+        return self._model(fits, weights)
+
+    def model_given_others(self, fits: Fits) -> matrices.Model:
+        return self._model(fits, self._weights(fits))
+
+    def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
+        weights = self._weights(fits)
+        weights[:, i] = 0.0
+        products = fits.first[:, i] if self.T is None else fits.second[:, i]
+        Av = products - ((fits.G[:, i] * weights)[:, None] @ fits.first)[:, 0]
+        part = self.parts[i]
+        support = np.arange(len(fits))[:, None], fits.places[:, part]
+        x = fits.x[:, part]
+        value = (Av[support] * x).sum(axis=1)
+        if self.ratio:
+            variances = np.maximum(fits.G[:, i, i], matrices.TINY)
+            value = value / variances
+            half = (Av - value[:, None] * fits.first[:, i]) / variances[:, None]
+        else:
+            half = Av.copy()
+            half[support] -= value[:, None] * x
+        half[support] += np.abs(value)[:, None] * x
+        return half, np.abs(value)
+
+    def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
+        u, size = self.directions(x)
+        V = u[:, :, None] * self.member
+        MV = self.times(M, V, u)
+        TV = MV if self.T is None else self.times(T, V, u)
+        G, N = V.mT @ MV, V.mT @ TV
+        scales, values = self._parts(G, N)
+        products = G * (1.0 - np.eye(self.k))
+        W = 2.0 * self.rho * products / (scales[:, :, None] * scales[:, None, :])
+        slope = TV
+        if self.ratio:  # of N_jj / G_jj and of the squared correlations
+            slope = (TV - MV * values[:, None, :]) / scales[:, None, :]
+            slope = slope + MV * ((W * products).sum(axis=1) / scales)[:, None, :]
+        half = ((slope - MV @ W) * self.member).sum(axis=2)
+        half -= u * ((half * u) @ self.member)[:, self.owner]
+        return self.value(G, N), 2.0 * half / size
+
+    def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
+        return None  # the last steps are those of `ExactLoadings`

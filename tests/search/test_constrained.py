@@ -1,0 +1,291 @@
+"""Components under a constraint: enumeration of small problems, values of other programs, and calls."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.cli import main
+from spcastat.errors import ComponentsError, OptionError, UnknownOptionError
+from spcastat.linalg.operators import Gram
+from spcastat.search.constrained import constrained, nearest
+from spcastat.search.constraints import CONSTRAINTS
+from spcastat.search.exact_loadings import ExactLoadings
+from spcastat.search.joint_method import Joint
+from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.penalised import Penalised
+from tests.search.conftest import draw
+
+PROBLEMS = [(name, objective) for name, record in CONSTRAINTS.items() for objective in record.objectives]
+
+
+def products(S: np.ndarray, V: np.ndarray, name: str) -> np.ndarray:
+    """Correlations of scores, or cosines of loadings, without their ones."""
+    G = V.T @ S @ V if name == "uncorrelated" else V.T @ V
+    lengths = np.sqrt(np.diag(G))
+    return G / np.outer(lengths, lengths) - np.eye(len(G))
+
+
+@pytest.mark.parametrize(("name", "objective"), PROBLEMS)
+def test_under_a_constraint_objectives_are_sums_over_components(name, objective):
+    """So that the order of the components does not matter."""
+    record = OBJECTIVES[objective]
+    for seed in range(5):
+        S = draw(6, seed)
+        M = S if name == "uncorrelated" else np.eye(6)
+        V = np.random.default_rng(seed).standard_normal((6, 3))
+        for j in range(1, 3):  # Gram and Schmidt, in the inner product M
+            for i in range(j):
+                V[:, j] -= V[:, i] * (V[:, i] @ M @ V[:, j]) / (V[:, i] @ M @ V[:, i])
+        V /= np.linalg.norm(V, axis=0)
+        alone = [float(record.measure(V[:, [j]], Gram(S))[-1]) for j in range(3)]
+        assert record.measure(V, Gram(S))[-1] == pytest.approx(sum(alone), rel=1e-9)
+        assert record.measure(V[:, ::-1], Gram(S))[-1] == pytest.approx(sum(alone), rel=1e-9)
+
+
+@pytest.mark.parametrize(("name", "objective"), PROBLEMS)
+def test_the_penalised_criterion_by_differences(name, objective):
+    S = draw(7, 1)
+    S /= np.trace(S)
+    rng = np.random.default_rng(0)
+    criterion = Penalised(S, (3, 4), CONSTRAINTS[name], OBJECTIVES[objective], 2.0)
+    places = np.array([[0, 2, 5, 1, 2, 3, 6]])
+    x = rng.standard_normal((1, 7))
+    value, gradient = criterion.with_gradient(x, *criterion.for_ascent(places, np.zeros(1, dtype=int)))
+    fits = criterion.fits(places, x)
+    assert value[0] == pytest.approx(fits.value[0], rel=1e-12)
+    step = 1e-6  # central differences are right to step^2, and to 1e-15 / step of rounding
+    for j in range(7):
+        ends = [criterion.fits(places, x + sign * step * np.eye(7)[[j]]).value[0] for sign in (1, -1)]
+        assert gradient[0, j] == pytest.approx((ends[0] - ends[1]) / (2.0 * step), abs=1e-7)
+    # the model of a column given the other is the criterion, but for a constant
+    for i in range(2):
+        model, T = criterion.model(fits, i), np.arange(7)
+        part = model.bordered(T[None, :3], T[None, 3:])
+        constants = []
+        for _ in range(4):
+            v = rng.standard_normal((1, 3))
+            v /= np.linalg.norm(v)
+            full_places, full_x = fits.places.copy(), fits.x.copy()
+            c = criterion.cards[i]
+            full_places[:, criterion.parts[i]] = np.arange(c)
+            full_x[:, criterion.parts[i]] = np.pad(v, ((0, 0), (0, c - 3)))
+            A = part.A[0][:, :3]
+            quotient = v[0] @ A @ v[0] / (1.0 if part.M is None else v[0] @ part.M[0][:, :3] @ v[0])
+            constants.append(criterion.fits(full_places, full_x).value[0] - quotient)
+        assert np.ptp(constants) < 1e-10
+
+
+@pytest.mark.parametrize(("name", "objective"), PROBLEMS)
+def test_loadings_meet_the_constraint_and_are_stationary(name, objective):
+    rng = np.random.default_rng(3)
+    S = draw(9, 2)
+    S /= np.trace(S)
+    loadings = ExactLoadings(S, (4, 4, 5), CONSTRAINTS[name], OBJECTIVES[objective])
+    places = np.stack([
+        np.concatenate([np.sort(rng.choice(9, c, replace=False)) for c in (4, 4, 5)]) for _ in range(8)
+    ])  # fmt: skip
+    x, values, _ = loadings.best(places, rng.standard_normal(places.shape), 200)
+    assert np.isfinite(values).sum() >= 7
+    for b in np.flatnonzero(np.isfinite(values)):
+        V = np.zeros((9, 3))
+        V[places[b], loadings.owner] = x[b]
+        assert np.abs(products(S, V, name)).max() <= 1e-12
+        assert values[b] == pytest.approx(OBJECTIVES[objective].measure(V, Gram(S))[-1], rel=1e-9)
+        # small turns of the loadings that keep the constraint do not raise the value to first order: a random
+        # change of 1e-4, brought back to the constraint, changes the value by about its square
+        change = 1e-4 * rng.standard_normal((1, places.shape[1]))
+        near, near_value, _ = loadings.best(places[[b]], x[[b]] + change, 0)
+        if np.abs(near - x[b]).max() < 1e-2:
+            assert abs(near_value[0] - values[b]) < 1e-5
+
+
+def enumerated(S: np.ndarray, name: str, objective: str) -> float:
+    """The best value of two components of two variables each, from a grid of angles of the first.
+
+    The second is the vector on its support that meets the constraint. The grid is 2.6e-3 apart, so
+    that the largest value is too small by at most half of its curvature, below 4, times 1.3e-3 squared.
+    """
+    angles = np.linspace(0.0, np.pi, 1200, endpoint=False)
+    M = S if name == "uncorrelated" else np.eye(len(S))
+
+    def value(V: np.ndarray) -> np.ndarray:
+        variance = np.einsum("ai,ij,aj->a", V, S, V)
+        if objective != "least_squares":
+            return variance
+        return np.einsum("ai,ij,aj->a", V, S @ S, V) / variance
+
+    best = -np.inf
+    pairs = list(combinations(range(len(S)), 2))
+    for first, second in product(pairs, pairs):
+        V = np.zeros((len(angles), len(S)))
+        V[:, first] = np.column_stack([np.cos(angles), np.sin(angles)])
+        a, b = (V @ M)[:, second].T
+        lengths = np.hypot(a, b)
+        if lengths.min() < 1e-9:  # any second component will do: it is among those of other angles' pairs
+            continue
+        W = np.zeros_like(V)
+        W[:, second] = np.column_stack([-b, a]) / lengths[:, None]
+        best = max(best, float((value(V) + value(W)).max()))
+    if name == "orthogonal":  # disjoint supports
+        for first, second in combinations(pairs, 2):
+            if not set(first) & set(second):
+                blocks = (S[np.ix_(T, T)] for T in (first, second))
+                best = max(best, sum(np.linalg.eigvalsh(block)[-1] for block in blocks))
+    return best
+
+
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 9), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("name", "objective"), PROBLEMS)
+def test_the_search_finds_the_best_of_all_supports(name, objective, seeds):
+    for seed in seeds:
+        S = draw(5, seed)
+        S /= np.trace(S)
+        found = constrained(S, (2, 2), CONSTRAINTS[name], OBJECTIVES[objective], "quick")
+        assert np.abs(products(S, found.V, name)).max() <= 1e-12
+        assert (found.V != 0).sum(axis=0).max() <= 2
+        assert found.value == pytest.approx(enumerated(S, name, objective), abs=4e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "card", "peer", "effort"),
+    [
+        # msPCA 0.4.1 in R: orthogonal loadings by PEV, uncorrelated scores by the sum of their variances
+        ("orthogonal", 3, 5, 59.08, "quick"),
+        ("uncorrelated", 3, 5, 55.20, "quick"),
+        pytest.param("orthogonal", 4, 6, 69.18, "auto", marks=pytest.mark.slow),
+        pytest.param("uncorrelated", 4, 6, 67.72, "auto", marks=pytest.mark.slow),
+        pytest.param("orthogonal", 6, 4, 78.69, "auto", marks=pytest.mark.slow),
+    ],
+)
+def test_pitprops_are_not_worse_than_other_programs(name, k, card, peer, effort):
+    R = sp.datasets.load_pitprops()
+    fit = sp.spca_cov(R, k, card, n_obs=180, constraint=name, effort=effort)
+    V = fit.loadings.to_numpy()
+    assert np.abs(products(R.to_numpy(), V, name)).max() <= 1e-10
+    assert fit.card.tolist() == [card] * k
+    assert 100.0 * fit.measure("pev" if name == "orthogonal" else "adjusted") >= peer
+    # loadings are stationary, so that exact loadings from these supports are the same
+    again = nearest(
+        R.to_numpy(), CONSTRAINTS[name], OBJECTIVES[CONSTRAINTS[name].objectives[0]], [V], fixed=True
+    )
+    assert np.abs(again) == pytest.approx(np.abs(V), abs=1e-6)
+
+
+def test_where_the_constraint_costs_nothing():
+    """PCA, components of the blocks of a matrix, and disjoint components."""
+    S = pd.DataFrame(draw(6, 0))
+    values = np.linalg.eigvalsh(S)[::-1]
+    for name in CONSTRAINTS:
+        dense = sp.spca_cov(S, 3, 6, constraint=name)
+        assert dense.measure("pev") == pytest.approx(values[:3].sum() / values.sum(), rel=1e-12)
+    blocks = pd.DataFrame(np.zeros((6, 6)))
+    blocks.iloc[:3, :3], blocks.iloc[3:, 3:] = draw(3, 1), draw(3, 2)
+    first = sorted(np.linalg.eigvalsh(blocks.iloc[part, part])[-1] for part in (slice(0, 3), slice(3, 6)))
+    for name in CONSTRAINTS:
+        fit = sp.spca_cov(blocks, 2, 3, constraint=name, disjoint=True, effort="quick")
+        assert fit.measure("adjusted") * np.trace(blocks) == pytest.approx(sum(first), rel=1e-9)
+    free = sp.spca_cov(S, 2, 3, disjoint=True, objective="pev")
+    orthogonal = sp.spca_cov(S, 2, 3, disjoint=True, constraint="orthogonal", effort="quick")
+    assert orthogonal.measure("pev") == pytest.approx(free.measure("pev"), rel=1e-9)
+
+
+def test_cardinalities_without_such_scores_are_refused_before_the_search(monkeypatch):
+    monkeypatch.setattr("spcastat.search.constrained.constrained", None)
+    S = pd.DataFrame(np.full((6, 6), 0.3) + 0.7 * np.eye(6))
+    with pytest.raises(ComponentsError, match="3 loadings have 0 free ratios, and 3 pairs of scores"):
+        sp.spca_cov(S, 3, 1, constraint="uncorrelated")
+    with pytest.raises(ComponentsError, match=r"cards of 1, 2, 3, \.\.\. or more"):
+        sp.spca_cov(S, 4, [3, 2, 2, 2], constraint="uncorrelated")
+
+
+def test_what_the_message_on_cardinalities_advises_works():
+    S = pd.DataFrame(draw(6, 3))
+    fit = sp.spca_cov(S, 3, [3, 2, 1], constraint="uncorrelated", effort="quick")
+    assert np.abs(products(S.to_numpy(), fit.loadings.to_numpy(), "uncorrelated")).max() <= 1e-10
+    independent = pd.DataFrame(np.diag([3.0, 2.0, 1.0, 0.5]))  # one variable each is uncorrelated
+    fit = sp.spca_cov(independent, 3, 1, constraint="uncorrelated", effort="quick")
+    assert fit.card.tolist() == [1, 1, 1]
+
+
+def test_a_fit_states_its_constraint_in_print_file_and_text(tmp_path):
+    R = sp.datasets.load_pitprops()
+    fit = sp.spca_cov(R, 2, 4, n_obs=180, constraint="uncorrelated", effort="quick")
+    free = sp.spca_cov(R, 2, 4, n_obs=180, effort="quick")
+    share = f"{100.0 * free.measure('adjusted'):.2f} %"
+    for text in (str(fit), str(fit.describe())):
+        words = " ".join(text.split())
+        assert "uncorrelated scores" in words
+        assert share in words
+    fit.save(tmp_path / "fit.spca")
+    assert str(sp.load(tmp_path / "fit.spca")) == str(fit)
+    assert str(free).count("Constraint") == 0
+    proof = fit.certify(joint=True, time_limit=2.0)
+    assert proof.table["upper_bound"].iloc[0] >= fit.measure("adjusted")
+    with pytest.raises(OptionError, match="fit under a constraint"):
+        fit.adopt(proof)
+
+
+def test_rules_paths_refits_and_draws_keep_the_constraint():
+    wine = sp.datasets.load_wine().select_dtypes("number").iloc[:, :8]
+    R = wine.corr().to_numpy()
+    options = {"scale": True, "effort": "quick"}
+    fit = sp.spca(
+        wine, 2, 3, constraint="uncorrelated", include={"PC1": ["ash"]}, exclude=["alcohol"], **options
+    )
+    assert fit.loadings.loc["ash", "PC1"] != 0
+    assert np.abs(fit.scores.corr().to_numpy() - np.eye(2)).max() <= 1e-10
+    assert fit.refit(card=4).card.tolist() == [4, 4]
+    path = sp.spca_path(pd.DataFrame(R), 2, cards=[2, 3, 4], constraint="orthogonal", effort="quick")
+    shares = [path[card].measure("pev") for card in (2, 3, 4)]
+    assert (np.diff(shares) >= 0).all()
+    assert all(
+        np.abs(products(R, path[card].loadings.to_numpy(), "orthogonal")).max() <= 1e-10 for card in (2, 4)
+    )
+    solver = Joint(card=(3, 3), constraint="uncorrelated")
+    other = draw(8, 5)
+    for fixed in (False, True):
+        (V,) = solver.near([Gram(other)], [[fit.loadings.to_numpy()]], fixed=fixed)
+        assert np.abs(products(other, V, "uncorrelated")).max() <= 1e-10
+        if fixed:
+            assert ((V != 0) <= (fit.loadings.to_numpy() != 0)).all()
+
+
+def test_the_estimator_and_the_command(tmp_path, capsys):
+    wine = sp.datasets.load_wine().select_dtypes("number").iloc[:, :6]
+    wine.to_csv(tmp_path / "rows.csv", index=False)
+    call = ["fit", str(tmp_path / "rows.csv"), "--k", "2", "--card", "3", "--scale", "--effort", "quick"]
+    assert main([*call, "--constraint", "orthogonal"]) == 0
+    assert "orthogonal loadings" in capsys.readouterr().out
+    pytest.importorskip("sklearn")
+    from spcastat.sklearn import SparsePCA
+
+    model = SparsePCA(2, card=3, scale=True, constraint="orthogonal", effort="quick").fit(wine)
+    assert np.abs(model.components_ @ model.components_.T - np.eye(2)).max() <= 1e-10
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"card": 3, "objective": "pev"}, OptionError, "is for objective='adjusted' or"),
+        ({"variance": 0.8}, OptionError, "without card="),
+        ({}, OptionError, "without card="),
+        ({"card": 2, "together": {"a": [0, 1]}}, OptionError, "with together="),
+        ({"card": 3, "order": "best"}, OptionError, "leave order out"),
+        ({"card": 3, "method": "greedy"}, UnknownOptionError, "methods that have it: 'joint'"),
+        ({"card": 3, "constraint": "none"}, OptionError, "allowed are 'uncorrelated', 'orthogonal'"),
+    ],
+)
+def test_what_does_not_go_with_a_constraint_is_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        sp.spca_cov(pd.DataFrame(draw(5, 0)), 2, **{"constraint": "uncorrelated", **options})
+
+
+def test_choose_refuses_a_constraint():
+    S = pd.DataFrame(draw(5, 0))
+    with pytest.raises(OptionError, match=r"give it to spca\(\) or spca_cov\(\)"):
+        sp.choose(S, 2, constraint="orthogonal")
