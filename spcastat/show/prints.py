@@ -39,7 +39,8 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
         *facts.passes(record, 3),
     ]
     title = part(facts.headline(state, variance["cardinality"].tolist()))
-    sentences = [part(facts.how_found(record)), *_results(state), *_rules(header)]
+    constraint = [part(fact) for fact in facts.constraint(record)]
+    sentences = [part(facts.how_found(record)), *constraint, *_results(state), *_rules(header)]
     return Screen(
         title,
         lambda room: _body(state, _cumulative(state, variance), largest, room),

@@ -383,6 +383,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "constraint": Template(
         label="Constraint",
+        part="Constraint: {label} (largest {product} {violation:.0e}); without it the {measure} is "
+        "{without:%.2f} %.",
         line="{label}: largest {product} {violation:.0e}; {without:%.2f} % without the constraint",
         methods="They have {label}; without this constraint the {measure} was {without:%.2f} % of the total "
         "variance.",

@@ -217,7 +217,7 @@ def test_a_fit_states_its_constraint_in_print_file_and_text(tmp_path):
     fit = sp.spca_cov(R, 2, 4, n_obs=180, constraint="uncorrelated", effort="quick")
     free = sp.spca_cov(R, 2, 4, n_obs=180, effort="quick")
     share = f"{100.0 * free.measure('adjusted'):.2f} %"
-    for text in (str(fit), str(fit.describe())):
+    for text in (str(fit), str(fit.summary()), str(fit.describe())):
         words = " ".join(text.split())
         assert "uncorrelated scores" in words
         assert share in words
