@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from spcastat.results.loadings import LoadingsBootstrap as LoadingsBootstrap
     from spcastat.results.loadings import SparseLoadings as SparseLoadings
     from spcastat.results.path import SpcaPath as SpcaPath
+    from spcastat.results.principal_variables import PrincipalVariables as PrincipalVariables
     from spcastat.results.proofs import Certificate as Certificate
     from spcastat.results.resampling import Bootstrap as Bootstrap
     from spcastat.results.resampling import LoadingTest as LoadingTest
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
     from spcastat.results.resampling import Stability as Stability
     from spcastat.results.spco import SpcoPath as SpcoPath
     from spcastat.results.spco import SpcoResult as SpcoResult
+    from spcastat.selection import principal_variables as principal_variables
+    from spcastat.selection import principal_variables_cov as principal_variables_cov
     from spcastat.show.methods_text import Description as Description
     from spcastat.show.renderings import Summary as Summary
     from spcastat.streams.base import ScoreChunks as ScoreChunks
@@ -71,6 +74,7 @@ _HOME = {
     "spco": "spcastat.coordinates",
     **dict.fromkeys(("choose", "choose_k"), "spcastat.choosing"),
     **dict.fromkeys(("covariance", "rows"), "spcastat.inputs.constructors"),
+    **dict.fromkeys(("principal_variables", "principal_variables_cov"), "spcastat.selection"),
     **dict.fromkeys(("spca", "spca_cov", "spca_path"), "spcastat.api"),
     **dict.fromkeys(("sparse_loadings", "sparse_loadings_cov"), "spcastat.loadings"),
     **{name: f"spcastat.{name}" for name in ("datasets", "errors", "measures", "plots", "sklearn")},
@@ -86,6 +90,7 @@ _CLASSES = {
     "Data": "spcastat.inputs.data",
     "GroupComparison": "spcastat.results.compare",
     "Description": "spcastat.show.methods_text",
+    "PrincipalVariables": "spcastat.results.principal_variables",
     "Scales": "spcastat.results.interpretation",
     "ScoreChunks": "spcastat.streams.base",
     "SpcaPath": "spcastat.results.path",

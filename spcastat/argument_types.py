@@ -311,6 +311,20 @@ class LoadingsKeywords(FitKeywords, LoadingsOptions, total=False):
     n_init: Whole | None
 
 
+class KeepKeywords(FitKeywords, LoadingsOptions, total=False):
+    """Keywords of principal_variables()."""
+
+    share: float | None
+    budget: float | None
+    cost: Mapping[Any, float] | pd.Series | None
+    include: Labels | None
+    exclude: Labels | None
+    together: Mapping[str, Labels] | str | None
+    effort: Effort | None
+    folds: Whole | None
+    n_resamples: Whole | None
+
+
 class CoordinateKeywords(ReadOptions, total=False):
     """Keywords of spco()."""
 

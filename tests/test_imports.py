@@ -34,7 +34,7 @@ ROWS = [
     ["show"],
     ["results"],
     ["api", "catalogue"],
-    ["choosing", "coordinates", "groups", "loadings"],
+    ["choosing", "coordinates", "groups", "loadings", "selection"],
     ["cli", "sklearn"],
     ["__main__", "__init__"],
 ]

@@ -147,11 +147,11 @@ def show(args: argparse.Namespace) -> str:
     """Return a saved fit, with the results of resampling that were saved with it, as text."""
     refuse_overlap([args.fit], {"--report": args.report, "--out": args.out})
     kind = format_of(args)
-    from spcastat.results.fit import SpcaResult, load
+    from spcastat.results.fit import SpcaResult
 
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
         raise FileError(f"{args.fit} is not a saved fit; spcastat fit DATA --save FIT.spca makes one.")
-    fit = load(args.fit)
+    fit = fit_of_file(args.fit)
     if args.report:
         what = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
         fit.report(args.report, title=f"{what} in {args.fit}", call=args.line, **given_of(args))
@@ -195,6 +195,19 @@ def _size(text: str) -> tuple[float, float]:
     return float(match[1]), float(match[2])
 
 
+def fit_of_file(path: str) -> Fit:
+    """Return a saved fit; raise OptionError for a choice of principal variables."""
+    from spcastat.results.fit import load
+    from spcastat.results.principal_variables import PrincipalVariables
+
+    fit = load(path)
+    if isinstance(fit, PrincipalVariables):
+        raise OptionError(
+            f"{path} is a choice of principal variables, which Python shows: spcastat.load({path!r})."
+        )
+    return fit
+
+
 def plot_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat plot``."""
     add = parser.add_argument
@@ -234,14 +247,12 @@ def plot(args: argparse.Namespace) -> str:
 
 def _saved(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     """Return a saved fit; raise for options that need data."""
-    from spcastat.results.fit import load
-
     of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "together", "method"]
     of_data += ["loadings", "groups", "color", "bootstrap", "stability"]
     needless = [f"--{name}" for name in of_data if getattr(args, name) not in (None, False)]
     if needless:
         raise OptionError(f"{', '.join(needless)}: for data; {args.data} is a saved fit, which has none.")
-    return load(args.data), {}
+    return fit_of_file(args.data), {}
 
 
 def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:

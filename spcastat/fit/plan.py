@@ -179,19 +179,19 @@ def with_positions(solver: Solver, spec: Spec, check: bool = True) -> Solver:
     by_position: dict[str, Any] = {}
     places = {label: [j] for j, label in enumerate(spec.columns.to_flat_index())}
     if solver.together:
-        groups = by_position["together"] = _groups(solver.together, spec, places)
+        groups = by_position["together"] = groups_of_columns(solver.together, spec, places)
         places = {**{name: list(members) for name, members in groups}, **places}
     for option in RULE[:2]:
         names = getattr(solver, option)
         if names is not None:
-            by_position[option] = tuple(tuple(_positions(option, labels, places)) for labels in names)
+            by_position[option] = tuple(tuple(positions_of(option, labels, places)) for labels in names)
     positioned = replace(solver, **by_position)
     if check:
         require_possible(positioned, spec.columns)
     return positioned
 
 
-def _groups(
+def groups_of_columns(
     together: tuple[tuple[str, tuple[Any, ...]], ...] | str, spec: Spec, places: Mapping[Hashable, list[int]]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Return a partition of all variables into groups, as positions; a group may have one variable."""
@@ -206,7 +206,7 @@ def _groups(
     owner: dict[int, str] = {}
     groups = []
     for name, members in together:
-        members_places = _positions(f"together[{shown(name)}]", members, places)
+        members_places = positions_of(f"together[{shown(name)}]", members, places)
         twice = [j for j in members_places if owner.setdefault(j, name) != name]
         if twice:
             raise errors.OptionError(
@@ -220,7 +220,7 @@ def _groups(
     return (*groups, *single_groups)
 
 
-def _positions(option: str, names: tuple[Hashable, ...], places: Mapping[Hashable, list[int]]) -> list[int]:
+def positions_of(option: str, names: tuple[Hashable, ...], places: Mapping[Hashable, list[int]]) -> list[int]:
     unknown = [name for name in names if name not in places]
     if unknown:
         raise errors.OptionError(

@@ -177,6 +177,8 @@ class JointRow(TypedDict):
 
 #: The name of the method of `sparse_loadings` in records and files.
 SPARSE_LOADINGS = "sparse-loadings"
+#: The name of the method of `principal_variables` in records and files.
+PRINCIPAL_VARIABLES = "principal-variables"
 #: The packages whose versions are recorded, if imported.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 
@@ -431,6 +433,101 @@ class Proven:
 
     #: A fit has at most one proof of each kind.
     kind = property(attrgetter("scope", "measure", "orthogonal"))
+
+
+# --- principal variables --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalSet:
+    """Which variables were kept, how well they reproduce all, and what else was compared.
+
+    Groups are the units that are kept or left: groups of several variables that enter whole, then all other
+    variables, each a group of its own. Shares are of the variance of all variables.
+
+    Attributes
+    ----------
+    together : list of (str, list of int)
+        Names and variables of the groups of several variables.
+    cost : ndarray of shape (g,)
+        What each group costs; ones without a budget.
+    budget : float or None
+    chosen : ndarray of int, shape (m,)
+        The groups kept, those that are needed most first.
+    share, pca_share, bound : float
+        The share that they reproduce, that of PCA, and a bound for that of any set.
+    nodes : int
+        Nodes visited for the bound.
+    criteria : dict of str to float
+        Coefficients RM, RV and GCD of Cadima and Jolliffe (2001); the names end with the number of principal
+        components.
+    without, with_other : ndarray of shape (m,)
+        Shares without each group, and with the best other one in its place.
+    other : ndarray of int, shape (m,)
+        That other group; -1 if there is none.
+    nearest : ndarray of int, shape (p,)
+        The kept variable with which each variable correlates most.
+    correlation : ndarray of shape (p,)
+        This correlation; 0 for a constant variable.
+    further : ndarray of int, shape (a,)
+        The groups that would add most.
+    with_further : ndarray of shape (a,)
+        Shares with each of them.
+    sizes : ndarray of int, shape (s,)
+        Numbers of groups that were compared, ascending.
+    sets : ndarray of bool, shape (s, g)
+        The groups kept for each size.
+    shares, pca_shares : ndarray of shape (s,)
+        Their shares, and those of PCA.
+    rm, gcd : ndarray of shape (s,)
+    held_out, held_out_pca, held_out_error : ndarray of shape (s,), or None
+        Shares of held-out rows: of sets chosen from the other rows, of PCA, and standard errors of the first.
+    folds : int
+    frequency : ndarray of shape (g,), or None
+        Shares of resamples of the rows in which each group was chosen.
+    draws : int
+        Number of resamples.
+    is_normal : bool
+        Whether these are normal rows with the covariance matrix of the data.
+    determined : list of (int, list of int)
+        Variables that are exact combinations of others, and these.
+    """
+
+    together: list[tuple[str, list[int]]]
+    cost: Annotated[np.ndarray, "f g"]
+    budget: float | None
+    chosen: Annotated[np.ndarray, "i m"]
+    share: float
+    pca_share: float
+    bound: float
+    nodes: int
+    criteria: dict[str, float]
+    without: Annotated[np.ndarray, "f m"]
+    with_other: Annotated[np.ndarray, "f m"]
+    other: Annotated[np.ndarray, "i m"]
+    nearest: Annotated[np.ndarray, "i p"]
+    correlation: Annotated[np.ndarray, "f p"]
+    further: Annotated[np.ndarray, "i a"]
+    with_further: Annotated[np.ndarray, "f a"]
+    sizes: Annotated[np.ndarray, "i s"]
+    sets: Annotated[np.ndarray, "b s g"]
+    shares: Annotated[np.ndarray, "f s"]
+    pca_shares: Annotated[np.ndarray, "f s"]
+    rm: Annotated[np.ndarray, "f s"]
+    gcd: Annotated[np.ndarray, "f s"]
+    held_out: Annotated[np.ndarray, "f s"] | None = None
+    held_out_pca: Annotated[np.ndarray, "f s"] | None = None
+    held_out_error: Annotated[np.ndarray, "f s"] | None = None
+    folds: int = 0
+    frequency: Annotated[np.ndarray, "f g"] | None = None
+    draws: int = 0
+    is_normal: bool = False
+    determined: list[tuple[int, list[int]]] = field(default_factory=list)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether no other set reproduces more than this one."""
+        return self.bound <= self.share * (1.0 + 1e-8)  # the rounding of shares from files
 
 
 # --- resampling -----------------------------------------------------------------------------------

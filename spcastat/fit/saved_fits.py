@@ -532,6 +532,7 @@ def save(
         "design": pack("design", _with_mark(state, data), arrays),
         "spec": pack_spec(state.spec, arrays),
         "proofs": [_packed_proof(proof) for proof in state.inference.proofs],
+        "principal": pack("principal", state.principal, arrays),
         **{name: pack(name, getattr(state.inference, name), arrays) for name in RESAMPLED},
     }
     if scores and with_rows:
@@ -621,8 +622,9 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         design=design,
         pattern=pattern,
         rotated=rotated,
+        principal=principal_of(content, reader, record),
     )
-    if pattern is None:
+    if pattern is None and state.principal is None:
         rule_of(record)  # raises for options that make no rule
     if "rows" not in content:
         return state
@@ -696,6 +698,45 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         if not right:
             raise FileError(f"its record: {fault}.")
     return record
+
+
+def principal_of(
+    content: Mapping[str, Any], reader: Reader, record: records.Record
+) -> records.PrincipalSet | None:
+    """Return the variables kept that a file of principal variables has; None for other fits.
+
+    Raises
+    ------
+    FileError
+        If groups or variables have impossible positions.
+    """
+    if record.method != records.PRINCIPAL_VARIABLES:
+        return None
+    parts = Reader(reader.arrays, dict(reader.sizes))
+    about: records.PrincipalSet = parts.read(records.PrincipalSet, content.get("principal"), "principal")
+    p, g = record.p, parts.sizes["g"]
+    members = [j for _, group in about.together for j in group]
+    chosen = about.chosen.tolist()
+    positions = {
+        "groups kept": (about.chosen, 0, g),
+        "groups instead": (about.other, -1, g),
+        "groups to add": (about.further, 0, g),
+        "variables kept": (about.nearest, 0, p),
+        "variables of groups": (np.array(members, dtype=int), 0, p),
+        "determined variables": (np.array([j for j, _ in about.determined], dtype=int), 0, p),
+    }
+    impossible = [
+        name
+        for name, (at, low, high) in positions.items()
+        if len(at) and not low <= at.min() <= at.max() < high
+    ]
+    if len({*members}) < len(members) or g != p - len(members) + len(about.together):
+        impossible.append("variables of groups")
+    if not chosen or len({*chosen}) < len(chosen):
+        impossible.append("groups kept")
+    if impossible:
+        raise FileError(f"its {impossible[0]} are not those of its variables.")
+    return about
 
 
 def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Record) -> records.Inference:

@@ -15,7 +15,16 @@ import pandas as pd
 
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.plan import RULE, Plan
-from spcastat.fit.record import PARTITIONS, UNRULED, Inference, Proven, Record, deep_copy, make_record
+from spcastat.fit.record import (
+    PARTITIONS,
+    UNRULED,
+    Inference,
+    PrincipalSet,
+    Proven,
+    Record,
+    deep_copy,
+    make_record,
+)
 from spcastat.fit.run import Fit
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, some_of
@@ -252,6 +261,8 @@ class FitState:
         For a fit of sparse loadings: these loadings, while V has the weights.
     rotated : ndarray of shape (p, k), or None
         For method="rotate": the dense loadings before they were cut.
+    principal : PrincipalSet, or None
+        For principal variables: which were kept, while V has the weights of the k scores.
     """
 
     V: np.ndarray
@@ -265,6 +276,7 @@ class FitState:
     design: RowDesign | None = None
     pattern: np.ndarray | None = None
     rotated: np.ndarray | None = None
+    principal: PrincipalSet | None = None
 
     @classmethod
     def of(cls, data: Data, plan: Plan, fit: Fit, call: str) -> FitState:
@@ -298,6 +310,8 @@ class FitState:
     @property
     def function(self) -> str:
         """The function that fits rows like this; with _cov after its name it fits a covariance matrix."""
+        if self.principal is not None:
+            return "principal_variables"
         return "spca" if self.pattern is None else "sparse_loadings"
 
     def is_fit_of(self, other: FitState) -> bool:

@@ -11,6 +11,10 @@ from spcastat.plots.arrows import plot_correlations_data as plot_correlations_da
 from spcastat.plots.biplot import BiplotData as BiplotData
 from spcastat.plots.biplot import biplot as biplot
 from spcastat.plots.biplot import biplot_data as biplot_data
+from spcastat.plots.kept_plots import plot_kept as plot_kept
+from spcastat.plots.kept_plots import plot_kept_data as plot_kept_data
+from spcastat.plots.kept_plots import plot_represented as plot_represented
+from spcastat.plots.kept_plots import plot_represented_data as plot_represented_data
 from spcastat.plots.loadings_plot import plot_contributions as plot_contributions
 from spcastat.plots.loadings_plot import plot_contributions_data as plot_contributions_data
 from spcastat.plots.loadings_plot import plot_frequency as plot_frequency
@@ -53,9 +57,11 @@ __all__ = [
     "plot_correlations",
     "plot_diagnostics",
     "plot_frequency",
+    "plot_kept",
     "plot_loadings",
     "plot_path",
     "plot_reconstruction",
+    "plot_represented",
     "plot_scores",
     "plot_slopes",
     "screeplot",

@@ -37,6 +37,7 @@ from spcastat.results.inference import (
 from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.pickling import Picklable
+from spcastat.results.principal_variables import PrincipalVariables
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitInference, Stability
 from spcastat.show import methods_text
@@ -2348,7 +2349,7 @@ def result_of(source: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
 
 
 @explained
-def load(path: types.Path) -> SpcaResult | SparseLoadings:
+def load(path: types.Path) -> SpcaResult | SparseLoadings | PrincipalVariables:
     """Read a fit from a file written by ``fit.save(path)``.
 
     No code in a file is executed: it contains numbers and text, and a formula with known functions only.
@@ -2359,7 +2360,7 @@ def load(path: types.Path) -> SpcaResult | SparseLoadings:
 
     Returns
     -------
-    SpcaResult or SparseLoadings
+    SpcaResult, SparseLoadings or PrincipalVariables
         The fit with the same loadings, variances, measures, summary and plots; `transform` and `diagnostics`
         accept data as before. Methods that need the rows of the fit, such as `refit` and `residuals`, raise
         NoRowsError, as do `scores` and `biplot` if the fit was saved without scores.
@@ -2373,4 +2374,6 @@ def load(path: types.Path) -> SpcaResult | SparseLoadings:
         If `path` is not a path.
     """
     state = read_state(path)
+    if state.principal is not None:
+        return PrincipalVariables(state)
     return SpcaResult(state) if state.pattern is None else SparseLoadings(state)

@@ -12,7 +12,7 @@ import pandas as pd
 from spcastat.config import shown
 from spcastat.fit import frames
 from spcastat.fit.frames import variance
-from spcastat.fit.record import Record
+from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
 from spcastat.fit.sparse_loadings import variance as loadings_variance
 from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, proof_sentences, rule_words, shares
 from spcastat.inputs.dependence import serial_warning
@@ -86,7 +86,12 @@ def dataset(record: Record, state: FitState | None = None) -> Fact:
     has_loadings = state is not None and state.pattern is not None
     about = record.matrix or {}
     values: dict[str, Any] = {
-        "analysis": fact("analysis", sparse=record.sparse, loadings=has_loadings),
+        "analysis": fact(
+            "analysis",
+            sparse=record.sparse,
+            loadings=has_loadings,
+            variables=record.method == PRINCIPAL_VARIABLES,
+        ),
         "n": record.n or 0,
         "p": record.p,
     }

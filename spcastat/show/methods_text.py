@@ -88,7 +88,7 @@ def describe(state: FitState, choice: Any = None) -> Description:
         *_how_chosen(record, choice),
         *methods(_of_fit(state), cited),
     ]
-    return _description(sentences, cited, record)
+    return description(sentences, cited, record)
 
 
 def describe_loadings(state: FitState) -> Description:
@@ -102,7 +102,7 @@ def describe_loadings(state: FitState) -> Description:
         facts.explained_by_loadings(state),
         *facts.inference(state),
     ]
-    return _description([*sentences, *methods(facts_of_method, cited)], cited, record)
+    return description([*sentences, *methods(facts_of_method, cited)], cited, record)
 
 
 def _of_fit(state: FitState) -> Iterator[Fact]:
@@ -128,7 +128,7 @@ def _how_chosen(record: Record, choice: Any = None) -> list[str]:
     return [part.method_text for part in parts if part is not None]
 
 
-def _description(sentences: list[str], cited: list[str], record: Record) -> Description:
+def description(sentences: list[str], cited: list[str], record: Record) -> Description:
     """Return the sentences as a paragraph that ends with the software, and the references of the keys."""
     version = record.versions.get("spcastat", "")
     sentences = [*sentences, *methods([facts.software(record.versions)], cited)]

@@ -212,7 +212,8 @@ TEMPLATES: dict[str, Template] = {
     "scaling by root mean square": Template(part="scaled by the root mean square"),
     # --- data
     "analysis": Template(
-        part="{sparse?Sparse p|P}rincipal component analysis{loadings? with sparse loadings}"
+        part="{variables?The method of principal variables|{sparse?Sparse p|P}rincipal component "
+        "analysis{loadings? with sparse loadings}}"
     ),
     "rows": Template(
         label="Data",
@@ -432,6 +433,46 @@ TEMPLATES: dict[str, Template] = {
         "scores T are uncorrelated and have unit variance ({work}. The fit is the best of {starts|# "
         "start|# starts}, improved by exchanges of nonzero with zero loadings.",
         cites=("{citation}",),
+    ),
+    # --- principal variables
+    "PCA of all": Template(
+        label="PCA of all",
+        line="{share:%2} % with {k|# component|# components}; those kept reproduce {part:%1} % of that",
+    ),
+    "costs of variables": Template(label="Cost", line="{spent:g} of {budget:g}"),
+    "search for variables": Template(
+        label="Search",
+        line="{proven?no other set{size} is better (proven{nodes?, {nodes|# node|# nodes}})|exchanges; "
+        "another set{size} has at most {gap:%1} % more (certify())}",
+        methods="{proven?No other set{size} reproduces more, as a branch and bound search proved.}",
+    ),
+    "held-out variables": Template(
+        label="Held out",
+        line="{share:%1} %, PCA {pca:%1} % ({folds} folds, the choice repeated in each)",
+        methods="In cross-validation with {folds} folds, with the choice repeated in each, variables chosen "
+        "so reproduced {share:%1} % of the variance of held-out rows, and principal components {pca:%1} %.",
+    ),
+    "coefficients of variables": Template(label="Coefficients", line="{text}"),
+    "next variables": Template(note="Next to add: {names}."),
+    "columns of variables": Template(
+        note="In %: share without the variable, and with the one instead{draws?; how many of {draws|# "
+        "resample|# resamples} of {normal?normal rows|the rows} chose it}."
+    ),
+    "determined variable": Template(
+        note="{name} is determined by {others}, and adds nothing to these."
+    ),
+    "variables by scores": Template(
+        methods="{m|# variable was|# variables were} kept ({names}) so that their best {k|# linear "
+        "combination reproduces|# linear combinations reproduce} as much of the variance of all variables as "
+        "possible (Tanaka and Mori, 1997), {share:%1} %; {k|the first principal component explains|as many "
+        "principal components explain} {pca:%1} %.",
+        cites=("tanaka1997",),
+    ),
+    "variables by regressions": Template(
+        methods="{m|# variable was|# variables were} kept ({names}) so that regressions on them reproduce as "
+        "much of the variance of all variables as possible (McCabe, 1984), {share:%1} %; as many principal "
+        "components explain {pca:%1} %.",
+        cites=("mccabe1984",),
     ),
     # --- variance
     "explained by PCA": Template(methods="They explain {dense} % of the total variance."),

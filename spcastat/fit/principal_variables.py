@@ -1,0 +1,718 @@
+"""A choice of principal variables: its request, its numbers in shares of the variance, and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import elements, listed, nearest, one_of, plural, real_number, shown, whole_number
+from spcastat.errors import CardinalityError, ComponentsError, OptionError
+from spcastat.fit.plan import groups_of_columns, groups_together, positions_of, require_components
+from spcastat.fit.record import PRINCIPAL_VARIABLES, PrincipalSet, Record, deep_copy, facts_of
+from spcastat.fit.run import leading_components
+from spcastat.fit.state import FitState
+from spcastat.inputs.data import Data
+from spcastat.labels import full_names
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import flip_signs
+from spcastat.search.principal_variables import (
+    NULL,
+    STARTS,
+    Selection,
+    best_combinations,
+    combinations_of,
+    covariances,
+    reproduced,
+)
+
+#: Where the criteria are described: of all combinations of the variables, and of the k best.
+PAPERS = {"all": "McCabe (1984)", "scores": "Tanaka and Mori (1997)"}
+#: Largest number of variables: their covariance matrix takes 200 MB.
+MOST_VARIABLES = 5000
+#: Number of groups that are named as the next to add.
+NEXT = 3
+#: Share of PCA that the smallest number of variables must keep, in messages that recommend one.
+USUAL_SHARE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class KeepRequest:
+    """Which variables to keep: checked arguments of a call, in positions of groups.
+
+    Attributes
+    ----------
+    k : int or None
+        Number of scores by which the variables are reproduced; None for all combinations.
+    m : int or None
+        Number of groups to keep.
+    share : float or None
+        Share of PCA's held-out share to keep, if `m` and `budget` are None.
+    budget : float or None
+        The largest cost of the groups kept.
+    together : tuple of (str, tuple of int)
+        Groups of several variables.
+    groups : tuple of tuple of int
+        The variables of every group.
+    cost : ndarray of shape (g,)
+    include, candidates : tuple of int
+    effort : {"quick", "auto", "thorough"}
+    """
+
+    k: int | None
+    m: int | None
+    share: float | None
+    budget: float | None
+    together: tuple[tuple[str, tuple[int, ...]], ...]
+    groups: tuple[tuple[int, ...], ...]
+    cost: np.ndarray
+    include: tuple[int, ...]
+    candidates: tuple[int, ...]
+    effort: str
+
+    def problem(self, S: np.ndarray, m: int | None = None) -> Selection:
+        """Return the problem for a covariance matrix: m groups, by default those of the request."""
+        budget = self.budget if m is None and self.budget is not None else float(m or self.m or 0)
+        k = len(S) if self.k is None else self.k
+        open_groups = tuple(g for g in self.candidates if all(S[j, j] > 0 for j in self.groups[g]))
+        return Selection(S, k, self.groups, self.cost, budget, self.include, open_groups)
+
+    @property
+    def smallest(self) -> int:
+        """The smallest number of groups of which k scores can be made."""
+        sizes = sorted((len(self.groups[g]) for g in self.candidates if g not in self.include), reverse=True)
+        count, variables = len(self.include), sum(len(self.groups[g]) for g in self.include)
+        while variables < (self.k or 1) and count - len(self.include) < len(sizes):
+            variables += sizes[count - len(self.include)]
+            count += 1
+        return max(count, 1)
+
+
+# --- the request ----------------------------------------------------------------------------------
+
+
+def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRequest:
+    """Check the arguments of a call: m, k, share, budget, cost, include, exclude, together and effort."""
+    get, p, columns = arguments.get, data.p, data.columns
+    if p > MOST_VARIABLES:
+        raise OptionError(
+            f"{p:,} variables were given; {function}() takes {MOST_VARIABLES:,} at most, whose covariance "
+            "matrix fits into memory. Leave out those of smallest variance first."
+        )
+    k = None if get("k") is None else whole_number("k", get("k"), 1, error=ComponentsError)
+    require_components(k or 1, p)
+    m, share, budget = _size(function, get("m"), get("share"), get("budget"), get("cost"), k)
+    places: dict[Hashable, list[int]] = {label: [j] for j, label in enumerate(columns.to_flat_index())}
+    together = _together(get("together"), data, places)
+    several = tuple((name, members) for name, members in together if len(members) > 1)
+    alone = [(name, members) for name, members in together if len(members) == 1]
+    together = (*several, *sorted(alone, key=lambda group: group[1]))
+    groups = tuple(members for _, members in together)
+    names = dict(zip((name for name, _ in together), range(len(groups)), strict=True))
+    of: dict[int, int] = {j: g for g, members in enumerate(groups) for j in members}
+    include, exclude = (
+        sorted({of[j] for j in _named(option, get(option), p, {**_members(several), **places})})
+        for option in ("include", "exclude")
+    )
+    both = [g for g in include if g in exclude]
+    if both:
+        raise OptionError(
+            f"include and exclude both name {_group_names(both, columns, groups, several)}; take it out of "
+            "one."
+        )
+    candidates = tuple(g for g in range(len(groups)) if g not in exclude)
+    asked = KeepRequest(
+        k,
+        m,
+        share,
+        budget,
+        several,
+        groups,
+        _costs(get("cost"), places, names, of, groups),
+        tuple(include),
+        candidates,
+        one_of("effort", get("effort") or "auto", STARTS),
+    )
+    _require_possible(asked, columns)
+    return asked
+
+
+def _size(
+    function: str, m: Any, share: Any, budget: Any, cost: Any, k: int | None
+) -> tuple[int | None, float | None, float | None]:
+    """Return m, share and budget, of which exactly one is given."""
+    sizes = {"m": m, "share": share, "budget": budget}
+    given = [f"{name}=" for name, value in sizes.items() if value is not None]
+    if not given:
+        raise OptionError(
+            "The number of variables was not given. Give m=, the number of variables to keep, or "
+            f"share={USUAL_SHARE} for the smallest number that keeps 95 % of PCA."
+        )
+    if len(given) > 1:
+        raise OptionError(
+            f"{' and '.join(given)} were given to {function}(); give one of m= (how many variables to keep), "
+            "share= (of PCA's held-out share) and budget= (of their costs)."
+        )
+    if cost is not None and budget is None:
+        raise OptionError(
+            "cost= was given without budget=, the largest cost of all variables kept; give budget= in place "
+            f"of {given[0]}, or leave cost= out."
+        )
+    if m is not None:
+        m = whole_number("m", m, 1, error=CardinalityError)
+    if share is not None:
+        share = real_number("share", share, 0.0, 1.0, open_low=True)
+    if budget is not None:
+        budget = real_number("budget", budget, 0.0, np.inf, open_low=True)
+        if not np.isfinite(budget):
+            raise OptionError("budget=inf was given, which keeps all variables; give a finite number.")
+    return m, share, budget
+
+
+def _together(
+    together: Any, data: Data, places: Mapping[Hashable, list[int]]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    if together is None:
+        names = full_names(data.columns)
+        return tuple((name, (j,)) for j, name in enumerate(names))
+    return groups_of_columns(groups_together(together, 1, data.p), data.spec, places)
+
+
+def _members(several: Iterable[tuple[str, tuple[int, ...]]]) -> dict[Hashable, list[int]]:
+    return {name: list(members) for name, members in several}
+
+
+def _named(option: str, value: Any, p: int, places: Mapping[Hashable, list[int]]) -> list[int]:
+    """Return the positions of the variables that `include` or `exclude` names."""
+    if value is None:
+        return []
+    names = tuple(elements(value, p))
+    if len(names) > p or isinstance(value, Mapping):
+        raise OptionError(
+            f"{option}={shown(value)} was given; it takes a list of names of variables: {option}=['age']."
+        )
+    return positions_of(option, names, places)
+
+
+def _costs(
+    cost: Any,
+    places: Mapping[Hashable, list[int]],
+    names: Mapping[str, int],
+    of: Mapping[int, int],
+    groups: Sequence[tuple[int, ...]],
+) -> np.ndarray:
+    """Return the cost of each group: that given under its name, or the sum of those of its variables."""
+    single = np.ones(len(places))
+    if cost is None:  # a group counts as one
+        return np.ones(len(groups))
+    if isinstance(cost, pd.Series):
+        cost = cost.to_dict()
+    if not isinstance(cost, Mapping):
+        raise OptionError(
+            f"cost={shown(cost)} was given; it takes costs by name, of which others are 1: "
+            'cost={"lab": 30}.'
+        )
+    whole = {}
+    for name, value in cost.items():
+        number = real_number(f"cost[{shown(name)}]", value, 0.0, 1e300, open_low=True)
+        if name in places:
+            single[places[name]] = number
+        elif name in names:
+            whole[names[name]] = number
+        else:
+            known = [*places, *(one for one in names if one not in places)]
+            raise OptionError(
+                f"cost names {shown(name)}, which no variable is called; they are {listed(known)}."
+                f"{nearest(name, known)}"
+            )
+    return np.array([whole.get(g, single[list(members)].sum()) for g, members in enumerate(groups)])
+
+
+def _group_names(
+    some: Iterable[int],
+    columns: pd.Index,
+    groups: Sequence[tuple[int, ...]],
+    several: Sequence[tuple[str, tuple[int, ...]]],
+) -> str:
+    names = {members: name for name, members in several}
+    return listed([names.get(groups[g], columns[groups[g][0]]) for g in some])
+
+
+def _require_possible(asked: KeepRequest, columns: pd.Index) -> None:
+    """Raise an error if no set of groups meets the request."""
+    required, count = len(asked.include), len(asked.candidates)
+    if not count:
+        raise OptionError("exclude= names all variables, so that none can be kept; exclude fewer.")
+    if asked.m is not None:
+        if asked.k is not None and asked.m < asked.smallest:
+            raise ComponentsError(
+                f"m={asked.m} {'variable' if asked.m == 1 else 'variables'} cannot give k={asked.k} scores; "
+                f"use m={asked.smallest} or more, or k={asked.m}."
+            )
+        if required > asked.m:
+            raise CardinalityError(
+                f"m={asked.m} was given, and include= names {required}; give m={required} or more, or "
+                "include fewer."
+            )
+        if asked.m > count:
+            raise CardinalityError(
+                f"m={asked.m} was given, and there are {count} to choose from; give m={count} at most."
+            )
+    if asked.budget is None:
+        return
+    spent = float(asked.cost[list(asked.include)].sum())
+    if spent > asked.budget:
+        raise OptionError(
+            f"The variables of include= cost {spent:g}, more than budget={asked.budget:g}; give a larger "
+            "budget, or include fewer."
+        )
+    least = float(asked.cost[list(asked.candidates)].min())
+    if least > asked.budget:
+        raise OptionError(
+            f"budget={asked.budget:g} was given, and the cheapest variable costs {least:g}; give a larger "
+            "budget."
+        )
+
+
+# --- the choice -----------------------------------------------------------------------------------
+
+
+def matrix_of(op: Operator) -> np.ndarray:
+    """Return the covariance matrix, in units of `op.unit`."""
+    return np.asarray(op.block(np.arange(op.p)), dtype=float)
+
+
+def require_spread(asked: KeepRequest, problem: Selection, U: Sequence[int]) -> None:
+    """Raise an error if the set that was found has fewer groups, or a lower rank, than was asked for."""
+    variables = problem.variables(U)
+    rank = combinations_of(problem.S, variables).shape[1] if variables else 0
+    if asked.k is not None and rank < asked.k:
+        raise ComponentsError(
+            f"The {plural(len(variables), 'variable')} kept have rank {rank} and cannot give k={asked.k} "
+            "scores; keep more variables, or give a smaller k."
+        )
+    singles = all(len(problem.groups[g]) == 1 for g in U)
+    if asked.m is not None and (len(U) < asked.m or (singles and rank < len(variables))):
+        least = max(min(len(U), rank), len(asked.include))
+        raise CardinalityError(
+            f"m={asked.m} was given, and {least} variables determine all others up to rounding; give "
+            f"m={least} or fewer{'' if asked.k is None else ' (and k at most that)'}."
+        )
+
+
+def fitted(data: Data, asked: KeepRequest, rng: np.random.Generator, call: str, bound: Any) -> FitState:
+    """Search, and return the state of the choice without held-out shares and frequencies.
+
+    Parameters
+    ----------
+    data : Data
+    asked : KeepRequest
+        With `m` or `budget`.
+    rng : numpy Generator
+    call : str
+    bound : callable
+        Takes the problem and the groups chosen; returns better groups if it finds them, a bound for the
+        variance that any set reproduces, and the number of nodes visited.
+    """
+    problem = asked.problem(matrix_of(data.op))
+    U, _ = problem.search(rng, asked.effort)
+    require_spread(asked, problem, U)
+    U, limit, nodes = bound(problem, U)
+    return state_of(data, asked, problem, (U, limit, nodes), call)
+
+
+def state_of(
+    data: Data, asked: KeepRequest, problem: Selection, result: tuple[Sequence[int], float, int], call: str
+) -> FitState:
+    """Return the state for the groups of a result, with the bound and the number of nodes visited for it."""
+    U, limit, nodes = result
+    S, variables = problem.S, problem.variables(U)
+    k = asked.k or combinations_of(S, variables).shape[1]
+    leading_components(data.op, k)  # raises for a rank below k
+    spectrum = spectrum_of(data.op, max(k, len(variables)))
+    pca = spectrum[0][:k]
+    W = np.zeros((len(S), k))
+    W[variables] = best_combinations(S, variables, k)
+    W *= flip_signs(S @ W)
+    about = principal_set(problem, asked, U, spectrum, (k, limit, nodes))
+    state = FitState.of_data(data, W / data.op.unit, _record(data, asked, about, k, call), pca)
+    return replace(state, principal=about)
+
+
+def with_groups(
+    state: FitState,
+    data: Data,
+    asked: KeepRequest,
+    problem: Selection,
+    result: tuple[Sequence[int], float, int],
+) -> FitState:
+    """Return the state with other groups; held-out shares and frequencies, of repeated choices, remain."""
+    former = set_of(state)
+    other = state_of(data, asked, problem, result, state.record.call)
+    about = set_of(other)
+    row = former.sizes == len(about.chosen)
+    path = {
+        name: getattr(former, name).copy() for name in ("sizes", "sets", "shares", "pca_shares", "rm", "gcd")
+    }
+    for name, values in path.items():
+        values[row] = getattr(about, name)
+    repeated = ("held_out", "held_out_pca", "held_out_error", "folds", "frequency", "draws", "is_normal")
+    return replace(
+        other,
+        principal=replace(about, **path, **{name: getattr(former, name) for name in repeated}),
+    )
+
+
+def principal_set(
+    problem: Selection,
+    asked: KeepRequest,
+    U: Sequence[int],
+    spectrum: tuple[np.ndarray, np.ndarray],
+    proof: tuple[int, float, int],
+) -> PrincipalSet:
+    """Return what is known of the groups U, in shares of the variance of all variables.
+
+    Parameters
+    ----------
+    problem : Selection
+    asked : KeepRequest
+    U : sequence of int
+    spectrum : tuple of ndarray
+        The leading eigenvalues and eigenvectors, as many as variables are kept or more.
+    proof : tuple
+        The number of scores, the bound and the nodes visited for it.
+    """
+    total, value = problem.total, problem.value(U)
+    k, limit, nodes = proof
+    pca = float(spectrum[0][:k].sum())
+    compared = [(g, *_instead(problem, U, g)) for g in U]
+    compared.sort(key=lambda row: (row[1], row[0]))
+    F = covariances(problem.S, problem.variables(U))
+    added = np.array([g for g in problem.candidates if g not in U], dtype=int)
+    with_added = problem.values_after(F, added) if len(added) else np.zeros(0)
+    order = np.argsort(-with_added, kind="stable")[:NEXT]
+    r, at = _correlations(problem, U)
+    own_size = one_size(problem, U, spectrum, asked.k)
+    return PrincipalSet(
+        together=[(name, list(members)) for name, members in asked.together],
+        cost=asked.cost,
+        budget=asked.budget,
+        chosen=np.array([row[0] for row in compared], dtype=int),
+        share=value / total,
+        pca_share=pca / total,
+        bound=max(min(limit, pca), value) / total,
+        nodes=nodes,
+        criteria=criteria(problem.S, problem.variables(U), k, spectrum),
+        without=np.array([row[1] for row in compared]) / total,
+        with_other=np.array([row[3] for row in compared]) / total,
+        other=np.array([row[2] for row in compared], dtype=int),
+        nearest=at,
+        correlation=r,
+        further=added[order],
+        with_further=with_added[order] / total,
+        **cast(dict[str, Any], sized([own_size])),
+        determined=determined(problem.S) if len(problem.S) <= MOST_DETERMINED else [],
+    )
+
+
+def one_size(
+    problem: Selection, U: Sequence[int], spectrum: tuple[np.ndarray, np.ndarray], k: int | None
+) -> dict[str, Any]:
+    """Return the row of the path for the groups U: their number, share, and coefficients.
+
+    `spectrum` has the leading eigenvalues and eigenvectors, and `k` the number of scores, by default that of
+    the variables.
+    """
+    members = np.zeros(len(problem.groups), dtype=bool)
+    members[list(U)] = True
+    variables = problem.variables(U)
+    known = criteria(problem.S, variables, len(variables), spectrum)
+    rank = combinations_of(problem.S, variables).shape[1]
+    return {
+        "sizes": len(U),
+        "sets": members,
+        "shares": problem.value(U) / problem.total,
+        "pca_shares": float(spectrum[0][: k or rank].sum()) / problem.total,
+        "rm": known["RM"],
+        "gcd": known["GCD"],
+    }
+
+
+def sized(rows: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """Return the columns of the rows of a path."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _instead(problem: Selection, U: Sequence[int], g: int) -> tuple[float, int, float]:
+    """Return the variance reproduced without the group g, the best other group, and the variance with it."""
+    others = [other for other in U if other != g]
+    F = covariances(problem.S, problem.variables(others))
+    without = reproduced(F, problem.k)
+    added = problem.open_to(others)
+    added = added[~np.isin(added, U)]
+    if not len(added):
+        return without, -1, without
+    values = problem.values_after(F, added)
+    best = int(np.argmax(values))
+    return without, int(added[best]), float(values[best])
+
+
+def _correlations(problem: Selection, U: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest correlation of each variable with a kept one, and this variable."""
+    kept = np.array(sorted(problem.variables(U)), dtype=int)
+    sd = np.sqrt(np.diag(problem.S))
+    sizes = np.outer(sd, sd[kept])
+    r = np.divide(problem.S[:, kept], sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    best = np.argmax(np.abs(r) - (kept == np.arange(len(sd))[:, None]) * -2.0, axis=1)
+    return r[np.arange(len(sd)), best].clip(-1.0, 1.0), kept[best]
+
+
+#: Up to this many variables exact combinations of others are looked for.
+MOST_DETERMINED = 500
+#: Variables named as exact combinations, if there are at most so many of them and of others in each.
+FEW_DETERMINED, FEW_OTHERS = 3, 6
+
+
+def determined(S: np.ndarray) -> list[tuple[int, list[int]]]:
+    """Return variables that are exact combinations of few others, and these.
+
+    Empty if many are, as in data with fewer rows than variables.
+    """
+    sd = np.sqrt(np.diag(S))
+    live = np.flatnonzero(sd > 0)
+    R = S[np.ix_(live, live)] / np.outer(sd[live], sd[live])
+    values, vectors = np.linalg.eigh(R)
+    null = values < NULL
+    if not 0 < null.sum() <= FEW_DETERMINED:
+        return []
+    relations = _reduced(vectors[:, null].T)
+    rows = [np.flatnonzero(np.abs(row) > 1e-6) for row in relations]  # vectors are exact to about 1e-8
+    return [
+        (int(live[row[-1]]), [int(live[j]) for j in row[:-1]])
+        for row in rows
+        if 2 <= len(row) <= FEW_OTHERS + 1
+    ]
+
+
+def _reduced(rows: np.ndarray) -> np.ndarray:
+    """Return rows with the same span, each with a one in its last place where the others are zero."""
+    reduced = rows[:, ::-1].copy()
+    column = 0
+    for i in range(len(reduced)):
+        while np.abs(reduced[i:, column]).max() < 1e-6:
+            column += 1
+        pivot = i + int(np.argmax(np.abs(reduced[i:, column])))
+        reduced[[i, pivot]] = reduced[[pivot, i]]
+        reduced[i] /= reduced[i, column]
+        for other in range(len(reduced)):
+            if other != i:
+                reduced[other] -= reduced[other, column] * reduced[i]
+        column += 1
+    return reduced[:, ::-1]
+
+
+# --- coefficients for comparison with other programs ----------------------------------------------
+
+
+def rm(S: np.ndarray, U: Sequence[int]) -> float:
+    """Return RM of Cadima and Jolliffe (2001): the root of the share that all combinations reproduce."""
+    return float(np.sqrt((covariances(S, U) ** 2).sum() / np.trace(S)))
+
+
+def rv(S: np.ndarray, U: Sequence[int]) -> float:
+    """Return RV of Robert and Escoufier (1976) between all variables and their regressions on U."""
+    F = covariances(S, U)
+    return float(np.sqrt(((F @ F.T) ** 2).sum() / (S**2).sum()))
+
+
+def gcd(S: np.ndarray, U: Sequence[int], values: np.ndarray, vectors: np.ndarray) -> float:
+    """Return GCD of Cadima and Jolliffe (2001): how near the spans of U and of principal components are.
+
+    Parameters
+    ----------
+    S : ndarray of shape (p, p)
+    U : sequence of int
+    values, vectors : ndarray of shape (g,) and (p, g)
+        The eigenvalues and eigenvectors of these components.
+    """
+    A = combinations_of(S, U)
+    inner = A.T @ vectors[list(U)]
+    return float((values * inner**2).sum() / np.sqrt(A.shape[1] * len(values)))
+
+
+def criteria(
+    S: np.ndarray, U: Sequence[int], k: int, spectrum: tuple[np.ndarray, np.ndarray]
+) -> dict[str, float]:
+    """Return RM, RV, GCD with as many principal components as variables, and with k if these are fewer."""
+    values, vectors = spectrum
+    m = len(U)
+    found = {"RM": rm(S, U), "RV": rv(S, U), "GCD": gcd(S, U, values[:m], vectors[:, :m])}
+    if k < m:
+        found[f"GCD with {plural(k, 'PC')}"] = gcd(S, U, values[:k], vectors[:, :k])
+    return found
+
+
+def spectrum_of(op: Operator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return up to `count` leading eigenvalues and eigenvectors."""
+    return op.leading(min(count, op.rank_limit, op.p))
+
+
+# --- the record -----------------------------------------------------------------------------------
+
+
+def _record(data: Data, asked: KeepRequest, about: PrincipalSet, k: int, call: str) -> Record:
+    options = {
+        "m": len(about.chosen),
+        "k": asked.k,
+        "share": asked.share,
+        "budget": asked.budget,
+        "effort": asked.effort,
+        "include": [list(asked.include)],
+        "exclude": [[g for g in range(len(asked.groups)) if g not in asked.candidates]],
+    }
+    return Record(
+        method=PRINCIPAL_VARIABLES,
+        title="Principal variables",
+        paper=PAPERS["all" if asked.k is None else "scores"],
+        criterion="share of the variance that the variables kept reproduce",
+        sparse=True,
+        options=options,
+        k=k,
+        status="searched",
+        advice="",
+        n_iter=1,
+        objective=about.share * data.op.total * data.op.unit**2,
+        objective_share=about.share,
+        call=call,
+        **facts_of(data),
+    )
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def set_of(state: FitState) -> PrincipalSet:
+    """Return what is known of the variables kept."""
+    assert state.principal is not None
+    return state.principal
+
+
+def groups_of(state: FitState) -> list[tuple[Hashable, tuple[int, ...]]]:
+    """Return the label and the variables of each group."""
+    columns = state.spec.columns
+    several = [(name, tuple(members)) for name, members in set_of(state).together]
+    inside = {j for _, members in several for j in members}
+    return [*several, *((columns[j], (j,)) for j in range(len(columns)) if j not in inside)]
+
+
+def labels_of(state: FitState, groups: Iterable[int]) -> list[Hashable]:
+    """Return the labels of groups; None for -1."""
+    known = groups_of(state)
+    return [None if g < 0 else known[g][0] for g in groups]
+
+
+def variables_of(state: FitState) -> list[int]:
+    """Return the variables kept, by group, those that are needed most first."""
+    known = groups_of(state)
+    return [j for g in set_of(state).chosen for j in known[g][1]]
+
+
+def index_of(labels: Sequence[Hashable], name: str) -> pd.Index:
+    """Return labels as an index; tuples stay whole."""
+    return pd.Index(list(labels), name=name, tupleize_cols=False)
+
+
+def kept_table(state: FitState) -> pd.DataFrame:
+    """Return a row for each group kept: share without it, best other group, share with that, frequency."""
+    about = set_of(state)
+    table = pd.DataFrame(
+        {
+            "without": about.without,
+            "instead": pd.array(labels_of(state, about.other), dtype=object),
+            "with_instead": np.where(about.other < 0, np.nan, about.with_other),
+        },
+        index=index_of(labels_of(state, about.chosen), "variable"),
+    )
+    if about.budget is not None:
+        table["cost"] = about.cost[about.chosen]
+    if about.frequency is not None:
+        table["frequency"] = about.frequency[about.chosen]
+    return table
+
+
+def represented_table(state: FitState) -> pd.DataFrame:
+    """Return a row for each other variable: R2, the kept variable nearest to it, their r, frequency."""
+    about, moments, columns = set_of(state), state.moments, state.spec.columns
+    kept = np.isin(np.arange(len(columns)), variables_of(state))
+    J = np.flatnonzero(~kept)
+    variances = moments.variances[J]
+    R2 = np.divide(moments.explained[J], variances, out=np.full(len(J), np.nan), where=variances > 0)
+    table = pd.DataFrame(
+        {
+            "R2": R2.clip(max=1.0),
+            "most_by": pd.array([columns[j] for j in about.nearest[J]], dtype=object),
+            "r": np.where(variances > 0, about.correlation[J], np.nan),
+        },
+        index=deep_copy(columns[J]),
+    )
+    if about.frequency is not None:
+        of = {j: g for g, (_, members) in enumerate(groups_of(state)) for j in members}
+        table["frequency"] = about.frequency[[of[j] for j in J.tolist()]]
+    return table.sort_values("R2", ascending=False, kind="stable")
+
+
+def path_table(state: FitState) -> pd.DataFrame:
+    """Return a row for each number of variables compared."""
+    about, known = set_of(state), groups_of(state)
+    table = pd.DataFrame(
+        {
+            "variables": pd.array(
+                [[known[g][0] for g in np.flatnonzero(row)] for row in about.sets], dtype=object
+            ),
+            "share": about.shares,
+            "of_pca": about.shares / about.pca_shares,
+            "RM": about.rm,
+            "GCD": about.gcd,
+        },
+        index=pd.Index(about.sizes, name="m"),
+    )
+    if about.held_out is not None:
+        table["held_out"], table["held_out_se"] = about.held_out, about.held_out_error
+        table["held_out_pca"] = about.held_out_pca
+    return table
+
+
+def coefficients_table(state: FitState) -> pd.DataFrame:
+    """Return the coefficients by which k scores give every variable, k x p: their covariances."""
+    return pd.DataFrame(
+        np.array(state.moments.coupling.T), index=state.components, columns=deep_copy(state.spec.columns)
+    )
+
+
+def alternatives(
+    state: FitState, problem: Selection, U: Sequence[int], most: int, near: float
+) -> pd.DataFrame:
+    """Return the best exchanges of one group that lower the share by the part `near` of it at most."""
+    value, rows = problem.value(U), []
+    for g, others in problem.without_each(U):
+        added = problem.open_to(others)
+        added = added[~np.isin(added, U)]
+        if len(added):
+            values = problem.values_after(covariances(problem.S, problem.variables(others)), added)
+            rows += [
+                (other, g, h)
+                for other, h in zip(values.tolist(), added.tolist(), strict=True)
+                if other >= value * (1.0 - near)
+            ]
+    rows.sort(key=lambda row: (-row[0], row[1:]))
+    rows = rows[:most]
+    return pd.DataFrame(
+        {
+            "leave": pd.array(labels_of(state, (row[1] for row in rows)), dtype=object),
+            "take": pd.array(labels_of(state, (row[2] for row in rows)), dtype=object),
+            "share": [row[0] / problem.total for row in rows],
+        }
+    )

@@ -1,0 +1,164 @@
+"""Principal variables: how much they reproduce against their number, and which variables they represent."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.argument_names import explained
+from spcastat.errors import OptionError, ShapeError
+from spcastat.labels import NAME_WIDTH, full_names, short_names
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots.axes_and_names import accents, ink, line, shade
+from spcastat.plots.names import HEIGHT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Narrowest axes beside the names, as a share of the figure; below it names are shorter.
+LEAST_ROOM = 0.4
+
+
+@explained
+def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = None) -> Axes:
+    """Draw the share of the variance against the number of variables, in the data and held out.
+
+    Parameters
+    ----------
+    path : DataFrame
+        A row for each number of variables, with "share" and "of_pca", and perhaps "held_out", "held_out_se"
+        and "held_out_pca": the `path` of principal variables.
+    m : int, optional
+        The number of variables kept, at a vertical line.
+    ax : Axes, optional
+        By default a new figure is created.
+
+    Returns
+    -------
+    Axes
+        Dashed lines mark PCA; bars have one standard error in each direction.
+    """
+    data = plot_kept_data(path)
+    if m is not None and m not in data.index:
+        raise OptionError(f"m={m!r} was given, which is none of the numbers of variables in path.")
+    ax = helpers.axes_for(ax, 4.9, 3.4, helpers.OPEN)
+    sizes, held = data.index.to_numpy(dtype=float), "held out" in data
+    style: dict[str, Any] = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3}
+    dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
+    blue, orange = accents(ax)
+    ax.plot(sizes, data["in the data"], color=blue, marker="o", label="in the data", **style)
+    ax.plot(sizes, data["PCA"], color=blue, label="PCA", **dashes)
+    if held:
+        values, errors = data["held out"], data["s.e."]
+        ax.errorbar(sizes, values, errors, color=orange, marker="s", label="held out", **style)
+        ax.plot(sizes, data["PCA held out"], color=orange, label="PCA, held out", **dashes)
+    if m is not None:
+        ax.axvline(m, color=shade(ax, 0.4), linewidth=line(0.9), linestyle=":", zorder=1)
+    ax.locator_params(axis="x", integer=True, nbins=8)
+    if len(sizes) == 1:
+        ax.set_xlim(sizes[0] - 1, sizes[0] + 1)
+    ax.set(xlabel="Variables kept", ylabel="% of the variance")
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles,
+        labels,
+        frameon=False,
+        fontsize="small",
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=2,
+    )
+    return ax
+
+
+def plot_kept_data(path: pd.DataFrame) -> pd.DataFrame:
+    """Return the percentages that `plot_kept` draws, by number of variables."""
+    helpers.need_columns(path, ["share", "of_pca"], "path")
+    data = pd.DataFrame({"in the data": path["share"], "PCA": path["share"] / path["of_pca"]})
+    if "held_out" in path:
+        helpers.need_columns(path, ["held_out_se", "held_out_pca"], "path")
+        data["held out"], data["s.e."] = path["held_out"], path["held_out_se"]
+        data["PCA held out"] = path["held_out_pca"]
+    return 100.0 * data.sort_index()
+
+
+@explained
+def plot_represented(
+    represented: pd.DataFrame,
+    *,
+    kept: Sequence[Hashable] | None = None,
+    max_rows: int | None = 40,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw R2 of the variables that are not kept, under the kept variable that represents them most.
+
+    Parameters
+    ----------
+    represented : DataFrame
+        A row for each variable that is not kept, with "R2" and "most_by": `represented` of principal
+        variables.
+    kept : sequence of labels, optional
+        The variables kept, in this order; by default those in "most_by".
+    max_rows : int, optional
+        Largest number of variables under those kept, those of largest R2. None shows all.
+    ax : Axes, optional
+        By default a new figure is created.
+
+    Returns
+    -------
+    Axes
+        Names of variables kept are bold.
+    """
+    data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
+    heads, count = data["R2"].isna().to_numpy(), len(data)
+    names = [*data["variable"]]
+    longest = min(max(map(len, full_names(names)), default=0), NAME_WIDTH)
+    ax = helpers.axes_for(ax, 3.2 + 0.075 * longest, 1.0 + 0.2 * max(count, 5), helpers.ROWS_ONLY)
+    ax.barh(np.arange(count), data["R2"].fillna(0.0), height=0.62, color=accents(ax)[0], zorder=2)
+    ax.set_xlim(0, 1)
+    ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
+    ax.set_axisbelow(True)
+    hidden = len(represented) - int((~heads).sum())
+    ax.set_xlabel(f"R2 by the variables kept{f' ({hidden} not shown)' * bool(hidden)}")
+    _name(ax, names, heads)
+    return ax
+
+
+def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:
+    """Write the names, those of variables kept in bold and others indented, as long as there is room."""
+    size = helpers.name_size()
+    for limit in range(NAME_WIDTH, 7, -2):
+        shown = short_names(names, limit)
+        helpers.name_rows(
+            ax, [name if head else f"  {name}" for name, head in zip(shown, heads, strict=True)]
+        )
+        for label, head in zip(ax.get_yticklabels(), heads, strict=True):
+            label.set(fontsize=size, fontweight="bold" if head else "normal", color=ink(ax))
+        helpers.run_layout(ax)
+        if ax.get_position().width >= LEAST_ROOM or max(map(len, shown), default=0) < limit - 2:
+            break
+    pitch = float(helpers.size_of(ax)[1]) / max(len(names), 1)
+    for label in ax.get_yticklabels():
+        label.set_fontsize(min(size, pitch / HEIGHT))
+
+
+def plot_represented_data(
+    represented: pd.DataFrame, *, kept: Sequence[Hashable] | None = None, max_rows: int | None = 40
+) -> pd.DataFrame:
+    """Return the rows that `plot_represented` draws: "variable" and "R2", which is missing for those kept."""
+    helpers.need_columns(represented, ["R2"], "represented")
+    if "most_by" not in represented:
+        raise ShapeError("represented has no column 'most_by', the kept variable nearest to each variable.")
+    most = helpers.row_limit(max_rows, len(represented))
+    some = represented.sort_values("R2", ascending=False, kind="stable").iloc[:most]
+    heads = list(dict.fromkeys(some["most_by"])) if kept is None else list(kept)
+    names: list[Hashable] = []
+    values: list[float] = []
+    for head in heads:
+        members = some[[by == head for by in some["most_by"]]]
+        names += [head, *members.index]
+        values += [np.nan, *members["R2"]]
+    return pd.DataFrame({"variable": pd.array(names, dtype=object), "R2": values})

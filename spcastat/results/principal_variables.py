@@ -1,0 +1,402 @@
+"""The result of a choice of principal variables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from spcastat import plots
+from spcastat.config import real_number, seed_of, text, whole_number
+from spcastat.fit import principal_variables as principal
+from spcastat.fit import rows, saved_fits
+from spcastat.fit.call import Call
+from spcastat.fit.principal_variables import KeepRequest, set_of
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import FitState
+from spcastat.inputs.data import Data
+from spcastat.progress import listening
+from spcastat.results.inference import FITS_INSTEAD
+from spcastat.results.pickling import Picklable
+from spcastat.search.principal_variables import Selection
+from spcastat.show import principal_variables as show
+from spcastat.show.methods_text import Description
+from spcastat.show.renderings import Shown, Summary
+from spcastat.show.report import write_chapters
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from spcastat import argument_types as types
+
+#: Sets within this part of the share are alternatives.
+NEAR = 0.01
+
+
+class PrincipalVariables(Picklable, Shown):
+    """Variables that were kept because they reproduce all variables best.
+
+    Returned by :func:`spcastat.principal_variables` and :func:`spcastat.principal_variables_cov`. Shares are
+    of the variance of all variables, as they were scaled.
+
+    Parameters
+    ----------
+    state : FitState
+        With the weights of the scores as V.
+    source : Data or None
+        The data; None for a choice from a file.
+    call : Call or None
+    asked : KeepRequest or None
+        The checked arguments; None for a choice from a file.
+    """
+
+    _instead = FITS_INSTEAD
+
+    def __init__(
+        self,
+        state: FitState,
+        source: Data | None = None,
+        call: Call | None = None,
+        asked: KeepRequest | None = None,
+    ) -> None:
+        self._state = state
+        self._source = source
+        self._call = call
+        self._asked = asked
+
+    # --- numbers --------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> pd.Index:
+        """The names of the variables kept, those that are needed most first; groups in full."""
+        return self._state.spec.columns[principal.variables_of(self._state)].copy()
+
+    @property
+    def k(self) -> int:
+        """The number of scores: k as given, or the number of variables kept."""
+        return int(self._state.V.shape[1])
+
+    @property
+    def share(self) -> float:
+        """The share of the variance of all variables that those kept reproduce."""
+        return set_of(self._state).share
+
+    @property
+    def pca_share(self) -> float:
+        """The share that as many principal components as scores explain."""
+        return set_of(self._state).pca_share
+
+    @property
+    def bound(self) -> float:
+        """A share that no set of as many variables (or within the budget) exceeds; see `certify`."""
+        return set_of(self._state).bound
+
+    @property
+    def proven(self) -> bool:
+        """Whether no other set reproduces more than this one."""
+        return set_of(self._state).is_proven
+
+    @property
+    def variables(self) -> pd.DataFrame:
+        """A row for each variable kept (or group, by its name), those that are needed most first.
+
+        "without" is the share without it; "instead" the best other variable, if it cannot be measured, and
+        "with_instead" the share with that; "cost" with a budget; "frequency" the share of resamples of the
+        rows in which it was chosen.
+        """
+        return principal.kept_table(self._state)
+
+    @property
+    def represented(self) -> pd.DataFrame:
+        """A row for each other variable, by falling R2.
+
+        "R2" is the share of its variance that the scores reproduce; "most_by" the kept variable with which it
+        correlates most, and "r" this correlation; "frequency" the share of resamples in which it was chosen.
+        """
+        return principal.represented_table(self._state)
+
+    @property
+    def path(self) -> pd.DataFrame:
+        """A row for each number of variables that was compared.
+
+        "variables", "share", "of_pca" (the share over that of PCA), the coefficients "RM" and "GCD", and with
+        folds "held_out", its standard error "held_out_se", and "held_out_pca": shares of held-out rows.
+        """
+        return principal.path_table(self._state)
+
+    @property
+    def criteria(self) -> pd.Series:
+        """The coefficients RM, RV and GCD (Cadima and Jolliffe 2001) of R's subselect, with all variables.
+
+        GCD compares with as many principal components as variables are kept, and also with k if k is smaller.
+        """
+        return pd.Series(set_of(self._state).criteria, name="criteria")
+
+    @property
+    def weights(self) -> pd.DataFrame:
+        """Weights of the (scaled) variables kept in the k scores, which are uncorrelated, of variance 1."""
+        kept = principal.variables_of(self._state)
+        return self._state.by_variable(self._state.V).iloc[kept]
+
+    @property
+    def coefficients(self) -> pd.DataFrame:
+        """The coefficients, k x p, by which the scores reproduce all (scaled) variables: covariances."""
+        return principal.coefficients_table(self._state)
+
+    @property
+    def call(self) -> str:
+        """The call that reproduces this choice, with `data` for the data."""
+        return self._state.record.call
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The numbers of variables and scores, the budget, and the effort of the search."""
+        record = self._state.record.options
+        return deep_copy({name: record[name] for name in ("m", "k", "share", "budget", "effort")})
+
+    # --- rows -----------------------------------------------------------------------------------
+
+    def transform(self, new: Any, *, na: types.Missing | None = None) -> Any:
+        """Return the k scores of new rows, which need only the variables kept.
+
+        Parameters
+        ----------
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
+            With the variables kept: by name, or all columns in an array.
+        na : {"raise", "drop", "em", "pairwise"}, optional
+            How to treat rows with missing values, as in ``SpcaResult.transform``.
+
+        Returns
+        -------
+        DataFrame of shape (n, k), or a table of the library of `new`
+
+        Raises
+        ------
+        NewDataError
+            If columns are missing.
+        NoRowsError
+            For a choice from a covariance matrix given without `mean`.
+        """
+        return rows.transform(self._state, new, na)
+
+    def reconstruct(self, new: Any, *, na: types.Missing | None = None) -> pd.DataFrame:
+        """Return all p variables of new rows, in their units, from the variables kept.
+
+        Parameters
+        ----------
+        new, na
+            As for `transform`.
+
+        Returns
+        -------
+        DataFrame of shape (n, p)
+        """
+        standard = self._state.need_centre("reconstruct()")
+        scores = rows.scores_of_new(self._state, new, na)
+        fitted = standard.restore(scores.to_numpy() @ self._state.moments.coupling.T)
+        return pd.DataFrame(fitted, scores.index, deep_copy(self._state.spec.columns))
+
+    # --- further questions ------------------------------------------------------------------------
+
+    def alternatives(self, n: types.Whole = 5) -> pd.DataFrame:
+        """Return the best other sets that are within 1 % of the share and differ in one variable.
+
+        Parameters
+        ----------
+        n : int
+            Largest number of sets.
+
+        Returns
+        -------
+        DataFrame
+            "leave" and "take", the variables (or groups) exchanged, and the "share" of the set.
+        """
+        n = whole_number("n", n, 1)
+        problem, chosen = self._problem("alternatives()"), set_of(self._state).chosen.tolist()
+        return principal.alternatives(self._state, problem, chosen, n, NEAR)
+
+    def stability(
+        self, n_resamples: types.Whole = 200, *, rng: types.Rng = None, progress: types.Progress = None
+    ) -> PrincipalVariables:
+        """Return the same choice with the frequencies of variables in more resamples of the rows.
+
+        Parameters
+        ----------
+        n_resamples : int
+        rng : None, int or numpy Generator
+            Seed of the resamples. None uses a fixed seed.
+        progress : None, bool or callable
+
+        Returns
+        -------
+        PrincipalVariables
+            With other columns "frequency" of `variables` and `represented`.
+
+        Raises
+        ------
+        NoRowsError
+            For a covariance matrix without `n_obs`, and a choice from a file.
+        """
+        from spcastat.assess.principal_variables import frequencies
+
+        draws = whole_number("n_resamples", n_resamples, 1, 100_000)
+        data, seed, about = self._need_data("stability()"), seed_of(rng), set_of(self._state)
+        with listening(progress):
+            frequency, is_normal = frequencies(
+                data, self._request, about.chosen.tolist(), draws, seed, "stability()"
+            )
+        return self._with(replace(about, frequency=frequency, draws=draws, is_normal=is_normal))
+
+    def certify(self, time_limit: float = 10.0, *, progress: types.Progress = None) -> PrincipalVariables:
+        """Return the same choice with a lower bound for other sets, or a better set if there is one.
+
+        Parameters
+        ----------
+        time_limit : float
+            Seconds of processor time.
+        progress : None, bool or callable
+
+        Returns
+        -------
+        PrincipalVariables
+            With other values of `bound` and `proven`; if a better set was found, that set.
+
+        Raises
+        ------
+        OptionError
+            For variables of different costs, and groups: then PCA and all candidates give the only bound.
+        """
+        from spcastat.proofs.principal_variables import certified
+
+        limit = real_number("time_limit", time_limit, 0.0, 1e6)
+        problem = self._problem("certify()")
+        about = set_of(self._state)
+        with listening(progress):
+            result = certified(problem, about.chosen.tolist(), limit)
+        if set(result.groups) == set(about.chosen.tolist()):
+            bound = min(about.bound, result.bound / problem.total)
+            return self._with(replace(about, bound=max(bound, about.share), nodes=about.nodes + result.nodes))
+        assert self._source is not None
+        kept = (list(result.groups), result.bound, result.nodes)
+        state = principal.with_groups(self._state, self._source, self._request, problem, kept)
+        return PrincipalVariables(state, self._source, self._call, self._asked)
+
+    # --- tables and files -----------------------------------------------------------------------
+
+    def summary(self, digits: int = 2, max_rows: int | None = None) -> Summary:
+        """Return the header and tables, as text, HTML, LaTeX, Markdown or for Word.
+
+        Parameters
+        ----------
+        digits : int
+            Decimals of the shares in percent, 0 to 10.
+        max_rows : int, optional
+            The largest number of rows of each table. By default a print has at most 25 lines.
+        """
+        return show.summarise(self._state, digits, max_rows)
+
+    def describe(self) -> Description:
+        """Return a paragraph that describes this choice for a methods section, with its references."""
+        return show.describe(self._state)
+
+    def save(self, path: types.Path) -> None:
+        """Save the choice to one file, which :func:`spcastat.load` reads; without the data.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced once the new one is complete.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        """
+        saved_fits.save(self._state, self._source, path, False)
+
+    def report(
+        self, path: types.Path, *, title: str | None = None, call: str | None = None, full_names: bool = True
+    ) -> None:
+        """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
+
+        Parameters
+        ----------
+        path : str or path
+            A name with the extension .html or .htm for a page, or .docx for Word.
+        title : str, optional
+        call : str, optional
+            The code that reproduces the choice, if it is not the recorded `call`.
+        full_names : bool
+            Whether the tables have long names in full; otherwise names are shortened, with a key.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or its name has another extension.
+        ExtraError
+            If a Word file is requested and python-docx is not installed.
+        """
+        pictures = {
+            "path": lambda ax: self.plot(ax=ax),
+            "represented": lambda ax: self.plot_represented(ax=ax),
+        }
+        parts = show.chapters(self._state, self.call if call is None else text("call", call), pictures)
+        heading = "Principal variables" if title is None else text("title", title)
+        write_chapters(path, heading, self._state.record.versions, self._source, parts, full_names)
+
+    # --- plots ----------------------------------------------------------------------------------
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the share of the variance against the number of variables, in the data and held out.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            By default a new figure is created.
+
+        Returns
+        -------
+        Axes
+            A dashed line marks PCA, and a vertical one the number of variables kept.
+        """
+        return plots.plot_kept(self.path, m=len(set_of(self._state).chosen), ax=ax)
+
+    def plot_represented(self, *, max_rows: int | None = 40, ax: Axes | None = None) -> Axes:
+        """Draw R2 of the variables that are not kept, under the kept variable that represents them most.
+
+        Parameters
+        ----------
+        max_rows : int, optional
+            Largest number of variables, those of largest R2.
+        ax : Axes, optional
+            By default a new figure is created.
+
+        Returns
+        -------
+        Axes
+        """
+        return plots.plot_represented(self.represented, kept=list(self.kept), max_rows=max_rows, ax=ax)
+
+    # --- helpers --------------------------------------------------------------------------------
+
+    def _tables(self, notebook: bool) -> Summary:
+        return self.summary()
+
+    def _need_data(self, what: str) -> Data:
+        if self._source is None:
+            raise self._state.no_data(what)
+        return self._source
+
+    @property
+    def _request(self) -> KeepRequest:
+        assert self._asked is not None
+        about = set_of(self._state)
+        return replace(self._asked, m=None if about.budget is not None else len(about.chosen))
+
+    def _problem(self, what: str) -> Selection:
+        data = self._need_data(what)
+        return self._request.problem(principal.matrix_of(data.op))
+
+    def _with(self, about: Any) -> PrincipalVariables:
+        return self._with_state(replace(self._state, principal=about))

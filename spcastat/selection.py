@@ -1,0 +1,348 @@
+"""Principal variables: which variables to keep, so that they reproduce all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack, overload
+
+import numpy as np
+
+from spcastat import argument_types as types
+from spcastat.argument_names import explained
+from spcastat.assess import principal_variables as assessed
+from spcastat.config import listed, nearest, seed_of, whole_number
+from spcastat.errors import DataError, NoRowsError, OptionError, UnknownOptionError
+from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
+from spcastat.fit.call import Call
+from spcastat.fit.principal_variables import KeepRequest, fitted, requested, set_of
+from spcastat.fit.state import FitState
+from spcastat.inputs.constructors import data_of, table_and_formula
+from spcastat.inputs.data import Data
+from spcastat.progress import listening
+from spcastat.proofs.principal_variables import first_bound
+from spcastat.results.principal_variables import PrincipalVariables
+from spcastat.search.principal_variables import MANY
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = ["principal_variables", "principal_variables_cov"]
+
+#: Folds of the rows, and resamples of them, for up to `MANY` variables.
+FOLDS, RESAMPLES = 5, 50
+#: Largest numbers of both.
+MOST_FOLDS, MOST_RESAMPLES = 1000, 100_000
+#: Arguments that are part of the call.
+ARGUMENTS = ("m", "k", "share", "budget", "cost", "include", "exclude", "together", "effort")
+
+
+@overload
+def principal_variables(
+    data: types.Rows,
+    m: types.Whole | None = None,
+    k: types.Whole | None = None,
+    *,
+    formula: str | None = None,
+    **options: Unpack[types.KeepKeywords],
+) -> PrincipalVariables: ...
+@overload
+def principal_variables(
+    formula: str,
+    /,
+    m: types.Whole | None = None,
+    k: types.Whole | None = None,
+    *,
+    data: types.Rows,
+    **options: Unpack[types.KeepKeywords],
+) -> PrincipalVariables: ...
+@with_table_by_name
+def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
+    data_or_formula: Any = None,
+    /,
+    m: types.Whole | None = None,
+    k: types.Whole | None = None,
+    *,
+    data: Any = None,
+    share: float | None = None,
+    budget: float | None = None,
+    cost: Mapping[Any, float] | pd.Series | None = None,
+    include: types.Labels | None = None,
+    exclude: types.Labels | None = None,
+    together: Mapping[str, types.Labels] | str | None = None,
+    formula: str | None = None,
+    scale: types.Scale | None = None,
+    na: types.Missing = "raise",
+    weights: str | types.Vector | None = None,
+    effort: types.Effort | None = None,
+    folds: types.Whole | None = None,
+    n_resamples: types.Whole | None = None,
+    rng: types.Rng = None,
+    progress: types.Progress = None,
+    **options: Any,
+) -> PrincipalVariables:
+    """Choose which variables to keep, so that all variables are reproduced as well as possible.
+
+    This is for a short form of a questionnaire, fewer sensors or a panel of genes: afterwards only the
+    variables kept are measured. :func:`spca` answers another question, which few variables make each
+    component, and all of its variables together are still many.
+
+    Parameters
+    ----------
+    data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, file, or chunks; (n, p)
+        As for :func:`spca`; also what :func:`rows` returned. The first argument without a name, or
+        ``data=``.
+    m : int, optional
+        Number of variables to keep. A group of `together` counts as one.
+    k : int, optional
+        Number of scores: all variables are reproduced by the k best combinations of those kept, as by k
+        principal components. By default by all combinations: each variable by its regression on all that
+        are kept.
+    share : float in (0, 1], optional
+        Instead of `m`: the smallest number of variables whose share of held-out rows is at least this part of
+        that of `k` principal components. Without `k` it is a part of the total variance.
+    budget : float, optional
+        Instead of `m`: the largest total cost of the variables kept.
+    cost : mapping or Series, optional
+        Costs of variables, or of groups of `together`, by name; others cost 1. Costs of the variables of a
+        group add up.
+    include, exclude : list of labels, optional
+        Variables, or names of groups, that are kept in any case, and that are not kept.
+    together : mapping of str to list of labels, or "terms", optional
+        Groups of variables that are kept or left as a whole, such as the items of a scale; "terms" are those
+        of a formula.
+    formula : str, optional
+        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
+        :func:`rows`.
+    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
+        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
+    na : {"raise", "drop", "em", "pairwise"}
+        How to treat missing values. See :func:`rows`.
+    weights : str or array-like of shape (n,), optional
+        Nonnegative weights of the rows. See :func:`rows`.
+    effort : {"quick", "auto", "thorough"}, optional
+        Number of starts of the search.
+    folds : int, optional
+        Number of folds for held-out shares, in each of which the choice is repeated; 0 for none. By default 5
+        with up to 200 variables, and none beyond.
+    n_resamples : int, optional
+        Number of resamples of the rows that show how often each variable is chosen; 0 for none. By default 50
+        with up to 200 variables, and none beyond. Also a method: ``stability()``.
+    rng : None, int or numpy Generator
+        Seed of random starts, folds and resamples. None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress. See :func:`spca`.
+
+    Returns
+    -------
+    PrincipalVariables
+
+    Other Parameters
+    ----------------
+    clusters, strata : str or array-like of shape (n,), optional
+        Labels of the rows that belong together, and of the strata of the sample: whole clusters are held out
+        and resampled. See :func:`rows`.
+    block_length : int or "auto", optional
+        For rows in the order of time: blocks of so many rows are held out and resampled. See :func:`rows`.
+    weights_are : {"frequency", "sampling"}
+        What `weights` are. See :func:`rows`.
+    center, blocks, categorical, context, k_em, passes
+        See :func:`spca`.
+
+    Raises
+    ------
+    OptionError
+        If not exactly one of `m`, `share` and `budget` is given, or a name is not one of the variables.
+    ComponentsError
+        If `m` variables cannot give `k` scores.
+    CardinalityError
+        If there are fewer than `m` variables to choose from, or fewer determine all others.
+    SpcaError
+        The base class of all errors; see :mod:`spcastat.errors`.
+
+    Notes
+    -----
+    U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their covariances with all
+    variables. Without `k` the share is |F|^2 / tr S, that of the regressions of all variables on U (McCabe
+    1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it is the sum of the k
+    largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and Mori 1997). The
+    share never falls when a variable is added, and that of PCA bounds it.
+
+    The search adds the best variable one by one, starts also from larger sets that it reduces and from random
+    ones, and exchanges variables as long as this helps. A branch and bound search then tries to prove that no
+    other set is better; :meth:`PrincipalVariables.certify` continues it.
+
+    See Also
+    --------
+    spca : Few variables for each component.
+    sparse_loadings : Few components for each variable.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> plan = sp.principal_variables(sp.datasets.load_wine(), m=5, k=3, scale=True)
+    >>> round(plan.share, 4), plan.proven
+    (0.6156, True)
+    """
+    with listening(progress):
+        data, formula = table_and_formula("principal_variables", data_or_formula, data, formula)
+        refuse_other_names("principal_variables", options)
+        known = arguments_of(principal_variables, types.LoadingsOptions)
+        for name in options:
+            if name not in known:
+                hint = nearest(name, sorted(known))
+                raise UnknownOptionError(
+                    f"principal_variables() has no argument {name}=; it has {listed(sorted(known), 40)}."
+                    f"{hint}"
+                )
+        described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
+        value = data_of("principal_variables", data, described)
+        size = (m, k, share, budget, cost, include, exclude, together, effort)
+        arguments = dict(zip(ARGUMENTS, size, strict=True))
+        return _chosen(principal_variables, value, arguments, folds, n_resamples, rng)
+
+
+@explained
+def principal_variables_cov(
+    S: pd.DataFrame | NDArray[Any] | types.DataValue,
+    m: types.Whole | None = None,
+    k: types.Whole | None = None,
+    *,
+    budget: float | None = None,
+    cost: Mapping[Any, float] | pd.Series | None = None,
+    include: types.Labels | None = None,
+    exclude: types.Labels | None = None,
+    together: Mapping[str, types.Labels] | None = None,
+    n_obs: types.Whole | None = None,
+    scale: bool | None = None,
+    mean: types.Vector | None = None,
+    sd: types.Vector | None = None,
+    given: types.Labels | None = None,
+    nearest: bool = False,
+    effort: types.Effort | None = None,
+    n_resamples: types.Whole | None = None,
+    rng: types.Rng = None,
+    progress: types.Progress = None,
+) -> PrincipalVariables:
+    """Choose which variables to keep from a covariance or correlation matrix; see `principal_variables`.
+
+    Parameters
+    ----------
+    S : DataFrame or array of shape (p, p)
+        Symmetric and positive semidefinite.
+    m, k, budget, cost, include, exclude, together, effort
+        As for :func:`principal_variables`.
+    n_obs : int, optional
+        Number of rows from which the matrix was computed. With it, the frequencies of variables are those in
+        samples of so many normal rows.
+    scale : bool, optional
+        True replaces `S` by its correlation matrix.
+    mean, sd : array-like of shape (p,), optional
+        Means, and for a correlation matrix standard deviations, of the variables, which ``transform(rows)``
+        needs. See :func:`spca_cov`.
+    given : list of labels, optional
+        Variables for which the others are adjusted. See :func:`spca_cov`.
+    nearest : bool
+        Whether to replace a matrix that is not positive semidefinite by the nearest one.
+    n_resamples : int, optional
+        Number of normal samples; 50 by default with `n_obs` and up to 200 variables.
+    rng : None, int or numpy Generator
+        Seed of random starts and samples. None uses a fixed seed.
+    progress : None, bool or callable
+        Whether to show progress.
+
+    Returns
+    -------
+    PrincipalVariables
+        Without held-out shares, which need rows.
+
+    Raises
+    ------
+    CovarianceError
+        If `S` is not symmetric and positive semidefinite.
+    OptionError, ComponentsError, CardinalityError
+        As for :func:`principal_variables`.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> plan = sp.principal_variables_cov(sp.datasets.load_pitprops(), m=4)
+    >>> round(plan.share, 4)
+    0.6603
+    """
+    with listening(progress):
+        described: dict[str, Any] = {
+            "n_obs": n_obs,
+            "scale": scale,
+            "mean": mean,
+            "sd": sd,
+            "given": given,
+            "nearest": nearest,
+        }
+        value = data_of("principal_variables_cov", S, described, True)
+        size = (m, k, None, budget, cost, include, exclude, together, effort)
+        arguments = dict(zip(ARGUMENTS, size, strict=True))
+        return _chosen(principal_variables_cov, value, arguments, None, n_resamples, rng)
+
+
+def _chosen(
+    function: Any, data: Data, arguments: Mapping[str, Any], folds: Any, n_resamples: Any, rng: Any
+) -> PrincipalVariables:
+    """Check the arguments, choose the number of variables and the variables, and return the result."""
+    asked = requested(function.__name__, data, arguments)
+    few, seed = data.p <= MANY, seed_of(rng)
+    if folds is not None:
+        folds = whole_number("folds", folds, 0, MOST_FOLDS)
+    if n_resamples is not None:
+        n_resamples = whole_number("n_resamples", n_resamples, 0, MOST_RESAMPLES)
+    data = data.for_components(asked.k or asked.m or 1)
+    data.variance_check  # noqa: B018  # may warn
+    parts = _folds(data, asked, folds, FOLDS if few or asked.share is not None else 0, seed)
+    sizes: Sequence[int] = ()
+    if asked.share is not None:
+        m, sizes = assessed.smallest_size(asked, parts)
+        asked = replace(asked, m=m)
+    call = Call(function, {**arguments, "folds": folds, "n_resamples": n_resamples, "rng": rng})
+    generator = np.random.default_rng(seed)
+    state = fitted(data, asked, generator, call.text(data), first_bound)
+    if few or parts:
+        around = assessed.sizes_around(asked, len(set_of(state).chosen))
+        state = assessed.with_path(state, asked, generator, parts, {*sizes, *around})
+    draws = (RESAMPLES if few else 0) if n_resamples is None else n_resamples
+    state = _with_frequencies(state, data, asked, draws, seed, is_required=n_resamples is not None)
+    return PrincipalVariables(state, data, call, asked)
+
+
+def _folds(data: Data, asked: KeepRequest, folds: int | None, usual: int, seed: int) -> list[assessed.Fold]:
+    """Return the folds; none if they were not asked for and the data cannot be divided."""
+    if folds == 0 and asked.share is None:
+        return []
+    count = folds or usual
+    if not count:
+        return []
+    try:
+        return assessed.folds_of(data, asked, count, seed)
+    except (DataError, NoRowsError, OptionError):  # a matrix, few rows, or missing values
+        if folds is not None or asked.share is not None:
+            raise
+        return []
+
+
+def _with_frequencies(
+    state: FitState, data: Data, asked: KeepRequest, draws: int, seed: int, *, is_required: bool
+) -> FitState:
+    """Return the choice with frequencies in resamples, if there is something to draw from."""
+    if not draws:
+        return state
+    about = set_of(state)
+    try:
+        frequency, is_normal = assessed.frequencies(
+            data, asked, about.chosen.tolist(), draws, seed, "n_resamples="
+        )
+    except NoRowsError:
+        if is_required:
+            raise
+        return state
+    about = replace(about, frequency=frequency, draws=draws, is_normal=is_normal)
+    return replace(state, principal=about)

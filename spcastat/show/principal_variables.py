@@ -1,0 +1,259 @@
+"""What is printed of principal variables: the variables kept, those they represent, paths, and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import whole_number
+from spcastat.fit.principal_variables import (
+    kept_table,
+    labels_of,
+    path_table,
+    represented_table,
+    set_of,
+    variables_of,
+)
+from spcastat.fit.record import PrincipalSet
+from spcastat.fit.state import FitState
+from spcastat.labels import full_names, name_text, short_name, some_of
+from spcastat.show import facts
+from spcastat.show.grid import Chapter, Document, Picture, Row, Table, fixed, percent, restyled
+from spcastat.show.methods_text import Description, description
+from spcastat.show.renderings import Summary
+from spcastat.show.report import bibtex, made, methods
+from spcastat.show.templates import Fact, fact, lines, notes
+from spcastat.show.templates import methods as sentences
+
+#: Lines of a print whose names and sentences fit into 80 characters; the result has the tables in full.
+MOST_LINES = 25
+#: Characters of a line of notes.
+LINE = 78
+#: Lines besides facts, rows and notes: title, three empty ones, and the heads of two tables.
+OTHER_LINES = 8
+#: The smallest numbers of variables that are shown, of those kept and of the others.
+FEWEST_KEPT, FEWEST = 2, 3
+#: Longest name within a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
+CELL_WIDTH = 18
+#: The row for variables that are left out of a table.
+DOTS = "..."
+
+
+def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> Summary:
+    """Return the header, the variables kept, and those they represent; see `PrincipalVariables.summary`."""
+    digits = whole_number("digits", digits, 0, 10)
+    if max_rows is not None:
+        max_rows = whole_number("max_rows", max_rows, 1)
+    kept, represented, path = kept_table(state), represented_table(state), path_table(state)
+    about_all, remarks = tuple(lines(header(state))), tuple(notes(_notes(state)))
+    taken = len(about_all) + sum(-(-len(remark) // LINE) for remark in remarks)
+    most_kept, most = _room(taken, len(kept)) if max_rows is None else (max_rows, max_rows)
+    document = Document(
+        _title(state),
+        about_all,
+        tuple(filter(None, (_kept_rows(kept, most_kept), _represented_rows(represented, most)))),
+        remarks,
+    )
+    tables = {"variables": kept, "represented": represented, "path": path}
+    return Summary(restyled(document, digits + 1), tables)
+
+
+def _room(taken: int, kept: int) -> tuple[int, int]:
+    """Return how many of the variables kept, and of the others, a print shows beside `taken` lines."""
+    room = MOST_LINES - OTHER_LINES - taken
+    if kept <= room - FEWEST:
+        return kept, room - kept
+    return max(room - FEWEST - 1, FEWEST_KEPT), FEWEST  # a note says how many more are kept
+
+
+def _title(state: FitState) -> str:
+    about, p = set_of(state), state.record.p
+    count = len(variables_of(state))
+    verb = "reproduces" if count == 1 else "reproduce"
+    how = "by regression" if state.record.options["k"] is None else f"by {_scores(state.record.k)}"
+    return f"Principal variables: {count} of {p} {verb} {percent(about.share)} % of the variance {how}"
+
+
+def _scores(k: int) -> str:
+    return "1 score" if k == 1 else f"{k} scores"
+
+
+# --- facts ----------------------------------------------------------------------------------------
+
+
+def header(state: FitState) -> Iterator[Fact]:
+    """Yield the facts of the header."""
+    about, record = set_of(state), state.record
+    yield fact("PCA of all", share=about.pca_share, k=record.k, part=about.share / about.pca_share)
+    yield from facts.data(state)
+    if about.budget is not None:
+        spent = float(about.cost[about.chosen].sum())
+        yield fact("costs of variables", spent=spent, budget=about.budget)
+    yield _proof(about)
+    row = _own_row(about)
+    if about.held_out is not None and about.held_out_pca is not None:
+        yield fact(
+            "held-out variables",
+            share=float(about.held_out[row]),
+            pca=float(about.held_out_pca[row]),
+            folds=about.folds,
+        )
+    yield fact("coefficients of variables", text=_coefficients(about))
+
+
+def _own_row(about: PrincipalSet) -> int:
+    """Return the row of the path with the number of groups that were kept."""
+    return int(np.flatnonzero(about.sizes == len(about.chosen))[0])
+
+
+def _proof(about: PrincipalSet) -> Fact:
+    gap = about.bound / about.share - 1.0
+    return fact(
+        "search for variables",
+        proven=about.is_proven,
+        nodes=about.nodes,
+        gap=gap,
+        size="" if about.budget is not None else f" of {len(about.chosen)}",
+    )
+
+
+def _coefficients(about: PrincipalSet) -> str:
+    shown = {name: value for name, value in about.criteria.items() if name != "RV"}
+    return "; ".join(f"{name} {_part(value)}" for name, value in shown.items())
+
+
+def _part(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1) if 0 <= value < 0.9995 else f"{value:.3f}"
+
+
+def _notes(state: FitState) -> Iterator[Fact]:
+    about = set_of(state)
+    columns = full_names(state.spec.columns)
+    if len(about.further):
+        names = labels_of(state, about.further)
+        shares = about.with_further
+        some = [f"{short_name(name)} ({percent(share)})" for name, share in zip(names, shares, strict=True)]
+        yield fact("next variables", names=", ".join(some))
+    yield fact("columns of variables", draws=about.draws, normal=about.is_normal)
+    for j, others in about.determined:
+        yield fact("determined variable", name=columns[j], others=some_of([columns[i] for i in others]))
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _kept_rows(kept: pd.DataFrame, most: int) -> Table:
+    has_frequency, has_cost = "frequency" in kept, "cost" in kept
+    rows = []
+    for label, row in kept.iloc[:most].iterrows():
+        other = row["instead"]
+        cells = [
+            percent(row["without"]),
+            "" if other is None else short_name(other, CELL_WIDTH),
+            "" if other is None else percent(row["with_instead"]),
+        ]
+        cells += [f"{row['cost']:g}"] if has_cost else []
+        cells += [percent(row["frequency"], 0)] if has_frequency else []
+        rows.append(Row(name_text(label), tuple(cells)))
+    headings = ["without", "instead", "with"]
+    headings += ["cost"] * has_cost + ["chosen"] * has_frequency
+    align = "rlr" + "r" * has_cost + "r" * has_frequency
+    hidden = len(kept) - most
+    more = (f"{hidden} more are kept: see the table variables.",) if hidden > 0 else ()
+    return Table("Keep", tuple(headings), tuple(rows), align, more)
+
+
+def _represented_rows(represented: pd.DataFrame, most: int) -> Table | None:
+    if not len(represented):
+        return None
+    count = len(represented)
+    shown = [*range(count)]
+    if count > most:
+        first = (most - 1) - (most - 1) // 2
+        shown = [*range(first), -1, *range(count - (most - 1 - first), count)]
+    rows = []
+    for i in shown:
+        if i < 0:
+            rows.append(Row(DOTS, ("", "", "")))
+            continue
+        R2, by, r = represented.iloc[i][["R2", "most_by", "r"]]
+        cells = (fixed(R2, 2), short_name(by, CELL_WIDTH), fixed(r, 2))
+        rows.append(Row(name_text(represented.index[i]), cells))
+    return Table("Represented", ("R2", "most by", "r"), tuple(rows), "rlr")
+
+
+def path_document(state: FitState) -> Document:
+    """Return the table of numbers of variables."""
+    table = path_table(state)
+    held = "held_out" in table
+    rows = []
+    for m, row in table.iterrows():
+        cells = [percent(row["share"]), percent(row["of_pca"], 1)]
+        if held:
+            cells += [percent(row["held_out"]), percent(row["held_out_se"]), percent(row["held_out_pca"])]
+        cells += [fixed(row["RM"], 3), fixed(row["GCD"], 3)]
+        rows.append(Row(str(m), tuple(cells)))
+    headings = ["share, %", "% of PCA"]
+    headings += ["held out, %", "s.e.", "PCA held out, %"] if held else []
+    return Document("", tables=(Table("Variables kept", (*headings, "RM", "GCD"), tuple(rows)),))
+
+
+# --- a methods section, and the report ------------------------------------------------------------
+
+
+def describe(state: FitState) -> Description:
+    """Return a paragraph that describes the choice for a methods section, with its references."""
+    cited: list[str] = []
+    about, record = set_of(state), state.record
+    names = full_names([state.spec.columns[j] for j in variables_of(state)])
+    row = _own_row(about)
+    held = about.held_out is not None and about.held_out_pca is not None
+    found = [
+        *facts.data_of_methods(state),
+        fact(
+            "variables by scores" if record.options["k"] is not None else "variables by regressions",
+            m=len(names),
+            names=some_of(names, 20),
+            k=record.k,
+            share=about.share,
+            pca=about.pca_share,
+        ),
+    ]
+    if held:
+        assert about.held_out is not None
+        assert about.held_out_pca is not None
+        found.append(
+            fact(
+                "held-out variables",
+                share=float(about.held_out[row]),
+                pca=float(about.held_out_pca[row]),
+                folds=about.folds,
+            )
+        )
+    if about.is_proven:
+        found.append(_proof(about))
+    return description(list(sentences(found, cited)), cited, record)
+
+
+def chapters(state: FitState, call: str, pictures: dict[str, Any]) -> Iterator[Chapter]:
+    """Yield the chapters of a report; `pictures` draw the path and the variables represented."""
+    yield Chapter("Summary", (summarise(state)._document(),))
+    parts: list[Any] = [path_document(state)]
+    if len(set_of(state).sizes) > 1:
+        alt = "Share of the variance that the variables kept reproduce, against their number."
+        parts.append(Picture(pictures["path"], 4.9, 3.4, "path", alt))
+    yield Chapter("Numbers of variables", tuple(parts))
+    represented = represented_table(state)
+    if len(represented):
+        height = min(2.0 + 0.16 * len(represented), 9.0)
+        alt = "R2 of each variable that is not kept, under the kept variable nearest to it."
+        drawing = Picture(pictures["represented"], 4.9, height, "represented", alt)
+        everything = summarise(state, max_rows=len(state.spec.columns))._document()
+        yield Chapter("All variables", (Document("", tables=everything.tables), drawing))
+    words = describe(state)
+    yield Chapter("For a methods section", (methods(words),))
+    yield Chapter("What was chosen", (made(state.record, call),))
+    yield Chapter("References as BibTeX", (bibtex(words),))
