@@ -109,7 +109,7 @@ def test_the_wine(wine):
 
 
 def test_values_of_subselect():
-    """RM of the best sets of the Swiss data and coefficients of setosa, as the manual of subselect has them."""
+    """RM of the best sets of the Swiss data, coefficients of setosa: the manual of subselect has them."""
     swiss = pd.read_csv(Path(__file__).parents[1] / "data" / "swiss.csv", index_col=0)
     found = [quick(swiss, m, scale=True).criteria["RM"] for m in range(1, 6)]
     published = [0.6729689, 0.8016409, 0.9043760, 0.9510757, 0.9804629]
@@ -176,7 +176,9 @@ def test_theorems(wine):
         assert plan.share == pytest.approx(share(R, U, 3), rel=ROUNDING)
         assert plan.criteria["RM"] ** 2 == pytest.approx(share(R, U), rel=ROUNDING)
     assert plans[0].share < plans[1].share < plans[2].share < plans[0].pca_share
-    assert quick(wine, 4, 4, scale=True).share == pytest.approx(quick(wine, 4, scale=True).share, rel=ROUNDING)
+    assert quick(wine, 4, 4, scale=True).share == pytest.approx(
+        quick(wine, 4, scale=True).share, rel=ROUNDING
+    )
     every = quick(wine, 13, 3, scale=True)
     assert every.share == pytest.approx(every.pca_share, rel=ROUNDING)
     assert every.criteria["GCD"] == pytest.approx(1.0, rel=ROUNDING)
@@ -205,9 +207,7 @@ def test_without_and_instead(wine, plan):
     for row, j in zip(plan.variables.itertuples(), kept, strict=True):
         others = [i for i in kept if i != j]
         assert row.without == pytest.approx(share(R, others, 3), rel=ROUNDING)
-        instead = {
-            i: share(R, [*others, i], 3) for i in range(13) if i not in kept
-        }
+        instead = {i: share(R, [*others, i], 3) for i in range(13) if i not in kept}
         best = max(instead, key=instead.__getitem__)
         assert (row.instead, row.with_instead) == (columns[best], pytest.approx(instead[best], rel=ROUNDING))
     assert plan.variables["without"].is_monotonic_increasing
