@@ -24,12 +24,12 @@ from spcastat.linalg.ties import is_sparse
 BLOCK = 2_000_000
 
 
-def blocks(count: int, each: int, most: int = BLOCK) -> Iterator[slice]:
+def blocks(count: int, size: int, limit: int = BLOCK) -> Iterator[slice]:
     """Split `count` items, such as rows, into slices of consecutive items.
 
-    An item needs `each` numbers of memory. A slice has about `most` numbers, but at least one item.
+    An item needs `size` numbers of memory. A slice has about `limit` numbers, but at least one item.
     """
-    step = max(1, most // max(each, 1))
+    step = max(1, limit // max(size, 1))
     return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
 
@@ -65,10 +65,10 @@ def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _reduced(function: np.ufunc, X: np.ndarray) -> np.ndarray:
     """Return ``function.reduce(X, axis=0)`` for X of shape (n, p) in C order, n > 0, from longer rows."""
     n, p = X.shape
-    together = min(max(1, SIDE_BY_SIDE // p), n)
-    whole = n // together * together
-    wide = function.reduce(X[:whole].reshape(-1, together * p), axis=0)
-    return np.asarray(function.reduce(np.concatenate([wide.reshape(together, p), X[whole:]]), axis=0))
+    batch_rows = min(max(1, SIDE_BY_SIDE // p), n)
+    n_batched = n // batch_rows * batch_rows
+    wide = function.reduce(X[:n_batched].reshape(-1, batch_rows * p), axis=0)
+    return np.asarray(function.reduce(np.concatenate([wide.reshape(batch_rows, p), X[n_batched:]]), axis=0))
 
 
 # --- products with sparse rows --------------------------------------------------------------------
@@ -98,10 +98,10 @@ def product(X: Any, V: np.ndarray) -> np.ndarray:
 
 def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
     """Split X into slabs of rows (CSR) or columns (CSC) of about BLOCK stored entries each, as float64."""
-    start, last = 0, len(X.indptr) - 1
-    while start < last:
+    start, n_columns = 0, len(X.indptr) - 1
+    while start < n_columns:
         stop = int(np.searchsorted(X.indptr, X.indptr[start] + BLOCK, side="right")) - 1
-        stop = min(max(stop, start + 1), last)
+        stop = min(max(stop, start + 1), n_columns)
         low, high = X.indptr[start], X.indptr[stop]
         parts = (X.data[low:high].astype(float), X.indices[low:high], X.indptr[start : stop + 1] - low)
         size = (stop - start, X.shape[1]) if X.format == "csr" else (X.shape[0], stop - start)
@@ -126,24 +126,27 @@ def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, 
     if weight == 0:
         return 0.0, np.zeros(p), np.zeros(p)
     total = np.zeros(p)
-    stored = np.zeros(p)  # the weight of the stored entries
+    entry_weights = np.zeros(p)  # the weight of the stored entries
     count = np.zeros(p)
     for column, w, x in _pieces(X, weights):
         total += np.bincount(column, x if w is None else w * x, p)
         count += np.bincount(column, None, p)
         if w is not None:
-            stored += np.bincount(column, w, p)
-    zeros = n - count if weights is None else np.where(count == n, 0.0, (weight - stored).clip(min=0.0))
+            entry_weights += np.bincount(column, w, p)
+    zeros = (
+        n - count if weights is None else np.where(count == n, 0.0, (weight - entry_weights).clip(min=0.0))
+    )
     mean = total / weight
-    left = -zeros * mean
+    shift = -zeros * mean
     squares = zeros * mean**2
     for column, w, x in _pieces(X, weights):
         away = x - mean[column]
-        first = away if w is None else w * away
-        left += np.bincount(column, first, p)
-        squares += np.bincount(column, first * away, p)
-    left /= weight  # rounding error of the mean
-    return weight, mean + left, (squares - weight * left**2).clip(min=0.0)  # rounding in constant columns
+        first_moments = away if w is None else w * away
+        shift += np.bincount(column, first_moments, p)
+        squares += np.bincount(column, first_moments * away, p)
+    shift /= weight  # rounding error of the mean
+    # rounding in constant columns can be negative
+    return weight, mean + shift, (squares - weight * shift**2).clip(min=0.0)
 
 
 def sparse_squares(X: Any, weights: np.ndarray | None, centre: np.ndarray) -> np.ndarray:
@@ -170,10 +173,10 @@ def _pieces(X: Any, weights: np.ndarray | None) -> Iterator[tuple[np.ndarray, np
 
 def _outer(indptr: np.ndarray, start: int, stop: int) -> np.ndarray:
     """Return the row (CSR) or the column (CSC) of each of the stored entries start:stop."""
-    first = int(np.searchsorted(indptr, start, side="right")) - 1
-    last = int(np.searchsorted(indptr, stop, side="left"))
-    counts = np.diff(indptr[first : last + 1].clip(start, stop))
-    return np.repeat(np.arange(first, last), counts)
+    first_column = int(np.searchsorted(indptr, start, side="right")) - 1
+    last_column = int(np.searchsorted(indptr, stop, side="left"))
+    counts = np.diff(indptr[first_column : last_column + 1].clip(start, stop))
+    return np.repeat(np.arange(first_column, last_column), counts)
 
 
 # --- accumulators ---------------------------------------------------------------------------------
@@ -191,7 +194,7 @@ class Accumulator(Protocol):
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows: an ndarray or scipy.sparse array of shape (m, p), and their weights, shape (m,)."""
 
-    def merge(self, other: Self) -> None:
+    def merge(self, sums: Self) -> None:
         """Add the sums of another accumulator of the same kind."""
 
 
@@ -201,7 +204,7 @@ class Nothing:
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Do nothing."""
 
-    def merge(self, other: Nothing) -> None:
+    def merge(self, nothing: Nothing) -> None:
         """Do nothing."""
 
 
@@ -232,8 +235,8 @@ class ColumnSums:
             self._join(weight, mean, np.einsum("ij,ij->j", Y, Y))
 
     @quiet
-    def merge(self, other: ColumnSums) -> None:
-        self._join(other.weight, other.mean, other.squares)
+    def merge(self, sums: ColumnSums) -> None:
+        self._join(sums.weight, sums.mean, sums.squares)
 
     def _join(self, weight: float, mean: np.ndarray, squares: np.ndarray) -> None:
         if weight == 0:
@@ -286,13 +289,13 @@ class CrossProducts:
         n, p = X.shape
         # blocks can be large if products need no copy: other types than float64 are converted block by block,
         # and so are rows of which neither rows nor columns are contiguous
-        whole = weights is None and self._plain and X.dtype == np.float64 and X.itemsize in X.strides
-        for rows in blocks(n, p, 50_000_000 if whole else BLOCK):
+        is_plain = weights is None and self._plain and X.dtype == np.float64 and X.itemsize in X.strides
+        for rows in blocks(n, p, 50_000_000 if is_plain else BLOCK):
             self._add(X[rows], None if weights is None else weights[rows])
 
     @quiet
-    def merge(self, other: CrossProducts) -> None:
-        self._join(other.weight, other.mean, other.products if self.weight else other.products.copy())
+    def merge(self, sums: CrossProducts) -> None:
+        self._join(sums.weight, sums.mean, sums.products if self.weight else sums.products.copy())
 
     @property
     def nbytes(self) -> int:
@@ -385,10 +388,10 @@ class SquareProducts(CrossProducts):
         self.centre, self.divisor = centre, divisor
         self.sizes = np.empty(0)
 
-    def merge(self, other: CrossProducts) -> None:
-        assert isinstance(other, SquareProducts)
-        super().merge(other)
-        self._rank(other.sizes)
+    def merge(self, sums: CrossProducts) -> None:
+        assert isinstance(sums, SquareProducts)
+        super().merge(sums)
+        self._rank(sums.sizes)
 
     def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
         for rows in blocks(*X.shape):
@@ -413,16 +416,16 @@ def centred(X: np.ndarray, weights: np.ndarray | None) -> tuple[float, np.ndarra
     if weights is None:
         mean = X.mean(axis=0, dtype=float)
         Y = X - mean
-        left = Y.mean(axis=0)  # rounding error of a large mean
-        Y -= left
-        return float(len(X)), mean + left, Y
+        shift = Y.mean(axis=0)  # rounding error of a large mean
+        Y -= shift
+        return float(len(X)), mean + shift, Y
     weight = float(weights.sum())
     mean = weights @ X / weight if weight > 0 else np.zeros(X.shape[1])
     Y = X - mean
-    left = weights @ Y / weight if weight > 0 else mean
-    Y -= left
+    shift = weights @ Y / weight if weight > 0 else mean
+    Y -= shift
     Y *= np.sqrt(weights)[:, None]
-    return weight, mean + left, Y
+    return weight, mean + shift, Y
 
 
 def unpacked(triangle: np.ndarray, p: int) -> np.ndarray:

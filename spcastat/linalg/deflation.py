@@ -119,9 +119,10 @@ def schur_complement(view: Operator, part: Removed) -> Update:
     """Remove everything that the score explains: He, Monteiro and Park (2010), equation 3.12."""
     Sv = view.dot(part.v)
     variance = float(part.v @ Sv)
-    whole = float(part.v @ view.base.dot(part.v)) if isinstance(view, Deflated) else variance
-    left = variance > DEPENDENT**2 * whole  # else the score depends on earlier ones: nothing to remove
-    return (Sv / np.sqrt(variance) if left else 0.0 * Sv)[:, None], -np.eye(1)
+    base_variance = float(part.v @ view.base.dot(part.v)) if isinstance(view, Deflated) else variance
+    # else the score depends on earlier ones: nothing to remove
+    has_residual = variance > DEPENDENT**2 * base_variance
+    return (Sv / np.sqrt(variance) if has_residual else 0.0 * Sv)[:, None], -np.eye(1)
 
 
 def hotelling(view: Operator, part: Removed) -> Update:
@@ -129,9 +130,9 @@ def hotelling(view: Operator, part: Removed) -> Update:
     return part.v[:, None], np.array([[-float(part.v @ view.dot(part.v))]])
 
 
-def of_rows(view: Operator, part: Removed, how: str) -> Update:
+def of_rows(view: Operator, part: Removed, method: str) -> Update:
     """Return L and M for the covariance matrix of the rows Y - Y a b'."""
-    a, b = ROW_DEFLATIONS[how](view, part)
+    a, b = ROW_DEFLATIONS[method](view, part)
     Sa = view.dot(a)
     return np.column_stack([b, Sa]), np.array([[float(a @ Sa), -1.0], [-1.0, 0.0]])
 
@@ -139,23 +140,23 @@ def of_rows(view: Operator, part: Removed, how: str) -> Update:
 #: Name -> function of (operator, component) that returns L and M of the update S + L M L'.
 DEFLATIONS: dict[str, Callable[[Operator, Removed], Update]] = {
     "schur": schur_complement,
-    "projection": partial(of_rows, how="projection"),
+    "projection": partial(of_rows, method="projection"),
     "hotelling": hotelling,
-    "orthogonalised": partial(of_rows, how="orthogonalised"),
-    "residual": partial(of_rows, how="residual"),
+    "orthogonalised": partial(of_rows, method="orthogonalised"),
+    "residual": partial(of_rows, method="residual"),
 }
 
 
-def deflate(view: Operator, part: Removed, how: str) -> Deflated:
-    """Return the operator `view` without a component; `how` is a name in DEFLATIONS."""
-    L, M = DEFLATIONS[how](view, part)
+def deflate(view: Operator, part: Removed, method: str) -> Deflated:
+    """Return the operator `view` without a component; `method` is a name in DEFLATIONS."""
+    L, M = DEFLATIONS[method](view, part)
     if not isinstance(view, Deflated):
         return Deflated(view, L, M)
     r = view.M.shape[0]
-    joined = np.zeros((r + M.shape[0], r + M.shape[0]))
-    joined[:r, :r] = view.M
-    joined[r:, r:] = M
-    return Deflated(view.base, np.hstack([view.L, L]), joined)
+    middle = np.zeros((r + M.shape[0], r + M.shape[0]))
+    middle[:r, :r] = view.M
+    middle[r:, r:] = M
+    return Deflated(view.base, np.hstack([view.L, L]), middle)
 
 
 class DeflatedRows(_Updated, Rows):
@@ -209,20 +210,20 @@ class DeflatedRows(_Updated, Rows):
         return self.base.cross_products() - crossed - crossed.T + inner
 
 
-def deflate_rows(view: Rows, part: Removed, how: str) -> DeflatedRows:
-    """Return the rows `view` without a component; `how` is a name in ROW_DEFLATIONS.
+def deflate_rows(view: Rows, part: Removed, method: str) -> DeflatedRows:
+    """Return the rows `view` without a component; `method` is a name in ROW_DEFLATIONS.
 
     Raises
     ------
     OptionError
         For "hotelling", whose result is in general not the covariance matrix of any rows.
     """
-    if how not in ROW_DEFLATIONS:
+    if method not in ROW_DEFLATIONS:
         raise OptionError(
-            f"deflation={how!r} changes the covariance matrix into one that no rows have, and this method "
+            f"deflation={method!r} changes the covariance matrix into one that no rows have, and this method "
             f"works on rows; choose one of {', '.join(repr(name) for name in ROW_DEFLATIONS)}."
         )
-    a, b = ROW_DEFLATIONS[how](view, part)
+    a, b = ROW_DEFLATIONS[method](view, part)
     a = view.forward(a)
     if not isinstance(view, DeflatedRows):
         return DeflatedRows(view, a[:, None], b[:, None])

@@ -35,10 +35,10 @@ def whole_groups(S: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
             m = p
         values, vectors = largest_pairs(S, m)
         values, vectors = values[::-1], vectors[:, ::-1]
-        apart = np.flatnonzero(values[k:] < values[k - 1] - tie_width(values[k - 1], values[0]))
-        if apart.size:
-            last = k + int(apart[0])
-            return values[:last], vectors[:, :last]
+        separate = np.flatnonzero(values[k:] < values[k - 1] - tie_width(values[k - 1], values[0]))
+        if separate.size:
+            end = k + int(separate[0])
+            return values[:end], vectors[:, :end]
         if m == p:
             return values, vectors
         m = min(2 * m, p)
@@ -83,9 +83,9 @@ def largest_value(S: np.ndarray) -> float:
     """Return the largest eigenvalue."""
     from scipy.linalg import eigh
 
-    last = S.shape[0] - 1
+    end = S.shape[0] - 1
     try:
-        values = eigh(S, subset_by_index=[last, last], eigvals_only=True)
+        values = eigh(S, subset_by_index=[end, end], eigvals_only=True)
     except np.linalg.LinAlgError:  # see largest_pairs
         values = np.empty(0)
     return float(values[0] if len(values) else np.linalg.eigvalsh(S)[-1])
@@ -146,9 +146,9 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
     """
     largest = values.max(axis=-1)[..., None, None]
     gaps = largest - values[..., :, None]
-    below = corner - largest[..., 0]
+    distance = corner - largest[..., 0]
     weights = coupling**2
-    half_sum, half_gap = 0.5 * (below[..., None, :] - gaps), 0.5 * (below[..., None, :] + gaps)
+    half_sum, half_gap = 0.5 * (distance[..., None, :] - gaps), 0.5 * (distance[..., None, :] + gaps)
     root = np.sqrt(half_gap**2 + weights)
     x = np.maximum((half_sum + root).max(axis=-2), 0.0)
     if x.size == 0:
@@ -161,12 +161,12 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
     for _ in range(100):
         term = weights / (x[..., None, :] + gaps)
         slope = 1.0 + (term / (x[..., None, :] + gaps)).sum(axis=-2)
-        offset = x - below - term.sum(axis=-2) - slope * x
+        offset = x - distance - term.sum(axis=-2) - slope * x
         size = np.sqrt(offset**2 + 4.0 * slope * pole)
         with np.errstate(divide="ignore", invalid="ignore"):
-            new = np.where(offset > 0, 2.0 * pole / (offset + size), (size - offset) / (2.0 * slope))
-        step = new - x
-        x = np.maximum(new, x)
+            estimate = np.where(offset > 0, 2.0 * pole / (offset + size), (size - offset) / (2.0 * slope))
+        step = estimate - x
+        x = np.maximum(estimate, x)
         if (step <= 1e-15 * scale).all():
             break
     return largest[..., 0] + x
@@ -240,10 +240,10 @@ def orthonormalise(T: np.ndarray, dependent: float = DEPENDENT) -> tuple[np.ndar
         if j:
             for _ in range(2):
                 q = q - (Q[:j] @ q) @ Q[:j]
-        left = np.linalg.norm(q)
-        if left > dependent * length:
-            Q[j] = q / left
-            remainder[j] = left
+        residual_norm = np.linalg.norm(q)
+        if residual_norm > dependent * length:
+            Q[j] = q / residual_norm
+            remainder[j] = residual_norm
     return Q.T, remainder
 
 
@@ -282,20 +282,20 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
     Kaiser (1958). Each step takes the orthogonal matrix closest to the gradient.
     """
     p, k = A.shape[-2:]
-    every = quotients(A, np.linalg.norm(A, axis=-1, keepdims=True)) if normalise else A
-    B = every = every.reshape(-1, p, k)
-    rotation = np.tile(np.eye(k), (len(every), 1, 1))
-    going, reached = np.arange(len(every)), np.zeros(len(every))
+    normalised = quotients(A, np.linalg.norm(A, axis=-1, keepdims=True)) if normalise else A
+    B = normalised = normalised.reshape(-1, p, k)
+    rotation = np.tile(np.eye(k), (len(normalised), 1, 1))
+    going, objectives = np.arange(len(normalised)), np.zeros(len(normalised))
     for _ in range(max_iter):
         L = B @ rotation[going]
         squares = L**2
         gradient = B.mT @ (L * (squares - squares.mean(axis=-2, keepdims=True)))
-        left, values, right = np.linalg.svd(gradient)
-        rotation[going] = left @ right
-        better = values.sum(axis=-1) > reached * (1.0 + 1e-10)
-        reached = values.sum(axis=-1)
-        if not better.all():
-            going, reached, B = going[better], reached[better], B[better]
+        U, values, Vt = np.linalg.svd(gradient)
+        rotation[going] = U @ Vt
+        improved = values.sum(axis=-1) > objectives * (1.0 + 1e-10)
+        objectives = values.sum(axis=-1)
+        if not improved.all():
+            going, objectives, B = going[improved], objectives[improved], B[improved]
             if not len(going):
                 break
     return np.asarray(A @ rotation.reshape(*A.shape[:-2], k, k))

@@ -203,9 +203,11 @@ class Operator(ABC):
             root[:, np.argmax(rounding)] = 0.0
             Q, remainder = orthonormalise(root, dependent=DEPENDENT)
         inverse = np.zeros((V.shape[1], V.shape[1]))
-        kept = np.flatnonzero(remainder)
-        if kept.size:
-            inverse[np.ix_(kept, kept)] = np.linalg.inv(np.triu(Q[:, kept].T @ root[:, kept]))
+        remaining = np.flatnonzero(remainder)
+        if remaining.size:
+            inverse[np.ix_(remaining, remaining)] = np.linalg.inv(
+                np.triu(Q[:, remaining].T @ root[:, remaining])
+            )
         return remainder**2, SV @ inverse
 
 
@@ -352,14 +354,14 @@ class Rows(Operator):
         if min(self.n, self.p) > self.small_side:
             if self.n >= self.p:
                 return super().leading(k, seed)
-            values, left = top_lanczos(
+            values, vectors = top_lanczos(
                 lambda u: self.forward(self.adjoint(u)), self.n, k, lanczos_start(self.n, seed)
             )
         else:
-            values, left = whole_groups(self.cross_products(), k)
-        V = left
+            values, vectors = whole_groups(self.cross_products(), k)
+        V = vectors
         if self.p > self.n:
-            V = orthonormalise(self.adjoint(left))[0]
+            V = orthonormalise(self.adjoint(vectors))[0]
         values, V = canonical_eigenvectors(values, V)
         return values[:k], V[:, :k]
 
@@ -507,22 +509,22 @@ class SparseRows(Rows):
         return raw
 
     def values(self, J: np.ndarray) -> np.ndarray:
-        whole = self.X[:, J].toarray().astype(float, copy=False)
-        whole -= self.mean[J]
-        whole *= self.multiplier[J]
-        whole *= self.root_weights[:, None]
-        return whole
+        block = self.X[:, J].toarray().astype(float, copy=False)
+        block -= self.mean[J]
+        block *= self.multiplier[J]
+        block *= self.root_weights[:, None]
+        return block
 
     def dot(self, V: np.ndarray) -> np.ndarray:
         if V.ndim == 1:
             return super().dot(V)
-        found = np.empty((self.p, V.shape[1]))
-        for some in self._some_columns(V):
-            part = V[:, some]
+        out = np.empty((self.p, V.shape[1]))
+        for batch in self._some_columns(V):
+            part = V[:, batch]
             used = np.flatnonzero(part.any(axis=1))
-            few = self._few_rows(used)
-            found[:, some] = self._dot_of_few(part, used) if few else super().dot(part)
-        return found
+            rows_used = self._few_rows(used)
+            out[:, batch] = self._dot_of_few(part, used) if rows_used else super().dot(part)
+        return out
 
     def _few_rows(self, used: np.ndarray) -> bool:
         """Whether the columns `used` have entries in few rows, so that S V is cheap from these rows alone."""
@@ -541,17 +543,17 @@ class SparseRows(Rows):
             U *= weights[:, None]
         shift = self.mean[used] @ scaled
         rows = np.flatnonzero(U.any(axis=1))
-        left = self._by_rows[rows].T @ U[rows]
-        left -= np.column_stack([self._column_sums, self.mean]) @ np.stack(
+        images = self._by_rows[rows].T @ U[rows]
+        images -= np.column_stack([self._column_sums, self.mean]) @ np.stack(
             [shift, U.sum(axis=0) - self._total_weight * shift]
         )
-        left *= (share * self.multiplier)[:, None]
-        return np.asarray(left)
+        images *= (share * self.multiplier)[:, None]
+        return np.asarray(images)
 
     def forms(self, V: np.ndarray) -> np.ndarray:
         if V.ndim == 1:
             return super().forms(V)
-        return np.concatenate([super(SparseRows, self).forms(V[:, some]) for some in self._some_columns(V)])
+        return np.concatenate([super(SparseRows, self).forms(V[:, batch]) for batch in self._some_columns(V)])
 
     def _some_columns(self, V: np.ndarray) -> list[slice]:
         """Split the columns of V so that the scores of each part need a fraction of the rows' memory."""
@@ -581,14 +583,14 @@ class SparseRows(Rows):
         return self.gram(np.asarray(J))
 
     def take(self, J: np.ndarray) -> SparseRows:
-        known = self.__dict__.get("_variances")
+        variances = self.__dict__.get("_variances")
         return SparseRows(
             self.X[:, J],
             self.mean[J],
             self.multiplier[J],
             self.root_weights,
             self.rank_limit,
-            None if known is None else known[J],
+            None if variances is None else variances[J],
         )
 
     def divided(self, unit: float) -> SparseRows:
@@ -632,8 +634,8 @@ class SparseRows(Rows):
             if weights is not None:
                 heavy = heavy.multiply(weights[:, None]).tocsr()
             S = np.empty((len(J), len(J)))
-            for some in blocks(len(J), len(J), BLOCK_CELLS):
-                S[some] = (self.X[:, J[some]].T @ heavy).toarray()
+            for block in blocks(len(J), len(J), BLOCK_CELLS):
+                S[block] = (self.X[:, J[block]].T @ heavy).toarray()
             add_outers(S, self._column_sums[J], mean, -1.0)
             add_outer(S, mean, self._total_weight)
         scale_outer(S, self.multiplier[J] * np.sqrt(share))
@@ -652,6 +654,6 @@ class SparseRows(Rows):
 
     def _far_from_zero(self, J: np.ndarray | None = None) -> bool:
         """Return whether raw products of the variables J lose digits that centred products keep."""
-        some = slice(None) if J is None else J
-        squares = (self.mean[some] * self.multiplier[some]) ** 2
-        return bool(np.any(squares > FAR_MEAN**2 * self._variances[some]))
+        columns = slice(None) if J is None else J
+        squares = (self.mean[columns] * self.multiplier[columns]) ** 2
+        return bool(np.any(squares > FAR_MEAN**2 * self._variances[columns]))

@@ -64,8 +64,8 @@ class Regression:
         positions `columns`, their residuals are the same to the last bit.
         """
         fitted = (np.ascontiguousarray(Z, dtype=float) - self.mean) @ self.coefficients
-        found: np.ndarray = Y - (fitted if columns is None else fitted[:, columns])
-        return found
+        out: np.ndarray = Y - (fitted if columns is None else fitted[:, columns])
+        return out
 
 
 def regress(
@@ -107,14 +107,14 @@ def regress(
     spread = _sizes(centred)
     U, values, T = _factors(centred / spread)
     B = (T.T / values) @ (U.T @ about)
-    before = np.linalg.norm(about, axis=0)
-    varies = before > RANK_TOLERANCE * size
+    total_norms = np.linalg.norm(about, axis=0)
+    varies = total_norms > RANK_TOLERANCE * size
     B[:, ~varies] = 0.0
-    left = np.linalg.norm(about - (centred / spread) @ B, axis=0)
-    determined = (left <= RANK_TOLERANCE * size) & varies
+    residual_norms = np.linalg.norm(about - (centred / spread) @ B, axis=0)
+    determined = (residual_norms <= RANK_TOLERANCE * size) & varies
     if not part:
         _require_left(determined, names)
-    shares = 1.0 - (left / np.where(varies, before, 1.0)) ** 2
+    shares = 1.0 - (residual_norms / np.where(varies, total_norms, 1.0)) ** 2
     shares = np.where(determined, 1.0, np.where(varies, shares.clip(0.0, np.nextafter(1.0, 0.0)), 0.0))
     return Regression(mean, B / spread[:, None] * largest, shares, len(values))
 
@@ -146,13 +146,18 @@ def rotated(
         The groups of these rows.
     """
     w = np.ones(len(Z)) if weights is None else weights
-    some = w > 0
+    positive = w > 0
     centred = Z - (w / w.sum()) @ Z
     regressors = np.column_stack([np.ones(len(Z)), centred / _sizes(centred)])
-    U = _factors((np.sqrt(w)[:, None] * regressors)[some])[0]
-    if group is None and U.shape[1] == 1 and (w[some] != w[some][0]).any() and some.sum() <= FEW_ROWS:
-        return _uncorrelated(Y[some], U, w[some]), None
-    return in_complement(Y[some], U, None if group is None else group[some])
+    U = _factors((np.sqrt(w)[:, None] * regressors)[positive])[0]
+    if (
+        group is None
+        and U.shape[1] == 1
+        and (w[positive] != w[positive][0]).any()
+        and positive.sum() <= FEW_ROWS
+    ):
+        return _uncorrelated(Y[positive], U, w[positive]), None
+    return in_complement(Y[positive], U, None if group is None else group[positive])
 
 
 def in_complement(
@@ -199,22 +204,22 @@ def _uncorrelated(Y: np.ndarray, U: np.ndarray, weights: np.ndarray) -> np.ndarr
     and one vector less than there are different weights.
     """
     order = np.lexsort((np.linalg.norm(Y, axis=1), weights))
-    kinds, first, kind = np.unique(weights[order], return_index=True, return_inverse=True)
+    kinds, starts, kind = np.unique(weights[order], return_index=True, return_inverse=True)
     Y, U = _concentrated(Y[order], U[order], kind)
-    basis = np.linalg.qr(U[first], mode="complete")[0][:, 1:]
+    basis = np.linalg.qr(U[starts], mode="complete")[0][:, 1:]
     basis = basis @ np.linalg.eigh((basis.T * kinds) @ basis)[1]
-    return np.vstack([basis.T @ Y[first], np.delete(Y, first, axis=0)])
+    return np.vstack([basis.T @ Y[starts], np.delete(Y, starts, axis=0)])
 
 
 def _concentrated(Y: np.ndarray, U: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Rotate the rows of each group so that at most j of its rows of U, shape (n, j), are not zero."""
     Y, U, j = Y.copy(), U.copy(), U.shape[1]
     starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
-    for first, end in zip(starts, np.append(starts[1:], len(Y)), strict=True):
-        if end - first > j:
-            part = U[first:end].copy()
-            Y[first:end], U[first:end] = _reflected(Y[first:end], part), _reflected(part, part)
-            U[first + j : end] = 0.0
+    for start, end in zip(starts, np.append(starts[1:], len(Y)), strict=True):
+        if end - start > j:
+            part = U[start:end].copy()
+            Y[start:end], U[start:end] = _reflected(Y[start:end], part), _reflected(part, part)
+            U[start + j : end] = 0.0
     return Y, U
 
 
@@ -223,8 +228,8 @@ def _reflected(Y: np.ndarray, U: np.ndarray) -> np.ndarray:
     from scipy.linalg import lapack, qr
 
     (reflections, tau), _ = qr(U, mode="raw")
-    found: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y, 64 * Y.shape[1])[0]
-    return found
+    product: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y, 64 * Y.shape[1])[0]
+    return product
 
 
 def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -244,9 +249,9 @@ def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None
     scaled = np.asarray(X, dtype=float) / sizes
     sums = np.zeros((len(count), X.shape[1]))
     np.add.at(sums, number, scaled * w[:, None])
-    found = scaled - (sums / np.where(count > 0, count, 1.0)[:, None])[number]
-    found[:, np.abs(found).max(axis=0) <= RANK_TOLERANCE] = 0.0
-    return np.asarray(found * sizes)
+    out = scaled - (sums / np.where(count > 0, count, 1.0)[:, None])[number]
+    out[:, np.abs(out).max(axis=0) <= RANK_TOLERANCE] = 0.0
+    return np.asarray(out * sizes)
 
 
 def are_within(Z: np.ndarray, groups: np.ndarray) -> bool:
@@ -259,15 +264,15 @@ def are_within(Z: np.ndarray, groups: np.ndarray) -> bool:
     Z : ndarray of shape (n, q)
     groups : ndarray of int, shape (n,)
     """
-    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    constant = (Z[first[number]] == Z).all(axis=0)
-    at = Z[first][:, constant]
-    alone = at[:, (at != 0).sum(axis=0) == 1]
-    if (alone != 0).any(axis=1).sum() >= len(first) - 1:
+    _, first_rows, number = np.unique(groups, return_index=True, return_inverse=True)
+    constant = (Z[first_rows[number]] == Z).all(axis=0)
+    at = Z[first_rows][:, constant]
+    is_single = at[:, (at != 0).sum(axis=0) == 1]
+    if (is_single != 0).any(axis=1).sum() >= len(first_rows) - 1:
         return True
-    if at.shape[1] < len(first) - 1 or len(first) > MOST_GROUPS:
+    if at.shape[1] < len(first_rows) - 1 or len(first_rows) > MOST_GROUPS:
         return False
-    return int(np.linalg.matrix_rank(np.column_stack([np.ones(len(at)), at]))) == len(first)
+    return int(np.linalg.matrix_rank(np.column_stack([np.ones(len(at)), at]))) == len(first_rows)
 
 
 def factor_of(Z: np.ndarray) -> np.ndarray | None:
@@ -305,21 +310,21 @@ def partial_covariance(
     ConstantColumnError
         If the covariates determine a variable.
     """
-    others = np.setdiff1d(np.arange(len(S)), given)
+    complement = np.setdiff1d(np.arange(len(S)), given)
     spread = np.where(np.diag(S) > 0.0, np.sqrt(np.diag(S).clip(0.0)), 1.0)
     R = S / np.outer(spread, spread)
     values, vectors = np.linalg.eigh(R[np.ix_(given, given)])
-    kept = values > max(values[-1], 0.0) * len(given) * np.finfo(float).eps
-    B = (vectors[:, kept] / values[kept]) @ (vectors[:, kept].T @ R[np.ix_(given, others)])
-    left = symmetric(R[np.ix_(others, others)] - R[np.ix_(others, given)] @ B)
-    shares = np.where(np.diag(R)[others] > 0.0, 1.0 - np.diag(left), 0.0)
-    _require_left(shares >= 1.0 - RANK_TOLERANCE, np.array(list(names), dtype=object)[others])
-    own = spread[others]
+    rank_mask = values > max(values[-1], 0.0) * len(given) * np.finfo(float).eps
+    B = (vectors[:, rank_mask] / values[rank_mask]) @ (vectors[:, rank_mask].T @ R[np.ix_(given, complement)])
+    residual = symmetric(R[np.ix_(complement, complement)] - R[np.ix_(complement, given)] @ B)
+    shares = np.where(np.diag(R)[complement] > 0.0, 1.0 - np.diag(residual), 0.0)
+    _require_left(shares >= 1.0 - RANK_TOLERANCE, np.array(list(names), dtype=object)[complement])
+    scales = spread[complement]
     if (np.diag(S) == 1.0).all():
-        own = 1.0 / np.sqrt(np.diag(left))
-    coefficients = B * spread[others] / spread[given][:, None]
-    found = Regression(np.zeros(len(given)), coefficients, shares.clip(0.0), int(kept.sum()))
-    return left * np.outer(own, own), found
+        scales = 1.0 / np.sqrt(np.diag(residual))
+    coefficients = B * spread[complement] / spread[given][:, None]
+    regression = Regression(np.zeros(len(given)), coefficients, shares.clip(0.0), int(rank_mask.sum()))
+    return residual * np.outer(scales, scales), regression
 
 
 def _factors(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -368,15 +373,15 @@ class Columns:
 
     def rows(self, J: np.ndarray) -> np.ndarray:
         """Return S[J], shape (len(J), p)."""
-        new = J[self._place[J] < 0]
-        if new.size:
-            if self._used + new.size > len(self._held):
-                room = np.empty((min(self.p, 2 * (self._used + new.size)), self.p))
+        missing = J[self._place[J] < 0]
+        if missing.size:
+            if self._used + missing.size > len(self._held):
+                room = np.empty((min(self.p, 2 * (self._used + missing.size)), self.p))
                 room[: self._used] = self._held[: self._used]
                 self._held = room
-            self._held[self._used : self._used + new.size] = self._fetch(new).T
-            self._place[new] = np.arange(self._used, self._used + new.size)
-            self._used += new.size
+            self._held[self._used : self._used + missing.size] = self._fetch(missing).T
+            self._place[missing] = np.arange(self._used, self._used + missing.size)
+            self._used += missing.size
         return self._held[self._place[J]]
 
 
@@ -426,9 +431,9 @@ class _LassoActiveSet:
             border = solve_triangular(self.factor[:m, :m], row[self.active], lower=True)
         return row, border, float(row[j] + self.ridge - border @ border)
 
-    def _is_rounding(self, pivot: float, own: float) -> bool:
+    def _is_rounding(self, pivot: float, diagonal: float) -> bool:
         """Return whether a pivot is below 1e-11 of its diagonal entry, as that of a collinear variable is."""
-        return pivot <= 1e-11 * (own + self.ridge)
+        return pivot <= 1e-11 * (diagonal + self.ridge)
 
     def remove(self, position: int) -> None:
         m = self.active.size - 1
@@ -477,12 +482,12 @@ def path(
     rounding = ROUNDING * level
     model = _LassoActiveSet(columns, ridge)
     barred = np.zeros(p, dtype=bool)
-    outside = np.ones(p, dtype=bool)
+    candidate_mask = np.ones(p, dtype=bool)
     entering: int | None = first_max(np.abs(c))
     gone: int | None = None
     for _ in range(20 * p + 100):
         if entering is not None:
-            outside[entering] = False
+            candidate_mask[entering] = False
             if not model.add(entering, np.sign(c[entering])):
                 barred[entering] = True
         if model.active.size == 0:
@@ -490,15 +495,15 @@ def path(
         slope = model.solve(model.signs)
         drift = slope @ model.rows[: model.active.size]  # S[:, active] slope
         step, entering, leaving = level - penalty, None, None
-        free = np.flatnonzero(outside)
+        free = np.flatnonzero(candidate_mask)
         if free.size:
             gap = _entry(c[free], drift[free], level, free == gone, rounding)
-            first = gap.min()
+            first_gap = gap.min()
             # Below a millionth of the first penalty no variable enters: rounding, or a small ridge, would
             # decide which one.
-            if first < step and level - first > 1e-6 * largest:
-                step = first
-                entering = int(free[np.argmax(gap <= first + RELATIVE * level)])
+            if first_gap < step and level - first_gap > 1e-6 * largest:
+                step = first_gap
+                entering = int(free[np.argmax(gap <= first_gap + RELATIVE * level)])
         active = model.active
         with np.errstate(divide="ignore", invalid="ignore"):
             until_zero = -w[active] / slope
@@ -509,7 +514,7 @@ def path(
             # A collinear variable keeps the correlation of those in the model, so that rounding alone decides
             # when it would enter; of tied variables the one in the model has the lower index.
             if step <= tie_width(np.array(level), np.array(level)) or model.determines(entering):
-                outside[entering] = False
+                candidate_mask[entering] = False
                 barred[entering] = True
                 entering = None
                 continue
@@ -523,8 +528,8 @@ def path(
             gone = int(active[leaving])
             w[gone] = 0.0
             model.remove(leaving)
-            outside[gone] = True
-            outside |= barred
+            candidate_mask[gone] = True
+            candidate_mask |= barred
             barred[:] = False
         elif entering is None:
             break
@@ -563,20 +568,20 @@ def elastic_net(
     columns: Columns,
     b: np.ndarray,
     ridge: float,
-    last: np.ndarray,
+    previous: np.ndarray,
     *,
     penalty: float = 0.0,
     card: int | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Return what `path` returns, faster where the solution has the support and signs of `last`.
+    """Return what `path` returns, faster where the solution has the support and signs of `previous`.
 
-    `last`, shape (p,), is the solution of a similar problem.
+    `previous`, shape (p,), is the solution of a similar problem.
     """
-    active = np.flatnonzero(last)
+    active = np.flatnonzero(previous)
     if active.size and (card is None or active.size == card):
-        found = _same_support(columns, b, ridge, active, np.sign(last[active]), penalty, card)
-        if found is not None:
-            return found
+        solution = _same_support(columns, b, ridge, active, np.sign(previous[active]), penalty, card)
+        if solution is not None:
+            return solution
     return path(columns, b, ridge, penalty=penalty, card=card)
 
 
@@ -593,10 +598,11 @@ def _same_support(
     rows = columns.rows(active)
     block = rows[:, active] + ridge * np.eye(active.size)
     try:
-        both = np.linalg.solve(block, np.column_stack([b[active], signs]))
+        solutions = np.linalg.solve(block, np.column_stack([b[active], signs]))
     except np.linalg.LinAlgError:
         return None
-    c, drift = b - both[:, 0] @ rows, both[:, 1] @ rows  # with the penalty x, correlations are c + x * drift
+    # with the penalty x, correlations are c + x * drift
+    c, drift = b - solutions[:, 0] @ rows, solutions[:, 1] @ rows
     c[active] = drift[active] = 0.0
     level = penalty
     if card is not None and active.size < b.size:
@@ -606,12 +612,13 @@ def _same_support(
         bounds[:, active] = -np.inf
         level = max(penalty, float(bounds.max()))
     w = np.zeros(b.size)
-    w[active] = both[:, 0] - level * both[:, 1]
-    outside = np.abs(c + level * drift)
-    outside[active] = 0.0
+    w[active] = solutions[:, 0] - level * solutions[:, 1]
+    inactive = np.abs(c + level * drift)
+    inactive[active] = 0.0
     scale = float(np.abs(b).max())
-    least = RELATIVE * float(np.abs(both[:, 0]).max())  # smaller coefficients are rounding, due to ties
-    if (w[active] * signs > least).all() and outside.max() <= level + 1e-12 * scale:
+    # smaller coefficients are rounding, due to ties
+    rounding = RELATIVE * float(np.abs(solutions[:, 0]).max())
+    if (w[active] * signs > rounding).all() and inactive.max() <= level + 1e-12 * scale:
         return w, level
     return None
 
@@ -646,52 +653,52 @@ def least_absolute(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """
     from scipy.linalg import qr
 
-    first = qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]]
+    start = qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]]
     C = np.empty((A.shape[1], B.shape[1]))
     for block in blocks(B.shape[1], len(A), 1_000_000):
-        C[:, block] = _of_some(A, B[:, block].T, first).T
+        C[:, block] = _of_some(A, B[:, block].T, start).T
     return C
 
 
-def _of_some(A: np.ndarray, responses: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return the coefficients, shape (r, k), of responses, shape (r, m), from the starting vertex `first`."""
+def _of_some(A: np.ndarray, responses: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the coefficients, shape (r, k), of responses, shape (r, m), from the starting vertex `start`."""
     r, k = len(responses), A.shape[1]
-    moved = np.random.default_rng(0).uniform(-APART, APART, responses.shape)
-    moved = responses + moved * np.abs(responses).max(axis=1, keepdims=True)
-    basis = np.tile(first, (r, 1))
+    perturbation = np.random.default_rng(0).uniform(-APART, APART, responses.shape)
+    perturbation = responses + perturbation * np.abs(responses).max(axis=1, keepdims=True)
+    basis = np.tile(start, (r, 1))
     lowest, idle = np.full(r, np.inf), np.zeros(r, dtype=int)
-    left = np.arange(r)
-    while left.size:
-        moves, sums = _step(A, moved[left], basis, left)
-        idle[left] = np.where(sums < lowest[left], 0, idle[left] + 1)
-        lowest[left] = np.minimum(sums, lowest[left])
-        left = left[moves & (idle[left] <= 10 * k)]  # rounding may cause cycling
-    wanted = np.take_along_axis(responses, basis, axis=1)
-    return np.asarray(np.linalg.solve(A[basis], wanted[..., None])[..., 0])
+    open_rows = np.arange(r)
+    while open_rows.size:
+        moves, sums = _step(A, perturbation[open_rows], basis, open_rows)
+        idle[open_rows] = np.where(sums < lowest[open_rows], 0, idle[open_rows] + 1)
+        lowest[open_rows] = np.minimum(sums, lowest[open_rows])
+        open_rows = open_rows[moves & (idle[open_rows] <= 10 * k)]  # rounding may cause cycling
+    basis_values = np.take_along_axis(responses, basis, axis=1)
+    return np.asarray(np.linalg.solve(A[basis], basis_values[..., None])[..., 0])
 
 
 def _step(
-    A: np.ndarray, responses: np.ndarray, basis: np.ndarray, left: np.ndarray
+    A: np.ndarray, responses: np.ndarray, basis: np.ndarray, open_rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move the responses with the indices `left` to a better vertex; changes their rows of `basis` in place.
+    """Move the responses with the indices `open_rows` to a better vertex, in `basis`, which is changed.
 
     Returns a mask of the responses that moved, and the sums of absolute residuals before the move.
     """
-    own = basis[left]
-    inverse = np.linalg.inv(A[own])
-    at_basis = np.take_along_axis(responses, own, axis=1)
+    row_basis = basis[open_rows]
+    inverse = np.linalg.inv(A[row_basis])
+    at_basis = np.take_along_axis(responses, row_basis, axis=1)
     residuals = responses - (inverse @ at_basis[..., None])[..., 0] @ A.T
-    np.put_along_axis(residuals, own, 0.0, axis=1)
+    np.put_along_axis(residuals, row_basis, 0.0, axis=1)
     duals = ((np.sign(residuals) @ A)[:, None] @ inverse)[:, 0]
     leaving = np.abs(duals).argmax(axis=1)
     # a vertex is optimal if no dual variable exceeds 1
     moves = np.take_along_axis(np.abs(duals), leaving[:, None], axis=1)[:, 0] > 1.0 + 1e-9
-    which = np.flatnonzero(moves)
-    edges = inverse[which, :, leaving[which]]
+    moving = np.flatnonzero(moves)
+    edges = inverse[moving, :, leaving[moving]]
     slopes = edges @ A.T
-    np.put_along_axis(slopes, own[which], 0.0, axis=1)
-    slopes[np.arange(which.size), own[which, leaving[which]]] = 1.0
-    basis[left[which], leaving[which]] = _at_median(residuals[which], slopes)
+    np.put_along_axis(slopes, row_basis[moving], 0.0, axis=1)
+    slopes[np.arange(moving.size), row_basis[moving, leaving[moving]]] = 1.0
+    basis[open_rows[moving], leaving[moving]] = _at_median(residuals[moving], slopes)
     return moves, np.abs(residuals).sum(axis=1)
 
 
@@ -724,5 +731,5 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     half, slack = 0.5 * sums[..., -1:], 1e-12 * sums[..., -1:]
     lower = np.argmax(sums >= half - slack, axis=-1)[..., None]
     upper = np.argmax((sums > half + slack) | (sums == sums[..., -1:]), axis=-1)[..., None]
-    ends = [np.take_along_axis(ordered, one, axis=-1)[..., 0] for one in (lower, upper)]
+    ends = [np.take_along_axis(ordered, places, axis=-1)[..., 0] for places in (lower, upper)]
     return 0.5 * ends[0] + 0.5 * ends[1]

@@ -168,16 +168,16 @@ class BlockScaling(ScalingGroups):
             For a block whose variables do not vary.
         """
         parts = [np.flatnonzero(self.of == number) for number in range(len(self.names))]
-        first = np.array([op.take(part).leading(1)[0][0] for part in parts])
+        eigenvalues = np.array([op.take(part).leading(1)[0][0] for part in parts])
         if despite_constant:
-            first = np.where(first > 0.0, first, 1.0)
-        still = [name for name, value in zip(self.names, first, strict=True) if not value > 0.0]
+            eigenvalues = np.where(eigenvalues > 0.0, eigenvalues, 1.0)
+        still = [name for name, value in zip(self.names, eigenvalues, strict=True) if not value > 0.0]
         if still:
             raise ConstantColumnError(
                 f"The variables of {listed(still)} in blocks do not vary; their first eigenvalue, by which "
                 f"scale={self.kind!r} divides, is zero. Leave these variables out."
             )
-        return np.sqrt(first[self.of])
+        return np.sqrt(eigenvalues[self.of])
 
 
 #: True for standard deviations, False for no scaling, given numbers, or scales that depend on groups.
@@ -275,15 +275,15 @@ class Extremes:
 
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         if is_sparse(X):
-            found = abs(X).max(axis=0).toarray().ravel()
-            self.largest = np.maximum(self.largest, found)
+            sizes = abs(X).max(axis=0).toarray().ravel()
+            self.largest = np.maximum(self.largest, sizes)
             return
         for rows in blocks(*X.shape):
             if len(X[rows]):
                 self.largest = np.maximum(self.largest, np.abs(X[rows]).max(axis=0))
 
-    def merge(self, other: Extremes) -> None:
-        self.largest = np.maximum(self.largest, other.largest)
+    def merge(self, extremes: Extremes) -> None:
+        self.largest = np.maximum(self.largest, extremes.largest)
 
 
 def divided(X: Any, exponents: np.ndarray) -> Any:
@@ -318,9 +318,9 @@ def fits(
 def largest_of(X: Any, columns: np.ndarray | None = None) -> np.ndarray:
     """Return the largest absolute values of all columns of rows in memory, or of the given `columns`."""
     part = X if columns is None or len(columns) == X.shape[1] else X[:, columns]
-    found = Extremes(part.shape[1])
-    found.add(part, None)
-    return found.largest
+    largest = Extremes(part.shape[1])
+    largest.add(part, None)
+    return largest.largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,14 +353,14 @@ class ColumnUnits:
         if isinstance(scale, Mixed):  # shares of the rows are means of columns of 0 and 1
             return cls(np.where(scale.of >= 0, 0, sizes), 0)
         if isinstance(scale, BlockScaling):
-            found = cls.of(largest, KINDS[scale.kind])
-            return found and replace(found, common=0)
-        own = np.zeros(len(largest), dtype=int)
+            units = cls.of(largest, KINDS[scale.kind])
+            return units and replace(units, common=0)
+        exponents = np.zeros(len(largest), dtype=int)
         if isinstance(scale, np.ndarray):
-            own = np.frexp(scale)[1].astype(int)
+            exponents = np.frexp(scale)[1].astype(int)
         used = largest > 0
-        common = int((sizes - own)[used].max()) if used.any() else 0
-        return cls(own + common, common)
+        common = int((sizes - exponents)[used].max()) if used.any() else 0
+        return cls(exponents + common, common)
 
     @property
     def unit(self) -> float:
@@ -434,12 +434,12 @@ def prepare(
             lambda divisor: prepare(X, weights, center, divisor, names, keep_rows, otherwise),
             otherwise,
         )
-    found = _prepared(X, weights, center, scale, names, keep_rows, otherwise, partial(largest_of, X))
-    if found is None:
+    prepared = _prepared(X, weights, center, scale, names, keep_rows, otherwise, partial(largest_of, X))
+    if prepared is None:
         constants = _constants(X) if center is True and not is_sparse(X) else np.zeros(0)
         if constants.any():
-            others = np.where(constants, 0.0, X)
-            standard, op = prepare(others, weights, center, scale, names, keep_rows, otherwise)
+            varying_columns = np.where(constants, 0.0, X)
+            standard, op = prepare(varying_columns, weights, center, scale, names, keep_rows, otherwise)
             return replace(standard, mean=np.where(constants, constants, standard.mean)), op
         largest = largest_of(X)
         units = ColumnUnits.of(largest, scale)
@@ -447,12 +447,12 @@ def prepare(
             X, center = divided(X, units.exponents), units.centre(center)
             scale = units.divisor(scale)
             otherwise = None if otherwise is None else units.divisor(otherwise)
-        found = _prepared(X, weights, center, scale, names, keep_rows, otherwise)
-        assert found is not None
+        prepared = _prepared(X, weights, center, scale, names, keep_rows, otherwise)
+        assert prepared is not None
         if units is not None:
-            found[1].unit = units.unit
-            return units.restored(found[0]), found[1]
-    return found
+            prepared[1].unit = units.unit
+            return units.restored(prepared[0]), prepared[1]
+    return prepared
 
 
 def _constants(X: np.ndarray) -> np.ndarray:
@@ -660,27 +660,27 @@ def qn(Z: np.ndarray) -> np.ndarray:
     """
     n = Z.shape[-1]
     h = n // 2 + 1
-    below = h * (h - 1) // 2 - 1
+    rank = h * (h - 1) // 2 - 1
     if n > 400:  # too many pairs to store their distances
-        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), below)
-    first, second = _pairs(n)
-    away = np.abs(Z[..., first] - Z[..., second])
-    return _QN * np.partition(away, below, axis=-1)[..., below]
+        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), rank)
+    rows_i, rows_j = _pairs(n)
+    away = np.abs(Z[..., rows_i] - Z[..., rows_j])
+    return _QN * np.partition(away, rank, axis=-1)[..., rank]
 
 
 @lru_cache(maxsize=4)
 def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    first, second = np.triu_indices(n, 1)
-    return first, second
+    rows_i, rows_j = np.triu_indices(n, 1)
+    return rows_i, rows_j
 
 
-def _distance(ordered: np.ndarray, below: int) -> float:
-    """Return the pairwise distance of rank `below` (from 0) among sorted values, by bisection."""
+def _distance(ordered: np.ndarray, rank: int) -> float:
+    """Return the pairwise distance of rank `rank` (from 0) among sorted values, by bisection."""
     low, high = 0.0, float(np.ptp(ordered))
     place = len(ordered) * (len(ordered) + 1) // 2
     while high - low > 1e-15 * high:
         middle = 0.5 * (low + high)
-        if int(np.searchsorted(ordered, ordered + middle, side="right").sum()) - place <= below:
+        if int(np.searchsorted(ordered, ordered + middle, side="right").sum()) - place <= rank:
             low = middle
         else:
             high = middle
@@ -733,10 +733,10 @@ def checksum(matrix: Any) -> int:
     else:
         step = 4096  # rows to copy at a time
         parts = (np.ascontiguousarray(matrix[i : i + step]) for i in range(0, len(matrix), step))
-    found = 0
+    crc = 0
     for part in parts:
-        found = zlib.crc32(part, found)
-    return found
+        crc = zlib.crc32(part, crc)
+    return crc
 
 
 def neighbour_correlation(x: np.ndarray) -> float:
@@ -762,15 +762,15 @@ def block_length(x: np.ndarray) -> int:
     """
     n = len(x)
     run = max(5, int(np.ceil(np.sqrt(np.log10(n)))))
-    most = min(int(np.ceil(np.sqrt(n))) + run, n - 1)
-    covariances = _autocovariances(x, most)
+    max_lag = min(int(np.ceil(np.sqrt(n))) + run, n - 1)
+    covariances = _autocovariances(x, max_lag)
     if not covariances[0] > 0:
         return 1
-    small = np.abs(covariances[1:] / covariances[0]) < 2.0 * np.sqrt(np.log10(n) / n)
-    starts = [lag for lag in range(len(small) - run + 1) if small[lag : lag + run].all()]
-    large = np.flatnonzero(~small)
-    last = starts[0] if starts else int(large[-1]) + 1 if large.size else 0
-    M = min(2 * max(last, 1), most)
+    is_negligible = np.abs(covariances[1:] / covariances[0]) < 2.0 * np.sqrt(np.log10(n) / n)
+    starts = [lag for lag in range(len(is_negligible) - run + 1) if is_negligible[lag : lag + run].all()]
+    notable = np.flatnonzero(~is_negligible)
+    bandwidth = starts[0] if starts else int(notable[-1]) + 1 if notable.size else 0
+    M = min(2 * max(bandwidth, 1), max_lag)
     lags = np.arange(1, M + 1)
     window = np.minimum(1.0, 2.0 * (1.0 - lags / M))
     G = 2.0 * float(window * lags @ covariances[1 : M + 1])
@@ -781,8 +781,8 @@ def block_length(x: np.ndarray) -> int:
     return int(np.clip(np.ceil((2.0 * G**2 / D * n) ** (1.0 / 3.0)), 1, longest))
 
 
-def _autocovariances(x: np.ndarray, most: int) -> np.ndarray:
-    """Return the autocovariances at lags 0 to `most`, divisor n, over the square of the largest deviation."""
+def _autocovariances(x: np.ndarray, max_lag: int) -> np.ndarray:
+    """Return the autocovariances at lags 0 to `max_lag`, divisor n, over the largest squared deviation."""
     z = x - x.mean()
     z = z / max(np.abs(z).max(), np.finfo(float).tiny)  # squares neither overflow nor vanish
-    return np.array([z[: len(z) - lag] @ z[lag:] for lag in range(most + 1)]) / len(z)
+    return np.array([z[: len(z) - lag] @ z[lag:] for lag in range(max_lag + 1)]) / len(z)

@@ -26,8 +26,8 @@ def half(W: np.ndarray, card: int) -> np.ndarray:
 
     The value at the threshold stays nonzero, shrunk to two thirds of its size.
     """
-    size, kept, level = _levels(W, card)
-    return unit(np.where(kept, np.sign(W) * _halved(size, np.where(kept, level, 0.0)), 0.0))
+    size, selection, level = _levels(W, card)
+    return unit(np.where(selection, np.sign(W) * _halved(size, np.where(selection, level, 0.0)), 0.0))
 
 
 def _halved(size: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -54,9 +54,9 @@ def lp(W: np.ndarray, card: int, power: float) -> np.ndarray:
     factor theta). The left side is convex and increasing there, so Newton steps from |w| fall to the root
     without overshooting.
     """
-    size, kept, level = _levels(W, card)
+    size, selection, level = _levels(W, card)
     rate = (2.0 * (1.0 - power)) ** (1.0 - power) / (2.0 - power) ** (2.0 - power)
-    active = kept & (size > 0)
+    active = selection & (size > 0)
     w = size[active]
     c = np.broadcast_to(rate * power * level ** (2.0 - power), size.shape)[active]
     b = w.copy()
@@ -80,8 +80,8 @@ def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     largest = size.max(axis=0)
     size = quotients(size, largest)
     size[size <= LEVEL] = 0.0  # from rounding
-    kept = top(size, card)
-    return size, kept, np.where(kept, size, np.inf).min(axis=0)
+    selection = top(size, card)
+    return size, selection, np.where(selection, size, np.inf).min(axis=0)
 
 
 # --- soft thresholds orthogonal to given vectors --------------------------------------------------
@@ -124,13 +124,13 @@ class OrthogonalSoft:
             gain, length = float(slope @ step), 1.0
             while True:
                 trial = soft_at(g - Q @ (nu + length * step), level)
-                new = 0.5 * float(trial @ trial)
-                if new <= value - 1e-4 * length * gain or length < 1e-3:
+                value_next = 0.5 * float(trial @ trial)
+                if value_next <= value - 1e-4 * length * gain or length < 1e-3:
                     break
                 length *= 0.5
-            if new >= value:
+            if value_next >= value:
                 break
-            nu, x, value = nu + length * step, trial, new
+            nu, x, value = nu + length * step, trial, value_next
         self._nu = nu
         largest = float(np.abs(x).max())
         if not largest > 1e-9 * size:
@@ -146,7 +146,7 @@ class OrthogonalSoft:
         if not self.Q.shape[1]:
             return l1_bounded(g[:, None], bound)[:, 0]
         low, high = 0.0, float(np.abs(g).max())
-        best = x = self.threshold(g, 0.0)
+        x_feasible = x = self.threshold(g, 0.0)
         if not x.any() or np.abs(x).sum() / np.linalg.norm(x) <= bound * (1.0 + CLOSE):
             return _unit(x)
         level = self._level if low < self._level < high else _exact(g, self.Q, x, bound)
@@ -158,14 +158,14 @@ class OrthogonalSoft:
             x = self.threshold(g, level)
             ratio = np.abs(x).sum() / np.linalg.norm(x) if x.any() else 0.0
             if ratio >= bound * (1.0 - CLOSE):
-                low, best = level, x
+                low, x_feasible = level, x
                 if ratio <= bound * (1.0 + CLOSE):
                     break
             else:
                 high = level
             level = _exact(g, self.Q, x, bound) if x.any() else np.nan
         self._level = low
-        return _unit(best)
+        return _unit(x_feasible)
 
     def sparse(self, g: np.ndarray, card: int) -> np.ndarray:
         """Return the unit vector at the smallest threshold that leaves at most `card` nonzeros.
@@ -177,43 +177,43 @@ class OrthogonalSoft:
         if not self.Q.shape[1]:
             return soft(g[:, None], card)[:, 0]
         low, high = 0.0, float(np.abs(g).max())
-        best = self.threshold(g, 0.0)
-        if np.count_nonzero(best) <= card:
-            return _unit(best)
+        v = self.threshold(g, 0.0)
+        if np.count_nonzero(v) <= card:
+            return _unit(v)
         for _ in range(60):
             level = 0.5 * (low + high)
             x = self.threshold(g, level)
             if np.count_nonzero(x) > card:
                 low = level
-                if np.count_nonzero(x) <= np.count_nonzero(best):
-                    best = x
+                if np.count_nonzero(x) <= np.count_nonzero(v):
+                    v = x
             else:
                 high = level
                 if x.any():
-                    best = x
+                    v = x
             if high - low <= 1e-12 * high:
                 break
-        best = levelled(best[:, None], 1e-6)[:, 0]  # bisection leaves tiny values in place of zeros
-        if np.count_nonzero(best) > card:
-            J = np.flatnonzero(top(np.abs(best), card))
+        v = levelled(v[:, None], 1e-6)[:, 0]  # bisection leaves tiny values in place of zeros
+        if np.count_nonzero(v) > card:
+            J = np.flatnonzero(top(np.abs(v), card))
             part = OrthogonalSoft(self.Q[J]).threshold(g[J], 0.0)
             if part.any():
-                best = np.zeros_like(best)
-                best[J] = part
-        return _unit(best)
+                v = np.zeros_like(v)
+                v[J] = part
+        return _unit(v)
 
 
 def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
     """Return the level at which the solution with the support and signs of x meets the l1 bound, or NaN."""
     J = np.flatnonzero(x)
     part, s = Q[J], np.sign(x[J])
-    both = np.column_stack([g[J], s])
-    u, d = (both - part @ np.linalg.lstsq(part, both, rcond=1e-12)[0]).T
+    columns = np.column_stack([g[J], s])
+    u, d = (columns - part @ np.linalg.lstsq(part, columns, rcond=1e-12)[0]).T
     along, norm = float(u @ d), float(d @ d)
     if norm <= bound * bound * (1.0 + 1e-14):
         return np.nan
-    rest = max(float(u @ u) - along * along / norm, 0.0)
-    return (along - bound * np.sqrt(rest / (1.0 - bound * bound / norm))) / norm
+    residual = max(float(u @ u) - along * along / norm, 0.0)
+    return (along - bound * np.sqrt(residual / (1.0 - bound * bound / norm))) / norm
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
@@ -265,20 +265,20 @@ def minimise(function: Function, x: np.ndarray, max_iter: int, flat: float = FLA
             direction, slope = -gradient, -float(gradient @ gradient)
         step = 1.0 if memory else min(1.0, 0.5 / float(np.linalg.norm(gradient)))
         for _ in range(25):
-            new = x + step * direction
-            lower, turned = function(new)
+            x_next = x + step * direction
+            lower, slope_next = function(x_next)
             if lower <= value + ARMIJO * step * slope:
                 break
             curved = 2.0 * (lower - value - step * slope)
             step *= float(np.clip(-slope * step / curved, 0.1, 0.5)) if curved > 0 else 0.5
         else:
             break
-        change, bend = new - x, turned - gradient
+        change, bend = x_next - x, slope_next - gradient
         product = float(change @ bend)
         if product > 1e-10 * float(np.linalg.norm(change) * np.linalg.norm(bend)):
             memory.append((change, bend, 1.0 / product))
         gain = value - lower
-        x, value, gradient = new, lower, turned
+        x, value, gradient = x_next, lower, slope_next
         if gain <= flat * max(abs(value), FLAT):
             break
     return x

@@ -52,12 +52,12 @@ def ranked(values: np.ndarray, *others: np.ndarray) -> np.ndarray:
     index.
     """
     keys = [np.arange(values.size)]
-    for one in (values, *others)[::-1]:
-        order = np.argsort(-one, kind="stable")
-        falling = one[order]
-        apart = falling[:-1] - falling[1:] > tie_width(falling[:-1], np.abs(one).max(initial=0.0))
-        group = np.empty(one.size, dtype=int)
-        group[order] = np.concatenate([np.zeros(min(one.size, 1), dtype=int), np.cumsum(apart)])
+    for sort_keys in (values, *others)[::-1]:
+        order = np.argsort(-sort_keys, kind="stable")
+        falling = sort_keys[order]
+        is_distinct = falling[:-1] - falling[1:] > tie_width(falling[:-1], np.abs(sort_keys).max(initial=0.0))
+        group = np.empty(sort_keys.size, dtype=int)
+        group[order] = np.concatenate([np.zeros(min(sort_keys.size, 1), dtype=int), np.cumsum(is_distinct)])
         keys.append(group)
     return np.lexsort(keys)
 
@@ -83,12 +83,12 @@ def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
         return np.ones(values.shape, dtype=bool)
     lowest = np.partition(values, p - count, axis=0)[p - count]
     width = np.maximum(tie_width(lowest, _size(values)), width)
-    reached = values >= lowest - width
-    if (reached.sum(axis=0) == count).all():
-        return reached
-    above = values > lowest + width
-    tied = reached & ~above
-    return above | (tied & (np.cumsum(tied, axis=0) <= count - above.sum(axis=0)))
+    at_least = values >= lowest - width
+    if (at_least.sum(axis=0) == count).all():
+        return at_least
+    exceeds = values > lowest + width
+    tied = at_least & ~exceeds
+    return exceeds | (tied & (np.cumsum(tied, axis=0) <= count - exceeds.sum(axis=0)))
 
 
 def next_ties(v: np.ndarray, card: int, width: float) -> bool:
@@ -115,11 +115,11 @@ def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
         size = np.abs(column)
         ranked = np.sort(size)
         width = level * ranked[-1]
-        apart = ranked[1:] - ranked[:-1] > width
-        alone = np.append(apart, True) & np.append(ranked[0] > width, apart)
-        if alone.all():
+        is_distinct = ranked[1:] - ranked[:-1] > width
+        is_single = np.append(is_distinct, True) & np.append(ranked[0] > width, is_distinct)
+        if is_single.all():
             continue
-        ranked = ranked[~alone]
+        ranked = ranked[~is_single]
         place = np.searchsorted(ranked, size).clip(max=len(ranked) - 1)
         tied = np.flatnonzero(ranked[place] == size)
         order = tied[np.argsort(size[tied])]
@@ -138,8 +138,8 @@ def flip_signs(V: np.ndarray) -> np.ndarray:
     loadings more exactly. For a column of zeros the sign is 1.
     """
     size = np.abs(V)
-    first = np.argmax(size >= size.max(axis=0, initial=0.0) * (1.0 - 1e-6), axis=0)
-    return np.where(V[first, np.arange(V.shape[1])] < 0, -1.0, 1.0)
+    places = np.argmax(size >= size.max(axis=0, initial=0.0) * (1.0 - 1e-6), axis=0)
+    return np.where(V[places, np.arange(V.shape[1])] < 0, -1.0, 1.0)
 
 
 def better_signs(V: np.ndarray, axis: int) -> np.ndarray:
@@ -171,18 +171,18 @@ def canonical_eigenvectors(values: np.ndarray, vectors: np.ndarray) -> tuple[np.
 
 def _by_axes(basis: np.ndarray) -> np.ndarray:
     """Return the basis that `canonical_eigenvectors` takes of the span of `basis`, orthonormal, (p, g)."""
-    chosen = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
-    found = 0
+    axes = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
+    count = 0
     for axis in basis:
-        left = axis - chosen[:, :found] @ (chosen[:, :found].T @ axis)
-        length = np.linalg.norm(left)
+        residual = axis - axes[:, :count] @ (axes[:, :count].T @ axis)
+        length = np.linalg.norm(residual)
         if length > 1e-3:  # the axis is not almost a combination of earlier ones
-            left = left / length
-            left -= chosen[:, :found] @ (chosen[:, :found].T @ left)
-            chosen[:, found] = left / np.linalg.norm(left)
-            found += 1
-            if found == basis.shape[1]:
-                return basis @ chosen
+            residual = residual / length
+            residual -= axes[:, :count] @ (axes[:, :count].T @ residual)
+            axes[:, count] = residual / np.linalg.norm(residual)
+            count += 1
+            if count == basis.shape[1]:
+                return basis @ axes
     return basis
 
 
@@ -221,15 +221,15 @@ def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
     in the mask; 0 if there is none.
     """
     size = np.abs(w)
-    kept = top(size, card)
-    return kept, largest_below(size, kept)
+    selection = top(size, card)
+    return selection, largest_below(size, selection)
 
 
-def largest_below(size: np.ndarray, kept: np.ndarray) -> float:
+def largest_below(size: np.ndarray, selection: np.ndarray) -> float:
     """Return the largest value that is not kept and does not tie with one that is; 0 if there is none."""
-    smallest = size[kept].min()
-    below = size[~kept & (size < smallest - tie_width(smallest, size.max()))]
-    return float(below.max()) if below.size else 0.0
+    smallest = size[selection].min()
+    remainder = size[~selection & (size < smallest - tie_width(smallest, size.max()))]
+    return float(remainder.max()) if remainder.size else 0.0
 
 
 def hard(W: np.ndarray, card: int) -> np.ndarray:
@@ -257,13 +257,13 @@ def soft(W: np.ndarray, card: int) -> np.ndarray:
     card-th, the next smaller value is the threshold, so that ties do not reduce the number of nonzeros.
     """
     size = np.abs(W)
-    kept = top(size, card)
-    smallest = np.where(kept, size, np.inf).min(axis=0)
+    selection = top(size, card)
+    smallest = np.where(selection, size, np.inf).min(axis=0)
     largest = size.max(axis=0)
     width = tie_width(smallest, largest)
-    level = np.where(kept | (size >= smallest - width), 0.0, size).max(axis=0)
-    kept &= size > LEVEL * largest
-    return unit(np.where(kept, soft_at(W, level), 0.0))
+    level = np.where(selection | (size >= smallest - width), 0.0, size).max(axis=0)
+    selection &= size > LEVEL * largest
+    return unit(np.where(selection, soft_at(W, level), 0.0))
 
 
 def l1_bounded(W: np.ndarray, bound: float) -> np.ndarray:
@@ -363,10 +363,10 @@ def first_rounded(values: Any) -> Any:
         return None
     if max(int(values.max()), -int(values.min())) <= LARGEST:
         return None
-    large = values > LARGEST
+    is_large = values > LARGEST
     if values.dtype.kind == "i":
-        large |= values < -LARGEST
-    return first_rounded_of(values[large].tolist())
+        is_large |= values < -LARGEST
+    return first_rounded_of(values[is_large].tolist())
 
 
 def first_rounded_of(values: Iterable[Any]) -> Any:

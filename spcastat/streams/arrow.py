@@ -57,8 +57,8 @@ def arrow_chunks(
     with named(title):
         require_unique(pd.Index(layout.names))
 
-    def read(needed: list[str] | None) -> Iterator[Any]:
-        names, start = layout.read(needed), 0
+    def read(columns: list[str] | None) -> Iterator[Any]:
+        names, start = layout.read(columns), 0
         all_of_them = names == layout.names
         size = rows_at_once(len(names))
         for batch in even(batches(None if all_of_them else names, size), size):
@@ -78,10 +78,10 @@ class Layout:
         self._stored = StoredIndex(self.names, schema)
         self.labels = self._stored.labels
 
-    def read(self, needed: list[str] | None) -> list[str]:
-        """Return the columns to read: the `needed` ones that exist, and the labels of the rows."""
-        wanted = set(self.names if needed is None else needed)
-        return [name for name in self.names if name in wanted or name in self.labels]
+    def read(self, columns: list[str] | None) -> list[str]:
+        """Return the columns to read: those of `columns` that exist, and the labels of the rows."""
+        names = set(self.names if columns is None else columns)
+        return [name for name in self.names if name in names or name in self.labels]
 
     def chunk(self, table: Any, start: int) -> pd.DataFrame:
         """Return an Arrow table as a data frame; `start` rows precede it in the file."""
@@ -89,16 +89,16 @@ class Layout:
 
         index = self._stored.index(lambda name: table.column(name).to_pandas(), table.num_rows, start)
         table = table.drop_columns([name for name in table.column_names if name in self.labels])
-        exact: dict[int, Any] = {}
+        restored_columns: dict[int, Any] = {}
         for place, field in enumerate(table.schema):  # booleans with nulls and decimals would become objects
             column = table.column(place)
             gaps = pyarrow.types.is_boolean(field.type) and column.null_count
             if _is_rounded(column):
-                exact[place] = pd.Series(column.to_pylist(), dtype=object).array
+                restored_columns[place] = pd.Series(column.to_pylist(), dtype=object).array
             elif gaps or pyarrow.types.is_decimal(field.type):
                 table = table.set_column(place, field.name, column.cast(pyarrow.float64()))
         frame = table.to_pandas(ignore_metadata=True)
-        for place, values in exact.items():
+        for place, values in restored_columns.items():
             frame.isetitem(place, values)
         frame.index = index
         return frame
@@ -131,30 +131,30 @@ def even(batches: Iterable[Any], size: int) -> Iterator[Any]:
     """
     import pyarrow
 
-    held: list[Any] = []
+    unsent: list[Any] = []
     rows = 0
     for batch in batches:
-        held.append(batch)
+        unsent.append(batch)
         rows += batch.num_rows
         if rows < size:
             continue
-        table = pyarrow.Table.from_batches(held)
+        table = pyarrow.Table.from_batches(unsent)
         for start in range(0, rows - size + 1, size):
             yield table.slice(start, size).combine_chunks()
-        left = table.slice(rows - rows % size)
-        held, rows = left.to_batches(), left.num_rows
+        remainder = table.slice(rows - rows % size)
+        unsent, rows = remainder.to_batches(), remainder.num_rows
     if rows:
-        yield pyarrow.Table.from_batches(held).combine_chunks()
+        yield pyarrow.Table.from_batches(unsent).combine_chunks()
 
 
-def require_pyarrow(what: str = "Parquet files") -> Any:
-    """Return the module pyarrow; if it is not installed, raise OptionError that `what` needs it."""
+def require_pyarrow(formats: str = "Parquet files") -> Any:
+    """Return the module pyarrow; if it is not installed, raise OptionError that `formats` needs it."""
     try:
         import pyarrow
     except ImportError:
-        verb = "need" if what.endswith("files") else "needs"
+        verb = "need" if formats.endswith("files") else "needs"
         raise OptionError(
-            f"{what} {verb} pyarrow, which is not installed: pip install pyarrow. Other files can be "
+            f"{formats} {verb} pyarrow, which is not installed: pip install pyarrow. Other files can be "
             "read in chunks by a function, e.g. lambda: pd.read_csv(path, chunksize=100_000)."
         ) from None
     return pyarrow
@@ -189,18 +189,18 @@ def parquet_chunks(
     require_pyarrow()
     single = isinstance(path, str | os.PathLike)
     # the working directory may change before the next pass
-    paths = [Path(one).absolute() for one in ([path] if isinstance(path, str | os.PathLike) else path)]
+    paths = [Path(entry).absolute() for entry in ([path] if isinstance(path, str | os.PathLike) else path)]
     if single and not paths[0].is_dir():
         return _file(paths[0], f"Parquet file {one_line(paths[0].name, 100)}")
     parts: list[Chunks] = []
-    for one in paths:
-        if not one.is_dir():
-            parts.append(_file(one, f"Parquet file {one_line(one.name, 100)}"))
+    for entry in paths:
+        if not entry.is_dir():
+            parts.append(_file(entry, f"Parquet file {one_line(entry.name, 100)}"))
             continue
-        folder = one_line(one.resolve().name or str(one), 100)
+        folder = one_line(entry.resolve().name or str(entry), 100)
         called = f"Parquet folder {folder}" if single else called
-        for file in _files_below(one):
-            name = one_line(str(file.relative_to(one)), 100)
+        for file in _files_below(entry):
+            name = one_line(str(file.relative_to(entry)), 100)
             parts.append(_file(file, f"Parquet file {name} in folder {folder}"))
     files = [*paths, *(part.files[0] for part in parts)]
     title = f"{called} ({plural(len(parts), 'file')})"
@@ -256,16 +256,20 @@ def _bytes_in_memory(metadata: Any, schema: Any) -> int:
 
 def _files_below(folder: Path) -> list[Path]:
     try:
-        below = [path for path in folder.rglob("*") if path.is_file()]
+        files_below = [path for path in folder.rglob("*") if path.is_file()]
     except OSError as error:
         raise FileError(f"The folder {str(folder)!r} cannot be read: {error.strerror or error}.") from error
     # without hidden files and files in hidden folders
-    every = [path for path in below if not any(part[0] in "._" for part in path.relative_to(folder).parts)]
-    files = sorted(path for path in every if path.suffix.lower() in SUFFIXES)
+    visible = [
+        path for path in files_below if not any(part[0] in "._" for part in path.relative_to(folder).parts)
+    ]
+    files = sorted(path for path in visible if path.suffix.lower() in SUFFIXES)
     if not files:
-        there = f"It holds {listed([path.name for path in sorted(every)], 3)}." if every else "It is empty."
+        content = (
+            f"It holds {listed([path.name for path in sorted(visible)], 3)}." if visible else "It is empty."
+        )
         raise FileError(
-            f"There is no Parquet file ({', '.join(SUFFIXES)}) in the folder {str(folder)!r}. {there}"
+            f"There is no Parquet file ({', '.join(SUFFIXES)}) in the folder {str(folder)!r}. {content}"
         )
     return files
 
@@ -300,18 +304,18 @@ def of_dataset(data: Any) -> Chunks:
     def batches(names: list[str] | None, size: int) -> Iterable[Any]:
         # Read little ahead, since batches that wait are in memory. With pyarrow's defaults, datasets also
         # keep what they read of all row groups until the end.
-        how: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}
+        readahead: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1}
         if in_parquet:
             from pyarrow.dataset import ParquetFragmentScanOptions
 
-            how["fragment_scan_options"] = ParquetFragmentScanOptions(
+            readahead["fragment_scan_options"] = ParquetFragmentScanOptions(
                 use_buffered_stream=True, buffer_size=BUFFER, pre_buffer=False
             )
-        return data.to_batches(columns=names, batch_size=size, **how)
+        return data.to_batches(columns=names, batch_size=size, **readahead)
 
     files = files_of_dataset(data)
-    known = files is not None
-    return arrow_chunks(batches, data.schema, "pyarrow dataset", total, files or [], tells_files=known)
+    tells_files = files is not None
+    return arrow_chunks(batches, data.schema, "pyarrow dataset", total, files or [], tells_files=tells_files)
 
 
 def files_of_dataset(data: Any) -> list[str] | None:
@@ -320,7 +324,7 @@ def files_of_dataset(data: Any) -> list[str] | None:
     if kind == "InMemoryDataset":
         return []
     if kind == "UnionDataset":
-        parts = [files_of_dataset(one) for one in data.children]
+        parts = [files_of_dataset(child) for child in data.children]
         return None if None in parts else [file for part in parts for file in part or ()]
     if kind == "FileSystemDataset" and data.filesystem.type_name == "local":
         return [os.path.abspath(file) for file in data.files]
@@ -343,9 +347,9 @@ def of_interface(data: Any) -> Chunks:
     """Open any other object with ``__arrow_c_stream__``."""
     title = f"{type(data).__module__.partition('.')[0]} {type(data).__name__}"
     reader = _stream(data, title)
-    schema, first = reader.schema, next(iter(reader), None)
+    schema, first_batch = reader.schema, next(iter(reader), None)
     # A source that can be read only once gives an empty stream, or an error, the second time.
-    if first is not None and next(iter(_stream(data, title)), None) is None:
+    if first_batch is not None and next(iter(_stream(data, title)), None) is None:
         raise DataError(f"The {title} {ONCE}")
     return arrow_chunks(lambda names, size: _stream(data, title), schema, title, tells_files=False)
 
@@ -384,10 +388,10 @@ def of_lazy_frame(data: Any) -> Chunks:
     except Exception as error:
         raise DataError(f"columns of the {title} cannot be obtained: {reason_of(error)}.") from error
 
-    def read(needed: list[str] | None) -> Iterator[Any]:
-        wanted = names if needed is None else [name for name in names if name in set(needed)]
-        yield from data.select(wanted).collect_batches(
-            chunk_size=rows_at_once(len(wanted)), maintain_order=True, engine="streaming"
+    def read(columns: list[str] | None) -> Iterator[Any]:
+        names_read = names if columns is None else [name for name in names if name in set(columns)]
+        yield from data.select(names_read).collect_batches(
+            chunk_size=rows_at_once(len(names_read)), maintain_order=True, engine="streaming"
         )
 
     files = files_of_plan(data)

@@ -77,12 +77,12 @@ class Tally:
         self.positive += n if block.weights is None else int(np.count_nonzero(block.weights))
         self.weight += float(n) if block.weights is None else float(block.weights.sum())
 
-    def merge(self, other: Self) -> None:
+    def merge(self, tally: Self) -> None:
         """Add the counts of another tally."""
-        self.rows += other.rows
-        self.dropped += other.dropped
-        self.positive += other.positive
-        self.weight += other.weight
+        self.rows += tally.rows
+        self.dropped += tally.dropped
+        self.positive += tally.positive
+        self.weight += tally.weight
 
     def counts(self) -> str:
         """Return the number of rows read for messages: ``"30 rows (2 dropped)"``."""
@@ -92,10 +92,10 @@ class Tally:
     def require_enough(self, title: str) -> None:
         """Raise TooFewRowsError or WeightsError if the stream `title` has too few rows for variances."""
         if self.rows < 2:
-            after = f" after {plural(self.dropped, 'row')} with missing values had been dropped"
+            reason = f" after {plural(self.dropped, 'row')} with missing values had been dropped"
             raise TooFewRowsError(
                 f"{title[:1].upper()}{title[1:]} has {plural(self.rows, 'row')}"
-                f"{after if self.dropped else ''}; at least two are needed."
+                f"{reason if self.dropped else ''}; at least two are needed."
             )
         if self.positive < 2 or self.weight <= 1:
             raise WeightsError(
@@ -165,7 +165,7 @@ class Stream(ABC):
         return len(self.spec.columns)
 
     @abstractmethod
-    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+    def reduce(self, begin: Callable[[], A], task: str) -> Pass[A]:
         """Pass over all rows once and accumulate sums.
 
         Parameters
@@ -173,16 +173,16 @@ class Stream(ABC):
         begin : callable
             Creates an empty accumulator. It must be picklable (a class, or a functools.partial of one),
             because workers sum up the partitions of a distributed stream and send only accumulators.
-        what : str
+        task : str
             The purpose of the pass, for the progress display.
         """
 
-    def blocks(self, what: str) -> Iterator[Block]:
+    def blocks(self, task: str) -> Iterator[Block]:
         """Iterate over all rows in their order, block by block.
 
         Parameters
         ----------
-        what : str
+        task : str
             As for `reduce`.
 
         Raises
@@ -191,7 +191,7 @@ class Stream(ABC):
             For a stream that is distributed over workers.
         """
         raise NoRowsError(
-            f"{what} needs rows in order; {self.title} is spread over workers: use some rows in memory."
+            f"{task} needs rows in order; {self.title} is spread over workers: use some rows in memory."
         )
 
     def holds(self, path: Any) -> bool:
@@ -256,9 +256,9 @@ class TransformedSums(Generic[A]):
         """Change rows and add them."""
         self.inner.add(self.change(X), weights)
 
-    def merge(self, other: TransformedSums[A]) -> None:
+    def merge(self, sums: TransformedSums[A]) -> None:
         """Add the sums of another accumulator."""
-        self.inner.merge(other.inner)
+        self.inner.merge(sums.inner)
 
 
 def sums_of(accumulator: Any) -> Any:
@@ -284,9 +284,9 @@ class ChangedStream(Stream):
         self.title, self.weighted = stream.title, stream.weighted
         self.local, self.anew, self.rows = stream.local, stream.anew, stream.rows
 
-    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
-        found = self.stream.reduce(partial(TransformedSums, begin, self.change), what)
-        return Pass(found.result.inner, found.tally)
+    def reduce(self, begin: Callable[[], A], task: str) -> Pass[A]:
+        total = self.stream.reduce(partial(TransformedSums, begin, self.change), task)
+        return Pass(total.result.inner, total.tally)
 
 
 def of_columns(stream: Stream, columns: np.ndarray) -> ChangedStream:
@@ -339,8 +339,8 @@ def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chu
         table = _open(chunk)
         require_unique(table.columns)
         if isinstance(reading.weights, str):
-            table, found = take_weights(table, reading.weights)
-            read_weights(found, table.index, labelled=False)
+            table, weights = take_weights(table, reading.weights)
+            read_weights(weights, table.index, labelled=False)
         if reading.formula is None:
             _require_numbers(table, range(len(table.columns)))
             return Spec("frame" if table.named else "array", table.columns)
@@ -354,7 +354,7 @@ def read_block(
     weights: Any = None,
     na: str = "raise",
     name: str = "a chunk",
-    first: int = 0,
+    start: int = 0,
     exact: bool = True,
 ) -> Block:
     """Check a chunk and convert it to the columns of the stream.
@@ -370,7 +370,7 @@ def read_block(
     na : {"raise", "drop"}
     name : str
         Name of the chunk in messages.
-    first : int
+    start : int
         The number of rows before this chunk. Rows without labels are numbered from here.
     exact : bool
         True for rows that are fitted: all chunks must have the same columns, or those of the formula. False
@@ -391,7 +391,7 @@ def read_block(
         table, weights = take_weights(table, weights)
         if exact:
             _require_columns(spec, table)
-        index = _numbered(table.index, first)
+        index = _numbered(table.index, start)
         w = None if weights is None else read_weights(weights, index, labelled=False)
         if not len(index):
             return Block(np.empty((0, len(spec.columns))), w, index)
@@ -422,10 +422,10 @@ def _open(chunk: Any) -> Table:
     return open_table(chunk)
 
 
-def _numbered(index: pd.Index, first: int) -> pd.Index:
-    """Return the labels with `first` added if they are the default 0, 1, ...; other labels unchanged."""
+def _numbered(index: pd.Index, start: int) -> pd.Index:
+    """Return the labels with `start` added if they are the default 0, 1, ...; other labels unchanged."""
     default = isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
-    return pd.RangeIndex(first, first + len(index), name=index.name) if default and first else index
+    return pd.RangeIndex(start, start + len(index), name=index.name) if default and start else index
 
 
 def _require_columns(spec: Spec, table: Table) -> None:
@@ -436,10 +436,10 @@ def _require_columns(spec: Spec, table: Table) -> None:
             f"The chunk has no column names; formula={spec.formula!r} needs them: give data frames."
         )
     if framed != (spec.kind != "array"):
-        first, here = ("names", "none") if spec.kind != "array" else ("no names", "names")
+        fit_names, row_names = ("names", "none") if spec.kind != "array" else ("no names", "names")
         raise errors.DataError(
-            f"The columns of the first chunk have {first}, those of this chunk have {here}. Give all chunks "
-            "as data frames, or all as arrays."
+            f"The columns of the first chunk have {fit_names}, those of this chunk have {row_names}. Give "
+            "all chunks as data frames, or all as arrays."
         )
     if not framed:
         if len(table.columns) != len(spec.columns):
@@ -451,10 +451,10 @@ def _require_columns(spec: Spec, table: Table) -> None:
     if spec.kind == "frame" and table.columns.equals(spec.columns):
         _require_numbers(table, range(len(spec.columns)))
         return
-    needed = pd.Index(spec.needed, tupleize_cols=False)
-    positions = table.columns.get_indexer_for(needed)
-    lost = needed[positions < 0]
-    extra = table.columns[~table.columns.isin(needed)] if spec.kind == "frame" else needed[:0]
+    spec_columns = pd.Index(spec.needed, tupleize_cols=False)
+    positions = table.columns.get_indexer_for(spec_columns)
+    lost = spec_columns[positions < 0]
+    extra = table.columns[~table.columns.isin(spec_columns)] if spec.kind == "frame" else spec_columns[:0]
     if len(lost) or len(extra):
         parts = [f"lacks {listed(lost)}"] if len(lost) else []
         parts += [f"has in addition {listed(extra)}"] if len(extra) else []
@@ -542,9 +542,11 @@ class LocalStream(Stream):
         self.title, self.rows = chunks.title, chunks.total
         self._na = reading.na
         self._exact = spec is None
-        named = isinstance(reading.weights, str)
-        self._column = reading.weights if named else None
-        self._weights = None if named or reading.weights is None else _by_position(reading.weights, chunks)
+        is_column = isinstance(reading.weights, str)
+        self._column = reading.weights if is_column else None
+        self._weights = (
+            None if is_column or reading.weights is None else _by_position(reading.weights, chunks)
+        )
         self.weighted = reading.weights is not None
         self._tally: Tally | None = None
         self.spec = spec or self._learn(reading)
@@ -567,18 +569,18 @@ class LocalStream(Stream):
         """Number of rows used; None before the first pass."""
         return None if self._tally is None else self._tally.rows
 
-    def blocks(self, what: str) -> Iterator[Block]:
-        tally, first = Tally(), 0
-        with stage(what, self.chunks.total, "rows") as advance:
+    def blocks(self, task: str) -> Iterator[Block]:
+        tally, start = Tally(), 0
+        with stage(task, self.chunks.total, "rows") as advance:
             for name, chunk in self.chunks.walk(self._needed()):
-                block = self._read(chunk, name, first)
+                block = self._read(chunk, name, start)
                 rows = block.values.shape[0] + block.dropped
-                first += rows
+                start += rows
                 tally.count(block)
                 yield block
                 advance(rows)
-        if self._weights is not None and len(self._weights) != first:
-            raise _other_length(len(self._weights), first, self.title)
+        if self._weights is not None and len(self._weights) != start:
+            raise _other_length(len(self._weights), start, self.title)
         if self._tally is None:
             self._tally = tally
         elif (tally.rows, tally.dropped) != (self._tally.rows, self._tally.dropped):
@@ -588,9 +590,9 @@ class LocalStream(Stream):
                 "lambda: pd.read_csv(path, chunksize=100_000)."
             )
 
-    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+    def reduce(self, begin: Callable[[], A], task: str) -> Pass[A]:
         result, tally = begin(), Tally()
-        for block in self.blocks(what):
+        for block in self.blocks(task):
             tally.count(block)
             if block.values.shape[0]:
                 result.add(block.values, block.weights)
@@ -605,16 +607,16 @@ class LocalStream(Stream):
     def tells_files(self) -> bool:
         return self.chunks.tells_files
 
-    def _read(self, chunk: Any, name: str, first: int) -> Block:
+    def _read(self, chunk: Any, name: str, start: int) -> Block:
         size = _rows_of(chunk)
-        where = name if size is None else f"{name} ({_range(first, first + size)})"
+        place = name if size is None else f"{name} ({_range(start, start + size)})"
         weights: Any = self._column
         if self._weights is not None and size is not None:
-            weights = self._weights[first : first + size]
+            weights = self._weights[start : start + size]
             if len(weights) < size:  # too few weights: read on, to report the number of rows at the end
                 weights = np.ones(size)
         return read_block(
-            self.spec, chunk, weights=weights, na=self._na, name=where, first=first, exact=self._exact
+            self.spec, chunk, weights=weights, na=self._na, name=place, start=start, exact=self._exact
         )
 
     def _needed(self) -> list[str] | None:
@@ -622,9 +624,9 @@ class LocalStream(Stream):
         spec = self.spec
         if spec.kind == "array" or (self._exact and spec.kind == "frame"):
             return None
-        wanted: list[Any] = spec.needed
-        wanted += [] if self._column is None else [self._column]
-        return wanted if all(isinstance(label, str) for label in wanted) else None
+        columns: list[Any] = spec.needed
+        columns += [] if self._column is None else [self._column]
+        return columns if all(isinstance(label, str) for label in columns) else None
 
     def _start(self) -> str:
         """Return the title with a capital letter, for the beginning of a sentence."""

@@ -70,19 +70,19 @@ class Chunks:
     size: int | None = None
     whole: Callable[[], pd.DataFrame] | None = None
 
-    def walk(self, needed: list[str] | None, first: int = 1) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the data of every chunk, numbered from `first`.
+    def walk(self, columns: list[str] | None, start: int = 1) -> Iterator[tuple[str, Any]]:
+        """Yield the name and the data of every chunk, numbered from `start`.
 
-        Columns that are not `needed` may be left out.
+        Columns that are not `columns` may be left out.
         """
-        number = first
+        number = start
         for part in self.parts:
-            for found in part.walk(needed, number):
-                yield found
+            for named_chunk in part.walk(columns, number):
+                yield named_chunk
                 number += 1
         if self.parts:
             return
-        chunks = self.read(needed)
+        chunks = self.read(columns)
         try:
             for chunk in chunks:
                 yield self.name(number), chunk
@@ -106,9 +106,9 @@ class Chunks:
 
 def is_among(path: Any, files: Sequence[Any]) -> bool:
     """Return whether a path is one of some files, or inside one of some folders."""
-    there = Path(path).resolve()
-    inside = any(there.is_relative_to(Path(one).resolve()) for one in files if Path(one).is_dir())
-    return inside or any(same_file(path, one) for one in files)
+    target = Path(path).resolve()
+    in_folder = any(target.is_relative_to(Path(file).resolve()) for file in files if Path(file).is_dir())
+    return in_folder or any(same_file(path, file) for file in files)
 
 
 def holds_no_rows(path: Any) -> bool:
@@ -152,7 +152,7 @@ def array_chunks(array: Any, path: str | None) -> Chunks:
         The file, if it is known.
     """
 
-    def read(needed: list[str] | None) -> Iterator[Any]:
+    def read(columns: list[str] | None) -> Iterator[Any]:
         if array.ndim != 2:
             yield np.empty((0,) * array.ndim)  # leads to an error about the number of axes
             return
@@ -171,25 +171,25 @@ def iterable_chunks(
 
     `files` are the files that it reads; None if these are unknown.
     """
-    last: list[Any] = []
+    previous: list[Any] = []
 
-    def read(needed: list[str] | None) -> Iterator[Any]:
+    def read(columns: list[str] | None) -> Iterator[Any]:
         try:
-            given = begin()
+            iterable = begin()
         except OSError as error:
             raise FileError(f"{title} cannot be opened: {error}.") from error
-        if is_chunk(given) or isinstance(given, str | bytes | dict) or not offers(given, "__iter__"):
+        if is_chunk(iterable) or isinstance(iterable, str | bytes | dict) or not offers(iterable, "__iter__"):
             raise DataError(
-                f"{title} gave a value of type {type(given).__name__}; it must give several chunks, such as "
-                "a list of data frames or pd.read_csv(path, chunksize=100_000)."
+                f"{title} gave a value of type {type(iterable).__name__}; it must give several chunks, such "
+                "as a list of data frames or pd.read_csv(path, chunksize=100_000)."
             )
         try:
-            chunks = iter(given)
+            chunks = iter(iterable)
         except Exception as error:
             raise DataError(f"{title} gave what cannot be walked over: {reason_of(error)}.") from error
-        if chunks is given and last and chunks is last[0]:
+        if chunks is iterable and previous and chunks is previous[0]:
             raise DataError(f"{title} gave the same iterator again, which {ONCE}")
-        last[:] = [chunks]
+        previous[:] = [chunks]
         return chunks
 
     return Chunks(title, read, None, files or (), article="", tells_files=files is not None)

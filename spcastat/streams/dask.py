@@ -67,9 +67,9 @@ def weight_parts(weights: Any, data: Any) -> list[Any] | None:
     if weights is None:
         return None
     rows = data.chunks[0]
-    known = not np.isnan(rows).any()
+    has_sizes = not np.isnan(rows).any()
     if library_of(weights) != "dask":
-        if not known:
+        if not has_sizes:
             raise WeightsError(
                 f"weights of type {type(weights).__name__} were given with dask rows of unknown numbers: "
                 "give a dask array in the same blocks, or use x.compute_chunk_sizes()."
@@ -82,10 +82,10 @@ def weight_parts(weights: Any, data: Any) -> list[Any] | None:
             f"weights of type dask {type(weights).__name__} were given; with a dask array, give one with one "
             "axis, such as series.to_dask_array(lengths=True)."
         )
-    if known and not np.isnan(weights.shape[0]):
-        given, n = int(weights.shape[0]), int(data.shape[0])
-        if given != n:
-            raise WeightsError(f"weights has {given} values for {n} rows; one each is needed.")
+    if has_sizes and not np.isnan(weights.shape[0]):
+        n_weights, n = int(weights.shape[0]), int(data.shape[0])
+        if n_weights != n:
+            raise WeightsError(f"weights has {n_weights} values for {n} rows; one each is needed.")
         weights = weights.rechunk((rows,))
     parts = list(weights.to_delayed())
     if len(parts) != len(rows):
@@ -111,13 +111,13 @@ def without_aliases(chunks: Any) -> list[Any]:
 
     chunks = list(chunks)
     graph = dict(chunks[0].__dask_graph__()) if chunks else {}
-    found = []
+    columns = []
     for chunk in chunks:
         key = chunk.key
         while type(graph.get(key)).__name__ == "Alias":
             key = graph[key].target
-        found.append(chunk if key == chunk.key else Delayed(key, graph))
-    return found
+        columns.append(chunk if key == chunk.key else Delayed(key, graph))
+    return columns
 
 
 # --- tasks ----------------------------------------------------------------------------------------
@@ -158,45 +158,43 @@ class Reading:
     def block(self, chunk: Any, weights: Any, number: int) -> Block:
         """Check a partition and its weights; see :func:`spcastat.streams.base.read_block`."""
         name = self.name(number)
-        first = 0 if self.starts is None else self.starts[number]
+        start = 0 if self.starts is None else self.starts[number]
         weights = self.column if weights is None else weights
         return read_block(
-            self.spec, chunk, weights=weights, na=self.na, name=name, first=first, exact=self.exact
+            self.spec, chunk, weights=weights, na=self.na, name=name, start=start, exact=self.exact
         )
 
 
-def summed(
-    work: tuple[Reading, Callable[[], A]], chunk: Any, weights: Any, number: int
-) -> list[Pass[A]]:
+def summed(work: tuple[Reading, Callable[[], A]], chunk: Any, weights: Any, number: int) -> list[Pass[A]]:
     """Sum up a partition: read it, and add it to an accumulator that a function creates.
 
     The sums are returned as a list of one, since partitions of a dask bag are lists.
     """
     reading, begin = work
-    found = Pass(begin(), Tally())
+    total = Pass(begin(), Tally())
     block = reading.block(chunk, weights, number)
     if block.values.shape[0]:
-        found.result.add(_compact(block.values), block.weights)
-    found.tally.count(block)
-    return [_packed(found)]
+        total.result.add(_compact(block.values), block.weights)
+    total.tally.count(block)
+    return [_packed(total)]
 
 
 def merged(parts: Iterable[Pass[A]]) -> Pass[A]:
     """Merge sums in their order; they are not changed."""
-    first, *others = parts
-    found = deepcopy(first)
-    for part in others:
-        found.result.merge(part.result)
-        found.tally.merge(part.tally)
-    return _packed(found)
+    first_part, *other_parts = parts
+    total = deepcopy(first_part)
+    for part in other_parts:
+        total.result.merge(part.result)
+        total.tally.merge(part.tally)
+    return _packed(total)
 
 
-def _packed(found: Pass[A]) -> Pass[A]:
+def _packed(total: Pass[A]) -> Pass[A]:
     """Return sums with their accumulator packed, if it can be, to save memory and transfer."""
-    pack = getattr(sums_of(found.result), "pack", None)
+    pack = getattr(sums_of(total.result), "pack", None)
     if pack is not None:
         pack()
-    return found
+    return total
 
 
 def _compact(values: Any) -> Any:
@@ -208,8 +206,8 @@ def _compact(values: Any) -> Any:
     if is_sparse(values):
         return values
     flags = values.flags
-    whole = flags.aligned and (flags.c_contiguous or flags.f_contiguous)
-    return values if whole else np.array(values, order="K")
+    is_contiguous = flags.aligned and (flags.c_contiguous or flags.f_contiguous)
+    return values if is_contiguous else np.array(values, order="K")
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,55 +339,55 @@ class DaskStream(Stream):
     @classmethod
     def _open_frame(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
         title = "dask data frame"
-        exact = spec is None
+        is_exact = spec is None
         if spec is None:
             # Columns of objects may hold numbers or text: some rows must be read.
-            known = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
-            spec = spec_of(data._meta if known else _head(data, title), reading, f"The {title}")
+            is_numeric = reading.formula is None and not any(dtype.kind == "O" for dtype in data.dtypes)
+            spec = spec_of(data._meta if is_numeric else _head(data, title), reading, f"The {title}")
             _require_portable(spec)
         by_name = spec
         if spec.kind == "array":
             # Warns once, here, that columns are matched by position; partitions are then read by name.
             read_block(spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
             by_name = Spec("frame", data.columns if spec.positions is None else data.columns[spec.positions])
-        needed = by_name.needed
-        if not set(needed) <= set(data.columns):
+        columns = by_name.needed
+        if not set(columns) <= set(data.columns):
             # Raises the error now rather than when the scores are computed.
-            wanted = Spec("frame", pd.Index(needed, tupleize_cols=False))
-            read_block(wanted, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
+            read_spec = Spec("frame", pd.Index(columns, tupleize_cols=False))
+            read_block(read_spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
         column = reading.weights
         if column is not None and not isinstance(column, str):
             raise WeightsError(
                 f"weights of type {type(column).__name__} were given with a dask data frame; give the name "
                 "of one of its columns: df.assign(w=...), weights='w'."
             )
-        needed = needed if column is None else [*needed, column]
-        if set(needed) < set(data.columns):
-            data = data[needed]
-        return cls(data, None, spec, Reading(by_name, reading.na, title, exact, None, column))
+        columns = columns if column is None else [*columns, column]
+        if set(columns) < set(data.columns):
+            data = data[columns]
+        return cls(data, None, spec, Reading(by_name, reading.na, title, is_exact, None, column))
 
     @classmethod
     def _open_array(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
         title = "dask array"
         data = _whole_rows(data)
-        exact = spec is None
+        is_exact = spec is None
         head = np.empty((0, data.shape[1]), dtype=data.dtype)
         if spec is None:
             spec = spec_of(head, reading, f"The {title}")
         by_position = spec
-        if not exact:
+        if not is_exact:
             # Warns once, here, that named columns are matched by position.
-            one = np.zeros((1, data.shape[1]), dtype=data.dtype)
-            read_block(spec, one, na=reading.na, name=f"The {title}", exact=False)
+            sample_row = np.zeros((1, data.shape[1]), dtype=data.dtype)
+            read_block(spec, sample_row, na=reading.na, name=f"The {title}", exact=False)
             by_position = replace(spec, kind="array")
         rows = data.chunks[0]
         starts = None
         if not np.isnan(rows).any():
             starts = tuple(int(start) for start in np.cumsum([0, *rows]))
         w = weight_parts(reading.weights, data)
-        return cls(data, w, spec, Reading(by_position, reading.na, title, exact, starts))
+        return cls(data, w, spec, Reading(by_position, reading.na, title, is_exact, starts))
 
-    def reduce(self, begin: Callable[[], A], what: str) -> Pass[A]:
+    def reduce(self, begin: Callable[[], A], task: str) -> Pass[A]:
         """Pass over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.
 
         Raises
@@ -412,20 +410,20 @@ class DaskStream(Stream):
         parts = bag.from_delayed([part(work, chunk, w, number) for number, (chunk, w) in pairs])
         # a bag reads and sums up a partition in one task, so that the rows are not sent between workers
         total = parts.reduction(itemgetter(0), merged, split_every=fan_in(begin)).to_delayed()
-        with stage(what, len(chunks), "partitions") as advance:
-            found: Pass[A] = compute(total, f"A partition of the {self.title}")
+        with stage(task, len(chunks), "partitions") as advance:
+            result: Pass[A] = compute(total, f"A partition of the {self.title}")
             advance(len(chunks))
-        unpack = getattr(sums_of(found.result), "unpack", None)
+        unpack = getattr(sums_of(result.result), "unpack", None)
         if unpack is not None:
             unpack()
-        rows = found.tally.rows + found.tally.dropped
+        rows = result.tally.rows + result.tally.dropped
         if self._rows is not None and rows != self._rows:
             raise DataError(
                 f"The {self.title} had {self._rows} rows in an earlier pass and has {rows} now. It is "
                 "computed in each pass and must give the same rows; persist() it, or write it to a file."
             )
         self._rows = rows
-        return found
+        return result
 
     def scores(self, standard: Standardisation, V: np.ndarray, names: pd.Index) -> Any:
         """Return the scores as a lazy collection; nothing is computed.
@@ -491,8 +489,8 @@ def _whole_rows(data: Any) -> Any:
     rows = data.chunks[0]
     if np.isnan(rows).any():
         return data.rechunk({1: -1}, method="tasks")
-    most = max(1, BLOCK_BYTES // (data.shape[1] * max(data.dtype.itemsize, 1)))
-    finer = tuple(min(most, int(m) - start) for m in rows for start in range(0, int(m) or 1, most))
+    max_rows = max(1, BLOCK_BYTES // (data.shape[1] * max(data.dtype.itemsize, 1)))
+    finer = tuple(min(max_rows, int(m) - start) for m in rows for start in range(0, int(m) or 1, max_rows))
     return data.rechunk((finer, (data.shape[1],)), method="tasks")
 
 
@@ -500,8 +498,8 @@ def _head(data: Any, title: str) -> pd.DataFrame:
     """Return the first rows of the first partition that has any."""
     head = data._meta
     for number in range(data.npartitions):
-        some = data.partitions[number].map_partitions(first_rows, HEAD, meta=data._meta)
-        head = compute(some, f"partition {number + 1} of the {title}")
+        rows = data.partitions[number].map_partitions(first_rows, HEAD, meta=data._meta)
+        head = compute(rows, f"partition {number + 1} of the {title}")
         if len(head):
             break
     return head

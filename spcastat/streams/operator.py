@@ -85,15 +85,16 @@ def block_lanczos(
     ConvergenceWarning
         If the values have not converged after so many products.
     """
-    found = krylov(dot, p, k, seed, passes or PASSES)
-    if not found.exact:
+    leading = krylov(dot, p, k, seed, passes or PASSES)
+    if not leading.exact:
         warn(
             f"The {k} leading principal components of {title} are exact to "
-            f"{found.errors.max() / found.values[0]:.1e} of the largest variance only, after {found.passes} "
+            f"{leading.errors.max() / leading.values[0]:.1e} of the largest variance only, after "
+            f"{leading.passes} "
             "passes over the rows: several variances are nearly equal.",
             ConvergenceWarning,
         )
-    return found.values, found.vectors
+    return leading.values, leading.vectors
 
 
 def krylov(
@@ -120,11 +121,11 @@ def krylov(
     eigenvalues beyond the k-th.
     """
     size = min(k + oversampling, p)
-    most = max(BASIS // p, 4 * size)
+    max_columns = max(BASIS // p, 4 * size)
     rng = np.random.default_rng(seed)
     block = np.linalg.qr(rng.standard_normal((p, size)))[0]
     basis, image = np.empty((p, 0)), np.empty((p, 0))
-    for made in range(1, passes + 1):
+    for passes_made in range(1, passes + 1):
         product = dot(block)
         basis, image = np.hstack([basis, block]), np.hstack([image, product])
         T = basis.T @ image
@@ -133,16 +134,16 @@ def krylov(
         residuals = image @ inner[:, :k] - (basis @ inner[:, :k]) * values[:k]
         length = np.linalg.norm(residuals, axis=0)
         errors = _error(values, length, k)
-        if made < passes or basis.shape[1] == p:
+        if passes_made < passes or basis.shape[1] == p:
             # new directions shorter than 1e-13 of the largest eigenvalue are rounding
             block = _beyond(product, basis, 1e-13 * max(float(values[0]), 0.0))
             errors = errors if block.shape[1] else np.zeros(k)
-        found = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, made)
-        if found.exact or made == passes:
+        leading = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, passes_made)
+        if leading.exact or passes_made == passes:
             break
-        if basis.shape[1] + block.shape[1] > most:
+        if basis.shape[1] + block.shape[1] > max_columns:
             basis, image = basis @ inner[:, :size], image @ inner[:, :size]
-    return found
+    return leading
 
 
 def _error(values: np.ndarray, residuals: np.ndarray, k: int) -> np.ndarray:
@@ -156,14 +157,14 @@ def _error(values: np.ndarray, residuals: np.ndarray, k: int) -> np.ndarray:
 
 def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarray:
     """Return an orthonormal basis of the part of `product` that is orthogonal to `basis`."""
-    left = product
+    residual = product
     for _ in range(2):
-        left = left - basis @ (basis.T @ left)
-    U, sizes, _ = np.linalg.svd(left, full_matrices=False)
-    found = U[:, sizes > nothing]
+        residual = residual - basis @ (basis.T @ residual)
+    U, sizes, _ = np.linalg.svd(residual, full_matrices=False)
+    directions = U[:, sizes > nothing]
     for _ in range(2):
-        found = straightened(found - basis @ (basis.T @ found))
-    return found[:, : basis.shape[0] - basis.shape[1]]
+        directions = straightened(directions - basis @ (basis.T @ directions))
+    return directions[:, : basis.shape[0] - basis.shape[1]]
 
 
 # --- the operator ---------------------------------------------------------------------------------
@@ -202,17 +203,17 @@ class ProductSums:
                 U *= weights[:, None]
             self.result += product(X.T, U) - np.outer(self.mean, U.sum(axis=0))
             return
-        held = X.tocsr() if is_sparse(X) else X
+        by_rows = X.tocsr() if is_sparse(X) else X
         for rows in blocks(*X.shape):
-            block = held[rows].toarray() if is_sparse(held) else held[rows]
+            block = by_rows[rows].toarray() if is_sparse(by_rows) else by_rows[rows]
             Y = block - self.mean
             U = Y @ self.V
             if weights is not None:
                 U *= weights[rows, None]
             self.result += Y.T @ U
 
-    def merge(self, other: ProductSums) -> None:
-        self.result += other.result
+    def merge(self, sums: ProductSums) -> None:
+        self.result += sums.result
 
     def pack(self) -> None:
         """Drop V and the means, which merging does not need, so that they are not sent."""
@@ -278,8 +279,8 @@ class StreamRows(Operator):
     def block(self, J: np.ndarray) -> np.ndarray:
         J = np.asarray(J)
         begin = partial(CrossProducts, len(J), J)
-        found = self._reduce(begin, f"cross-products of {len(J)} variables").result
-        products = found.products if self.standard.centring == "mean" else found.about(self.standard.mean[J])
+        sums = self._reduce(begin, f"cross-products of {len(J)} variables").result
+        products = sums.products if self.standard.centring == "mean" else sums.about(self.standard.mean[J])
         S = products / self._divisor * np.outer(self._multiplier[J], self._multiplier[J])
         if np.all(J[1:] > J[:-1]):
             self._block = J, S
@@ -308,9 +309,9 @@ class StreamRows(Operator):
             If they are not accurate to ten digits after thirty passes, or after `most_passes`.
         """
         if self._leading is None or self._leading[1] != seed or self._leading[0] < k:
-            product = partial(self._pass, what="leading components")
-            title, most = self.stream.title, self.most_passes
-            values, vectors = block_lanczos(product, self.p, k, seed, title, most)
+            product = partial(self._pass, task="leading components")
+            title, max_passes = self.stream.title, self.most_passes
+            values, vectors = block_lanczos(product, self.p, k, seed, title, max_passes)
             self._leading = (k, seed, *canonical_eigenvectors(values, vectors))
         _, _, values, vectors = self._leading
         return values[:k].copy(), vectors[:, :k].copy()
@@ -319,24 +320,24 @@ class StreamRows(Operator):
         if self._leading is not None and self._leading[0] >= k:
             return *self.leading(k, self._leading[1]), np.zeros(k)
         if self._sketch is None or len(self._sketch[0]) < k:
-            product = partial(self._pass, what="leading components")
-            found = krylov(product, self.p, k, 0, self.most_passes or 4, WIDE)
-            values, vectors = canonical_eigenvectors(found.values, found.vectors)
-            if found.exact:
+            product = partial(self._pass, task="leading components")
+            leading = krylov(product, self.p, k, 0, self.most_passes or 4, WIDE)
+            values, vectors = canonical_eigenvectors(leading.values, leading.vectors)
+            if leading.exact:
                 self._leading = (k, 0, values, vectors)
-            self._sketch = values, vectors, np.zeros(k) if found.exact else found.errors
+            self._sketch = values, vectors, np.zeros(k) if leading.exact else leading.errors
         values, vectors, errors = self._sketch
         return values[:k].copy(), vectors[:, :k].copy(), errors[:k].copy()
 
-    def _pass(self, V: np.ndarray, what: str) -> np.ndarray:
+    def _pass(self, V: np.ndarray, task: str) -> np.ndarray:
         """Return S V after one pass."""
         single = V.ndim == 1
         scaled = self._multiplier[:, None] * (V[:, None] if single else V)
         begin = partial(ProductSums, self.standard.mean, scaled, self._far)
-        found = self._reduce(begin, what).result
-        result = self._multiplier[:, None] * found.result / self._divisor
+        sums = self._reduce(begin, task).result
+        result = self._multiplier[:, None] * sums.result / self._divisor
         return result[:, 0] if single else result
 
-    def _reduce(self, begin: Callable[[], Any], what: str) -> Any:
+    def _reduce(self, begin: Callable[[], Any], task: str) -> Any:
         self.passes += 1
-        return self.stream.reduce(begin, what)
+        return self.stream.reduce(begin, task)
