@@ -14,6 +14,7 @@ import pandas as pd
 
 from spcastat.config import GAPS, library_of, offers, one_line, plural, shown
 from spcastat.errors import DataError, FileError, OptionError
+from spcastat.inputs.imputations import refuse_imputations
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
 from spcastat.reading.textfiles import (
@@ -292,6 +293,7 @@ def _of_sequence(data: Sequence[Any]) -> Chunks | None:
     """Open a list or tuple of chunks; None for one of other things."""
     if not (data and is_chunk(data[0])):
         return None
+    refuse_imputations(data)
     chunks = (data[i] for i in range(len(data)))  # iterating over the data themselves would be a pass
     maps = [_mapped(chunk) for chunk in chunks if isinstance(chunk, np.ndarray)]
     files = [array.filename for array in maps if array is not None]
