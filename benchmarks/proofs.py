@@ -29,10 +29,11 @@ from benchmarks.quality.proofs import of_adjusted_variance, of_pitprops
 from benchmarks.report import Table, command_line, read_arguments, run_tables, store_line, stored_lines
 from spcastat.linalg.operators import Gram
 from spcastat.proofs.jointly import JointCertificate, certify_joint, relaxed
-from spcastat.proofs.orthogonal import climb_orthogonal
 from spcastat.proofs.relaxed import Relaxed
+from spcastat.search.constraints import ORTHOGONAL as ORTHOGONAL_LOADINGS
+from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.moves import refined
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES, PEV
 
 MEASURES = ("pev", "adjusted", "least_squares", "orthogonal")
 #: Orthogonal loadings are enumerated for at most so many choices of supports.
@@ -230,17 +231,19 @@ def best_orthogonal(case: Case, seed: int = 0) -> tuple[float, np.ndarray]:
     p, k = len(case.S), len(case.cards)
     every = product(*(combinations(range(p), c) for c in case.cards))
     chosen = [one for one in every if _sorted(one, case.cards)]
-    kept = np.zeros((len(chosen), p, k), dtype=bool)
-    for b, supports in enumerate(chosen):
-        for j, T in enumerate(supports):
-            kept[b, list(T), j] = True
+    places = np.array([np.concatenate([sorted(T) for T in supports]) for supports in chosen], dtype=int)
+    loadings = ExactLoadings(case.S, case.cards, ORTHOGONAL_LOADINGS, PEV)
     best, found = -np.inf, np.zeros((p, k))
     for number in range(STARTS):
-        loadings, values = climb_orthogonal(case.S, kept, rng, number > 0)
-        V = loadings[np.argmax(values)]
-        value = float(np.trace(V.T @ case.S @ V))
-        if value > best and np.abs(V.T @ V - np.eye(k)).max() < ROUNDING:
-            best, found = value, V
+        start = rng.standard_normal(places.shape)
+        if number == 0:
+            eigenvectors = [[np.linalg.eigh(case.S[np.ix_(T, T)])[1][:, -1] for T in one] for one in chosen]
+            start = np.stack([np.concatenate(vectors) for vectors in eigenvectors])
+        x, values, _ = loadings.best(places, start, STEPS[1])
+        top = int(np.argmax(values))
+        if values[top] > best:
+            best, found = float(values[top]), np.zeros((p, k))
+            found[places[top], loadings.owner] = x[top]
     return best, found
 
 

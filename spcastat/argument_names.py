@@ -53,6 +53,11 @@ REMOVED = dict.fromkeys(
     "give clusters= and strata= to spca(), or fit the rows for each replicate in a loop, spca(data, k, "
     'card=card, weights=w, weights_are="sampling")',
 )
+#: The same for arguments of one function, whose names others have.
+REMOVED_FROM = {
+    ("SpcaResult.certify", "orthogonal"): 'fit with constraint="orthogonal", whose proofs are for such '
+    "loadings"
+}
 #: Names of one thing in other programs -> the names here; a function has at most one of them.
 _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_NUMBER, ("k", "kmax")),
@@ -95,7 +100,7 @@ def close_name(name: str, known: Collection[str]) -> str:
 
 def unknown_argument(function: str, name: str, known: Sequence[str]) -> UnknownOptionError:
     """Return the error for an argument that a function does not have."""
-    if instead := REMOVED.get(name):
+    if instead := REMOVED.get(name) or REMOVED_FROM.get((function, name)):
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     has = listed(known, 12) or "none"
     return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, known)}")

@@ -177,7 +177,6 @@ ADVICE: list[tuple[str, list[str]]] = [
         ['sp.spca(holes,2,3,na="em").transform(holes,na="em")', 'fit.transform(holes,na="pairwise")'],
     ),
     ("fit.refit(card=9)", ["fit.refit(card=6)"]),
-    ("fit.certify(orthogonal=True,time_limit=1)", ["fit.certify(time_limit=1)"]),
     (
         'fit.biplot(palette="viridis")',
         ['fit.biplot(palette="viridis",groups=list("ab")*20)', 'fit.biplot(palette="viridis",color=w)'],
@@ -255,7 +254,7 @@ ADVICE: list[tuple[str, list[str]]] = [
         'sp.measures.pev(fit.loadings.set_axis(list("uvwxyz")),X=X)',
         ['sp.measures.pev(fit.loadings.set_axis(list("uvwxyz")).to_numpy(),X=X)'],
     ),
-    ("fit.certify(joint=False,time_limit=1,orthogonal=True)", ["fit.certify(joint=False,time_limit=1)"]),
+    ('fit.certify(joint=False,time_limit=1,objective="pev")', ["fit.certify(joint=False,time_limit=1)"]),
     ("fit.bootstrap(seed=1)", ["fit.bootstrap(199,rng=1)"]),
     ("fit.biplot(colour=w)", ["fit.biplot(color=w)"]),
 ]

@@ -25,6 +25,8 @@ REMOVED = [
     ("sp.spca_cov(array('xarray'), 2, 3)", CovarianceError, r"give a DataFrame or np\.asarray\(S\)\.$"),
     ("fit.bootstrap(3).conf_int(kind='normal')", OptionError,
      "ignores the selection; give kind='hull', which is"),
+    ("fit.certify(orthogonal=True)", UnknownOptionError,
+     r'certify\(\) no longer has orthogonal=; fit with constraint="orthogonal", whose'),
     ("certificate.lodings", AttributeError, "no attribute 'lodings'$"),
 ]
 COMMANDS = [

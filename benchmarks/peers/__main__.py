@@ -137,7 +137,7 @@ def ahead(found: Found) -> Table:
         f"In explained variance: {len(table.rows) or 'no'} rows, from {len(found.cells)} settings. Percent "
         "of the total variance; differences below 0.01 points are ignored.",
         "For each criterion our fit maximises it: the default (adjusted), "
-        'objective="pev", and the search for orthogonal loadings of `certify(joint=True, orthogonal=True)`.',
+        'objective="pev", and constraint="orthogonal".',
     ]
     return table
 
@@ -233,7 +233,7 @@ def constrained(found: Found) -> Table:
     table.notes = [
         "Percent of the total variance of the projection on the loadings. Cost of the constraint: our fit "
         "without it minus our fit with it. Bound and gap (percent of ours) are from "
-        "`certify(joint=True, orthogonal=True, time_limit=6)` on a machine with ten processes for each "
+        "`certify(time_limit=6)` of a fit with that constraint, on a machine with ten processes for each "
         "processor; there is none beyond 200 variables, or if a loading of ours is zero. CPU s.",
         "Inner products of msPCA's loadings are up to 1e-4, its tolerance; ours are zero to rounding. Beyond "
         "200 variables our supports are disjoint (disjoint=True): orthogonal, but not optimal.",

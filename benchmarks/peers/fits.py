@@ -14,7 +14,6 @@ import spcastat as sp
 from benchmarks.peers.cells import CELLS, rows
 from spcastat.linalg.operators import Gram
 from spcastat.proofs.jointly import certify_joint
-from spcastat.proofs.orthogonal import search_orthogonal
 from spcastat.solvers.thresholding import fitted as refit
 
 #: With more variables than this, orthogonal loadings are searched for on supports that do not meet.
@@ -36,11 +35,10 @@ def by_pev(X: np.ndarray, S: np.ndarray, k: int, card: int) -> np.ndarray:
 
 
 def orthogonal(X: np.ndarray, S: np.ndarray, k: int, card: int) -> np.ndarray:
-    """Return orthogonal loadings: what a proof for such loadings begins with."""
+    """Return orthogonal loadings."""
     if len(S) > FEW:
         return sp.spca_cov(S, k, card=card, objective="pev", disjoint=True).loadings.to_numpy()
-    start = sp.spca_cov(S, k, card=card, objective="pev", effort="quick").loadings.to_numpy()
-    return search_orthogonal(S / np.trace(S), (card,) * k, [start], np.random.default_rng(0))[0]
+    return sp.spca_cov(S, k, card=card, constraint="orthogonal").loadings.to_numpy()
 
 
 def of_sklearn(X: np.ndarray, S: np.ndarray, k: int, card: int) -> np.ndarray:

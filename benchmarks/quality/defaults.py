@@ -15,8 +15,8 @@ from benchmarks.quality import known
 from benchmarks.report import Table
 from spcastat.linalg.operators import Gram
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.criteria import CRITERIA
 from spcastat.search.default import joint
+from spcastat.search.objectives import OBJECTIVES
 
 #: Data sets, by their names in `benchmarks.data`.
 DATA = (
@@ -94,7 +94,7 @@ def measured(
     ran = known.Runs(done)
     keys, skipped = [], []
     for effort in sorted(efforts, key=list(EFFORTS).index):
-        wanted = list(product(seeds, CRITERIA, [effort]))
+        wanted = list(product(seeds, OBJECTIVES, [effort]))
         for name in DATA:
             S = correlation(name, folder)
             if S is None:
@@ -139,7 +139,7 @@ def summary(runs: list[Run]) -> Table:
         ],
     )
     for one in (True, False):
-        for objective in CRITERIA:
+        for objective in OBJECTIVES:
             for effort in EFFORTS:
                 part = [r for r in runs if (r.objective, r.effort, r.cell.k == 1) == (objective, effort, one)]
                 if not part:

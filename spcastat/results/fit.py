@@ -1136,7 +1136,6 @@ class SpcaResult(Picklable, Shown):
         *,
         joint: bool | None = None,
         objective: types.Objective | None = None,
-        orthogonal: bool = False,
         time_limit: float | None = None,
         max_nodes: int | None = None,
         progress: types.Progress = None,
@@ -1158,19 +1157,17 @@ class SpcaResult(Picklable, Shown):
         those that share no variable with earlier ones); a joint bound applies to loadings under the rule, or
         is reported as a bound without it. If the search chose the groups (`disjoint` without `card`), the
         joint bound covers all partitions of the variables into the same number of groups of any sizes; for
-        more than 16 variables it is dense PCA.
+        more than 16 variables it is dense PCA. The bounds hold under a constraint (``constraint=``), too;
+        a fit with orthogonal loadings is compared, by PEV, with orthogonal loadings alone.
 
         Parameters
         ----------
         joint : bool, optional
             True compares all components together, False each component given the earlier ones, by the
             adjusted variance that it adds. By default the objective of the fit decides, as above; a given
-            `objective` or `orthogonal` implies True.
+            `objective` implies True.
         objective : {"pev", "adjusted", "least_squares"}, optional
             The measure of a joint proof; by default the objective of the fit, or PEV.
-        orthogonal : bool
-            Compare a fit with orthogonal loadings only with fits with orthogonal loadings, by PEV; the bound
-            is tighter.
         time_limit : float, optional
             Limit in seconds for all components together; by default 10 for a joint proof, and 60 for proofs
             of single components. Ctrl-C also ends the search with the bounds so far.
@@ -1187,8 +1184,8 @@ class SpcaResult(Picklable, Shown):
         Raises
         ------
         OptionError
-            If ``joint=False`` is given with `objective` or `orthogonal`, or a joint proof is requested where
-            there is none: under `together`, and with orthogonal=True for loadings that are not orthogonal.
+            If ``joint=False`` is given with `objective`, or a joint proof is requested where there is none:
+            under `together`.
         NoRowsError
             For a fit from a file, which has no data.
 
@@ -1209,7 +1206,6 @@ class SpcaResult(Picklable, Shown):
             source,
             joint=joint,
             objective=objective,
-            orthogonal=orthogonal,
             time_limit=time_limit,
             max_nodes=max_nodes,
             progress=progress,

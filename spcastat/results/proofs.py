@@ -31,6 +31,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import listening
 from spcastat.results.pickling import Picklable
+from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
@@ -158,8 +159,6 @@ def _named(places: Any, columns: pd.Index) -> list[Any]:
 
 #: Seconds that a joint proof, and proofs of single components, may take if no time limit is given.
 JOINT_SECONDS, SINGLE_SECONDS = 10.0, 60.0
-#: Loadings count as orthogonal if their inner products are below this.
-ORTHOGONAL = 1e-6
 
 
 def need_data(state: FitState, source: Data | None, what: str) -> Data:
@@ -176,7 +175,6 @@ def prove(
     *,
     joint: bool | None,
     objective: str | None,
-    orthogonal: bool,
     time_limit: float | None,
     max_nodes: int | None,
     progress: Progress,
@@ -187,12 +185,11 @@ def prove(
     if time_limit is not None:
         limit = real_number("time_limit", time_limit, 0.0, float("inf"), open_low=True)
     nodes = None if max_nodes is None else whole_number("max_nodes", max_nodes, 1)
-    orthogonal = flag("orthogonal", orthogonal)
-    is_joint, measure = _compared(state, source.op, joint, objective, orthogonal)
+    is_joint, measure = _compared(state, source.op, joint, objective)
     with listening(progress):
         if is_joint:
             seconds = JOINT_SECONDS if limit is None else limit
-            proven = _all_together(state, source.op, measure, orthogonal, seconds, nodes)
+            proven = _all_together(state, source.op, measure, seconds, nodes)
         else:
             proven = _each(state, source.op, SINGLE_SECONDS if limit is None else limit, nodes)
     return Certificate(state, proven)
@@ -240,7 +237,7 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     better_state = FitState(V, record, moments, state.spec, state.standard)
     inference = better_state.inference
     for proven in state.inference.including("proofs", certificate._numbers).proofs:
-        if proven.scope == "joint" and not (proven.orthogonal and _largest_product(V) > ORTHOGONAL):
+        if proven.scope == "joint" and not proven.orthogonal:
             inference = inference.including("proofs", _of_better(proven, V, op))
     return dataclasses.replace(better_state, inference=inference)
 
@@ -256,16 +253,11 @@ def _each(state: FitState, op: Operator, time_limit: float, max_nodes: int | Non
 
 
 def _all_together(
-    state: FitState, op: Operator, objective: str, orthogonal: bool, time_limit: float, max_nodes: int | None
+    state: FitState, op: Operator, objective: str, time_limit: float, max_nodes: int | None
 ) -> Proven:
     """Prove a bound for all components jointly."""
     from spcastat.proofs.jointly import certify_joint, certify_partition
 
-    if orthogonal and (product := _largest_product(state.V)) > ORTHOGONAL:
-        raise OptionError(
-            "orthogonal=True needs a fit with orthogonal loadings, and those of this fit are not orthogonal: "
-            f"two have the product {product:.3g}. Without orthogonal=True the bound holds for this fit."
-        )
     if groups_of(state):
         raise OptionError(
             "certify(joint=True) was called for a fit with together=, where card counts groups: give "
@@ -279,14 +271,16 @@ def _all_together(
     rule = rule_of(state.record)
     pca = None if state.record.pca_errors else state.moments.pca / op.unit**2  # upper bounds are needed
     options: dict[str, Any] = {"pca": pca, "time_limit": time_limit}
-    is_partition = grouped(state.record) and not orthogonal
-    if is_partition:
+    constraint = CONSTRAINTS.get(str(state.record.options.get("constraint")))
+    # bounds for orthogonal loadings are those of their objective; others hold under a constraint, too
+    orthogonal = constraint is not None and not constraint.of_scores and objective in constraint.objectives
+    if grouped(state.record):
         certificate = certify_partition(op, state.V, objective, **options)
     else:
         options |= {"orthogonal": orthogonal, "max_nodes": max_nodes, "rule": rule}
         certificate = certify_joint(op, state.V, objective, **options)
     row, V = _plain(certificate), certificate.V
-    if state.record.options.get("constraint") or (rule is not None and breaks(rule, V, state.V)):
+    if constraint is not None or (rule is not None and breaks(rule, V, state.V)):
         # the constraint or the rule forbids the fit found
         row["best_known"], V = row["value"], state.V
     del row["V"]
@@ -307,13 +301,8 @@ def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
     return has_more or bool(rule.broken(supports[None])[0])
 
 
-def _largest_product(V: np.ndarray) -> float:
-    """Return the largest product of two different columns, in absolute value."""
-    return float(np.abs(V.T @ V - np.diag((V**2).sum(axis=0))).max())
-
-
 def _compared(
-    state: FitState, op: Operator, joint: bool | None, objective: str | None, orthogonal: bool
+    state: FitState, op: Operator, joint: bool | None, objective: str | None
 ) -> tuple[bool, str]:
     """Return whether all components are compared together, and by which measure.
 
@@ -324,12 +313,9 @@ def _compared(
     OptionError
         If the measure is not valid, or options of joint proofs are given with ``joint=False``.
     """
-    option_texts = [f"objective={shown(objective)}"] * (objective is not None) + [
-        "orthogonal=True"
-    ] * orthogonal
-    if option_texts and joint is False:
+    if objective is not None and joint is False:
         raise OptionError(
-            f"{' and '.join(option_texts)} was given with joint=False, and is for joint proofs: leave it "
+            f"objective={shown(objective)} was given with joint=False, and is for joint proofs: leave it "
             "out. Proofs of single components are for the adjusted variance that each adds."
         )
     maximised = OBJECTIVES.get(str(state.record.options.get("objective")))
@@ -339,17 +325,12 @@ def _compared(
         adds = adjusted_variances(state.V, op) > 0.0
         refused = bool(groups_of(state)) or bool((forced(state) & (state.V == 0)).any())
         is_provable = maximised is not None and maximised.relaxation is not None
-        joint = bool(option_texts) or (is_provable and not is_single and not refused and bool(adds.all()))
-    record = PEV if maximised is None or orthogonal else maximised
+        joint = objective is not None or (is_provable and not is_single and not refused and bool(adds.all()))
+    record = PEV if maximised is None else maximised
     if objective is not None:
         record = OBJECTIVES[one_of("objective", objective, OBJECTIVES)]
     if joint:
         record.joint_relaxation()
-    if orthogonal and record.name != PEV.name:
-        raise OptionError(
-            f"objective={shown(objective)} was given with orthogonal=True, whose bounds are those of PEV: "
-            "give objective='pev', or leave it out."
-        )
     return joint, record.name
 
 

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, permutations, product
 from math import comb
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import spcastat as sp
@@ -27,11 +28,13 @@ from spcastat.proofs.adjusted_bounds import (
 from spcastat.proofs.duals import ordered_bounds, ordered_relaxation
 from spcastat.proofs.jointly import Tuples, certify_joint
 from spcastat.proofs.one_component import Proof, Stopped, run_search
-from spcastat.proofs.orthogonal import Orthogonal, climb_orthogonal, search_orthogonal
+from spcastat.proofs.orthogonal import Orthogonal
 from spcastat.proofs.relaxed import Relaxed, Root, least_squares_frame
 from spcastat.proofs.three_components import Others, Trios
+from spcastat.search.constraints import ORTHOGONAL
 from spcastat.search.default import joint
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.exact_loadings import ExactLoadings
+from spcastat.search.objectives import OBJECTIVES, PEV
 from tests.search.conftest import draw
 from tests.search.test_support_rule import KINDS, P, enumerated, rule_of
 
@@ -383,11 +386,16 @@ def covariance(seed: int, p: int) -> np.ndarray:
     return S / np.trace(S)
 
 
-def supports_of(supports: list[list[int]], p: int) -> np.ndarray:
-    held = np.zeros((1, p, len(supports)), dtype=bool)
-    for j, T in enumerate(supports):
-        held[0, T, j] = True
-    return held
+def orthogonal_loadings(
+    S: np.ndarray, supports: list[list[int]], count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Orthonormal loadings on given supports from random starts, (count, p, k), and their variances."""
+    loadings = ExactLoadings(S, tuple(map(len, supports)), ORTHOGONAL, PEV)
+    places = np.tile(np.concatenate(supports), (count, 1))
+    x, values, _ = loadings.best(places, np.random.default_rng(0).standard_normal(places.shape), 200)
+    V = np.zeros((count, len(S), len(supports)))
+    V[:, places[0], loadings.owner] = x
+    return V, values
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -400,14 +408,11 @@ def test_two_components_on_two_variables_have_a_closed_form(seed):
     first = np.linalg.eigvalsh(S[:2, :2])[-1] + S[2, 2]
     second = np.linalg.eigvalsh(S[1:3, 1:3])[-1] + S[0, 0]
     best = max(first, second)
-    held = supports_of([[0, 1], [1, 2]], 4)
-    values = []
-    for number in range(10):
-        V, value = climb_orthogonal(S, held, np.random.default_rng(number), number > 0)
-        np.testing.assert_allclose(V[0].T @ V[0], np.eye(2), atol=1e-8)
-        assert (V[0] != 0).sum() <= 4
-        assert not (V != 0)[~held].any()
-        values.append(value[0])
+    loadings, values = orthogonal_loadings(S, [[0, 1], [1, 2]], 20)
+    for V in loadings[np.isfinite(values)]:
+        np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-12)
+        assert not V[[2, 3], 0].any()
+        assert not V[[0, 3], 1].any()
     assert max(values) == pytest.approx(best, rel=1e-10)
     problem = Orthogonal(S, (2, 2))
     rows = [int(np.flatnonzero((problem.supports[0] == T).all(axis=1))[0]) for T in ([0, 1], [1, 2])]
@@ -422,7 +427,7 @@ def test_any_positive_matrix_is_a_proof():
     supports = [[0, 1, 2], [2, 3], [1, 4, 5]]
     bases = [np.eye(6)[None, :, T] for T in supports]
     groups = [S[None][:, T][:, :, T] for T in supports]
-    best = max(climb_orthogonal(S, supports_of(supports, 6), rng, True)[1][0] for _ in range(20))
+    best = orthogonal_loadings(S, supports, 20)[1].max()
     for _ in range(20):
         A = rng.standard_normal((1, 6, 6)) * rng.uniform(0.01, 0.3)
         assert (
@@ -457,12 +462,10 @@ def best_of_pairs(S: np.ndarray) -> float:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_finds_the_best_of_all_supports(seed):
     S = covariance(seed, 6)
-    start = np.linalg.eigh(S)[1][:, -2:]
-    V, value = search_orthogonal(S, (2, 2), [start], np.random.default_rng(0))
-    np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-8)
-    assert (np.count_nonzero(V, axis=0) <= 2).all()
-    assert value == pytest.approx(np.trace(V.T @ S @ V), rel=1e-12)
-    assert value == pytest.approx(best_of_pairs(S), rel=1e-9)
+    fit = sp.spca_cov(pd.DataFrame(S), 2, 2, constraint="orthogonal", effort="quick")
+    V = fit.loadings.to_numpy()
+    np.testing.assert_allclose(V.T @ V, np.eye(2), atol=1e-10)
+    assert fit.measure("pev") * np.trace(S) == pytest.approx(best_of_pairs(S), rel=1e-9)
 
 
 # --- The search over supports -------------------------------------------------------------------

@@ -96,8 +96,6 @@ CERTIFICATES = [
     ("fit.certify(joint=1)", OptionError, "joint"),
     ("fit.certify(joint=True, objective='rre')", OptionError, "objective"),
     ("fit.certify(joint=False, objective='pev')", OptionError, "joint=False"),
-    ("fit.certify(joint=False, orthogonal=True)", OptionError, "joint=False"),
-    ("fit.certify(joint=True, orthogonal=True, objective='adjusted')", OptionError, "objective='pev'"),
     ("fit.certify(joint=True, time_limit=0)", OptionError, "time_limit"),
 ]
 
