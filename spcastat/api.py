@@ -212,8 +212,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     with listening(progress):
         data, formula = table_and_formula("spca", data_or_formula, data, formula)
         refuse_other_names("spca", options, method)
-        described = {name: options.pop(name) for name in READING if name in options}
-        asked = request_of(
+        data_options = {name: options.pop(name) for name in READING if name in options}
+        request = request_of(
             {
                 "k": _number(k),
                 "card": card,
@@ -230,11 +230,11 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
                 **options,
             }
         )
-        described |= {"formula": formula, "scale": scale, "na": na, "weights": weights}
-        described |= {"clusters": clusters, "strata": strata, "block_length": block_length}
-        described["weights_are"] = weights_are
-        call = Call(spca, {**asked.arguments, "progress": progress})
-        return _fitted(data_of("spca", data, described), asked, call)
+        data_options |= {"formula": formula, "scale": scale, "na": na, "weights": weights}
+        data_options |= {"clusters": clusters, "strata": strata, "block_length": block_length}
+        data_options["weights_are"] = weights_are
+        call = Call(spca, {**request.arguments, "progress": progress})
+        return _fitted(data_of("spca", data, data_options), request, call)
 
 
 @explained
@@ -333,7 +333,7 @@ def spca_cov(
     """
     with listening(progress):
         refuse_other_names("spca_cov", options, method)
-        asked = request_of(
+        request = request_of(
             {
                 "k": k,
                 "card": card,
@@ -350,7 +350,7 @@ def spca_cov(
                 **options,
             }
         )
-        described: dict[str, Any] = {
+        data_options: dict[str, Any] = {
             "n_obs": n_obs,
             "scale": scale,
             "blocks": blocks,
@@ -359,8 +359,8 @@ def spca_cov(
             "given": given,
             "nearest": nearest,
         }
-        call = Call(spca_cov, {**asked.arguments, "progress": progress})
-        return _fitted(data_of("spca_cov", S, described, True), asked, call)
+        call = Call(spca_cov, {**request.arguments, "progress": progress})
+        return _fitted(data_of("spca_cov", S, data_options, True), request, call)
 
 
 @overload
@@ -479,8 +479,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
 
     with listening(progress):
         data, formula = table_and_formula("spca_path", data_or_formula, data, formula)
-        what = "fits a range of cardinalities"
-        refuse_controls("spca_path", what, options, "such as cards=[1, 4, 7], ")
+        purpose = "fits a range of cardinalities"
+        refuse_controls("spca_path", purpose, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, method)
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
@@ -488,11 +488,11 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         value = data_of("spca_path", data, options, covariance)
         function = FITS[value.constructor]
         require_components(k, value.p)
-        keys, wanted = path_cards(cards, k, value.p)
-        asked = request_of(
+        keys, cardinalities = path_cards(cards, k, value.p)
+        request = request_of(
             {
                 "k": k,
-                "card": wanted[-1],
+                "card": cardinalities[-1],
                 "method": method,
                 "objective": objective,
                 "effort": effort,
@@ -500,17 +500,19 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
                 **{name: option for name, option in options.items() if name not in value.option_names},
             }
         )
-        plan = make_plan(asked, value.p, partial(_hint, function, spca_path))
-        fitted = _checked(value, plan, asked.k)
+        plan = make_plan(request, value.p, partial(_hint, function, spca_path))
+        fitted = _checked(value, plan, request.k)
         plan = plan.on(fitted.spec, check=False)
         if cards is None:
             groups = len(getattr(plan.solver, "together", None) or ())
-            most = (groups, groups) if groups else (fitted.op.p, fitted.op.rank_limit)
-            keys, wanted = path_cards(None, asked.k, *most)
-        keys, wanted = plan.allowed(keys, wanted, fitted.columns, cards is not None)
+            limits = (groups, groups) if groups else (fitted.op.p, fitted.op.rank_limit)
+            keys, cardinalities = path_cards(None, request.k, *limits)
+        keys, cardinalities = plan.allowed(keys, cardinalities, fitted.columns, cards is not None)
         fits = {}
-        for key, card, fit in zip(keys, wanted, fit_path(fitted.op, plan, wanted, asked.seed), strict=True):
-            call = Call(function, {**replace(asked, card=key).arguments, "progress": progress})
+        for key, card, fit in zip(
+            keys, cardinalities, fit_path(fitted.op, plan, cardinalities, request.seed), strict=True
+        ):
+            call = Call(function, {**replace(request, card=key).arguments, "progress": progress})
             fits[key] = result_of(fitted, plan.with_card(card), fit, call)
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
@@ -526,9 +528,9 @@ FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_c
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
     """Return the request of a fit with these arguments; options of some methods only are `further`."""
-    known = {one.name for one in fields(Request)} - {"further"}
-    named = {name: value for name, value in arguments.items() if name in known}
-    return Request(**named, further={n: value for n, value in arguments.items() if n not in known})
+    names = {field_of_request.name for field_of_request in fields(Request)} - {"further"}
+    named_arguments = {name: value for name, value in arguments.items() if name in names}
+    return Request(**named_arguments, further={n: value for n, value in arguments.items() if n not in names})
 
 
 def _number(k: Any) -> Any:
@@ -549,18 +551,18 @@ def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str
         "a path, spca_path(data, ...)": arguments_of(spca_path, types.MatrixOptions),
     }
     options = {option for method in SOLVERS.values() for option in method.options}
-    taken = {spca: types.SpcaOptions, spca_cov: types.MethodOptions, spca_path: types.ScanOptions}
-    own = arguments_of(fit, taken[fit]) | arguments_of(called, taken[called])
-    return hint(fit.__name__, own, homes, options, name)
+    option_types = {spca: types.SpcaOptions, spca_cov: types.MethodOptions, spca_path: types.ScanOptions}
+    option_names = arguments_of(fit, option_types[fit]) | arguments_of(called, option_types[called])
+    return hint(fit.__name__, option_names, homes, options, name)
 
 
-def _fitted(data: Data, asked: Request, call: Call) -> SpcaResult:
+def _fitted(data: Data, request: Request, call: Call) -> SpcaResult:
     """Plan and run a fit."""
-    plan = make_plan(asked, data.p, partial(_hint, call.function, call.function))
-    rng = generator(asked.rng)  # rng=None uses a fixed seed, so that runs are reproducible
-    fitted = _checked(data, plan, asked.k)
+    plan = make_plan(request, data.p, partial(_hint, call.function, call.function))
+    rng = generator(request.rng)  # rng=None uses a fixed seed, so that runs are reproducible
+    fitted = _checked(data, plan, request.k)
     plan = plan.on(fitted.spec)
-    return finished(fitted, plan, run(fitted.op, plan, asked.k, rng), call)
+    return finished(fitted, plan, run(fitted.op, plan, request.k, rng), call)
 
 
 def _checked(data: Data, plan: Plan, k: int) -> Data:

@@ -113,8 +113,8 @@ def answer(core: Core, V: Any, X: Any, S: Any, cumulative: bool) -> Any:
     """Return the measure `core` of loadings `V` for rows `X` or a covariance matrix `S`; see `pev`."""
     cumulative = flag("cumulative", cumulative)
     op, labels = _operator(X, S)
-    named = isinstance(S if X is None else X, pd.DataFrame)
-    values = core(_loadings(V, op.p, labels, named), op)
+    is_labelled = isinstance(S if X is None else X, pd.DataFrame)
+    values = core(_loadings(V, op.p, labels, is_labelled), op)
     return values if cumulative else float(values[-1])
 
 
@@ -142,8 +142,8 @@ def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
     return op.at_unit_size(), design.columns
 
 
-def _loadings(V: Any, p: int, labels: pd.Index, named: bool) -> np.ndarray:
-    if isinstance(V, pd.DataFrame | pd.Series) and named and not V.index.equals(labels):
+def _loadings(V: Any, p: int, labels: pd.Index, is_labelled: bool) -> np.ndarray:
+    if isinstance(V, pd.DataFrame | pd.Series) and is_labelled and not V.index.equals(labels):
         absent = [name for name in labels if name not in V.index]
         if absent or len(V.index) != len(labels) or V.index.has_duplicates:
             raise ShapeError(
@@ -199,32 +199,32 @@ def best_order(C: np.ndarray) -> np.ndarray:
         components improves. If no other order is better by more than rounding, the present order.
     """
     k = len(C)
-    now = np.arange(k)
+    order = np.arange(k)
     if k <= 5:
         trials = np.array(list(permutations(range(k))))
     else:
         pairs = np.array(list(combinations(range(k), 2)))
-        trials = np.tile(now, (len(pairs), 1))
+        trials = np.tile(order, (len(pairs), 1))
         trials[np.arange(len(pairs))[:, None], pairs] = pairs[:, ::-1]
     while True:
-        totals = totals_in_orders(C, np.vstack([now, now[trials]]))
-        best = int(np.argmax(totals))
-        if totals[best] <= totals[0] * (1.0 + RELATIVE):
-            return now
-        now = now[trials[best - 1]]
+        totals = totals_in_orders(C, np.vstack([order, order[trials]]))
+        argmax = int(np.argmax(totals))
+        if totals[argmax] <= totals[0] * (1.0 + RELATIVE):
+            return order
+        order = order[trials[argmax - 1]]
 
 
 def totals_in_orders(C: np.ndarray, orders: np.ndarray) -> np.ndarray:
     """Return the sums of the adjusted variances, shape (m,), for each of the `orders`, shape (m, k)."""
-    left = C[orders[:, :, None], orders[:, None, :]]
-    whole = np.diagonal(left, axis1=1, axis2=2).copy()
+    residual = C[orders[:, :, None], orders[:, None, :]]
+    diagonal = np.diagonal(residual, axis1=1, axis2=2).copy()
     total = np.zeros(len(orders))
     for j in range(len(C)):
-        variance, coupling = left[:, j, j], left[:, j]
-        independent = variance > DEPENDENT**2 * whole[:, j]
+        variance, coupling = residual[:, j, j], residual[:, j]
+        independent = variance > DEPENDENT**2 * diagonal[:, j]
         total += np.where(independent, variance, 0.0)
         factor = quotients(np.where(independent, 1.0, 0.0), variance.clip(min=0.0))
-        left = left - factor[:, None, None] * coupling[:, :, None] * coupling[:, None, :]
+        residual = residual - factor[:, None, None] * coupling[:, :, None] * coupling[:, None, :]
     return total
 
 
@@ -361,4 +361,6 @@ def measure_named(name: str) -> Measure:
 
 def measures_of(*kinds: str) -> list[Measure]:
     """Return the measures of the given `kinds` (see `Measure.of`) in the order of tables."""
-    return sorted((one for one in MEASURES.values() if one.of in kinds), key=lambda one: one.place)
+    return sorted(
+        (measure for measure in MEASURES.values() if measure.of in kinds), key=lambda measure: measure.place
+    )

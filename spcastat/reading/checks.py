@@ -56,19 +56,19 @@ def warn_of_row_numbers(matrix: Any, columns: pd.Index) -> None:
     DataWarning
     """
     names = [str(label) for label in columns]
-    found = {j for j, name in enumerate(names) if name and UNNAMED.fullmatch(name)}
+    unnamed = {j for j, name in enumerate(names) if name and UNNAMED.fullmatch(name)}
     # with fewer than ten rows, whole numbers may be in order by chance
     if matrix is not None and not is_sparse(matrix) and len(matrix) >= 10:
-        first = matrix[1] - matrix[0]
-        counted = set(np.flatnonzero((first >= 1.0) & (first == np.floor(first))).tolist())
+        first_step = matrix[1] - matrix[0]
+        counted = set(np.flatnonzero((first_step >= 1.0) & (first_step == np.floor(first_step))).tolist())
         for j, name in enumerate(names):
             rows = j in counted and _numbers_rows(matrix[:, j], name)
             rows = rows or (not name and _numbers_all(matrix[:, j]))
             if rows or (_SUBJECT.fullmatch(name) and _numbers_subjects(matrix[:, j])):
-                found.add(j)
-    if not found:
+                unnamed.add(j)
+    if not unnamed:
         return
-    labels = [columns[j] for j in sorted(found)]
+    labels = [columns[j] for j in sorted(unnamed)]
     look, are, them = ("look", "are variables", "them")
     if len(labels) == 1:
         look, are, them = ("looks", "is a variable", "it")
@@ -84,16 +84,16 @@ def _numbers_rows(values: np.ndarray, name: str) -> bool:
     """Whether whole numbers increase by one, or just increase if the name is that of an identifier."""
     with np.errstate(invalid="ignore"):
         steps = np.diff(values)
-        whole = bool((values == np.floor(values)).all())
-    if not whole or _COUNTED.fullmatch(name):
+        is_whole = bool((values == np.floor(values)).all())
+    if not is_whole or _COUNTED.fullmatch(name):
         return False
     return bool((steps == 1.0).all() or (_IDENTIFIER.fullmatch(name) and (steps > 0.0).all()))
 
 
 def _numbers_all(values: np.ndarray) -> bool:
     """Whether the values are whole numbers, all different."""
-    whole = np.isfinite(values).all() and (values == np.floor(values)).all()
-    return bool(whole) and len(np.unique(values)) == len(values)
+    is_whole = np.isfinite(values).all() and (values == np.floor(values)).all()
+    return bool(is_whole) and len(np.unique(values)) == len(values)
 
 
 def _numbers_subjects(values: np.ndarray) -> bool:
@@ -131,23 +131,24 @@ def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
     if is_sparse(matrix) or not len(matrix):
         return
     smallest, largest = extremes(matrix)
-    found = []
+    codes = []
     for j in np.flatnonzero(np.isin(smallest, CODES) | np.isin(largest, CODES)).tolist():
         values = matrix[:, j]
-        others = values[~np.isin(values, CODES) & np.isfinite(values)]
-        if len(others) < 3:
+        other_values = values[~np.isin(values, CODES) & np.isfinite(values)]
+        if len(other_values) < 3:
             continue
-        low, high = float(others.min()), float(others.max())
+        low, high = float(other_values.min()), float(other_values.max())
         for code in {float(smallest[j]), float(largest[j])}.intersection(CODES):
             if max(low - code, code - high) > high - low:
-                found.append((columns[j], int(code), f"{low:g} to {high:g}"))
-    if not found:
+                codes.append((columns[j], int(code), f"{low:g} to {high:g}"))
+    if not codes:
         return
-    named = [f"{code} in {shown(label)}, whose other values are {span}" for label, code, span in found[:3]]
-    more = f" and in {len(found) - 3} more cases" if len(found) > 3 else ""
-    label, code, _ = found[0]
+    examples = [f"{code} in {shown(label)}, whose other values are {span}" for label, code, span in codes[:3]]
+    ending = f" and in {len(codes) - 3} more cases" if len(codes) > 3 else ""
+    label, code, _ = codes[0]
     warn(
-        f"Do these numbers stand for missing values: {'; '.join(named)}{more}? If so, mark them as missing, "
+        f"Do these numbers stand for missing values: {'; '.join(examples)}{ending}? If so, mark them as "
+        "missing, "
         f"e.g. data.replace({{{shown(label)}: {{{code}: np.nan}}}}).",
         DataWarning,
     )
@@ -195,15 +196,15 @@ def _about_text(name: str, column: pd.Series) -> str | None:
         value = values[~numbers].iloc[0]
         return f"{name} holds {shown(value)} among numbers: correct it, or mark it as missing"
     if all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in values.head(20)):
-        first = shown(values.iloc[0])
-        return f"{name} holds numbers as text, {first}: pd.to_numeric(df[{name}]), or decimal= of read_csv"
+        example = shown(values.iloc[0])
+        return f"{name} holds numbers as text, {example}: pd.to_numeric(df[{name}]), or decimal= of read_csv"
     return None
 
 
 def _holds_numbers(values: pd.Series) -> bool:
     """Whether all values of a column of objects are numbers, and none is text."""
-    found = pd.api.types.infer_dtype(values)
-    return found in ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
+    kind = pd.api.types.infer_dtype(values)
+    return kind in ("floating", "integer", "mixed-integer-float", "decimal", "boolean")
 
 
 def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dict[int, str]:
@@ -255,9 +256,9 @@ def require_exact(frame: pd.DataFrame, positions: Iterable[int] | None = None) -
         if plain and first_rounded(frame.iloc[:, places].to_numpy()) is None:  # all columns at once
             continue
         for position in places:
-            found = rounded_in(frame.iloc[:, position])
-            if found is not None:
-                raise rounding(shown(frame.columns[position]), found)
+            rounded = rounded_in(frame.iloc[:, position])
+            if rounded is not None:
+                raise rounding(shown(frame.columns[position]), rounded)
 
 
 def _is_short(dtype: Any) -> bool:
@@ -294,11 +295,11 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
             f"{names} {have} the dtype object, with numbers as values: convert them, e.g. by "
             f"df.astype(float){leave}."
         )
-    named = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
-    text = ", ".join(named) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
+    descriptions = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
+    text = ", ".join(descriptions) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
     hints = [hint for kind, hint in _HINTS.items() if kind in bad.values()]
     of_text = [(shown(label), column) for label, column, kind in columns[:8] if kind in ("levels", "object")]
-    about = next(filter(None, (_about_text(one, column) for one, column in of_text)), None)
+    about = next(filter(None, (_about_text(name, column) for name, column in of_text)), None)
     if about is not None:
         hints = [about] if list(bad.values()) == ["levels"] else [about, *hints]
     if any(UNNAMED.fullmatch(str(label)) for label, _, _ in columns):
@@ -316,13 +317,13 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     )
 
 
-def frame_values(frame: Any, what: str) -> np.ndarray:
+def frame_values(frame: Any, role: str) -> np.ndarray:
     """Return the values of a data frame given to a plot or a table, with NaN for missing values.
 
     Parameters
     ----------
     frame : DataFrame
-    what : str
+    role : str
         Name of the values in messages, in the plural.
 
     Raises
@@ -335,7 +336,7 @@ def frame_values(frame: Any, what: str) -> np.ndarray:
     if not isinstance(frame, pd.DataFrame) or 0 in frame.shape:
         size = f" and shape {frame.shape}" if isinstance(frame, pd.DataFrame) else ""
         raise errors.ShapeError(
-            f"{what} of type {type(frame).__name__}{size} were given; give a frame with rows and columns."
+            f"{role} of type {type(frame).__name__}{size} were given; give a frame with rows and columns."
         )
     require_numbers(frame)
     return frame.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -350,20 +351,20 @@ def require_numbers(frame: pd.DataFrame, positions: Iterable[int] | None = None)
 def require_rows(n: int, dropped: int = 0) -> None:
     """Raise TooFewRowsError for fewer than two rows; `dropped` others had missing values."""
     if n < 2:
-        after = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
+        reason = f" after {plural(dropped, 'row')} with missing values had been dropped" if dropped else ""
         advice = " Impute missing values, or leave out the columns with most of them." if dropped else ""
         raise errors.TooFewRowsError(
-            f"The data have {plural(n, 'row')}{after}; at least two are needed.{advice}"
+            f"The data have {plural(n, 'row')}{reason}; at least two are needed.{advice}"
         )
 
 
 def require_finite(matrix: Any, columns: pd.Index) -> None:
     """Raise InfiniteValuesError if `matrix`, dense or sparse of shape (n, p), holds infinite values."""
-    rows, where = _entries(matrix, np.isinf)
+    rows, places = _entries(matrix, np.isinf)
     if len(rows):
         raise errors.InfiniteValuesError(
             f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
-            f"{listed(columns[np.unique(where)])}: replace them, or df.replace([np.inf, -np.inf], np.nan)."
+            f"{listed(columns[np.unique(places)])}: replace them, or df.replace([np.inf, -np.inf], np.nan)."
         )
 
 
@@ -387,11 +388,11 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
     if not suspicious(matrix):
         return None
     require_finite(matrix, columns)
-    rows, where = _entries(matrix, np.isnan)
+    rows, places = _entries(matrix, np.isnan)
     if not len(rows) or na in GAPS:
         return None
     if na == "raise":
-        raise_missing(len(rows), len(np.unique(rows)), matrix.shape[0], columns[np.unique(where)])
+        raise_missing(len(rows), len(np.unique(rows)), matrix.shape[0], columns[np.unique(places)])
     keep = np.ones(matrix.shape[0], dtype=bool)
     keep[rows] = False
     return keep
@@ -443,10 +444,10 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
         weights = aligned(weights, index, "weights", "rows")
     w = vector(weights, len(index), "weights", "rows")
     if (w < 0).any():
-        first = int(np.flatnonzero(w < 0)[0])
+        place = int(np.flatnonzero(w < 0)[0])
         raise errors.WeightsError(
-            f"weights hold {plural(int((w < 0).sum()), 'negative value')}, the first of them {w[first]:g} "
-            f"for row {shown(index[first])}; weights must be 0 or more."
+            f"weights hold {plural(int((w < 0).sum()), 'negative value')}, the first of them {w[place]:g} "
+            f"for row {shown(index[place])}; weights must be 0 or more."
         )
     return w
 
@@ -470,7 +471,7 @@ def aligned(
     values: Any,
     labels: pd.Index,
     option: str,
-    what: str,
+    role: str,
     *,
     part: bool = False,
     error: type[errors.DataError] = errors.WeightsError,
@@ -483,7 +484,7 @@ def aligned(
     labels : pandas.Index
     option : str
         The name of the argument, for messages.
-    what : str
+    role : str
         Name of the labelled things in messages, in the plural: "rows".
     part : bool
         Whether `labels` may be a subset of those of `values`, such as the rows that a fit kept. If `values`
@@ -496,15 +497,20 @@ def aligned(
     DataError
         Of type `error`, if a label is missing, or if labels are repeated and in another order.
     """
-    own, n = values.index, len(labels)
-    if own.equals(labels):
+    value_labels, n = values.index, len(labels)
+    if value_labels.equals(labels):
         return values
-    if part and len(own) == n and own.equals(pd.RangeIndex(n)) and not labels.isin(own).any():
+    if (
+        part
+        and len(value_labels) == n
+        and value_labels.equals(pd.RangeIndex(n))
+        and not labels.isin(value_labels).any()
+    ):
         return values
-    if len(own) != n and not part:
-        raise error(f"{option} has {plural(len(own), 'value')} for {n} {what}; one each is needed.")
-    if own.is_unique and (part or labels.is_unique):
-        order = own.get_indexer(labels)
+    if len(value_labels) != n and not part:
+        raise error(f"{option} has {plural(len(value_labels), 'value')} for {n} {role}; one each is needed.")
+    if value_labels.is_unique and (part or labels.is_unique):
+        order = value_labels.get_indexer(labels)
         if (order >= 0).all():
             return values.iloc[order]
         lacking = labels[order < 0]
@@ -512,17 +518,17 @@ def aligned(
     else:
         strange = "repeated labels are in another order"
     way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"
-    by_position = f", or pass {option}.{way} to go by position" if len(own) == n else ""
+    by_position = f", or pass {option}.{way} to go by position" if len(value_labels) == n else ""
     raise error(
-        f"{option} has labels that are not those of the {what}: {strange}. Give it the same "
+        f"{option} has labels that are not those of the {role}: {strange}. Give it the same "
         f"labels{by_position}."
     )
 
 
-def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
+def vector(values: Any, length: int, option: str, unit: str) -> np.ndarray:
     """Return `length` finite real numbers as a new float64 array, or raise WeightsError.
 
-    `option` is the name of the argument, and `what` the name, in the plural, of the items with one number
+    `option` is the name of the argument, and `unit` the name, in the plural, of the items with one number
     each.
     """
     v = real_array(values)
@@ -533,7 +539,7 @@ def vector(values: Any, length: int, option: str, what: str) -> np.ndarray:
         )
     if v.shape != (length,):
         raise errors.WeightsError(
-            f"{option} has shape {v.shape}; it must be ({length},), one number for each of the {what}."
+            f"{option} has shape {v.shape}; it must be ({length},), one number for each of the {unit}."
         )
     v = np.array(v, dtype=np.float64)
     bad = int((~np.isfinite(v)).sum())
@@ -554,31 +560,32 @@ def real_array(values: Any) -> np.ndarray | None:
         masked = isinstance(values, np.ma.MaskedArray)
         v = np.ma.filled(values.astype(float), np.nan) if masked else np.asarray(values)
         if v.dtype == object and v.ndim == 1:
-            found = pd.array(v.tolist())
-            if not (pd.api.types.is_numeric_dtype(found.dtype) or pd.api.types.is_bool_dtype(found.dtype)):
+            array = pd.array(v.tolist())
+            if not (pd.api.types.is_numeric_dtype(array.dtype) or pd.api.types.is_bool_dtype(array.dtype)):
                 return None
-            v = found.to_numpy(dtype=np.float64, na_value=np.nan)
+            v = array.to_numpy(dtype=np.float64, na_value=np.nan)
     except Exception:  # a user's class may raise any error when it is converted
         return None
     return v if v.dtype.kind in "biuf" else None
 
 
-def rows_of(values: Any, what: str, k: int, fewer: int = 0) -> np.ndarray:
+def rows_of(values: Any, role: str, k: int, fewer: int = 0) -> np.ndarray:
     """Return an array of shape (n, k), or (n, fewer), of finite real numbers, or raise ShapeError.
 
-    `what` is the name of the rows in messages, in the plural.
+    `role` is the name of the rows in messages, in the plural.
     """
-    found = real_array(values)
-    if found is None or not np.isfinite(found).all():
-        held = "missing or infinite values" if found is not None else "something else"
+    numbers = real_array(values)
+    if numbers is None or not np.isfinite(numbers).all():
+        content = "missing or infinite values" if numbers is not None else "something else"
         raise errors.ShapeError(
-            f"{what} of type {type(values).__name__} was given, holding {held}; they are finite real numbers."
+            f"{role} of type {type(values).__name__} was given, holding {content}; they are finite real "
+            "numbers."
         )
-    if found.ndim != 2 or found.shape[1] not in ({k, fewer} if fewer else {k}):
+    if numbers.ndim != 2 or numbers.shape[1] not in ({k, fewer} if fewer else {k}):
         raise errors.ShapeError(
-            f"{what} has shape {found.shape}; it must have {plural(k, 'column')}, one a component."
+            f"{role} has shape {numbers.shape}; it must have {plural(k, 'column')}, one a component."
         )
-    return found.astype(np.float64)
+    return numbers.astype(np.float64)
 
 
 def suspicious(matrix: Any) -> bool:
@@ -591,9 +598,9 @@ def suspicious(matrix: Any) -> bool:
 def _entries(matrix: Any, test: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns of the stored entries that pass `test`."""
     if is_sparse(matrix):
-        found = np.flatnonzero(test(matrix.data))
-        inner = matrix.indices[found]
-        outer = np.searchsorted(matrix.indptr, found, side="right") - 1
+        entries = np.flatnonzero(test(matrix.data))
+        inner = matrix.indices[entries]
+        outer = np.searchsorted(matrix.indptr, entries, side="right") - 1
         return (outer, inner) if matrix.format == "csr" else (inner, outer)
-    rows, where = np.nonzero(test(matrix))
-    return rows, where
+    rows, columns = np.nonzero(test(matrix))
+    return rows, columns

@@ -74,30 +74,30 @@ def read_covariance(
         If `mean` or `sd` are not valid.
     """
     if isinstance(S, Covariance):
-        matrix, columns, named, about = S.matrix, S.columns, S.named, S.about
+        matrix, columns, is_labelled, about = S.matrix, S.columns, S.named, S.about
     else:
-        matrix, columns, named, about = _checked(S, flag("nearest", nearest))
+        matrix, columns, is_labelled, about = _checked(S, flag("nearest", nearest))
     n_obs = about.get("n_obs") if n_obs is None else n_obs
     rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
-    centre = None if mean is None else _labelled_vector(mean, columns, named, "mean")
-    spread = None if sd is None else _labelled_vector(sd, columns, named, "sd")
+    centre = None if mean is None else _labelled_vector(mean, columns, is_labelled, "mean")
+    spread = None if sd is None else _labelled_vector(sd, columns, is_labelled, "sd")
     if spread is not None and (spread <= 0).any():
-        where = columns[spread <= 0]
+        constant = columns[spread <= 0]
         raise WeightsError(
-            f"sd is zero or negative for {listed(where)}; it must hold positive standard deviations."
+            f"sd is zero or negative for {listed(constant)}; it must hold positive standard deviations."
         )
     if centre is not None and about.get("kind") in OF_CODES:
         raise OptionError(
             f"mean was given with {about['kind']} correlations, which are not those of the numbers in the "
             "rows, so that rows have no scores. Leave mean out, or fit the rows: spca(data, ..., scale=True)."
         )
-    return Covariance(matrix, columns, centre, spread, rows, named, about)
+    return Covariance(matrix, columns, centre, spread, rows, is_labelled, about)
 
 
 def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
     """Return a read-only copy of a matrix, its labels, whether these are the user's, and facts about it."""
     S, completion = completed_matrix(_with_labels(_as_pandas(S), S))
-    raw, columns, named, tolerance = _open(S)
+    raw, columns, is_labelled, tolerance = _open(S)
     _require_finite(raw, columns)
     _require_variances(raw)
     unit = unit_of(float(np.abs(raw).max()))
@@ -111,7 +111,7 @@ def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[st
     matrix *= unit
     matrix *= unit  # twice, because the square of the unit may overflow
     matrix.flags.writeable = False
-    return matrix, columns, named, about
+    return matrix, columns, is_labelled, about
 
 
 def _known_of(S: Any) -> dict[str, Any]:
@@ -133,20 +133,20 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
             "matrix keeps the variances, which must be positive. Leave that variable out."
         )
     spread = np.sqrt(variances)
-    given = S / np.outer(spread, spread)
-    np.fill_diagonal(given, 1.0)
-    found = nearest_correlation(given)
-    if found.moved == 0.0:
+    correlation = S / np.outer(spread, spread)
+    np.fill_diagonal(correlation, 1.0)
+    nearest_matrix = nearest_correlation(correlation)
+    if nearest_matrix.moved == 0.0:
         return S
-    i, j = divmod(int(np.abs(found.correlation - given).argmax()), len(S))
+    i, j = divmod(int(np.abs(nearest_matrix.correlation - correlation).argmax()), len(S))
     about |= {
-        "smallest": found.smallest,
-        "moved": found.moved,
-        "largest": found.largest,
+        "smallest": nearest_matrix.smallest,
+        "moved": nearest_matrix.moved,
+        "largest": nearest_matrix.largest,
         "pair": [shown(columns[i]), shown(columns[j])],
     }
-    made: np.ndarray = found.correlation * np.outer(spread, spread)
-    return made
+    matrix: np.ndarray = nearest_matrix.correlation * np.outer(spread, spread)
+    return matrix
 
 
 #: What a square symmetric table may be.
@@ -293,13 +293,13 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
         advice += " (with S = data.toarray())"
     elif numbered and not frame.index.equals(frame.columns) and frame is data:
         advice += " (with S = data.set_axis(data.columns, axis=0) if its rows have no labels)"
-    how = f"{text}.rename(index='row {{}}'.format)"
+    remedy = f"{text}.rename(index='row {{}}'.format)"
     if from_file and numbered:
-        how = "a DataFrame with labels of the rows"
+        remedy = "a DataFrame with labels of the rows"
     raise DataError(
         f"data of shape {data.shape} look like {kind}, square and symmetric, "
         f"{zeros if kind == DISTANCES else ''}and here rows are observations: {advice}. If the rows are "
-        f"observations, give {how}."
+        f"observations, give {remedy}."
     )
 
 
@@ -377,8 +377,8 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float
     matrix = raw / unit
     matrix /= unit
     gap = np.abs(matrix - matrix.T)
-    worst = float(gap.max())
-    if worst > tolerance * float(np.abs(matrix).max()):
+    largest_gap = float(gap.max())
+    if largest_gap > tolerance * float(np.abs(matrix).max()):
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
             f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
@@ -405,24 +405,25 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
         return
     except np.linalg.LinAlgError:
         pass
-    found = ""
+    eigenvalue_text = ""
     if len(S) <= EIGEN_LIMIT:
         values = np.linalg.eigvalsh(S)
         if values[0] >= -tolerance * values[-1]:
             return
         ends = f"{values[0] * unit * unit:.4g} (the largest is {values[-1] * unit * unit:.4g})"
-        found = f": its smallest eigenvalue is {ends}"
+        eigenvalue_text = f": its smallest eigenvalue is {ends}"
         decimals = _decimals_that_explain(S * unit * unit, float(values[0]) * unit * unit)
         if decimals:
             raise CovarianceError(
-                f"The matrix is not positive semidefinite{found}. Its entries have {decimals} decimals, and "
-                "rounding can do that: give the matrix with more decimals, or take the nearest one: "
-                "nearest=True."
+                f"The matrix is not positive semidefinite{eigenvalue_text}. Its entries have {decimals} "
+                "decimals, and rounding can do that: give the matrix with more decimals, or take the nearest "
+                "one: nearest=True."
             )
     raise CovarianceError(
-        f"The matrix is not positive semidefinite{found}{_impossible_pair(S, columns, tolerance, unit)}. "
-        "Matrices from pairwise deletion of missing values are often like that, as are rounded ones: compute "
-        "the matrix from complete or imputed rows, or take the nearest one: nearest=True."
+        "The matrix is not positive "
+        f"semidefinite{eigenvalue_text}{_impossible_pair(S, columns, tolerance, unit)}. Matrices from "
+        "pairwise deletion of missing values are often like that, as are rounded ones: compute the matrix "
+        "from complete or imputed rows, or take the nearest one: nearest=True."
     )
 
 
@@ -445,21 +446,21 @@ def _impossible_pair(S: np.ndarray, columns: pd.Index, tolerance: float, unit: f
     if excess.max() <= tolerance * np.abs(S).max():
         return ""
     i, j = divmod(int(excess.argmax()), len(S))
-    covariance, first, second = (float(S[at]) * unit * unit for at in ((i, j), (i, i), (j, j)))
+    covariance, variance1, variance2 = (float(S[at]) * unit * unit for at in ((i, j), (i, i), (j, j)))
     return (
         f"; the covariance {covariance:.4g} of {shown(columns[i])} and {shown(columns[j])} exceeds what "
-        f"their variances {first:.4g} and {second:.4g} allow"
+        f"their variances {variance1:.4g} and {variance2:.4g} allow"
     )
 
 
-def _labelled_vector(values: Any, columns: pd.Index, named: bool, option: str) -> np.ndarray:
+def _labelled_vector(values: Any, columns: pd.Index, is_labelled: bool, option: str) -> np.ndarray:
     """Return mean or scale in the order of the columns."""
     if isinstance(values, bool | np.bool_):
-        what = {"sd": "the standard deviations", "mean": "the means"}[option]
+        noun = {"sd": "the standard deviations", "mean": "the means"}[option]
         raise WeightsError(
-            f"{option}={values} was given; pass {what} of the {len(columns)} variables, or None."
+            f"{option}={values} was given; pass {noun} of the {len(columns)} variables, or None."
         )
-    if isinstance(values, pd.Series) and named:
+    if isinstance(values, pd.Series) and is_labelled:
         values = aligned(values, columns, option, "variables")
     out = vector(values, len(columns), option, "variables")
     out.flags.writeable = False

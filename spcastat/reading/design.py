@@ -54,19 +54,19 @@ class RowDesign:
         """Return the design of the rows in a mask; None for all rows."""
         if keep is None:
             return self
-        parts = (None if one is None else one[keep] for one in (self.clusters, self.strata))
+        parts = (None if labels is None else labels[keep] for labels in (self.clusters, self.strata))
         return replace(self, clusters=next(parts), strata=next(parts))
 
     @property
     def as_record(self) -> dict[str, Any]:
         """The numbers of clusters, of rows in them, of strata, and the rest, as plain values."""
-        found: dict[str, Any] = {"block_length": self.block_length, "sampling": self.sampling}
+        record: dict[str, Any] = {"block_length": self.block_length, "sampling": self.sampling}
         if self.clusters is not None:
             sizes = np.unique(self.clusters, return_counts=True)[1]
-            found |= {"clusters": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())}
+            record |= {"clusters": len(sizes), "smallest": int(sizes.min()), "largest": int(sizes.max())}
         if self.strata is not None:
-            found["strata"] = len(np.unique(self.strata))
-        return found
+            record["strata"] = len(np.unique(self.strata))
+        return record
 
     def require(self, n: int) -> None:
         """Raise RowGroupsError if n rows have too few clusters, or blocks, to draw from.
@@ -152,9 +152,9 @@ def require_options(clusters: Any, strata: Any, block_length: Any, weights_are: 
     if block_length is None:
         return
     if clusters is not None or strata is not None:
-        other = "clusters" if clusters is not None else "strata"
+        option = "clusters" if clusters is not None else "strata"
         raise OptionError(
-            f"block_length and {other} were given; blocks are for rows in the order of time, {other} for "
+            f"block_length and {option} were given; blocks are for rows in the order of time, {option} for "
             "groups of rows in any order. Give one of them."
         )
     is_auto = isinstance(block_length, str) and block_length == "auto"
@@ -221,10 +221,10 @@ def _labels(values: Any, option: str, n: int) -> pd.Categorical:
     """Return the labels of n rows."""
     try:
         is_plain = isinstance(values, (list, tuple, pd.Series, pd.Index, pd.Categorical))
-        given = values if is_plain else np.asarray(values)
+        array = values if is_plain else np.asarray(values)
         # pandas has no type for bytes of fixed length, as HDF5 gives them
-        is_bytes = getattr(getattr(given, "dtype", None), "kind", "") == "S"
-        labels = pd.Series(np.asarray(given).astype(object) if is_bytes else given)
+        is_bytes = getattr(getattr(array, "dtype", None), "kind", "") == "S"
+        labels = pd.Series(np.asarray(array).astype(object) if is_bytes else array)
         categories = pd.unique(labels.dropna())
     except Exception as error:  # a user's class, or an array with several columns
         raise RowGroupsError(
@@ -236,8 +236,8 @@ def _labels(values: Any, option: str, n: int) -> pd.Categorical:
             f"{option} has {plural(len(labels), 'label')} for {plural(n, 'row')}; one each is needed."
         )
     ordered = isinstance(labels.dtype, pd.CategoricalDtype)  # in the user's order
-    found: Any = pd.Categorical(labels) if ordered else pd.Categorical(labels, categories=categories)
-    return found
+    categorical: Any = pd.Categorical(labels) if ordered else pd.Categorical(labels, categories=categories)
+    return categorical
 
 
 def label_numbers(labels: pd.Categorical | None, option: str) -> np.ndarray | None:
@@ -336,14 +336,14 @@ class ReadOptions:
     @property
     def grouping(self) -> list[str]:
         """The names of the options that say which rows belong together, as far as they were given."""
-        given = [name for name in ("clusters", "strata", "block_length") if getattr(self, name) is not None]
-        return [*given, *["weights_are"] * (self.weights_are != "frequency")]
+        options = [name for name in ("clusters", "strata", "block_length") if getattr(self, name) is not None]
+        return [*options, *["weights_are"] * (self.weights_are != "frequency")]
 
     def on_other_rows(self, **changes: Any) -> ReadOptions:
         """Return the options for some of the rows: without labels that were given for all rows."""
-        named = {name: getattr(self, name) for name in ("clusters", "strata")}
-        kept = {name: value if isinstance(value, str) else None for name, value in named.items()}
-        return replace(self, **{**kept, "block_length": None, "weights_are": "frequency", **changes})
+        designs = {name: getattr(self, name) for name in ("clusters", "strata")}
+        by_column = {name: value if isinstance(value, str) else None for name, value in designs.items()}
+        return replace(self, **{**by_column, "block_length": None, "weights_are": "frequency", **changes})
 
 
 #: The defaults: every column is used unchanged, rows have equal weights, and missing values are an error.
@@ -390,8 +390,8 @@ class Spec:
     @property
     def needed(self) -> list[Hashable]:
         """The columns of a frame that are read, including those of the covariates."""
-        own = list(self.columns if self.inputs is None else self.inputs)
-        return own if self.partial is None else list(dict.fromkeys([*own, *self.partial.spec.needed]))
+        inputs = list(self.columns if self.inputs is None else self.inputs)
+        return inputs if self.partial is None else list(dict.fromkeys([*inputs, *self.partial.spec.needed]))
 
     @property
     def terms(self) -> dict[str, list[int]] | None:
@@ -399,8 +399,8 @@ class Spec:
         if self.model_spec is None or not self.model_spec.widths:
             return None if self.formula is None else {str(name): [j] for j, name in enumerate(self.columns)}
         ends = np.cumsum((0, *self.model_spec.widths)).tolist()
-        named = [":".join(part.text for part in term) for term in self.model_spec.terms]
-        return {name: list(range(*pair)) for name, pair in zip(named, pairwise(ends), strict=True)}
+        texts = [":".join(part.text for part in term) for term in self.model_spec.terms]
+        return {name: list(range(*pair)) for name, pair in zip(texts, pairwise(ends), strict=True)}
 
     @property
     def learns(self) -> bool:
@@ -524,7 +524,7 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
     model = design.spec.model_spec
     if model is None:
         return {}
-    labels, found = [str(label) for label in design.spec.columns], {}
+    labels, positions = [str(label) for label in design.spec.columns], {}
     for term in model.terms:
         parts = [part.text for part in term if part.method != "literal"]
         if not set(parts) & set(model.encodings):
@@ -547,5 +547,5 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
             raise ConstantColumnError(
                 f"Only rows of weight zero have {listed(empty)}. Leave these rows out for scale='mixed'."
             )
-        found[name] = places
-    return found
+        positions[name] = places
+    return positions

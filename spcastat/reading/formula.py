@@ -122,22 +122,22 @@ def read_expression(text: str) -> Expression:
     quoted: dict[str, str] = {}
     at = 0
     while at < len(text):
-        found = _PIECE.match(text, at)
-        if found is None:
+        match = _PIECE.match(text, at)
+        if match is None:
             sign = text[at]
             raise ExpressionError("it holds a comment, '#'" if sign == "#" else f"the {sign} is not closed")
-        word = name = found["name"]
+        word = name = match["name"]
         if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
             word = f"{stem}{len(quoted)}_"
             quoted[word] = formula_name(name)
-        parts.append(found[0] if name is None else f" {word} ")
-        at = found.end()
+        parts.append(match[0] if name is None else f" {word} ")
+        at = match.end()
     try:
         tree = ast.parse("".join(parts).strip(), mode="eval").body
         if any(isinstance(node, ast.Constant) and stem in str(node.value) for node in ast.walk(tree)):
             raise ExpressionError("it spells a name by its codes")
-        made = Expression("", tree, quoted, *_names_in(tree, quoted))
-        return replace(made, text=made.show(tree))
+        expression = Expression("", tree, quoted, *_names_in(tree, quoted))
+        return replace(expression, text=expression.show(tree))
     except SyntaxError as error:
         raise ExpressionError(error.msg) from None
     except (RecursionError, MemoryError):
@@ -159,9 +159,9 @@ def _names_in(
             owners[node.value] = node.attr
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called.add(node.func)
-            first = node.args[0] if node.args else None
-            if node.func.id == "Q" and isinstance(first, ast.Constant) and isinstance(first.value, str):
-                values.add(first.value)
+            argument = node.args[0] if node.args else None
+            if node.func.id == "Q" and isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                values.add(argument.value)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not (node in called or node in owners or node.id in bound):
             values.add(quoted.get(node.id, node.id))
@@ -173,8 +173,8 @@ def _names_in(
 def _bound_names(tree: ast.expr) -> set[str]:
     """Return the names that an expression defines itself: arguments of functions, variables of loops."""
     nodes = list(ast.walk(tree))
-    stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
+    bound = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    return bound | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
 def owner_of(name: str, attribute: str, context: Mapping[str, Any]) -> Any:
@@ -354,8 +354,8 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     context = {"__formulaic_variables_available__": available}
 
     def failed(error: Exception) -> FormulaError:
-        known = _WORD.sub(lambda match: parts[match[0]].text if match[0] in parts else match[0], str(error))
-        return unreadable(formula, known)
+        message = _WORD.sub(lambda match: parts[match[0]].text if match[0] in parts else match[0], str(error))
+        return unreadable(formula, message)
 
     try:
         _require_few(formula, plain, context, len(available))
@@ -368,11 +368,11 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
         raise FormulaError(
             f"formula={formula!r} has two sides or several parts; give one, such as '~ a + b + log(c)'."
         )
-    made = [
+    expanded_terms = [
         tuple(parts.get(factor.expr, Part(factor.expr, "literal")) for factor in term.factors)
         for term in parsed
     ]
-    terms = [term for term in made if set(term) != {Part("1", "literal")}]
+    terms = [term for term in expanded_terms if set(term) != {Part("1", "literal")}]
     if not terms:
         raise FormulaError(f"formula={formula!r} has no term that makes a column; the intercept is not one.")
     return terms
@@ -380,9 +380,9 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
 
 def unreadable(formula: str, reason: str) -> FormulaError:
     """Return the error for a formula that cannot be read."""
-    why = one_line(" ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300)
+    reason_text = one_line(" ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300)
     return FormulaError(
-        f"formula={shortened(formula)} cannot be read: {why.rstrip('.')}. A formula looks like "
+        f"formula={shortened(formula)} cannot be read: {reason_text.rstrip('.')}. A formula looks like "
         "'~ a + b + log(c)' or '~ . - id'."
     )
 
@@ -391,16 +391,16 @@ def _require_few(formula: str, plain: str, context: Mapping[str, Any], columns: 
     """Raise FormulaError, before a formula is expanded, if it would have too many terms."""
     from formulaic.parser import DefaultFormulaParser
 
-    allowed = MOST_TERMS + columns
+    limit = MOST_TERMS + columns
     nodes: list[Any] = [DefaultFormulaParser().get_ast(plain, context=dict(context))]
     for node in nodes:  # operators before what they join
         nodes += getattr(node, "args", ())
     counts: dict[int, int] = {}
     for node in reversed(nodes):
         counts[id(node)] = count = _count(node, counts, columns)
-        if count > allowed:
+        if count > limit:
             raise FormulaError(
-                f"formula={shortened(formula)} makes more than {allowed} terms, or has an exponent above "
+                f"formula={shortened(formula)} makes more than {limit} terms, or has an exponent above "
                 f"{LARGEST_EXPONENT} behind a bracket. Write out the terms that are wanted."
             )
 
@@ -409,18 +409,18 @@ def _count(node: Any, counts: Mapping[int, int], columns: int) -> int:
     """Return the number of terms, including repeated ones, that a part of a formula makes."""
     if not hasattr(node, "args"):
         return 1
-    symbol, below = node.operator.symbol, [counts[id(part)] for part in node.args]
+    symbol, argument_counts = node.operator.symbol, [counts[id(part)] for part in node.args]
     if symbol == ".":
         return columns
     if symbol in ("**", "^"):
         exponent = str(node.args[1])
         if not exponent.isdigit():  # an error will be raised when the formula is expanded
-            return below[0]
-        small = len(exponent) < 10 and int(exponent) <= LARGEST_EXPONENT
-        return below[0] ** int(exponent) if small else 10 * (MOST_TERMS + columns)
-    if symbol in (":", "*") and len(below) == 2:
-        return below[0] * below[1] + (sum(below) if symbol == "*" else 0)
-    return sum(below)
+            return argument_counts[0]
+        is_readable = len(exponent) < 10 and int(exponent) <= LARGEST_EXPONENT
+        return argument_counts[0] ** int(exponent) if is_readable else 10 * (MOST_TERMS + columns)
+    if symbol in (":", "*") and len(argument_counts) == 2:
+        return argument_counts[0] * argument_counts[1] + (sum(argument_counts) if symbol == "*" else 0)
+    return sum(argument_counts)
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -456,12 +456,12 @@ def parse(
     columns: pd.Index,
     context: Mapping[str, Any],
     weights: Any = None,
-    apart: Collection[str] = (),
+    separate: Collection[str] = (),
 ) -> Parsed:
     """Parse a one-sided formula for a data frame with these columns.
 
-    ``.`` stands for all of them, except those used after a bar and those in `apart`, which terms may name. If
-    `weights` is text, it is the name of a further column, which no term may read.
+    ``.`` stands for all of them, except those used after a bar and those in `separate`, which terms may name.
+    If `weights` is text, it is the name of a further column, which no term may read.
 
     Raises
     ------
@@ -488,18 +488,18 @@ def parse(
         )
     for piece in pieces:
         _require_known(piece, names, context)
-    before, behind = _at_the_bar(formula, pieces)
-    left_out = {formula_name(name) for name in apart}
-    given, others = None, {name: place for name, place in names.items() if name not in left_out}
+    main_pieces, behind = _at_the_bar(formula, pieces)
+    left_out = {formula_name(name) for name in separate}
+    covariates, variables = None, {name: place for name, place in names.items() if name not in left_out}
     if behind is not None:
-        given = _resolve(formula, behind, others, names, context)
-        others = {name: place for name, place in others.items() if name not in given.used}
-    parsed = _resolve(formula, before, others, names, context)
-    if given is not None and (twice := [name for name in parsed.used if name in given.used]):
+        covariates = _resolve(formula, behind, variables, names, context)
+        variables = {name: place for name, place in variables.items() if name not in covariates.used}
+    parsed = _resolve(formula, main_pieces, variables, names, context)
+    if covariates is not None and (twice := [name for name in parsed.used if name in covariates.used]):
         raise FormulaError(
             f"formula={shown(formula)} has {listed(twice)} before and behind the bar: leave one out."
         )
-    return replace(parsed, given=given)
+    return replace(parsed, given=covariates)
 
 
 def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str, Any]) -> None:
@@ -520,7 +520,7 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             continue
         if not plain and (name in of_formulaic or hasattr(builtins, name)):
             continue
-        inside = "" if plain else f" in {shown(piece.text)}"
+        place = "" if plain else f" in {shown(piece.text)}"
         dotted = next((c for c in columns if c.startswith(name + ".") and c in piece.text), None)
         if dotted:
             hint = f" Write the name in backticks: `{dotted}`."
@@ -529,18 +529,21 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             hint = nearest(name, [*columns, *variables])
             hint += " Names go in backticks if they hold spaces or signs."
         raise FormulaError(
-            f"The formula uses {shown(name)}{inside}, which is not a column of the data. The columns are "
+            f"The formula uses {shown(name)}{place}, which is not a column of the data. The columns are "
             f"{listed(columns, 12)}.{hint}"
         )
     for name in sorted(piece.expression.calls if piece.expression else ()):
         if not (callable(context.get(name)) or name in of_formulaic or hasattr(builtins, name)):
-            known = [*TRANSFORMS, *(one for one in context if callable(context[one]))]
-            given = f"a variable of type {type(context.get(name)).__name__} and"
-            what = given if name in context else "which is"
+            functions = [
+                *TRANSFORMS,
+                *(name_in_context for name_in_context in context if callable(context[name_in_context])),
+            ]
+            type_text = f"a variable of type {type(context.get(name)).__name__} and"
+            description = type_text if name in context else "which is"
             raise FormulaError(
-                f"The formula calls {shown(name)}, {what} not a known function.{nearest(name, known)} "
-                f"Known are {listed(TRANSFORMS, 40)}, NumPy functions such as np.log1p, and what "
-                "context={...} holds."
+                f"The formula calls {shown(name)}, {description} not a known "
+                f"function.{nearest(name, functions)} Known are {listed(TRANSFORMS, 40)}, NumPy functions "
+                "such as np.log1p, and what context={...} holds."
             )
 
 
@@ -562,7 +565,9 @@ def _refuse_contrasts(expression: Expression) -> None:
 def _at_the_bar(formula: str, pieces: list[Piece]) -> tuple[list[Piece], list[Piece] | None]:
     """Return the parts of a formula before and after the bar; None for the second if there is no bar."""
     depth = np.cumsum([(piece.text == "(") - (piece.text == ")") for piece in pieces])
-    bars = [i for i, one in enumerate(pieces) if one.kind == "operator" and one.text == "|" and not depth[i]]
+    bars = [
+        i for i, part in enumerate(pieces) if part.kind == "operator" and part.text == "|" and not depth[i]
+    ]
     if not bars:
         return pieces, None
     if len(bars) > 1 or bars[0] == len(pieces) - 1:
@@ -583,7 +588,7 @@ def _resolve(
     """Expand the terms of one side of the bar, where ``.`` stands for `columns`, and find what they read."""
     lookups: dict[str, int] = {}
     used: dict[str, int] = {}
-    kept: dict[str, Any] = Closed() if isinstance(context, Closed) else {}
+    constants: dict[str, Any] = Closed() if isinstance(context, Closed) else {}
     plain = True
     terms = expand(formula, pieces, columns)
     for term in terms:
@@ -593,11 +598,11 @@ def _resolve(
                 lookups[part.text] = names[part.text]
             values = names_read(part, context)
             used.update({name: names[name] for name in sorted(values) if name in names})
-            others = [name for name in sorted(values) if name not in names and name in context]
-            kept.update({name: context[name] for name in others})
+            other_names = [name for name in sorted(values) if name not in names and name in context]
+            constants.update({name: context[name] for name in other_names})
             if part.method == "python":
-                kept.update(functions_of(read_expression(part.text), context))
-    return Parsed(Model(tuple(terms), formula, kept), lookups, used, plain)
+                constants.update(functions_of(read_expression(part.text), context))
+    return Parsed(Model(tuple(terms), formula, constants), lookups, used, plain)
 
 
 def names_read(part: Part, context: Mapping[str, Any]) -> frozenset[str]:
@@ -630,11 +635,11 @@ def kinds_of(frame: pd.DataFrame, parsed: Parsed, categorical: str) -> dict[Hash
         For text and categories unless `categorical` is ``"dummy"``, for objects and complex numbers, and
         for dates and durations that are used without a transformation.
     """
-    found = checks.kinds_of(frame, parsed.used.values())
-    kinds: dict[Hashable, str] = {name: found[position] for name, position in parsed.used.items()}
-    allowed = {"number", "levels"} if categorical == "dummy" else {"number"}
+    kinds_by_name = checks.kinds_of(frame, parsed.used.values())
+    kinds: dict[Hashable, str] = {name: kinds_by_name[position] for name, position in parsed.used.items()}
+    kinds_allowed = {"number", "levels"} if categorical == "dummy" else {"number"}
     free = [name for name in kinds if kinds[name] == "other" and name not in parsed.lookups]
-    bad = [name for name, kind in kinds.items() if kind not in allowed and name not in free]
+    bad = [name for name, kind in kinds.items() if kind not in kinds_allowed and name not in free]
     checks.refuse(frame, {parsed.used[name]: kinds[name] for name in bad})  # type: ignore[index]
     return kinds
 
@@ -677,13 +682,13 @@ class Inputs:
             If values are missing and `na` is ``"raise"``.
         """
         missing = self.missing()
-        if not any(one.any() for one in missing.values()):
+        if not any(mask.any() for mask in missing.values()):
             return None
         rows = np.any([*missing.values()], axis=0)
         if na == "raise":
-            where = np.array([self.used[name] for name, one in missing.items() if one.any()])
-            count = sum(int(one.sum()) for one in missing.values())
-            checks.raise_missing(count, int(rows.sum()), len(self.frame), self.frame.columns[where])
+            columns = np.array([self.used[name] for name, mask in missing.items() if mask.any()])
+            count = sum(int(mask.sum()) for mask in missing.values())
+            checks.raise_missing(count, int(rows.sum()), len(self.frame), self.frame.columns[columns])
         return ~rows
 
     def rows(self, keep: np.ndarray | None) -> Inputs:
@@ -713,8 +718,8 @@ class Inputs:
 def _text_categories(series: pd.Series) -> pd.Series:
     """Return a factor whose categories are text, numbers or booleans; others become text."""
     levels = series.cat.categories
-    plain = all(isinstance(one, str | bool | int | float | np.number | np.bool_) for one in levels)
-    return series if plain else series.cat.rename_categories([str(one) for one in levels])
+    plain = all(isinstance(level, str | bool | int | float | np.number | np.bool_) for level in levels)
+    return series if plain else series.cat.rename_categories([str(level) for level in levels])
 
 
 # --- the safe language ----------------------------------------------------------------------------
@@ -812,56 +817,56 @@ def _problems(
     waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # nodes, and whether they may be lists
     while waiting:
         node, listed_here = waiting.pop()
-        below: list[tuple[ast.AST, bool]] = []
+        children: list[tuple[ast.AST, bool]] = []
         if isinstance(node, ast.Call):
             yield from _call_problems(expression, node, context)
-            below = [(one, True) for one in (*node.args, *(word.value for word in node.keywords))]
+            children = [(child, True) for child in (*node.args, *(word.value for word in node.keywords))]
         elif isinstance(node, ast.Attribute):
             yield f"{_shown(expression, node)}, which looks into an object"
         elif isinstance(node, ast.Name):
             name = expression.name(node)
             if name not in columns:
-                near = nearest(name, sorted(columns))
-                yield f"the name {shortened(name, 120)}, which is not a column{near}"
+                hint = nearest(name, sorted(columns))
+                yield f"the name {shortened(name, 120)}, which is not a column{hint}"
         elif isinstance(node, ast.Constant):
-            allowed = (int, float, str, type(None)) if strings else (int, float, type(None))
-            if not isinstance(node.value, allowed) or "`" in str(node.value):
+            types = (int, float, str, type(None)) if strings else (int, float, type(None))
+            if not isinstance(node.value, types) or "`" in str(node.value):
                 yield f"the text or value {cut(ast.unparse(node))}"
             elif not _is_moderate(node.value):
                 yield f"the value {cut(ast.unparse(node))}, which is too large"
         elif isinstance(node, (ast.List, ast.Tuple)) and listed_here:
             if len(node.elts) > LARGEST_ROOT:
                 yield f"a list of {len(node.elts)} values; at most {LARGEST_ROOT} are allowed"
-            below = [(one, False) for one in node.elts]
+            children = [(child, False) for child in node.elts]
         elif isinstance(node, (ast.BinOp, ast.UnaryOp)) and isinstance(node.op, OPERATORS):
             sides = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _small_power(node):
                 powers = f"exponents are numbers up to {LARGEST_EXPONENT}"
                 yield f"the power {_shown(expression, node)}; {powers}"
-            below = [(side, False) for side in sides]
+            children = [(side, False) for side in sides]
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], OPERATORS):
-            below = [(node.left, False), (node.comparators[0], False)]
+            children = [(node.left, False), (node.comparators[0], False)]
         elif isinstance(node, (ast.Compare, ast.BoolOp)):
             yield f"{_shown(expression, node)}; write (1 < a) & (a < 2)"
         else:
             yield f"{_shown(expression, node)}"
-        waiting += reversed(below)
+        waiting += reversed(children)
 
 
 def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str, Any]) -> Iterator[str]:
     name = called_name(expression, node.func)
     root = (name or "").partition(".")[0]
     meant = np if root == "np" else getattr(np, root, None)
-    fewest, most = NUMPY.get((name or "").removeprefix("np."), (0, math.inf))
+    fewest_arguments, limit = NUMPY.get((name or "").removeprefix("np."), (0, math.inf))
     if name is None or context.get(root, meant) is not meant:  # the user may give the name another meaning
         text = cut(expression.show(node.func))
-        why = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
-        yield f"a call of {text!r}{why}"
+        reason = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
+        yield f"a call of {text!r}{reason}"
     elif any(word.arg is None for word in node.keywords):
         yield "'**' before an argument"
-    elif most < math.inf and (node.keywords or not fewest <= len(node.args) <= most):
-        count = str(fewest) if fewest == most else f"{fewest} or {most}"
-        yield f"{_shown(expression, node)}; {name} takes {count} argument{'s' * (most > 1)} without names"
+    elif limit < math.inf and (node.keywords or not fewest_arguments <= len(node.args) <= limit):
+        count = str(fewest_arguments) if fewest_arguments == limit else f"{fewest_arguments} or {limit}"
+        yield f"{_shown(expression, node)}; {name} takes {count} argument{'s' * (limit > 1)} without names"
     elif name in {*PLAIN, *LEARNING} and not node.args:
         yield f"{_shown(expression, node)} without values"
     elif name in SMOOTH and not all(isinstance(size, ast.Constant) for size in sizes_of(node)):

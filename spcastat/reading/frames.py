@@ -42,16 +42,16 @@ def checked_sparse(data: Any) -> Any:
         if data.format in ("csr", "csc", "bsr"):
             return _compressed(data)
         if data.format == "lil":
-            lengths = [[len(one) for one in lists] for lists in (data.rows, data.data)]
+            lengths = [[len(row) for row in lists] for lists in (data.rows, data.data)]
             if lengths[0] != lengths[1] or len(lengths[0]) != data.shape[0]:
                 raise ValueError("its lists of indices and of values differ in length")
             return _compressed(data.tocsr())
         if data.format == "dia":
             _require_integers(offsets=data.offsets)
             data = type(data)((data.data, data.offsets), shape=data.shape)  # the constructor checks
-        found = data.tocoo()  # of COO, DIA and DOK
-        _require_integers(rows=found.coords[0], columns=found.coords[1])
-        return type(found)((found.data, found.coords), shape=data.shape)
+        entries = data.tocoo()  # of COO, DIA and DOK
+        _require_integers(rows=entries.coords[0], columns=entries.coords[1])
+        return type(entries)((entries.data, entries.coords), shape=data.shape)
     except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         raise SparseStructureError(
             f"The sparse matrix ({data.format.upper()}, shape {tuple(data.shape)}) is damaged: {error}. "
@@ -62,16 +62,16 @@ def checked_sparse(data: Any) -> Any:
 def _compressed(data: Any) -> Any:
     _require_integers(indices=data.indices, indptr=data.indptr)
     # scipy's check converts and cuts off the arrays in place, and skips the pointers if the last one is 0
-    checked = copy.copy(data)
+    matrix = copy.copy(data)
     for name in ("indices", "indptr"):
-        if getattr(checked, name).dtype.kind == "u":  # scipy warns about unsigned indices
-            setattr(checked, name, getattr(checked, name).astype(np.int64))
-    checked.check_format(full_check=True)
-    if (np.diff(checked.indptr) < 0).any():
+        if getattr(matrix, name).dtype.kind == "u":  # scipy warns about unsigned indices
+            setattr(matrix, name, getattr(matrix, name).astype(np.int64))
+    matrix.check_format(full_check=True)
+    if (np.diff(matrix.indptr) < 0).any():
         raise ValueError("its pointers (indptr) fall")
     if data.format == "bsr" and any(n % b for n, b in zip(data.shape, data.blocksize, strict=True)):
         raise ValueError(f"its blocks of {data.blocksize} do not fill its shape")
-    return checked
+    return matrix
 
 
 def _require_integers(**arrays: Any) -> None:
@@ -182,16 +182,16 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
     It is float32 if every column is, and float64 otherwise; missing values are NaN. It may share the memory
     of the frame. Raises ColumnTypeError if a column does not hold real numbers.
     """
-    chosen = frame
+    columns = frame
     if positions is not None and list(positions) != list(range(frame.shape[1])):
-        chosen = frame.iloc[:, list(positions)]
-    require_numbers(chosen)
-    require_exact(chosen)
-    dtypes = set(chosen.dtypes)
+        columns = frame.iloc[:, list(positions)]
+    require_numbers(columns)
+    require_exact(columns)
+    dtypes = set(columns.dtypes)
     dtype = np.float32 if {str(d).lower() for d in dtypes} == {"float32"} else np.float64
     if all(isinstance(d, np.dtype) for d in dtypes):
-        return chosen.to_numpy(dtype=dtype)
-    return chosen.to_numpy(dtype=dtype, na_value=np.nan)
+        return columns.to_numpy(dtype=dtype)
+    return columns.to_numpy(dtype=dtype, na_value=np.nan)
 
 
 def numbers(table: Table) -> Any:
@@ -211,10 +211,10 @@ def unshared(matrix: Any, shared: bool) -> Any:
 
     A dense matrix is returned as a read-only view.
     """
-    small = size_of(matrix) <= COPY_LIMIT
+    is_copied = size_of(matrix) <= COPY_LIMIT
     if is_sparse(matrix):
-        return matrix.copy() if shared and small else matrix
-    if shared and small:
+        return matrix.copy() if shared and is_copied else matrix
+    if shared and is_copied:
         matrix = np.array(matrix, order="K", copy=True)
     view = matrix.view()
     view.flags.writeable = False
@@ -233,7 +233,7 @@ def _unnamed(values: Any) -> Table:
     return Table(values, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
 
 
-def _refuse_dtype(dtype: np.dtype, what: str) -> None:
+def _refuse_dtype(dtype: np.dtype, noun: str) -> None:
     if dtype.kind in "biuf":
         return
     if dtype.names is not None:
@@ -244,7 +244,7 @@ def _refuse_dtype(dtype: np.dtype, what: str) -> None:
         "c": "take its real or imaginary part",
         "O": "if it holds numbers, convert it with data.astype(float); otherwise use a DataFrame",
     }.get(dtype.kind, "leave out the columns without numbers, or use a DataFrame")
-    raise errors.ColumnTypeError(f"{what} of dtype {dtype} was given; it must hold real numbers: {hint}.")
+    raise errors.ColumnTypeError(f"{noun} of dtype {dtype} was given; it must hold real numbers: {hint}.")
 
 
 def _open_array(data: np.ndarray) -> np.ndarray:
@@ -257,10 +257,10 @@ def _open_array(data: np.ndarray) -> np.ndarray:
             f"An array of shape {data.shape} was given; it must be two-dimensional, rows by columns: {hint}."
         )
     _refuse_dtype(data.dtype, "An array")
-    found = first_rounded(np.ma.compressed(data) if isinstance(data, np.ma.MaskedArray) else data)
-    if found is not None:
-        column = int(np.argwhere(np.ma.filled(data == found, False))[0][1])
-        raise rounding(f"x{column + 1}", found)
+    rounded = first_rounded(np.ma.compressed(data) if isinstance(data, np.ma.MaskedArray) else data)
+    if rounded is not None:
+        column = int(np.argwhere(np.ma.filled(data == rounded, False))[0][1])
+        raise rounding(f"x{column + 1}", rounded)
     dtype = np.float32 if data.dtype == np.float32 else np.float64
     if isinstance(data, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(data.astype(dtype), np.nan))
@@ -277,8 +277,8 @@ def _open_sparse(data: Any) -> Any:
     data = checked_sparse(data)
     if data.dtype.kind in "iu" and data.dtype.itemsize >= 8:
         entries = data.tocoo()
-        if (found := first_rounded(entries.data)) is not None:
-            raise rounding(f"x{int(entries.col[entries.data == found][0]) + 1}", found)
+        if (rounded := first_rounded(entries.data)) is not None:
+            raise rounding(f"x{int(entries.col[entries.data == rounded][0]) + 1}", rounded)
     data = data.astype(dtype, copy=False)  # before adding repeated entries, which may overflow
     from scipy.sparse import csc_array, csr_array
 
@@ -295,13 +295,13 @@ def _open_other(data: Any) -> Table:
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
-    given = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
+    type_name = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
     if isinstance(data, pd.Series):
         raise errors.ShapeError(
             "A pandas Series was given; give series.to_frame() for one column, or its .T for one row."
         )
     if instead := _INSTEAD.get(library_of(data)):
-        raise errors.DataError(f"Data of type {given} were given, which are not read; give {instead}.")
+        raise errors.DataError(f"Data of type {type_name} were given, which are not read; give {instead}.")
     if library_of(data) == "pyarrow" and type(data).__name__ == "RecordBatch":
         import pyarrow
 
@@ -323,21 +323,23 @@ def _open_other(data: Any) -> Table:
             " Use np.asarray(data), two-dimensional.": offers(data, "__array__"),
         }
         hint = next((hint for hint, applies in hints.items() if applies), "")
-        raise errors.DataError(f"Data of type {given} were given; allowed are {_ALLOWED}.{hint}") from None
+        raise errors.DataError(
+            f"Data of type {type_name} were given; allowed are {_ALLOWED}.{hint}"
+        ) from None
     native = table.to_native()
-    stored = StoredIndex(
+    stored_index = StoredIndex(
         table.columns, getattr(native, "schema", None) if library_of(native) == "pyarrow" else None
     )
-    names = [name for name in table.columns if name not in stored.labels]
+    names = [name for name in table.columns if name not in stored_index.labels]
     try:
         columns = {name: _column(table[name]) for name in names}
     except DuplicateError as error:
         raise errors.DuplicateNamesError(
             f"Columns share a name: {error}. Names must differ; rename them."
         ) from None
-    index = stored.index(lambda name: _column(table[name]), len(table))
+    index = stored_index.index(lambda name: _column(table[name]), len(table))
     frame = pd.DataFrame(columns, index=index, columns=pd.Index(names), copy=False)
-    labelled = bool(stored.labels) or stored.range is not None
+    labelled = bool(stored_index.labels) or stored_index.range is not None
     return Table(frame, frame.columns, frame.index, named=True, labelled=labelled)
 
 
@@ -350,9 +352,9 @@ def _column(series: Any) -> Any:
         wide = dtype in (nw.Int128, nw.UInt128)  # types that NumPy does not have
         plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
         if not plain and (dtype.is_decimal() or dtype in (nw.Int64, nw.UInt64) or wide):
-            known = series.drop_nulls()
-            large = len(known) and max(abs(known.min()), abs(known.max())) > LARGEST
-            if large and first_rounded_of(known.to_list()) is not None:  # refused by name if it is used
+            values = series.drop_nulls()
+            is_rounded = len(values) and max(abs(values.min()), abs(values.max())) > LARGEST
+            if is_rounded and first_rounded_of(values.to_list()) is not None:  # refused by name if it is used
                 return pd.Series(series.to_list(), dtype=object).array
         return (series if plain else series.cast(nw.Float64)).to_numpy()
     if dtype == nw.Categorical or dtype == nw.Enum:
@@ -390,12 +392,12 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
     """
     if not isinstance(weights, str) or not isinstance(table.values, pd.DataFrame):
         return table, weights
-    left, column = take_column(table, weights, "weights", errors.WeightsError)
+    remainder, column = take_column(table, weights, "weights", errors.WeightsError)
     if kind_of(column) != "number":
         raise errors.WeightsError(
             f"weights={shown(weights)} was given, a column that does not hold real numbers ({column.dtype})."
         )
-    return left, column.array
+    return remainder, column.array
 
 
 def take_column(
@@ -420,8 +422,8 @@ def take_column(
         return table, column
     if len(labels) == 1:
         raise ShapeError(f"The data have one column, {option}={shown(name)}, and no variables.")
-    left = table.values.drop(columns=table.values.columns[place])  # a view if possible
-    return replace(table, values=left, columns=table.columns.delete(place)), column
+    remainder = table.values.drop(columns=table.values.columns[place])  # a view if possible
+    return replace(table, values=remainder, columns=table.columns.delete(place)), column
 
 
 #: Names that pandas gives to the levels of an index without names.
@@ -448,11 +450,11 @@ class StoredIndex:
     """
 
     def __init__(self, names: Any, schema: Any = None):
-        stored = [] if schema is None else _stored(schema)
-        self.labels = [name for name in stored if isinstance(name, str) and name in names]
+        entries = [] if schema is None else _stored(schema)
+        self.labels = [name for name in entries if isinstance(name, str) and name in names]
         if not self.labels:
             self.labels = [name for name in names if _UNNAMED.fullmatch(str(name))]
-        ranges = [one for one in stored if isinstance(one, dict) and one.get("kind") == "range"]
+        ranges = [entry for entry in entries if isinstance(entry, dict) and entry.get("kind") == "range"]
         self.range = ranges[0] if len(ranges) == 1 and not self.labels else None
 
     def index(self, columns: Any, n: int, start: int | None = None) -> pd.Index:
@@ -475,23 +477,23 @@ class StoredIndex:
             return pd.MultiIndex.from_arrays(arrays, names=names)
         if self.range is None:
             return pd.RangeIndex(n)
-        first, step = self.range["start"], self.range["step"]
-        if start is None and len(range(first, self.range["stop"], step)) != n:  # a slice of what was stored
+        origin, step = self.range["start"], self.range["step"]
+        if start is None and len(range(origin, self.range["stop"], step)) != n:  # a slice of what was stored
             return pd.RangeIndex(n)
-        if (first, step) == (0, 1):
+        if (origin, step) == (0, 1):
             return pd.RangeIndex(n)
-        first += step * (start or 0)
-        return pd.RangeIndex(first, first + step * n, step, name=self.range.get("name"))
+        origin += step * (start or 0)
+        return pd.RangeIndex(origin, origin + step * n, step, name=self.range.get("name"))
 
 
 def _stored(schema: Any) -> list[Any]:
     """Return pandas' metadata about the index; raise FileError if they are damaged."""
     try:
-        stored = (schema.pandas_metadata or {}).get("index_columns", [])
-        for one in stored:
-            if isinstance(one, dict) and one.get("kind") == "range":
-                range(int(one["start"]), int(one["stop"]), int(one["step"]))
-        return list(stored)
+        entries = (schema.pandas_metadata or {}).get("index_columns", [])
+        for entry in entries:
+            if isinstance(entry, dict) and entry.get("kind") == "range":
+                range(int(entry["start"]), int(entry["stop"]), int(entry["step"]))
+        return list(entries)
     except Exception as error:  # damaged metadata can cause any error
         raise errors.FileError(
             "The block that pandas writes into a Parquet file about its labels is damaged. Write the file "
@@ -522,18 +524,18 @@ def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
             )
         groups = groups.reindex(index)
     values = groups.array if isinstance(groups, pd.Series) else groups
-    found = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))
-    if len(found) != len(index):
-        raise ShapeError(f"sections has {len(found)} values; there are {len(index)} variables.")
-    return found
+    group_labels = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))
+    if len(group_labels) != len(index):
+        raise ShapeError(f"sections has {len(group_labels)} values; there are {len(index)} variables.")
+    return group_labels
 
 
 def _named_groups(values: Any, p: int) -> pd.Categorical:
     """Return the groups of a sequence of p names; raise ShapeError for anything else."""
     try:
         names = pd.Series(elements(values, p), dtype=object)
-        known = list(dict.fromkeys(names.dropna()))
-        return pd.Categorical(names, categories=pd.Index(known, dtype=object, tupleize_cols=False))
+        names_given = list(dict.fromkeys(names.dropna()))
+        return pd.Categorical(names, categories=pd.Index(names_given, dtype=object, tupleize_cols=False))
     except Exception:  # values that cannot be hashed or compared, or text that is not valid
         raise ShapeError(
             f"sections={shown(values)} was given; give {p} names or None, or a mapping from variables to "
@@ -590,8 +592,10 @@ def with_columns(data: Any, frame: pd.DataFrame, names: list[str]) -> Any:
         return frame
     import narwhals as nw
 
-    made = nw.from_dict({name: _values(frame[name]) for name in names}, backend=table.implementation)
-    return table.with_columns(*(made[name] for name in names)).to_native()
+    frame_of_library = nw.from_dict(
+        {name: _values(frame[name]) for name in names}, backend=table.implementation
+    )
+    return table.with_columns(*(frame_of_library[name] for name in names)).to_native()
 
 
 def is_polars(data: Any) -> bool:

@@ -49,9 +49,9 @@ class Patterns:
     def of(cls, missing: np.ndarray, w: np.ndarray) -> Patterns:
         """Group the rows of the mask `missing`, shape (n, p), with weights `w`, shape (n,), by pattern."""
         packed = np.packbits(missing, axis=1)
-        _, first, of_row = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        _, first_rows, of_row = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         of_row = of_row.reshape(-1)
-        return cls(missing[first], of_row, np.bincount(of_row, weights=w, minlength=len(first)))
+        return cls(missing[first_rows], of_row, np.bincount(of_row, weights=w, minlength=len(first_rows)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +102,8 @@ class PpcaModel:
         """
         w = (self.loadings**2).sum(axis=0)
         y, g = 1.0 + w / self.sigma2, len(self.mean) / (n - 1.0)
-        above = y - 1.0 - g
-        keep = np.where(above > 2.0 * np.sqrt(g), np.sqrt(np.maximum(above**2 - 4.0 * g, 0.0)) / y, 0.0)
+        excess = y - 1.0 - g
+        keep = np.where(excess > 2.0 * np.sqrt(g), np.sqrt(np.maximum(excess**2 - 4.0 * g, 0.0)) / y, 0.0)
         size = np.sqrt(self.sigma2 * keep / (1.0 - keep) / np.where(w > 0.0, w, 1.0))
         return replace(self, loadings=self.loadings * size)
 
@@ -126,8 +126,8 @@ class PpcaModel:
         if rows.size:
             part = gaps[rows]
             patterns = Patterns.of(part, np.ones(rows.size))
-            expected = expect(self.standardised(filled[rows]), patterns, self.loadings, self.sigma2)
-            values = self.mean + self.scale * (expected.scores @ self.loadings.T)
+            expectation = expect(self.standardised(filled[rows]), patterns, self.loadings, self.sigma2)
+            values = self.mean + self.scale * (expectation.scores @ self.loadings.T)
             filled[rows] = np.where(part, values, filled[rows])
         return filled
 
@@ -195,8 +195,8 @@ def expect(Z: np.ndarray, patterns: Patterns, W: np.ndarray, sigma2: float) -> E
     log_det = (counts - q) * np.log(sigma2) + np.linalg.slogdet(M)[1]
     # r'(W_o W_o' + sigma2 I)^-1 r is the minimum of |r - W_o t|^2 / sigma2 + |t|^2, computed so without
     # cancellation
-    left = (Z - scores @ W.T) * measured[of_row]
-    square = np.einsum("ij,ij->i", left, left) / sigma2 + np.einsum("ij,ij->i", scores, scores)
+    residual = (Z - scores @ W.T) * measured[of_row]
+    square = np.einsum("ij,ij->i", residual, residual) / sigma2 + np.einsum("ij,ij->i", scores, scores)
     likelihood = -0.5 * (counts * np.log(2.0 * np.pi) + log_det)[of_row] - 0.5 * square
     return Expected(scores, inverses, likelihood)
 
@@ -313,20 +313,20 @@ def em_moments(
     converged = False
     with stage("EM", max_iter, "iterations") as advance:
         while True:
-            filled, expected = _expectation(Z, patterns, state)
-            heights.append(float(w @ expected.log_likelihood))
+            filled, expectation = _expectation(Z, patterns, state)
+            heights.append(float(w @ expectation.log_likelihood))
             converged = _settled(heights, tol * cells)
             if converged or len(heights) > max_iter:
                 break
-            state = _maximisation(_EmMoments(filled, w, patterns, state, expected), k_em, state)
+            state = _maximisation(_EmMoments(filled, w, patterns, state, expectation), k_em, state)
             advance(1)
-    found = _EmMoments(filled, w, patterns, state, expected)
+    moments = _EmMoments(filled, w, patterns, state, expectation)
     units = model.scale
     total = w.sum()
     fitted = PpcaModel(model.mean + units * state.mean, units, state.loadings, state.sigma2)
     return EmMoments(
-        mean=model.mean + units * found.mean,
-        covariance=found.dense() * (total / (total - 1.0)) * units * units[:, None],
+        mean=model.mean + units * moments.mean,
+        covariance=moments.dense() * (total / (total - 1.0)) * units * units[:, None],
         rows=fitted.filled(X),
         missing=missing,
         model=fitted,
@@ -351,7 +351,7 @@ class _EmMoments:
     """
 
     def __init__(
-        self, filled: np.ndarray, w: np.ndarray, patterns: Patterns, state: PpcaModel, expected: Expected
+        self, filled: np.ndarray, w: np.ndarray, patterns: Patterns, state: PpcaModel, expectation: Expected
     ):
         self.total = w.sum()
         self.mean = w @ filled / self.total
@@ -359,30 +359,30 @@ class _EmMoments:
         gaps = np.flatnonzero(patterns.missing.any(axis=1) & (patterns.weight > 0))
         self.missing = patterns.missing[gaps].astype(float)
         share = patterns.weight[gaps] / self.total * state.sigma2
-        self.inverses = expected.inverses[gaps] * share[:, None, None]
+        self.inverses = expectation.inverses[gaps] * share[:, None, None]
         self.noise = share @ self.missing
         self.W = state.loadings
 
     def dot(self, V: np.ndarray) -> np.ndarray:
         """Return S V for V of shape (p, m)."""
         q, m = self.W.shape[1], V.shape[1]
-        found = self.B.T @ (self.B @ V)
+        product = self.B.T @ (self.B @ V)
         if len(self.missing):
             inner = (self.missing @ outers(self.W, V)).reshape(-1, q, m)
             middle = (self.inverses @ inner).reshape(-1, q * m)
             back = (self.missing.T @ middle).reshape(-1, q, m)
-            found += np.einsum("ja,jam->jm", self.W, back) + self.noise[:, None] * V
-        return found
+            product += np.einsum("ja,jam->jm", self.W, back) + self.noise[:, None] * V
+        return product
 
     def diagonal(self) -> np.ndarray:
         """Return the variances, shape (p,)."""
-        found = np.einsum("ij,ij->j", self.B, self.B) + self.noise
+        variances = np.einsum("ij,ij->j", self.B, self.B) + self.noise
         if len(self.missing):
             q = self.W.shape[1]
-            found += np.einsum(
+            variances += np.einsum(
                 "jc,jc->j", self.missing.T @ self.inverses.reshape(-1, q * q), outers(self.W, self.W)
             )
-        return found
+        return variances
 
     def dense(self) -> np.ndarray:
         """Return S, shape (p, p)."""
@@ -424,8 +424,8 @@ def _begin(Z: np.ndarray, patterns: Patterns, w: np.ndarray, q: int) -> PpcaMode
 def _expectation(Z: np.ndarray, patterns: Patterns, state: PpcaModel) -> tuple[np.ndarray, Expected]:
     """E step: return standardised rows with missing values imputed, and the expectations."""
     gaps = patterns.missing[patterns.of_row]
-    expected = expect(np.where(gaps, 0.0, Z - state.mean), patterns, state.loadings, state.sigma2)
-    return np.where(gaps, state.mean + expected.scores @ state.loadings.T, Z), expected
+    expectation = expect(np.where(gaps, 0.0, Z - state.mean), patterns, state.loadings, state.sigma2)
+    return np.where(gaps, state.mean + expectation.scores @ state.loadings.T, Z), expectation
 
 
 def _maximisation(moments: _EmMoments, q: int, state: PpcaModel) -> PpcaModel:
@@ -455,15 +455,15 @@ def _from_pairs(mean: np.ndarray, U: np.ndarray, values: np.ndarray, total: floa
     return _standard(mean, U * np.sqrt((values - sigma2).clip(min=0.0)), sigma2)
 
 
-def _settled(heights: list[float], left: float) -> bool:
-    """Whether the log-likelihood will gain less than `left`, if its gains decrease as the last two did."""
+def _settled(heights: list[float], tolerance: float) -> bool:
+    """Whether the log-likelihood gains less than `tolerance` if its gains decrease as the last two did."""
     if len(heights) < 3:
-        return len(heights) == 2 and heights[1] - heights[0] <= 1e-3 * left
-    before, last = heights[-2] - heights[-3], heights[-1] - heights[-2]
-    if last <= 1e-3 * left:
+        return len(heights) == 2 and heights[1] - heights[0] <= 1e-3 * tolerance
+    previous_step, last_step = heights[-2] - heights[-3], heights[-1] - heights[-2]
+    if last_step <= 1e-3 * tolerance:
         return True
-    rate = last / before if before > 0 else 1.0
-    return rate < 1.0 and last * rate / (1.0 - rate) <= left
+    rate = last_step / previous_step if previous_step > 0 else 1.0
+    return rate < 1.0 and last_step * rate / (1.0 - rate) <= tolerance
 
 
 def require_measured(
@@ -521,24 +521,24 @@ def varies(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         measured &= (weights > 0)[:, None]
     highest = np.where(measured, X, -np.inf).max(axis=0)
     lowest = np.where(measured, X, np.inf).min(axis=0)
-    some = measured.any(axis=0)
-    width = np.subtract(highest, lowest, out=np.zeros(len(some)), where=some)
-    largest = np.where(some, np.maximum(np.abs(highest), np.abs(lowest)), 0.0)
+    observed = measured.any(axis=0)
+    width = np.subtract(highest, lowest, out=np.zeros(len(observed)), where=observed)
+    largest = np.where(observed, np.maximum(np.abs(highest), np.abs(lowest)), 0.0)
     return np.asarray(width > CONSTANT * largest)
 
 
 def require_rank(k_em: int, n: int, p: int) -> None:
     """Raise OptionError unless a model of rank `k_em` can be fitted to n rows of p variables."""
-    most = min(p, n - 1) - 1
-    if most < 1:
+    rank_limit = min(p, n - 1) - 1
+    if rank_limit < 1:
         raise OptionError(
             f"na='em' was given for {plural(n, 'row')} (of positive weight) and {plural(p, 'column')}; it "
             "needs two columns and three rows at least. Use na='drop'."
         )
-    if not 1 <= k_em <= most:
+    if not 1 <= k_em <= rank_limit:
         raise OptionError(
             f"k_em={k_em} was given for {plural(n, 'row')} (of positive weight) and {plural(p, 'column')}; "
-            f"the rank of the model of na='em' must be at least 1 and at most {most}."
+            f"the rank of the model of na='em' must be at least 1 and at most {rank_limit}."
         )
 
 
@@ -600,12 +600,12 @@ def nearest_correlation(R: np.ndarray) -> Nearest:
         y, part, decreased = _newton_step(R, y, part, gradient)
         if not decreased:  # to rounding, theta is at its minimum
             break
-    found = symmetric(part.matrix())
-    deviations = np.sqrt(np.diag(found))
-    found = found / deviations / deviations[:, None]
-    np.fill_diagonal(found, 1.0)
-    difference = found - R
-    return Nearest(found, smallest, float(np.linalg.norm(difference)), float(np.abs(difference).max()))
+    matrix = symmetric(part.matrix())
+    deviations = np.sqrt(np.diag(matrix))
+    matrix = matrix / deviations / deviations[:, None]
+    np.fill_diagonal(matrix, 1.0)
+    difference = matrix - R
+    return Nearest(matrix, smallest, float(np.linalg.norm(difference)), float(np.abs(difference).max()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -628,8 +628,8 @@ class PositivePart:
     def of(cls, R: np.ndarray, y: np.ndarray) -> PositivePart:
         """Return the positive part of R + Diag(y)."""
         values, vectors = np.linalg.eigh(R + np.diag(y))
-        first = int(np.searchsorted(values, 0.0, side="right"))
-        return cls(values, vectors[:, :first], vectors[:, first:])
+        n_negative = int(np.searchsorted(values, 0.0, side="right"))
+        return cls(values, vectors[:, :n_negative], vectors[:, n_negative:])
 
     @property
     def positive(self) -> np.ndarray:
@@ -662,12 +662,12 @@ def _newton_step(
     The step is halved until theta decreases by at least 1e-4 of what the gradient predicts.
     """
     step = _direction(part, gradient)
-    before, slope = part.theta(y), float(gradient @ step)
-    rounding = 1e-14 * (abs(before) + float(np.abs(y).sum()))
+    previous, slope = part.theta(y), float(gradient @ step)
+    rounding = 1e-14 * (abs(previous) + float(np.abs(y).sum()))
     for _ in range(HALVINGS):
-        new = PositivePart.of(R, y + step)
-        if new.theta(y + step) <= before + 1e-4 * slope + rounding:
-            return y + step, new, True
+        part_next = PositivePart.of(R, y + step)
+        if part_next.theta(y + step) <= previous + 1e-4 * slope + rounding:
+            return y + step, part_next, True
         step, slope = 0.5 * step, 0.5 * slope
     return y, part, False
 
@@ -681,15 +681,15 @@ def _direction(part: PositivePart, gradient: np.ndarray) -> np.ndarray:
     from scipy.sparse.linalg import LinearOperator, cg
 
     quotients = part.quotients()
-    above, below = part.above, part.below
+    upper, lower = part.above, part.below
 
     def hessian(h: np.ndarray) -> np.ndarray:
-        scaled = above.T * h
-        mixed = quotients * (scaled @ below)
-        half = 0.5 * (scaled @ above) @ above.T + mixed @ below.T
-        return 2.0 * (above * half.T).sum(axis=1)
+        scaled = upper.T * h
+        mixed = quotients * (scaled @ lower)
+        half = 0.5 * (scaled @ upper) @ upper.T + mixed @ lower.T
+        return 2.0 * (upper * half.T).sum(axis=1)
 
-    a, b = above**2, below**2
+    a, b = upper**2, lower**2
     diagonal = np.maximum((a.sum(axis=1)) ** 2 + 2.0 * ((a @ quotients) * b).sum(axis=1), 1e-12)
     shape = (len(gradient), len(gradient))
     step, _ = cg(
@@ -768,38 +768,38 @@ def pairwise_moments(
     names = pd.RangeIndex(X.shape[1]) if names is None else names
     measured = (~missing).astype(float)
     weighted = measured * w[:, None]
-    together = measured.T @ weighted
+    pair_weights = measured.T @ weighted
     rows = measured.T @ (measured * (w > 0)[:, None])
     _require_pairs(rows < 2, names, "fewer than two rows have both")
-    count = np.diag(together)
+    count = np.diag(pair_weights)
     mean = w @ np.where(missing, 0.0, X) / count
     centred = np.where(missing, 0.0, X - mean)
     size = np.sqrt(w @ centred**2 / count)
     Z = centred / size
-    first = Z.T @ weighted  # [j, k]: sum of column j over the rows that have both columns
-    second = (Z * Z).T @ weighted
-    variances = second / together - (first / together) ** 2
+    sums = Z.T @ weighted  # [j, k]: sum of column j over the rows that have both columns
+    squares = (Z * Z).T @ weighted
+    variances = squares / pair_weights - (sums / pair_weights) ** 2
     still = variances <= CONSTANT
     _require_pairs(still | still.T, names, "one of them does not vary in the rows that have both")
-    covariances = (Z * w[:, None]).T @ Z / together - first * first.T / together**2
+    covariances = (Z * w[:, None]).T @ Z / pair_weights - sums * sums.T / pair_weights**2
     R = (covariances / np.sqrt(variances * variances.T)).clip(-1.0, 1.0)
     np.fill_diagonal(R, 1.0)
     nearest = nearest_correlation(symmetric(R))
     deviations = size * np.sqrt(count / (count - 1.0))
     S = nearest.correlation * deviations * deviations[:, None]
-    return PairwiseMoments(mean, S, missing, float(together.min()), nearest)
+    return PairwiseMoments(mean, S, missing, float(pair_weights.min()), nearest)
 
 
-def _require_pairs(bad: np.ndarray, names: pd.Index, why: str) -> None:
-    """Raise an error for the pairs of columns in the mask `bad`; `why` is the reason for the message."""
+def _require_pairs(bad: np.ndarray, names: pd.Index, reason: str) -> None:
+    """Raise an error for the pairs of columns in the mask `bad`; `reason` is the reason for the message."""
     np.fill_diagonal(bad, False)
     if not bad.any():
         return
-    first = np.argwhere(np.triu(bad, 1))
-    pair = listed(names[first[0]])
-    others = f" (and {len(first) - 1} more pairs)" if len(first) > 1 else ""
-    error = MissingValuesError if why.startswith("fewer") else ConstantColumnError
+    pairs = np.argwhere(np.triu(bad, 1))
+    pair = listed(names[pairs[0]])
+    ending = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
+    error = MissingValuesError if reason.startswith("fewer") else ConstantColumnError
     raise error(
-        f"na='pairwise' needs a correlation of every pair of columns, and {pair}{others} have none: "
-        f"{why}. Use na='em', or leave a column out."
+        f"na='pairwise' needs a correlation of every pair of columns, and {pair}{ending} have none: "
+        f"{reason}. Use na='em', or leave a column out."
     )

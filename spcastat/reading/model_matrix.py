@@ -75,15 +75,15 @@ def value_of(expression: Expression, given: Given) -> Any:
     plain = _PlainTree(expression, given)
     names = {**_used_names(expression, given), **plain.functions, **plain.texts}
     pairs = zip(_calls(plain.tree), _calls(expression.tree), strict=True)
-    texts = {ast.unparse(call).replace("\n", " "): expression.show(shown) for call, shown in pairs}
+    texts = {ast.unparse(call).replace("\n", " "): expression.show(call_text) for call, call_text in pairs}
     states = {key: dict(given.states[text]) for key, text in texts.items() if given.states.get(text)}
-    known = set(states)
+    known_states = set(states)
     value = stateful_eval(ast.unparse(plain.tree), names, None, states, None)
     for key, state in states.items():
         text = texts[key]
         name = text.partition("(")[0]
         weighted = name in WEIGHTED and name not in given.context
-        if given.weights is not None and state and key not in known and not weighted:
+        if given.weights is not None and state and key not in known_states and not weighted:
             raise FormulaError(
                 f"{shortened(text, 120)} learns from the rows without their weights: use center(), scale() "
                 "or standardize(), make that column in the data frame first, or leave out the weights."
@@ -180,22 +180,22 @@ def _functions(given: Given) -> dict[str, Any]:
     from formulaic.transforms import TRANSFORMS
 
     weighted = {} if given.weights is None else _weighted(given.weights)
-    own = {**weighted, "C": factor, "Q": given.data.__getitem__}
-    named = {name: value for name, value in given.context.items() if callable(value)}
-    return {**vars(builtins), **TRANSFORMS, **own, **named}
+    functions = {**weighted, "C": factor, "Q": given.data.__getitem__}
+    callables = {name: value for name, value in given.context.items() if callable(value)}
+    return {**vars(builtins), **TRANSFORMS, **functions, **callables}
 
 
 def _used_names(expression: Expression, given: Given) -> dict[str, Any]:
     """Return the values and functions that an expression uses, by their names in its tree."""
     functions = {**_functions(given), **given.context}
     words = {name: word for word, name in expression.quoted.items()}
-    named = {name: functions[name] for name in expression.calls if name in functions}
+    functions_used = {name: functions[name] for name in expression.calls if name in functions}
     for name in {*expression.values, *(name for name, _ in expression.owners)}:
         if name in given.data:
-            named[name] = given.data[name]
+            functions_used[name] = given.data[name]
         elif name in functions:
-            named[name] = functions[name]
-    return {words.get(name, name): value for name, value in named.items()}
+            functions_used[name] = functions[name]
+    return {words.get(name, name): value for name, value in functions_used.items()}
 
 
 def factor(data: Any, *, levels: Any = None, spans_intercept: bool = True) -> Any:
@@ -313,7 +313,7 @@ def learnt(
         As :func:`evaluate`; also if there is no column, two have the same name, or a term depends on other
         rows.
     """
-    model, kept = parsed.model, missing or {}
+    model, masks = parsed.model, missing or {}
     if missing:
         matrix, names, model = evaluate_with_gaps(model, inputs, missing, index, weights=weights)
     else:
@@ -321,16 +321,16 @@ def learnt(
         matrix, names, model = evaluate(model, data, index, weights=weights)
     if not names:
         raise FormulaError(f"formula={shown(model.text)} makes no column.")
-    own = {name: columns[position] for name, position in parsed.lookups.items()}
-    labels = pd.Index([own.get(name, name) for name in names], tupleize_cols=False)
+    columns_by_name = {name: columns[position] for name, position in parsed.lookups.items()}
+    labels = pd.Index([columns_by_name.get(name, name) for name in names], tupleize_cols=False)
     require_unique(labels)
     if not missing:  # with missing values, terms were tested one by one
         require_rowwise(model, matrix, names, data, index)
     levels: dict[Any, Any] = {}
     for name, position in inputs.used.items():
-        there = inputs.rows(~kept[name] if kept else None)
+        frame = inputs.rows(~masks[name] if masks else None)
         text = inputs.kinds[name] == "levels"
-        levels[columns[position]] = tuple(there.plain([name])[name].unique()) if text else None
+        levels[columns[position]] = tuple(frame.plain([name])[name].unique()) if text else None
     kept_model = replace(model, context={})  # the spec stores the context
     return matrix, Spec("formula", labels, model.text, kept_model, model.context, levels)
 
@@ -375,12 +375,12 @@ def evaluate(
     unweighted = weights is None or bool((weights == 1).all())
     states = dict(model.states)
     encodings = {name: (kind, dict(state)) for name, (kind, state) in model.encodings.items()}
-    given = Given(data, model.context, states, None if unweighted else weights)
+    context = Given(data, model.context, states, None if unweighted else weights)
     try:
         with np.errstate(all="ignore"):
-            values = _values_of(model, given, encodings)
+            values = _values_of(model, context, encodings)
             _require_few_columns(model, values, data)
-            made = _combine(model, values, encodings, len(data))
+            columns_of_model = _combine(model, values, encodings, len(data))
     except UnknownLevels as unknown:
         raise error(
             f"formula={shortened(text)} met levels that it does not know: {unknown}. Allowed are the levels "
@@ -392,8 +392,8 @@ def evaluate(
         raise error(
             f"formula={shortened(text)} cannot be evaluated: {cut(_ANSI.sub('', str(failure)), 1000)}"
         ) from failure
-    names = list(made.model_spec.column_names)
-    array = np.asarray(made.__wrapped__)
+    names = list(columns_of_model.model_spec.column_names)
+    array = np.asarray(columns_of_model.__wrapped__)
     if array.dtype.kind not in "biuf" or array.shape != (len(data), len(names)):
         raise FormulaError(
             f"formula={shortened(text)} makes values of dtype {array.dtype} and shape {array.shape}; each "
@@ -403,10 +403,10 @@ def evaluate(
     _require_finite_terms(matrix, names, index, text)
     learnt = {
         name: (kind, state)
-        for name, (kind, state) in made.model_spec.encoder_state.items()
+        for name, (kind, state) in columns_of_model.model_spec.encoder_state.items()
         if kind.value == "categorical"
     }
-    widths = tuple(len(term.columns) for term in made.model_spec.structure)
+    widths = tuple(len(term.columns) for term in columns_of_model.model_spec.structure)
     names = [re.sub(r"`column ([0-9.]+)`", r"`\1`", name) for name in names]  # see expressions.formula_name
     return matrix, names, replace(model, states=states, encodings=learnt, widths=widths)
 
@@ -422,9 +422,9 @@ def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict
         except Exception as failure:
             reason = f"[{type(failure).__name__}: {failure}]"
             raise ValueError(f"{cut(part.text, 120)} fails. {reason}") from failure
-        known = encodings[part.text][1].get("categories") if part.text in encodings else None
-        if known is not None:
-            require_levels(values[part.text], known)
+        levels = encodings[part.text][1].get("categories") if part.text in encodings else None
+        if levels is not None:
+            require_levels(values[part.text], levels)
     return values
 
 
@@ -454,9 +454,9 @@ def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataF
                 f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
             )
     # terms may make 5e8 numbers (4 GB), or 100 times as many as the data have if that is more
-    allowed = max(5 * 10**8, 100 * data.size)
-    if len(data) * total > allowed:
-        raise FormulaError(f"it makes {total} columns of {len(data)} rows; {allowed} numbers are allowed.")
+    limit = max(5 * 10**8, 100 * data.size)
+    if len(data) * total > limit:
+        raise FormulaError(f"it makes {total} columns of {len(data)} rows; {limit} numbers are allowed.")
 
 
 def _width(value: Any) -> int:
@@ -495,13 +495,14 @@ def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index,
     bad = ~np.isfinite(matrix)
     if not bad.any():
         return
-    where = np.flatnonzero(bad.any(axis=0))
-    first = bad[:, where[0]]
-    others = f", and so do {listed([names[j] for j in where[1:]])}" if len(where) > 1 else ""
+    columns = np.flatnonzero(bad.any(axis=0))
+    first_rows = bad[:, columns[0]]
+    ending = f", and so do {listed([names[j] for j in columns[1:]])}" if len(columns) > 1 else ""
     raise FormulaError(
-        f"In formula={shortened(text)} the term {names[where[0]]!r} makes missing or infinite values in "
-        f"{plural(int(first.sum()), 'row')}, the first of them {index[int(first.argmax())]!r}{others}. "
-        "Check where the function is defined (log needs positive numbers), or leave these rows out."
+        f"In formula={shortened(text)} the term {names[columns[0]]!r} makes missing or infinite values in "
+        f"{plural(int(first_rows.sum()), 'row')}, the first of them "
+        f"{index[int(first_rows.argmax())]!r}{ending}. Check where the function is defined (log needs "
+        "positive numbers), or leave these rows out."
     )
 
 
@@ -535,24 +536,26 @@ def require_rowwise(
     columns = np.flatnonzero(np.repeat(tested, model.widths))
     if not columns.size or not len(matrix):
         return
-    model = replace(model, terms=tuple(term for term, one in zip(model.terms, tested, strict=True) if one))
+    model = replace(
+        model, terms=tuple(term for term, is_tested in zip(model.terms, tested, strict=True) if is_tested)
+    )
     matrix, names = matrix[:, columns], [names[j] for j in columns]
     largest = np.maximum(matrix.max(axis=0), -matrix.min(axis=0))
     for rows in _parts(len(data)):
         part = data.iloc[rows].reset_index(drop=True)
         try:
-            alone, found, _ = evaluate(model, part, index[rows])
-            if found != names:
-                raise FormulaError(f"it makes the columns {listed(found)} in place of {listed(names)}.")
+            term_model, part_values, _ = evaluate(model, part, index[rows])
+            if part_values != names:
+                raise FormulaError(f"it makes the columns {listed(part_values)} in place of {listed(names)}.")
         except SpcaError as error:
             raise FormulaError(
                 f"formula={shortened(text)}: on {len(rows)} of its {len(data)} rows alone it fails, so that "
                 f"new rows could not be transformed: {error}"
             ) from None
-        expected = matrix[rows]
+        values = matrix[rows]
         # Rounding errors depend on the number of rows, and are relative to the largest value.
-        slack = 1e-9 * np.abs(expected) + 1e-12 * largest
-        differ = ~(np.abs(alone - expected) <= slack).all(axis=0)
+        slack = 1e-9 * np.abs(values) + 1e-12 * largest
+        differ = ~(np.abs(term_model - values) <= slack).all(axis=0)
         if differ.any():
             bad = listed([names[j] for j in np.flatnonzero(differ)])
             raise FormulaError(
@@ -594,7 +597,7 @@ def evaluate_with_gaps(
     index: pd.Index,
     error: type[SpcaError] = FormulaError,
     weights: np.ndarray | None = None,
-    known: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    with_levels: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
 ) -> tuple[np.ndarray, list[str], Model]:
     """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
 
@@ -608,7 +611,7 @@ def evaluate_with_gaps(
     inputs : Inputs of n rows
     missing : mapping
         The result of ``inputs.missing()``.
-    known : callable, optional
+    with_levels : callable, optional
         For new data: checks the columns that a term reads. Without it the terms are those of a fit, and it is
         tested that they transform each row by itself.
 
@@ -628,24 +631,26 @@ def evaluate_with_gaps(
     n = len(inputs.frame)
 
     def rows_of(parts: tuple[Part, ...]) -> tuple[np.ndarray, pd.DataFrame]:
-        needed = set().union(*(formula.names_read(part, model.context) for part in parts))
-        read = [name for name in inputs.used if name in needed]
+        names_needed = set().union(*(formula.names_read(part, model.context) for part in parts))
+        read = [name for name in inputs.used if name in names_needed]
         keep = ~np.any([np.zeros(n, dtype=bool), *(missing[name] for name in read)], axis=0)
-        if not keep.any() and (known is None or not model.widths):  # earlier files have no widths
+        if not keep.any() and (with_levels is None or not model.widths):  # earlier files have no widths
             raise MissingValuesError(
                 f"The term {shortened(':'.join(part.text for part in parts))} has no value in any "
-                f"{'row: leave it out of the formula' if known is None else 'of the new rows'}."
+                f"{'row: leave it out of the formula' if with_levels is None else 'of the new rows'}."
             )
         data = inputs.rows(keep).plain(read)
-        return np.flatnonzero(keep), data if known is None else known(data)
+        return np.flatnonzero(keep), data if with_levels is None else with_levels(data)
 
     states, encodings = dict(model.states), dict(model.encodings)
-    for part in _parts_of(model.terms) if known is None else ():
+    for part in _parts_of(model.terms) if with_levels is None else ():
         rows, data = rows_of((part,))
-        alone = replace(model, terms=((part,),), states=states, encodings=encodings)
-        found = evaluate(alone, data, index[rows], error, None if weights is None else weights[rows])[2]
-        states |= found.states
-        encodings |= found.encodings
+        term_model = replace(model, terms=((part,),), states=states, encodings=encodings)
+        values_of_rows = evaluate(
+            term_model, data, index[rows], error, None if weights is None else weights[rows]
+        )[2]
+        states |= values_of_rows.states
+        encodings |= values_of_rows.encodings
     blocks: list[np.ndarray] = []
     names: list[str] = []
     for place, term in enumerate(model.terms):
@@ -653,13 +658,13 @@ def evaluate_with_gaps(
         if not rows.size:  # no new row has values in all columns that the term reads
             blocks.append(np.full((n, model.widths[place]), np.nan))
             continue
-        alone = replace(model, terms=(term,), states=states, encodings=encodings)
-        values, made, alone = evaluate(alone, data, index[rows], error)
-        if known is None:
-            require_rowwise(alone, values, made, data, index[rows])
-        blocks.append(np.full((n, len(made)), np.nan))
+        term_model = replace(model, terms=(term,), states=states, encodings=encodings)
+        values, matrix, term_model = evaluate(term_model, data, index[rows], error)
+        if with_levels is None:
+            require_rowwise(term_model, values, matrix, data, index[rows])
+        blocks.append(np.full((n, len(matrix)), np.nan))
         blocks[-1][rows] = values
-        names += made
+        names += matrix
     widths = tuple(block.shape[1] for block in blocks)
     learnt = replace(model, states=states, encodings=encodings, widths=widths)
     return np.asfortranarray(np.hstack(blocks)), names, learnt
@@ -676,9 +681,9 @@ def dependent_columns(model: Model | None) -> np.ndarray | None:
     sets: list[tuple[set[str], list[int]]] = []
     for place, term in enumerate(model.terms):
         names, places = set().union(*(formula.names_read(part, model.context) for part in term)), [place]
-        for one in [one for one in sets if one[0] & names]:
-            names, places = names | one[0], one[1] + places
-            sets.remove(one)
+        for dependence in [dependence for dependence in sets if dependence[0] & names]:
+            names, places = names | dependence[0], dependence[1] + places
+            sets.remove(dependence)
         sets.append((names, places))
     number = np.empty(len(model.terms), dtype=np.intp)
     for i, (_, places) in enumerate(sets):

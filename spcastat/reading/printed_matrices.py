@@ -40,15 +40,15 @@ def completed_matrix(S: Any) -> tuple[Any, str]:
     if isinstance(S, pd.DataFrame):
         labelled = _with_row_names(S)
         numbers, marked = _without_marks(labelled)
-        values, done = _completed(_values(numbers), numbers.columns)
-        done = [*done, *(["marks of significance left out"] if marked else [])]
+        values, remarks = _completed(_values(numbers), numbers.columns)
+        remarks = [*remarks, *(["marks of significance left out"] if marked else [])]
         if values is not None:
             numbers = pd.DataFrame(values, index=numbers.index, columns=numbers.columns)
             numbers.attrs = S.attrs
-        return numbers, ", ".join(done)
+        return numbers, ", ".join(remarks)
     if isinstance(S, np.ndarray):
-        values, done = _completed(_values(S), None)
-        return (S if values is None else values), ", ".join(done)
+        values, remarks = _completed(_values(S), None)
+        return (S if values is None else values), ", ".join(remarks)
     return S, ""
 
 
@@ -58,15 +58,15 @@ def _with_row_names(S: pd.DataFrame) -> pd.DataFrame:
     if p < 1 or S.shape[1] != p + 1 or _is_numeric(S.iloc[:, 0]):
         return S
     names, columns = [str(name).strip() for name in S.iloc[:, 0]], S.columns[1:]
-    expected = [str(column).strip() for column in columns]
-    if names == expected:
+    column_names = [str(column).strip() for column in columns]
+    if names == column_names:
         return S.iloc[:, 1:].set_axis(columns, axis=0)
-    if len({*names} & {*expected}) < 1:
+    if len({*names} & {*column_names}) < 1:
         return S  # text, but no names of columns
-    row = next(i for i in range(p) if names[i] != expected[i])
+    row = next(i for i in range(p) if names[i] != column_names[i])
     raise CovarianceError(
         f"The matrix has names of rows in column {shown(S.columns[0])}: row {row + 1} is "
-        f"{shown(names[row])}, and column {row + 1} is {shown(expected[row])}. "
+        f"{shown(names[row])}, and column {row + 1} is {shown(column_names[row])}. "
         "Both must have the same names in the same order."
     )
 
@@ -100,13 +100,13 @@ def _number(cell: Any, column: Any, row: Any) -> tuple[float, bool]:
     text = cell.strip().replace("\N{MINUS SIGN}", "-")
     if text in BLANK or text.lower() in ("nan", "na"):
         return float("nan"), False
-    found = _MARKED.fullmatch(text)
-    if found is None:
+    match = _MARKED.fullmatch(text)
+    if match is None:
         raise ColumnTypeError(
             f"The matrix has {shown(cell)} in row {shown(row)}, column {shown(column)}; cells are "
             "numbers, or blank above or below the diagonal. Write the number alone."
         )
-    return float(found[1]), bool(found[2])
+    return float(match[1]), bool(match[2])
 
 
 def _values(S: Any) -> np.ndarray | None:
@@ -133,7 +133,7 @@ def _completed(values: np.ndarray | None, columns: pd.Index | None) -> tuple[np.
     p = len(values)
     upper = np.triu(np.ones((p, p), dtype=bool), 1)
     gaps = np.isnan(values)
-    done = []
+    remarks = []
     for name, empty in (("lower", upper), ("upper", upper.T)):
         if gaps[empty].all() and not gaps[empty.T].all():
             if gaps[empty.T].any():
@@ -143,17 +143,17 @@ def _completed(values: np.ndarray | None, columns: pd.Index | None) -> tuple[np.
                     "fill it in, or leave one of the two variables out."
                 )
             values = np.where(empty, values.T, values)
-            done = [f"{name} triangle, mirrored"]
+            remarks = [f"{name} triangle, mirrored"]
             break
     missing = np.isnan(np.diag(values))
-    if np.isnan(values[upper | upper.T]).any() or not (done or missing.any()):
+    if np.isnan(values[upper | upper.T]).any() or not (remarks or missing.any()):
         return None, []
     if missing.any():
         _require_correlations(values, missing, columns)
         values = values.copy()
         np.fill_diagonal(values, 1.0)
-        done.append("unit diagonal filled in")
-    return values, done
+        remarks.append("unit diagonal filled in")
+    return values, remarks
 
 
 def _require_correlations(values: np.ndarray, missing: np.ndarray, columns: pd.Index | None) -> None:

@@ -133,11 +133,16 @@ def replay_both(
     """
     assert spec.partial is not None
     _require_known_groups(spec.partial.spec, table, error)
-    made = [replay_table(one, table, na, error) for one in (replace(spec, partial=None), spec.partial.spec)]
-    every = np.ones(len(table.index), dtype=bool)
-    masks = [every if kept is None else kept for _, kept in made]
+    replayed = [
+        replay_table(part_spec, table, na, error)
+        for part_spec in (replace(spec, partial=None), spec.partial.spec)
+    ]
+    all_rows = np.ones(len(table.index), dtype=bool)
+    masks = [all_rows if mask is None else mask for _, mask in replayed]
     keep = masks[0] & masks[1]
-    Y, Z = (np.asarray(X, dtype=float)[keep[own]] for (X, _), own in zip(made, masks, strict=True))
+    Y, Z = (
+        np.asarray(X, dtype=float)[keep[own_mask]] for (X, _), own_mask in zip(replayed, masks, strict=True)
+    )
     return Y, Z, None if keep.all() else keep
 
 
@@ -159,7 +164,7 @@ def _require_known_groups(covariates: Spec, table: Table, error: type[SpcaError]
             )
 
 
-def spec_for(spec: Spec, wanted: np.ndarray) -> Spec:
+def spec_for(spec: Spec, places: np.ndarray) -> Spec:
     """Return the spec that reads of new data only what some columns need.
 
     These are the wanted columns, or of a formula with transforms the terms that have one. A term is evaluated
@@ -168,7 +173,7 @@ def spec_for(spec: Spec, wanted: np.ndarray) -> Spec:
     Parameters
     ----------
     spec : Spec
-    wanted : ndarray of int
+    places : ndarray of int
         Ascending positions of columns of `spec`.
 
     Returns
@@ -181,26 +186,26 @@ def spec_for(spec: Spec, wanted: np.ndarray) -> Spec:
         if not model.widths:  # of a file of an earlier version
             return spec
         of_column = np.repeat(np.arange(len(model.widths)), model.widths)
-        kept = np.unique(of_column[wanted])
-        wanted = np.flatnonzero(np.isin(of_column, kept))
-        terms = tuple(model.terms[i] for i in kept)
+        used_columns = np.unique(of_column[places])
+        places = np.flatnonzero(np.isin(of_column, used_columns))
+        terms = tuple(model.terms[i] for i in used_columns)
         parts, context = {part for term in terms for part in term}, spec.context or {}
         read = {name for part in parts for name in formulas.names_read(part, context)}
-        known = (inputs or {}).items()
-        inputs = {label: levels for label, levels in known if formulas.formula_name(label) in read}
-        model = replace(model, terms=terms, widths=tuple(model.widths[i] for i in kept))
-    if len(wanted) == len(spec.columns):
+        labels = (inputs or {}).items()
+        inputs = {label: levels for label, levels in labels if formulas.formula_name(label) in read}
+        model = replace(model, terms=terms, widths=tuple(model.widths[i] for i in used_columns))
+    if len(places) == len(spec.columns):
         return spec
-    columns = spec.columns[wanted]
+    columns = spec.columns[places]
     return replace(
-        spec, columns=columns, model_spec=model, inputs=inputs, whole=spec.columns, positions=wanted
+        spec, columns=columns, model_spec=model, inputs=inputs, whole=spec.columns, positions=places
     )
 
 
 def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
     """Select columns by name or by position; return them with their labels in the new data."""
-    every = spec.columns if spec.whole is None else spec.whole
-    p = len(every)
+    columns = spec.columns if spec.whole is None else spec.whole
+    p = len(columns)
     framed = isinstance(table.values, pd.DataFrame)
     if spec.kind == "formula" and not framed:
         _refuse_array(spec)
@@ -210,7 +215,7 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
         _require_rows(table)
         return numbers(table), spec.columns
     if len(table.columns) != p:
-        names = f" ({listed(every, 4)})" if spec.kind == "frame" else ""
+        names = f" ({listed(columns, 4)})" if spec.kind == "frame" else ""
         raise NewDataError(
             f"The new data have {plural(len(table.columns), 'column')}; the fit has {p}{names}. Give the "
             "same columns in the same order."
@@ -221,10 +226,10 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
         warn(
             f"The new data are {kind} without names: its {plural(p, 'column is', 'columns are')} taken in "
             "the order of the fit, "
-            f"{listed(every, 4)}. Pass a DataFrame with these columns to be sure.",
+            f"{listed(columns, 4)}. Pass a DataFrame with these columns to be sure.",
             DataWarning,
         )
-    elif framed and not table.columns.equals(every):
+    elif framed and not table.columns.equals(columns):
         warn(
             f"The fit had no names: the {plural(p, 'column')} {listed(table.columns, 4)} "
             f"{'is' if p == 1 else 'are'} taken by position. Pass "
@@ -250,9 +255,9 @@ def _formula(
     model = replace(spec.model_spec, context=spec.context or {})
     missing = inputs.missing() if na in GAPS else {}
     keep = None
-    if any(one.any() for one in missing.values()):
-        known = partial(_with_known_levels, known=levels)
-        matrix, _, _ = evaluate_with_gaps(model, inputs, missing, table.index, error, known=known)
+    if any(mask.any() for mask in missing.values()):
+        with_levels = partial(_with_known_levels, levels_by_name=levels)
+        matrix, _, _ = evaluate_with_gaps(model, inputs, missing, table.index, error, with_levels=with_levels)
     else:
         data, keep = formula_inputs(spec, table, na)
         if not len(data):
@@ -291,18 +296,22 @@ def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[An
     frame = table.values
     positions = _find(spec.inputs or {}, table.columns, spec)
     _require_rows(table)
-    known = {formulas.formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
-    used = dict(zip(known, positions, strict=True))
-    found = kinds_of(frame, [used[name] for name in known if known[name] is None])
-    refuse(frame, {position: kind for position, kind in found.items() if kind not in ("number", "other")})
+    levels_by_name = {formulas.formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    used = dict(zip(levels_by_name, positions, strict=True))
+    kinds_by_name = kinds_of(frame, [used[name] for name in levels_by_name if levels_by_name[name] is None])
+    refuse(
+        frame, {position: kind for position, kind in kinds_by_name.items() if kind not in ("number", "other")}
+    )
     # Levels may be numbers, and the type of a column without values says nothing.
-    kinds = {name: found.get(position, "levels") for name, position in used.items()}
-    return formulas.Inputs(frame, used, kinds), known
+    kinds = {name: kinds_by_name.get(position, "levels") for name, position in used.items()}
+    return formulas.Inputs(frame, used, kinds), levels_by_name
 
 
-def _with_known_levels(data: pd.DataFrame, known: Mapping[Any, tuple[Any, ...] | None]) -> pd.DataFrame:
+def _with_known_levels(
+    data: pd.DataFrame, levels_by_name: Mapping[Any, tuple[Any, ...] | None]
+) -> pd.DataFrame:
     """Convert the factors among the columns to objects in place, after a check of their levels."""
-    for name, levels in known.items():
+    for name, levels in levels_by_name.items():
         if levels is None or name not in data:
             continue
         data[name] = data[name].astype(object)
@@ -315,26 +324,28 @@ def _with_known_levels(data: pd.DataFrame, known: Mapping[Any, tuple[Any, ...] |
     return data
 
 
-def _find(wanted: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
+def _find(labels: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
     """Return the positions of the wanted labels in `columns`."""
-    wanted = list(wanted)
-    asked = set(wanted)
-    needed = pd.Index([label for label in columns if label in asked], dtype=object, tupleize_cols=False)
-    twice = needed[needed.duplicated()].unique()
+    labels = list(labels)
+    requested = set(labels)
+    columns_needed = pd.Index(
+        [label for label in columns if label in requested], dtype=object, tupleize_cols=False
+    )
+    twice = columns_needed[columns_needed.duplicated()].unique()
     if len(twice):
         raise DuplicateNamesError(
             f"The new data have more than one column called {listed(twice)}; names must differ."
         )
     place = {label: position for position, label in enumerate(columns)}
-    missing = [label for label in wanted if label not in place]
+    missing = [label for label in labels if label not in place]
     if missing:
         hint = nearest(missing[0], columns)
-        what = "columns of the fit" if spec.whole is None else "columns that the components use"
+        noun = "columns of the fit" if spec.whole is None else "columns that the components use"
         raise NewDataError(
-            f"The new data lack {len(missing)} of the {len(wanted)} {what}: {listed(missing)}. "
+            f"The new data lack {len(missing)} of the {len(labels)} {noun}: {listed(missing)}. "
             f"They have {listed(columns)}.{hint}"
         )
-    return [place[label] for label in wanted]
+    return [place[label] for label in labels]
 
 
 def _refuse_array(spec: Spec) -> None:
@@ -418,8 +429,8 @@ def _read_rows(table: frames.Table, reading: ReadOptions, w: np.ndarray | None, 
         raise FormulaError(
             f"formula={shown(formula)} was given with {kind}, whose columns have no names; use {hint}."
         )
-    apart = [name for name in (reading.clusters, reading.strata) if isinstance(name, str)]
-    parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights, apart)
+    design_columns = [name for name in (reading.clusters, reading.strata) if isinstance(name, str)]
+    parsed = formulas.parse(formula, table.columns, reading.context or {}, reading.weights, design_columns)
     kinds = formulas.kinds_of(table.values, parsed, reading.categorical)
     if parsed.given is None:
         return _read_formula(table, parsed, kinds, w, na, defer)
@@ -435,16 +446,18 @@ def _read_partial(
             f"na={na!r} was given with the covariates of formula={shown(parsed.model.text)}, which need "
             "complete rows. Use na='drop', or fill the rows: spca(data, k, na='em', scale=True).imputed."
         )
-    given = parsed.given
-    assert given is not None
-    others = formulas.kinds_of(table.values, given, "dummy")
-    every = formulas.Inputs(table.values, {**parsed.used, **given.used}, {**kinds, **others})
-    keep = every.complete_rows(na)
+    parsed_covariates = parsed.given
+    assert parsed_covariates is not None
+    covariate_kinds = formulas.kinds_of(table.values, parsed_covariates, "dummy")
+    inputs = formulas.Inputs(
+        table.values, {**parsed.used, **parsed_covariates.used}, {**kinds, **covariate_kinds}
+    )
+    keep = inputs.complete_rows(na)
     _, w, dropped = _rows(table.index, w, keep)
     if keep is not None:
-        table = replace(table, values=every.rows(keep).frame, index=table.index[keep])
+        table = replace(table, values=inputs.rows(keep).frame, index=table.index[keep])
     design = _read_formula(table, parsed, kinds, w, "raise", False)
-    covariates = _read_formula(table, given, others, w, "raise", False)
+    covariates = _read_formula(table, parsed_covariates, covariate_kinds, w, "raise", False)
     Y, Z = np.asarray(design.matrix, dtype=float), np.array(covariates.matrix, dtype=float)
     partial = Partial(covariates.spec, regress(Y, Z, w, design.columns))
     adjusted = frames.unshared(partial.regression.residuals(Y, Z), False)
@@ -472,9 +485,9 @@ def _read_columns(
     if keep is not None:
         matrix = matrix[np.flatnonzero(keep)]
     index, w, dropped = _rows(table.index, w, keep)
-    held = frames.unshared(matrix, keep is None)
-    shared = keep is None and frames.size_of(held) > frames.COPY_LIMIT
-    return Design(held, index, spec, w, dropped, shared=shared, kept=keep)
+    matrix_held = frames.unshared(matrix, keep is None)
+    shared = keep is None and frames.size_of(matrix_held) > frames.COPY_LIMIT
+    return Design(matrix_held, index, spec, w, dropped, shared=shared, kept=keep)
 
 
 def _read_formula(
@@ -485,7 +498,7 @@ def _read_formula(
         return _read_columns(table, parsed, w, na, defer)
     inputs, keep = formulas.Inputs(table.values, parsed.used, kinds), None
     missing = inputs.missing() if na in GAPS else {}
-    if not any(one.any() for one in missing.values()):
+    if not any(mask.any() for mask in missing.values()):
         keep, missing = inputs.complete_rows(na), {}
     index, w, dropped = _rows(table.index, w, keep)
     matrix, spec = learnt(parsed, inputs.rows(keep), table.columns, index, w, missing)
@@ -532,13 +545,13 @@ class FoldedTerms:
             weights = weights.reindex(table.index)
         weights = None if weights is None else np.asarray(weights, dtype=float)
         self.na = reading.na if reading.na in GAPS else "raise"
-        whole = read_data(frame, reading.on_other_rows(weights=weights))
-        kept = whole.index.to_numpy()
-        self.frame = frame.iloc[kept].reset_index(drop=True)
-        self.weights = None if weights is None else weights[kept]
-        self.spec = whole.spec
+        design = read_data(frame, reading.on_other_rows(weights=weights))
+        index = design.index.to_numpy()
+        self.frame = frame.iloc[index].reset_index(drop=True)
+        self.weights = None if weights is None else weights[index]
+        self.spec = design.spec
 
-    def __call__(self, which: np.ndarray) -> tuple[Any, Any]:
+    def __call__(self, mask: np.ndarray) -> tuple[Any, Any]:
         """Return the columns for the rows in a mask, and those for all other rows by the same terms.
 
         Factors have the levels of all rows.
@@ -548,44 +561,44 @@ class FoldedTerms:
         DataError
             If a term cannot be computed from the rows of the mask, or for the other rows.
         """
-        w = None if self.weights is None else self.weights[which]
+        w = None if self.weights is None else self.weights[mask]
         try:
             if self.within is not None:
-                return self._centred_within(which)
-            matrix, spec = learnt_again(self.spec, frames.open_table(self.frame[which]), w, self.na)
-            others = replay(spec, self.frame[~which], na=self.na)[0]
+                return self._centred_within(mask)
+            matrix, spec = learnt_again(self.spec, frames.open_table(self.frame[mask]), w, self.na)
+            held_out = replay(spec, self.frame[~mask], na=self.na)[0]
         except (NewDataError, FormulaError) as error:
             raise DataError(
                 f"The formula cannot be learnt without a fold: {error} Make the columns in the data frame "
                 "first."
             ) from None
-        return matrix, others
+        return matrix, held_out
 
-    def _centred_within(self, which: np.ndarray) -> tuple[Any, Any]:
+    def _centred_within(self, row_mask: np.ndarray) -> tuple[Any, Any]:
         """Return the columns for the rows in a mask, and for all others, centred within clusters.
 
         Of the covariates, those that vary within clusters are regressed out, too.
         """
         assert self.within is not None
         assert self.spec.partial is not None
-        masks = which, ~which
+        masks = row_mask, ~row_mask
         weights = [None if self.weights is None else self.weights[mask] for mask in masks]
-        table = frames.open_table(self.frame[which])
+        table = frames.open_table(self.frame[row_mask])
         parts = []
         for spec in (replace(self.spec, partial=None), self.spec.partial.spec):
             values, learnt_spec = learnt_again(spec, table, weights[0], self.na)
-            others = np.asarray(replay(learnt_spec, self.frame[~which], na=self.na)[0], dtype=float)
+            held_out = np.asarray(replay(learnt_spec, self.frame[~row_mask], na=self.na)[0], dtype=float)
             parts.append(
                 [
                     centred_within(X, self.within[mask], w)
-                    for X, mask, w in zip((values, others), masks, weights, strict=True)
+                    for X, mask, w in zip((values, held_out), masks, weights, strict=True)
                 ]
             )
         (Y, Y_out), (Z, Z_out) = parts
-        found = regress(Y, Z, weights[0], self.spec.columns, part=True)
-        adjusted = found.residuals(Y, Z)
-        adjusted[:, found.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
-        return adjusted, found.residuals(Y_out, Z_out)
+        regression = regress(Y, Z, weights[0], self.spec.columns, part=True)
+        adjusted = regression.residuals(Y, Z)
+        adjusted[:, regression.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+        return adjusted, regression.residuals(Y_out, Z_out)
 
 
 def learnt_again(spec: Spec, table: Table, weights: np.ndarray | None, na: str) -> tuple[np.ndarray, Spec]:
@@ -608,18 +621,18 @@ def learnt_again(spec: Spec, table: Table, weights: np.ndarray | None, na: str) 
     spec : Spec
     """
     if spec.partial is not None:
-        Y, own = learnt_again(replace(spec, partial=None), table, weights, na)
-        Z, given = learnt_again(spec.partial.spec, table, weights, na)
-        found = regress(Y, Z, weights, spec.columns, part=True)
-        adjusted = found.residuals(Y, Z)
-        adjusted[:, found.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
-        return adjusted, replace(own, partial=Partial(given, found))
+        Y, own_mask = learnt_again(replace(spec, partial=None), table, weights, na)
+        Z, covariate_mask = learnt_again(spec.partial.spec, table, weights, na)
+        regression = regress(Y, Z, weights, spec.columns, part=True)
+        adjusted = regression.residuals(Y, Z)
+        adjusted[:, regression.shares == 1.0] = 0.0  # without rounding, so that these columns are constant
+        return adjusted, replace(own_mask, partial=Partial(covariate_mask, regression))
     if spec.model_spec is None:
         return np.asarray(replay_table(spec, table, na)[0], dtype=float), spec
     model = replace(spec.model_spec, states={}, context=spec.context or {})
     inputs, levels = _formula_columns(spec, table)
     missing = inputs.missing() if na in GAPS else {}
-    if any(one.any() for one in missing.values()):
+    if any(mask.any() for mask in missing.values()):
         matrix, names, model = evaluate_with_gaps(model, inputs, missing, table.index, weights=weights)
     else:
         data = _with_known_levels(inputs.plain(), levels)

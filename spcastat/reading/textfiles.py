@@ -74,18 +74,18 @@ def usual_separator(path: str | os.PathLike[str]) -> str | None:
     return _ENDINGS.get(endings[-1]) if endings else None
 
 
-def holds_at_most(path: str | os.PathLike[str], most: int) -> bool:
-    """Return whether a file has at most `most` bytes, those of a compressed one after decompression.
+def holds_at_most(path: str | os.PathLike[str], limit: int) -> bool:
+    """Return whether a file has at most `limit` bytes, those of a compressed one after decompression.
 
     It is decompressed block by block, and no further than that. A damaged file counts by what can be read.
     """
     opener, size = PACKED.get(Path(path).suffix.lower(), Path.open), 0
-    if opener is Path.open or os.path.getsize(path) > most:
-        return os.path.getsize(path) <= most
+    if opener is Path.open or os.path.getsize(path) > limit:
+        return os.path.getsize(path) <= limit
     with suppress(Exception), opener(Path(path), "rb") as file:  # reported when the table is read
-        while size <= most and (block := file.read(2**20)):
+        while size <= limit and (block := file.read(2**20)):
             size += len(block)
-    return size <= most
+    return size <= limit
 
 
 # --- options --------------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ def in_python(**options: Any) -> str:
     """Return options of reading as Python code for messages; the command has its own such function."""
     if "header" in options:
         options["header"] = 0 if options["header"] else None
-    given = ", ".join(f"{_IN_PANDAS.get(name, name)}={value!r}" for name, value in options.items())
-    return f"pd.read_csv(path, {given})"
+    arguments = ", ".join(f"{_IN_PANDAS.get(name, name)}={value!r}" for name, value in options.items())
+    return f"pd.read_csv(path, {arguments})"
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -201,26 +201,33 @@ class TextTable:
 
     def chunks(self, size: int, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """Yield `size` rows at a time, of all or of some `columns`."""
-        how: dict[str, Any] = {"chunksize": size}
+        settings: dict[str, Any] = {"chunksize": size}
         if columns is not None:
-            how["usecols"] = [one for one in self.columns if one in columns or one == self._labels]
-        return self._walk(how)
+            settings["usecols"] = [
+                column for column in self.columns if column in columns or column == self._labels
+            ]
+        return self._walk(settings)
 
-    def _walk(self, how: dict[str, Any]) -> Iterator[pd.DataFrame]:
+    def _walk(self, settings: dict[str, Any]) -> Iterator[pd.DataFrame]:
         self._require_header()
         options = self._options
-        how |= {"sep": options.sep, "decimal": options.decimal, "names": self.columns, "index_col": False}
-        how |= {"header": None if options.header is False else 0, "keep_default_na": False}
+        settings |= {
+            "sep": options.sep,
+            "decimal": options.decimal,
+            "names": self.columns,
+            "index_col": False,
+        }
+        settings |= {"header": None if options.header is False else 0, "keep_default_na": False}
         # labels are text, so that 007 and NA are not converted
         missing = [*MISSING, *options.na_values]
-        how["na_values"] = {name: missing for name in self.columns if name != self._labels}
+        settings["na_values"] = {name: missing for name in self.columns if name != self._labels}
         # pandas makes floats of such numbers if others of the column are missing; as text they are refused
         as_text = self._rounded | ({self._labels} if self._labels is not None else set())
-        how["dtype"] = {name: str for name in as_text if name in how.get("usecols", self.columns)}
+        settings["dtype"] = {name: str for name in as_text if name in settings.get("usecols", self.columns)}
         read = 0
         with self._text() as text:
-            given = pd.read_csv(text, **how)
-            for frame in [given] if isinstance(given, pd.DataFrame) else given:
+            chunk = pd.read_csv(text, **settings)
+            for frame in [chunk] if isinstance(chunk, pd.DataFrame) else chunk:
                 read += len(frame)
                 frame = frame.reset_index(drop=True)
                 if self._labels is not None:
@@ -255,22 +262,22 @@ class TextTable:
                 )
             rows += 1
             if len(max(record, key=len)) >= len(_SHORTEST):
-                found = zip(names, record, strict=True)
-                self._rounded.update(name for name, cell in found if _is_rounded(cell))
+                fields = zip(names, record, strict=True)
+                self._rounded.update(name for name, cell in fields if _is_rounded(cell))
         if not names:
             raise FileError(f"{self.name} cannot be read: it is empty.")
-        other = self._other_separator() if len(names) == 1 else ""
-        if other:
+        separator = self._other_separator() if len(names) == 1 else ""
+        if separator:
             raise FileError(
-                f"{self.name} has one column with the separator {self._options.sep!r}; give {other}."
+                f"{self.name} has one column with the separator {self._options.sep!r}; give {separator}."
             )
         return names, rows
 
-    def _names(self, first: Sequence[str]) -> list[str]:
+    def _names(self, first_row: Sequence[str]) -> list[str]:
         """Return the names of the columns, among them the empty name of a first column of row labels."""
         if self._options.header is False:
-            return [f"x{j}" for j in range(1, len(first) + 1)]
-        names = column_names(self.name, first, self._say)
+            return [f"x{j}" for j in range(1, len(first_row) + 1)]
+        names = column_names(self.name, first_row, self._say)
         if self._options.header is None and _are_numbers(names, self._options.decimal):
             raise OptionError(
                 f"the first line of {self.name} holds numbers, {listed(names[1:] or names, 3)}, where the "
@@ -282,9 +289,9 @@ class TextTable:
     def _ragged(self, line: int, record: Sequence[str], names: Sequence[str]) -> FileError:
         """Return the error for a line with another number of fields than the first."""
         verb = "has" if self._options.header is False else "names"
-        other = self._other_separator()
-        if other:
-            hint = f"give {other}"
+        separator = self._other_separator()
+        if separator:
+            hint = f"give {separator}"
         elif len(record) == len(names) + 1 and verb == "names":
             hint = "if its first field is the row label, give that column a name in the first line"
         elif len(names) == 1:
@@ -301,11 +308,13 @@ class TextTable:
         """Return options with another separator that the first line has, as text; empty if there is none."""
         with self._text() as text:
             header, *rows = islice(text, 50)
-        found = next((one for one in (";", "\t", "|") if one in header and one != self._options.sep), None)
-        if found is None:
+        separator = next(
+            (mark for mark in (";", "\t", "|") if mark in header and mark != self._options.sep), None
+        )
+        if separator is None:
             return ""
         commas = self._options.decimal == "." and any(re.search(r"\d,\d", row) for row in rows)
-        return self._say(sep=found, decimal=",") if commas else self._say(sep=found)
+        return self._say(sep=separator, decimal=",") if commas else self._say(sep=separator)
 
     def _require_header(self) -> None:
         """Raise FileError if the names of the columns have changed since the file was opened."""
@@ -322,7 +331,7 @@ class TextTable:
 
     def _records(self) -> Generator[tuple[int, list[str]], None, None]:
         """Yield every record with the number of its last line; refuse what pandas would read differently."""
-        before, start = self._options.skip_rows, self._options.skip_rows + 1
+        skipped, start = self._options.skip_rows, self._options.skip_rows + 1
         with self._text() as text:
             reader = csv.reader(text, delimiter=self._options.sep, strict=True)
             try:
@@ -332,16 +341,16 @@ class TextTable:
                             f"{self.name} cannot be read: line {start} holds NUL characters. If it is UTF-16 "
                             f"without its mark, give {self._say(encoding='utf-16-le')} or utf-16-be."
                         )
-                    yield before + reader.line_num, record
-                    start = before + reader.line_num + 1
+                    yield skipped + reader.line_num, record
+                    start = skipped + reader.line_num + 1
             except csv.Error as error:
                 reason = str(error)
                 if "unexpected end" in reason or "field limit" in reason:  # limit on the length of a field
                     reason = f"a quotation mark that is opened in the record at line {start} is never closed"
-                other = self._other_separator()
+                separator = self._other_separator()
                 raise FileError(
-                    f"{self.name} cannot be read: line {before + reader.line_num}: {reason}"
-                    f"{f'; give {other}' if other else ''}."
+                    f"{self.name} cannot be read: line {skipped + reader.line_num}: {reason}"
+                    f"{f'; give {separator}' if separator else ''}."
                 ) from error
 
     # --- the text ---
@@ -413,7 +422,7 @@ class TextTable:
         return FileError(f"{self.name} cannot be read: {reason}.")
 
     def _undecodable(self) -> FileError:
-        name, where = self._encoding.removesuffix("-sig"), ""
+        name, place = self._encoding.removesuffix("-sig"), ""
         with self._bytes() as file:
             # in UTF-16 and UTF-32 lines do not end in the byte of "\n"
             lines = [] if name.startswith(("utf-16", "utf-32")) else file
@@ -421,10 +430,10 @@ class TextTable:
                 try:
                     line.decode(name)
                 except UnicodeDecodeError as error:
-                    where = f" (line {number} has the byte 0x{line[error.start]:02X})"
+                    place = f" (line {number} has the byte 0x{line[error.start]:02X})"
                     break
         return FileError(
-            f"{self.name} cannot be read: it is not text in {name.upper()}{where}. Give its encoding: "
+            f"{self.name} cannot be read: it is not text in {name.upper()}{place}. Give its encoding: "
             f"{self._say(encoding='cp1252')} or latin-1 (Western Europe), cp1250 (Central Europe), "
             "cp1251 (Cyrillic), utf-16."
         )
@@ -448,7 +457,7 @@ def may_be_matrix(path: str | os.PathLike[str]) -> bool:
     return rows > 1 and rows in (width, width - 1)  # with row labels there is one column more
 
 
-def column_names(name: str, first: Sequence[str], say: Callable[..., str]) -> list[str]:
+def column_names(name: str, first_row: Sequence[str], say: Callable[..., str]) -> list[str]:
     """Return the names in the first line of a table called `name` in messages.
 
     Raises
@@ -458,15 +467,17 @@ def column_names(name: str, first: Sequence[str], say: Callable[..., str]) -> li
     DuplicateNamesError
         For two columns with one name.
     """
-    names = [cell.strip() for cell in first]
+    names = [cell.strip() for cell in first_row]
     unnamed = [str(j + 1) for j, cell in enumerate(names) if not cell and (j or len(names) == 1)]
     if unnamed:
-        which = f"column {unnamed[0]} has" if len(unnamed) == 1 else f"columns {', '.join(unnamed[:5])} have"
-        raise FileError(
-            f"{name} cannot be read: {which} no name in the first line (only a first column may have none: "
-            "the labels of the rows). Is there a separator too many at the ends of the lines?"
+        columns_text = (
+            f"column {unnamed[0]} has" if len(unnamed) == 1 else f"columns {', '.join(unnamed[:5])} have"
         )
-    twice = [one for one, times in Counter(names).items() if times > 1]
+        raise FileError(
+            f"{name} cannot be read: {columns_text} no name in the first line (only a first column may have "
+            "none: the labels of the rows). Is there a separator too many at the ends of the lines?"
+        )
+    twice = [label for label, times in Counter(names).items() if times > 1]
     if twice:
         raise DuplicateNamesError(
             f"{name} has more than one column named {listed(twice)}; every column needs a name of its own "
@@ -478,19 +489,20 @@ def column_names(name: str, first: Sequence[str], say: Callable[..., str]) -> li
 def _are_numbers(names: Sequence[str], decimal: str) -> bool:
     """Whether names are numbers; 0, 1, ... or 1, 2, ... after an empty first field count as names."""
     is_number = [_NUMBER.fullmatch(name.replace(decimal, ".")) is not None for name in names]
-    rest = names if len(names) == 1 or is_number[0] else names[1:]
-    counted = [str(j) for j in range(len(rest) + 1)]
-    written = not names[0] and list(rest) in (counted[:-1], counted[1:])  # as pandas and R write them
-    return all(is_number[-len(rest) :]) and not written
+    data_names = names if len(names) == 1 or is_number[0] else names[1:]
+    counted = [str(j) for j in range(len(data_names) + 1)]
+    # as pandas and R write them
+    are_counted = not names[0] and list(data_names) in (counted[:-1], counted[1:])
+    return all(is_number[-len(data_names) :]) and not are_counted
 
 
 def _is_rounded(cell: str) -> bool:
     """Whether a field is a whole number that float64 would round."""
-    if len(cell) < len(_SHORTEST) or not (found := _WHOLE.fullmatch(cell.strip())):
+    if len(cell) < len(_SHORTEST) or not (match := _WHOLE.fullmatch(cell.strip())):
         return False
-    if len(found[1]) > 308:  # infinite as a float
+    if len(match[1]) > 308:  # infinite as a float
         return False
-    return int(float(found[1])) != int(found[1])
+    return int(float(match[1])) != int(match[1])
 
 
 def _is_blank(record: Sequence[str]) -> bool:
@@ -607,7 +619,9 @@ def with_labels(
         if len(bare) == len(values):
             continue
         if bare:
-            codes = listed([int(one) if isinstance(one, float) and one.is_integer() else one for one in bare])
+            codes = listed(
+                [int(code) if isinstance(code, float) and code.is_integer() else code for code in bare]
+            )
             raise ColumnTypeError(
                 f"In {path}, some values of {shown(name)} have labels, and {codes} have none: label all or "
                 f"none, declare these missing, or read numbers in place of labels with {otherwise}."
@@ -619,6 +633,6 @@ def with_labels(
                 f"In {path}, several values of {shown(name)} have the label {shown(twice[0])}: give each "
                 f"another label, or read numbers in place of labels with {otherwise}."
             )
-        found = frame[name].map(labels[name])
-        frame[name] = found.astype(pd.CategoricalDtype(texts, ordered=True))
+        labelled = frame[name].map(labels[name])
+        frame[name] = labelled.astype(pd.CategoricalDtype(texts, ordered=True))
     return frame

@@ -264,13 +264,13 @@ class Choice(Summary):
     def __init__(
         self,
         fit: SpcaResult,
-        chosen: Chosen,
+        choice: Chosen,
         k_choice: ComponentChoice | None,
         halves: Callable[[int, int], tuple[list[np.ndarray], str]] | None = None,
     ) -> None:
-        self._how, self._k_choice, self._halves = chosen, k_choice, halves
+        self._how, self._k_choice, self._halves = choice, k_choice, halves
         number = None if k_choice is None else k_choice.k
-        how_chosen = partial(choice_tables.method_sentences, self._tests, chosen)
+        how_chosen = partial(choice_tables.method_sentences, self._tests, choice)
         record = replace(fit._state.record, chosen=how_chosen, k_found=number)
         self._fit = fit._with_state(replace(fit._state, record=record))
 

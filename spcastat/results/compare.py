@@ -244,12 +244,12 @@ def compare(
 # --- names --------------------------------------------------------------------------------------
 
 
-def _by_name(first: Any, others: tuple[Any, ...]) -> dict[str, SpcaResult]:
+def _by_name(first_fit: Any, further_fits: tuple[Any, ...]) -> dict[str, SpcaResult]:
     """Return the fits that `compare` was given, by name."""
-    if isinstance(first, Mapping) and not others:
-        fits = dict(first)
+    if isinstance(first_fit, Mapping) and not further_fits:
+        fits = dict(first_fit)
     else:
-        all_fits = [first, *others]
+        all_fits = [first_fit, *further_fits]
         for number, fit in enumerate(all_fits, start=1):
             if not isinstance(fit, SpcaResult):
                 raise OptionError(
@@ -533,13 +533,13 @@ class GroupComparison(Picklable, Summary):
         self,
         fit: SpcaResult,
         table: pd.DataFrame,
-        found: Compared,
+        comparison: Compared,
         groups: pd.Index,
         clusters: int | None = None,
     ) -> None:
         self._fit = fit
         self._table = table
-        self._found = found
+        self._found = comparison
         self._groups = groups
         self._clusters = clusters
 

@@ -2320,12 +2320,12 @@ class SpcaResult(Picklable, Shown):
     def _drawing(self, data: Any, rng: types.Rng, n_jobs: int, progress: types.Progress) -> Drawing:
         return Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
 
-    def _scores_to_draw(self, what: str) -> pd.DataFrame:
-        """Return the scores of the rows, or of a sample of them; `what` is the plot that needs them."""
+    def _scores_to_draw(self, analysis: str) -> pd.DataFrame:
+        """Return the scores of the rows, or of a sample of them; `analysis` is the plot that needs them."""
         if self._state.scores is None and self._source is not None and self._source.out_of_core:
             return deep_copy(self._drawn[self._state.components])
         if self._state.scores is None:
-            rows.need_rows(self._state, self._source, what)
+            rows.need_rows(self._state, self._source, analysis)
         return self._row_scores()
 
     def _by_row(self, given: Any, option: str) -> Any:

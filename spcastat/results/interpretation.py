@@ -45,9 +45,11 @@ class Supplement(Summary):
     It prints as text and shows as HTML in a notebook. Tables of what was not given are None.
     """
 
-    def __init__(self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None) -> None:
-        self._rows, self._cos2, self._further = rows, cos2, further
-        self._factors = None if further is None or further.levels.empty else further
+    def __init__(
+        self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Further | None
+    ) -> None:
+        self._rows, self._cos2, self._further = rows, cos2, supplement
+        self._factors = None if supplement is None or supplement.levels.empty else supplement
 
     def _document(self) -> Document:
         return _document(self._rows, self._cos2, self._further)
@@ -114,28 +116,28 @@ class Supplement(Summary):
         return None if self._further is None else deep_copy(self._further.sizes.to_frame("n"))
 
 
-def _document(rows: pd.DataFrame | None, cos2: pd.DataFrame | None, further: Further | None) -> Document:
+def _document(rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Further | None) -> Document:
     tables, notes, key = [], [], []
     if rows is not None and cos2 is not None:
         tables.append(_pairs("Row", rows, cos2, full_names(rows.index), "cos2"))
         notes += [f"{MOST_ROWS} of {len(rows)} rows are shown."] * (len(rows) > MOST_ROWS)
         key = ["cos2: squared cosine of the row with the component."]
-    if further is not None and len(further.correlations):
-        correlations = further.correlations
+    if supplement is not None and len(supplement.correlations):
+        correlations = supplement.correlations
         lines = zip(number_rows(correlations[:MOST_ROWS], 2), correlations.index, strict=False)
-        cells = (replace(row, cells=(*row.cells, f"{further.sizes[name]:g}")) for row, name in lines)
+        cells = (replace(row, cells=(*row.cells, f"{supplement.sizes[name]:g}")) for row, name in lines)
         tables.append(Table("Correlation", (*full_names(correlations.columns), "n"), tuple(cells)))
-    if further is not None and len(further.levels):
-        names = level_names(further.levels.index)
-        tables.append(_pairs("Level: mean score", further.levels, further.test_values, names, "test"))
+    if supplement is not None and len(supplement.levels):
+        names = level_names(supplement.levels.index)
+        tables.append(_pairs("Level: mean score", supplement.levels, supplement.test_values, names, "test"))
         notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
     return Document("Supplementary rows and variables", (), tuple(tables), (*notes, *key))
 
 
-def associations_document(found: pd.DataFrame, alpha: float) -> Document:
+def associations_document(associations: pd.DataFrame, alpha: float) -> Document:
     """Return the table that `SpcaResult.describe_components` prints."""
     rows = []
-    for component, kind, term, loading, estimate, statistic, p in found.itertuples(index=False):
+    for component, kind, term, loading, estimate, statistic, p in associations.itertuples(index=False):
         values = (loading or np.nan, estimate, statistic, p)  # a loading of zero is blank
         numbers = ("" if np.isnan(value) else fixed(value, 3) for value in values)
         rows.append(Row(name_text(term), (kind, *numbers), name_text(component)))
@@ -156,10 +158,10 @@ def level_names(levels: pd.Index) -> list[str]:
     return [f"{name_text(factor)} = {name_text(value)}" for factor, value in levels]
 
 
-def _pairs(title: str, frame: pd.DataFrame, second: pd.DataFrame, names: list[str], what: str) -> Table:
-    """Return a table of the numbers in `frame`, each followed by its counterpart in `second`."""
-    cells = np.stack([np.asarray(frame), np.asarray(second)], axis=2).reshape(len(names), -1)
-    headings = tuple(text for name in full_names(frame.columns) for text in (name, what))
+def _pairs(title: str, frame: pd.DataFrame, frame2: pd.DataFrame, names: list[str], noun: str) -> Table:
+    """Return a table of the numbers in `frame`, each followed by its counterpart in `frame2`."""
+    cells = np.stack([np.asarray(frame), np.asarray(frame2)], axis=2).reshape(len(names), -1)
+    headings = tuple(text for name in full_names(frame.columns) for text in (name, noun))
     return Table(title, headings, number_rows(pd.DataFrame(cells, names)[:MOST_ROWS], 2), together=2)
 
 
@@ -217,25 +219,26 @@ def renamed(state: FitState, names: Any) -> FitState:
     return replace(state, record=replace(state.record, names=new_names), scores=scores)
 
 
-def _renamed(old: list[str], names: Any) -> list[str]:
+def _renamed(components: list[str], names: Any) -> list[str]:
     """Return the names of all components after renaming."""
     if isinstance(names, Mapping):
-        new_names = list(old)
-        places: dict[Any, int] = {label: j for j, name in enumerate(old) for label in (j + 1, name)}
+        new_names = list(components)
+        places: dict[Any, int] = {label: j for j, name in enumerate(components) for label in (j + 1, name)}
         for key, name in names.items():
             place = places.get(key)
             if place is None:
                 raise ComponentsError(
-                    f"rename() was given {shown(key)}, which is not a component; there are {listed(old)}."
-                    f"{nearest(key, old)}"
+                    f"rename() was given {shown(key)}, which is not a component; there are "
+                    f"{listed(components)}.{nearest(key, components)}"
                 )
             new_names[place] = name
     else:
-        new_names = elements(names, len(old))
-        if len(new_names) != len(old):
+        new_names = elements(names, len(components))
+        if len(new_names) != len(components):
             raise ComponentsError(
-                f"rename() was given {plural(len(new_names), 'name')} for {plural(len(old), 'component')}; "
-                "give one for each, or a mapping such as {'PC1': 'size'}."
+                f"rename() was given {plural(len(new_names), 'name')} for "
+                f"{plural(len(components), 'component')}; give one for each, or a mapping such as "
+                "{'PC1': 'size'}."
             )
     for name in new_names:
         if not isinstance(name, str) or not name.strip():
@@ -250,8 +253,8 @@ def _renamed(old: list[str], names: Any) -> list[str]:
 class Scales(Picklable, Summary):
     """Components as sums of their variables: reliability, and what unit weights keep."""
 
-    def __init__(self, found: ScaleNumbers) -> None:
-        self._found = found
+    def __init__(self, numbers: ScaleNumbers) -> None:
+        self._found = numbers
 
     def _document(self) -> Document:
         return scales_document(self._found.table, self._found.items, self._found.kept)
@@ -354,11 +357,11 @@ def scree(state: FitState, kind: str, parallel: Any, max_components: int | None,
 # --- rows that are not all in memory ---------------------------------------------------------------
 
 
-def sampled_diagnostics(drawn: pd.DataFrame) -> pd.DataFrame:
+def sampled_diagnostics(diagnostics: pd.DataFrame) -> pd.DataFrame:
     """Return T2 and Q of a sample of rows, with a warning that they are a sample."""
-    if "sample" in drawn.attrs:
-        warn(f"diagnostics() returns those of {drawn.attrs['sample']}.", DataWarning)
-    return deep_copy(drawn[["T2", "Q"]])
+    if "sample" in diagnostics.attrs:
+        warn(f"diagnostics() returns those of {diagnostics.attrs['sample']}.", DataWarning)
+    return deep_copy(diagnostics[["T2", "Q"]])
 
 
 def with_sample(ax: Axes, frame: pd.DataFrame) -> Axes:

@@ -178,8 +178,8 @@ def _row(card: Any, fit: SpcaResult) -> dict[str, Any]:
     }
 
 
-def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
-    record = first._state.record
+def _document(table: pd.DataFrame, first_fit: SpcaResult) -> Document:
+    record = first_fit._state.record
     several = record.k > 1
     rows = []
     for line in table.to_dict("records"):
@@ -198,7 +198,7 @@ def _document(table: pd.DataFrame, first: SpcaResult) -> Document:
         missed = table.loc[~table["converged"], "card"]
         notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
     header = list(lines([facts.method(record), facts.dataset(record)]))
-    if words := rule_words(first._state):
+    if words := rule_words(first_fit._state):
         header.append(("Rule", words))
     title = f"Path of {plural(len(table), 'fit')} with {components}"
     tables = (Table("card", tuple(headings), tuple(rows)),)

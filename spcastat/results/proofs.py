@@ -161,10 +161,10 @@ def _named(places: Any, columns: pd.Index) -> list[Any]:
 JOINT_SECONDS, SINGLE_SECONDS = 10.0, 60.0
 
 
-def need_data(state: FitState, source: Data | None, what: str) -> Data:
-    """Return the data of a fit, unchanged since the fit; `what` names the method for messages."""
+def need_data(state: FitState, source: Data | None, analysis: str) -> Data:
+    """Return the data of a fit, unchanged since the fit; `analysis` names the method for messages."""
     if source is None:
-        raise state.no_data(what)
+        raise state.no_data(analysis)
     source.require_same()
     return source
 

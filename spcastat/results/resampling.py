@@ -611,17 +611,17 @@ def number_found(state: FitState, choice: ParallelAnalysis) -> int:
 
 
 def _resampling(
-    fit: Drawing, what: str, *, fixed: bool = False, own_card: bool = False, starts: str = "near"
+    fit: Drawing, analysis: str, *, fixed: bool = False, own_card: bool = False, starts: str = "near"
 ) -> Resampling:
     """Return what resampling needs to draw rows and refit.
 
-    `what` is the name of the call in messages; for the last three see `refit_of`.
+    `analysis` is the name of the call in messages; for the last three see `refit_of`.
     """
     from spcastat.assess.samples import Resampling, plan_of, refit_of
 
     seed, jobs = fit.seed_and_jobs
     plan = plan_of(fit.state, None if fit.call is None else fit.call.arguments)
-    rows = _rows_to_draw(fit, what, seed, bool(plan.rows_for))
+    rows = _rows_to_draw(fit, analysis, seed, bool(plan.rows_for))
     refit = refit_of(fit.state, plan, fixed=fixed, own_card=own_card, starts=starts)
     names = fit.state.spec.columns
     return Resampling(rows.sampler, refit, rows.source.op, seed, jobs, rows.drawn, rows.notice, names)
@@ -636,18 +636,18 @@ class _Drawn(NamedTuple):
     notice: str
 
 
-def _rows_to_draw(fit: Drawing, what: str, seed: int, keep_rows: bool = False) -> _Drawn:
+def _rows_to_draw(fit: Drawing, analysis: str, seed: int, keep_rows: bool = False) -> _Drawn:
     """Return the rows of a fit, or its covariance matrix, to draw from."""
-    data = original_data(fit.state, fit.source, fit.data, what).in_memory(seed)
-    return _Drawn(data, data.sampler(what, keep_rows), data.drawn, data.remark())
+    data = original_data(fit.state, fit.source, fit.data, analysis).in_memory(seed)
+    return _Drawn(data, data.sampler(analysis, keep_rows), data.drawn, data.remark())
 
 
-def _halved(fit: Drawing, what: str) -> Resampling:
+def _halved(fit: Drawing, analysis: str) -> Resampling:
     """Return the data and the method for fits of halves, which must have enough rows."""
-    resampling = _resampling(fit, what, own_card=True, starts="alone")
+    resampling = _resampling(fit, analysis, own_card=True, starts="alone")
     n, k = resampling.sampler.n // 2, fit.state.V.shape[1]
     if n < k + 2:
         raise TooFewRowsError(
-            f"{what} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."
+            f"{analysis} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."
         )
     return resampling

@@ -46,13 +46,15 @@ class SpcoResult(Picklable, Shown):
     are exactly zero. All output is labelled with the names in the data.
     """
 
-    def __init__(self, source: RowData, solver: SPCO, found: Coordinates) -> None:
+    def __init__(self, source: RowData, solver: SPCO, coordinates: Coordinates) -> None:
         self._source = source
         self._solver = solver
-        self._found = found
-        size = np.abs(found.A)
+        self._found = coordinates
+        size = np.abs(coordinates.A)
         places = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-10), axis=0)
-        self._A = found.A * np.where(found.A[places, np.arange(found.A.shape[1])] < 0, -1.0, 1.0)
+        self._A = coordinates.A * np.where(
+            coordinates.A[places, np.arange(coordinates.A.shape[1])] < 0, -1.0, 1.0
+        )
 
     @property
     def k(self) -> int:
