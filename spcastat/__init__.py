@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from spcastat.results.interpretation import Supplement as Supplement
     from spcastat.results.loadings import LoadingsBootstrap as LoadingsBootstrap
     from spcastat.results.loadings import SparseLoadings as SparseLoadings
+    from spcastat.results.outliers import Outliers as Outliers
     from spcastat.results.path import SpcaPath as SpcaPath
     from spcastat.results.principal_variables import PrincipalVariables as PrincipalVariables
     from spcastat.results.proofs import Certificate as Certificate
@@ -91,6 +92,7 @@ _CLASSES = {
     "GroupComparison": "spcastat.results.compare",
     "Description": "spcastat.show.methods_text",
     "PrincipalVariables": "spcastat.results.principal_variables",
+    "Outliers": "spcastat.results.outliers",
     "Scales": "spcastat.results.interpretation",
     "ScoreChunks": "spcastat.streams.base",
     "SpcaPath": "spcastat.results.path",

@@ -521,7 +521,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
 
 
 #: Options of :func:`spca` that describe the data and are not in its signature.
-READING = ("center", "blocks", "categorical", "context", "k_em", "passes")
+READING = ("center", "blocks", "categorical", "context", "k_em", "passes", "robust")
 #: The constructor of data -> the function that fits them.
 FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_cov}
 

@@ -30,6 +30,7 @@ Labels: TypeAlias = list[Any] | tuple[Any, ...] | pd.Index  # names of variables
 Rng: TypeAlias = int | np.random.Generator | None
 Progress: TypeAlias = bool | Callable[[Step], object] | None
 WeightsAre: TypeAlias = Literal["frequency", "sampling"]
+Robust: TypeAlias = bool | Literal["cells", "rows"]
 Missing: TypeAlias = Literal["raise", "drop", "em", "pairwise"]
 Scale: TypeAlias = bool | Literal["blocks", "raw blocks", "mixed"] | Vector
 Whole: TypeAlias = SupportsIndex  # whole numbers: int, and integers of NumPy
@@ -149,10 +150,11 @@ class ReadOptions(TypedDict, total=False):
 
 
 class RowOptions(ReadOptions, total=False):
-    """How rows are read, weighted and drawn: what modifies na= and weights=, and chunks."""
+    """How rows are read, weighted, cleaned and drawn: what modifies na= and weights=, and chunks."""
 
     k_em: int | None
     passes: int | None
+    robust: Robust
 
 
 class SampleOptions(TypedDict, total=False):

@@ -505,7 +505,7 @@ def _chosen(data: Data, call: Asked) -> Choice:
     k, cards, kmax, fitting = call.k, call.cards, call.kmax, call.fitting
     how = replace(call.how, by=_criterion(call.how.by, call.how.rule, call.how.each, data))
     _require_possible(data, fitting, k, cards, kmax)
-    whole = data.for_components(k or 1).for_method(_rows_for(fitting, k or 1, data.p))
+    whole = (data if k is None else data.for_components(k)).for_method(_rows_for(fitting, k or 1, data.p))
     sample = whole.in_memory(how.seed)
     require_variance(sample)
     whole.variance_check  # noqa: B018  # may warn

@@ -92,6 +92,7 @@ def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = 
 NO_PLACE = {
     ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
     ("spca_cov", "weights"): "weights are of rows, so give the rows to spca(), or the weighted matrix",
+    ("spca_cov", "robust"): "it judges cells and rows, so give the rows: spca(data, ..., robust=True)",
     ("spca_cov", "na"): "missing values are of rows, so give the rows to spca()",
     **{
         (name, "zeros"): "a share of zeros among the scores is for spcastat.spco(data, k, zeros=...)"

@@ -16,6 +16,7 @@ from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Moments
+from spcastat.inputs.cleaning import CleaningStandardisation
 from spcastat.inputs.data import Data
 from spcastat.inputs.opening import require_apart, source_of, table_of
 from spcastat.inputs.row_data import RowData
@@ -242,6 +243,8 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
         state.need_model("transform() with na='em'")
         if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
             matrix, index = replay(state.spec, new, na=na)
+            if state.cleaning is not None:  # the model is that of cleaned rows
+                matrix = state.cleaning.cleaned(np.asarray(matrix, dtype=float))
             matrix = filled(state, matrix, index, na, "transform()")
             standard, V = state.need_centre("transform()"), state.V
     values = standard.project(matrix, V)
@@ -265,6 +268,8 @@ def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.n
     messages.
     """
     standard = state.need_centre(analysis)
+    if state.cleaning is not None and state.cleaning.cells:
+        standard = CleaningStandardisation.of(standard, state.cleaning.wrapping)
     spec = spec_for(state.spec, np.flatnonzero(state.V.any(axis=1)))
     if spec.positions is None:
         return spec, standard, state.V
@@ -309,7 +314,7 @@ def inverse_transform(state: FitState, scores: Any, k: int | None = None) -> pd.
 def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
     """Return the rows of the fit minus ``inverse_transform(scores)``, n x p; see `SpcaResult.residuals`."""
     source = need_rows(state, data, "residuals")
-    matrix = source.matrix
+    matrix = source.given
     n, p = matrix.shape
     if is_sparse(matrix):
         if n * p > MOST_RESIDUALS:
@@ -322,8 +327,6 @@ def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
     fitted = np.full(matrix.shape, np.nan)
     finite = np.isfinite(scores_of_rows).all(axis=1)
     fitted[finite] = inverse_transform(state, scores_of_rows[finite]).to_numpy()
-    if source.missing is not None:
-        matrix = source.measured
     return pd.DataFrame(matrix - fitted, index=deep_copy(source.index), columns=deep_copy(state.spec.columns))
 
 
@@ -392,7 +395,7 @@ def augment(state: FitState, data: Data | None, new: Any = None, na: str | None 
     require_gaps_rule(na)
     if new is None:
         source = need_rows(state, data, "augment() without new rows")
-        frame = _frame(source.measured, source.index, state.spec.columns)
+        frame = _frame(source.given, source.index, state.spec.columns)
         score_values = scores(state, data).to_numpy()
     else:
         table = open_table(table_of(new).data)

@@ -33,6 +33,7 @@ from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import archive, rows
 from spcastat.fit import record as records
 from spcastat.fit.state import FitState, Moments, rule_of
+from spcastat.inputs.cleaning import Cleaning
 from spcastat.inputs.data import Data
 from spcastat.labels import name_text
 from spcastat.linalg.regression import Regression
@@ -530,6 +531,7 @@ def save(
         "moments": pack("moments", moments, arrays),
         "measures": pack("measures", measures, arrays),
         "design": pack("design", _with_mark(state, data), arrays),
+        **_packed_cleaning(state, arrays),
         "spec": pack_spec(state.spec, arrays),
         "proofs": [_packed_proof(proof) for proof in state.inference.proofs],
         "principal": pack("principal", state.principal, arrays),
@@ -540,6 +542,18 @@ def save(
         arrays["scores"] = frame.to_numpy()
         content["rows"] = pack_index(frame.index, "rows", arrays, "labels of rows")
     archive.write_file(target, partial(archive.write_archive, content=content, arrays=arrays))
+
+
+def _packed_cleaning(state: FitState, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return the outlying cells and rows of a robust fit as JSON, without their arrays."""
+    if state.cleaning is None:
+        return {}
+    packed = pack("cleaning", state.cleaning, arrays)
+    assert packed is not None
+    packed["wrapping"] = pack("cleaning.wrapping", packed["wrapping"], arrays)
+    labels = state.row_labels
+    rows_of = None if labels is None else pack_index(labels, "cleaned", arrays, "labels of rows")
+    return {"cleaning": packed, "cleaned": rows_of}
 
 
 def _packed_proof(proof: records.Proven) -> dict[str, Any]:
@@ -596,6 +610,8 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         part(kind, name)
         for kind, name in ((Standardisation, "standard"), (PpcaModel, "model"), (RowDesign, "design"))
     )
+    cleaning = part(Cleaning, "cleaning")
+    _require_places(cleaning, record)
     moments = reader.read(_Moments, content.get("moments"), "moments")
     measure_names: list[str] = [name for name in MEASURES if f"measures.{name}" in arrays]
     measures: dict[str, np.ndarray] = {
@@ -623,6 +639,8 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         pattern=pattern,
         rotated=rotated,
         principal=principal_of(content, reader, record),
+        cleaning=cleaning,
+        row_labels=_cleaned_rows(content, arrays, record),
     )
     if pattern is None and state.principal is None:
         rule_of(record)  # raises for options that make no rule
@@ -631,6 +649,23 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     scores = reader.array("f? n k", "scores")
     index = unpack_index(content["rows"], arrays, len(scores))
     return dataclasses.replace(state, scores=pd.DataFrame(scores, index, state.components))
+
+
+def _cleaned_rows(
+    content: Mapping[str, Any], arrays: Mapping[str, np.ndarray], record: records.Record
+) -> pd.Index | None:
+    """Return the labels of the rows of a robust fit, where the file has them."""
+    packed = content.get("cleaned")
+    return None if packed is None else unpack_index(packed, arrays, record.n or 0)
+
+
+def _require_places(cleaning: Cleaning | None, record: records.Record) -> None:
+    """Raise FileError if outlying cells are not among those of the data."""
+    if cleaning is None or not cleaning.places.size:
+        return
+    low, high = cleaning.places.min(axis=0), cleaning.places.max(axis=0)
+    if (low < 0).any() or high[0] >= (record.n or 0) or high[1] >= record.p:
+        raise FileError("its outlying cells are not among those of the data.")
 
 
 def _require_agreement(

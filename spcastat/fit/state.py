@@ -26,6 +26,7 @@ from spcastat.fit.record import (
     make_record,
 )
 from spcastat.fit.run import Fit
+from spcastat.inputs.cleaning import Cleaning
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, some_of
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
@@ -263,6 +264,10 @@ class FitState:
         For method="rotate": the dense loadings before they were cut.
     principal : PrincipalSet, or None
         For principal variables: which were kept, while V has the weights of the k scores.
+    cleaning : Cleaning or None
+        For ``robust=``: the outlying cells and rows, and how cells of new rows are judged.
+    row_labels : pandas.Index or None
+        For ``robust=``: the labels of the rows.
     """
 
     V: np.ndarray
@@ -277,6 +282,8 @@ class FitState:
     pattern: np.ndarray | None = None
     rotated: np.ndarray | None = None
     principal: PrincipalSet | None = None
+    cleaning: Cleaning | None = None
+    row_labels: pd.Index | None = None
 
     @classmethod
     def of(cls, data: Data, plan: Plan, fit: Fit, call: str) -> FitState:
@@ -299,6 +306,8 @@ class FitState:
             model=None if data.missing is None else data.missing.filling,
             design=data.design,
             pattern=pattern,
+            cleaning=data.cleaning,
+            row_labels=None if data.cleaning is None else data.row_labels,
         )
 
     @property

@@ -13,6 +13,7 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import plural, shown, whole_number
+from spcastat.inputs.cleaning import checked_robust
 from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import Source
 from spcastat.inputs.row_data import (
@@ -74,6 +75,11 @@ class ChunkData(Data):
         reading, scaling = split_options(options)
         if is_mixed(options):
             raise errors.OptionError(MIXED_IN_CHUNKS)
+        if checked_robust(scaling.pop("robust", False)):
+            raise errors.OptionError(
+                f"robust={options['robust']!r} was given with rows in chunks, and needs them in memory. "
+                "Give a table that fits into memory, such as a sample, and transform the rows by its fit."
+            )
         stream = source.stream(reading)
         if reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)

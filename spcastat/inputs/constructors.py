@@ -38,6 +38,7 @@ def rows(
     clusters: types.ByRow | None = None,
     strata: types.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
+    robust: types.Robust = False,
     center: bool | types.Vector = True,
     blocks: Mapping[str, types.Labels] | None = None,
     categorical: Literal["refuse", "dummy"] = "refuse",
@@ -82,6 +83,10 @@ def rows(
     block_length : int or "auto", optional
         For rows in the order of time: resampling draws blocks of so many successive rows. "auto" is the rule
         of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
+    robust : {False, True, "cells", "rows"}
+        Whether cells far from the others of their column are pulled in, and rows with far scores have no
+        weight (True); "cells" keeps all rows, "rows" leaves cells as they are. The table is not changed.
+        Needs 20 rows or more. ``fit.robust`` lists the cells and rows. See docs/robust.md.
     center : bool or array-like of shape (p,)
         Whether to subtract the means of the columns (the default); an array gives other centres.
     blocks : mapping of name to list of labels, optional
@@ -137,6 +142,7 @@ def rows(
         "strata": strata,
         "block_length": block_length,
         "weights_are": weights_are,
+        "robust": robust,
     }
     return data_of("rows", table, options)
 
@@ -224,6 +230,7 @@ DEFAULTS = {
     "categorical": "refuse",
     "na": "raise",
     "weights_are": "frequency",
+    "robust": False,
     "nearest": False,
 }
 

@@ -26,6 +26,7 @@ from spcastat.reading.design import RowDesign, Spec
 from spcastat.reading.frames import COPY_LIMIT
 
 if TYPE_CHECKING:
+    from spcastat.inputs.cleaning import Cleaning
     from spcastat.inputs.noise import Noise, PulledIn
     from spcastat.inputs.samplers import Sampler
 
@@ -130,6 +131,16 @@ class Data(Explained, ABC):
     @property
     def missing(self) -> Gaps | None:
         """How missing values were treated, for ``na="em"`` and "pairwise"."""
+        return None
+
+    @property
+    def row_labels(self) -> pd.Index | None:
+        """The labels of rows in memory."""
+        return None
+
+    @property
+    def cleaning(self) -> Cleaning | None:
+        """The outlying cells and rows, with ``robust=``."""
         return None
 
     @property

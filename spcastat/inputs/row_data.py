@@ -12,6 +12,14 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn
+from spcastat.inputs.cleaning import (
+    Cleaning,
+    checked_robust,
+    cleaner_of,
+    require_cleanable,
+    require_columns,
+    warn_of,
+)
 from spcastat.inputs.data import Data, center_and_scale, packed_names, packed_spec
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.inputs.row_groups import RowGroups
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
 
 #: Names of options of rows: for reading, and all.
 READING = tuple(one.name for one in fields(ReadOptions))
-ROW_OPTIONS = (*READING, "center", "scale", "blocks", "passes")
+ROW_OPTIONS = (*READING, "center", "scale", "blocks", "passes", "robust")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +90,10 @@ class RowData(Data):
         If the rows are a sample of rows in chunks: the number of rows that it was drawn from, perhaps all.
     otherwise : Series of length p, or None
         For some of the rows of an analysis: the scale of columns that do not vary; None for an error.
+    robust : {False, True, "cells", "rows"}
+        Whether outlying cells are pulled in, and outlying rows have no weight.
+    components : int or None
+        The number of components by which rows are judged, if it is known.
     """
 
     contents: Design
@@ -93,6 +105,8 @@ class RowData(Data):
     checksum: int | None = None
     total_rows: int | None = None
     otherwise: pd.Series | None = None
+    robust: bool | str = False
+    components: int | None = None
 
     option_names: ClassVar[tuple[str, ...]] = ROW_OPTIONS
 
@@ -117,7 +131,10 @@ class RowData(Data):
                 "over; it is for rows in chunks. Leave it out."
             )
         mixed = is_mixed(options)
+        robust = checked_robust(scaling.pop("robust", False))
         contents = contents_of(table, reading, mixed)
+        if robust:
+            require_cleanable(contents.matrix, robust, contents.covariates is not None)
         if contents.rows is not None:
             contents.rows.require(len(contents.index))
         table_view = table.copy(deep=False) if isinstance(table, pd.DataFrame) else table
@@ -135,6 +152,7 @@ class RowData(Data):
             **_scaling_of(contents, reading, scaling),
             checksum=None if unshared else checksum(contents.matrix),
             otherwise=None if otherwise is None else otherwise.reindex(contents.columns, fill_value=1.0),
+            robust=robust,
         )
 
     # --- what was read -----------------------------------------------------------------------------
@@ -149,9 +167,14 @@ class RowData(Data):
         return self.contents.index
 
     @property
+    def row_labels(self) -> pd.Index:
+        return self.index
+
+    @property
     def weights(self) -> np.ndarray | None:
-        """Weights of the rows, shape (n,)."""
-        return self.contents.weights
+        """Weights of the rows, shape (n,); zero for outlying rows, with `robust`."""
+        weights = self.contents.weights
+        return weights if self.cleaning is None else self.cleaning.weights_of(weights)
 
     @property
     def covariates(self) -> np.ndarray | None:
@@ -168,7 +191,7 @@ class RowData(Data):
 
     @property
     def weighted(self) -> bool:
-        return self.weights is not None
+        return self.contents.weights is not None
 
     @property
     def weight(self) -> float:
@@ -205,6 +228,34 @@ class RowData(Data):
         has_table = isinstance(self.table, pd.DataFrame | np.ndarray) or is_sparse(self.table)
         return has_table and self.table.shape[0] == self.n
 
+    # --- cleaned -----------------------------------------------------------------------------------
+
+    @cached_property
+    def cleaning(self) -> Cleaning | None:
+        """The outlying cells and rows, with `robust`."""
+        if not self.robust:
+            return None
+        contents = self.contents
+        if np.isinf(contents.matrix).any():
+            contents.check()
+        X = np.asarray(contents.matrix, dtype=float)
+        cleaning = cleaner_of(self.robust, self.components, self.scale).of(X, contents.weights)
+        require_columns(cleaning, self.robust)
+        if self.warns:
+            warn_of(cleaning, self.robust, self.n)
+        return cleaning
+
+    @cached_property
+    def _rows(self) -> Any:
+        """The rows that are fitted, with NaN for missing values: as given, or cleaned, with `robust`."""
+        matrix = self.contents.matrix
+        return matrix if self.cleaning is None else self.cleaning.cleaned(np.asarray(matrix, dtype=float))
+
+    @property
+    def given(self) -> Any:
+        """The rows as given, with NaN for missing values; shape (n, p)."""
+        return self.contents.matrix
+
     # --- standardised ------------------------------------------------------------------------------
 
     @cached_property
@@ -225,7 +276,7 @@ class RowData(Data):
 
     def _with_gaps(self) -> Standardised:
         contents, na = self.contents, self.reading.na
-        X, w = contents.matrix, contents.weights
+        X, w = self._rows, self.weights
         standard, op, matrix, missing = prepare_with_gaps(
             X,
             w,
@@ -252,8 +303,8 @@ class RowData(Data):
             contents.check()
         with np.errstate(invalid="ignore", over="ignore"):  # infinite values are reported below
             standard, op = prepare(
-                contents.matrix,
-                contents.weights,
+                self._rows,
+                self.weights,
                 self.center,
                 self.scale,
                 contents.columns,
@@ -263,7 +314,7 @@ class RowData(Data):
             finite = np.isfinite(op.total)  # False for infinite values only: prepare() does not overflow
         if not finite:
             contents.check()
-        return Standardised(standard, op, contents.matrix)
+        return Standardised(standard, op, self._rows)
 
     @property
     def op(self) -> Operator:
@@ -284,7 +335,7 @@ class RowData(Data):
 
     @property
     def measured(self) -> Any:
-        """The rows as given, with NaN for missing values; shape (n, p)."""
+        """The rows that are fitted, with NaN for missing values; shape (n, p)."""
         missing = self.missing
         if missing is None or not missing.missing.any():
             return self.matrix
@@ -307,18 +358,25 @@ class RowData(Data):
     @cached_property
     def row_groups(self) -> RowGroups:
         """Which rows are drawn together, each row once."""
-        return RowGroups.of(self.measured, self.weights, self.covariates, self.design)
+        return RowGroups.of(self.given, self.contents.weights, self.covariates, self.design)
 
     # --- questions of analyses ---------------------------------------------------------------------
 
     def for_method(self, method: str) -> RowData:
         if not method:
             return self
+        if self.robust:
+            raise errors.OptionError(
+                f"robust={self.robust!r} was given with method={method!r}, which is robust by itself: leave "
+                "robust out, or leave method out for the default, 'joint'."
+            )
         if self.reading.na in GAPS:
             refuse_rows_methods(self.reading.na, method)
         return self if self.keep_rows else replace(self, keep_rows=True)
 
     def for_components(self, k: int) -> RowData:
+        if self.robust and self.components != k:
+            return replace(self, components=k).for_components(k)
         if self.reading.na != "em" or self.reading.k_em is not None or k == self.rank:
             return self
         return replace(self, rank=k)
@@ -340,11 +398,15 @@ class RowData(Data):
         frame = self._inputs_of_terms()
         if frame is not None:
             terms = Terms(replace(self.spec.model_spec, states={}, context=self.spec.context or {}), frame)
+        rules = self.rules(keep_rows)
+        if self.cleaning is not None:
+            how = cleaner_of(self.robust, self.cleaning.components, self.scale)
+            rules = replace(rules, cleaner=how, wrapping=self.cleaning.wrapping)
         return RowSampler(
-            self.measured,
+            self.given if self.robust else self.measured,
             self.row_groups.repeated(analysis),
             self.standard,
-            self.rules(keep_rows),
+            rules,
             terms,
             self.missing,
             self.covariates,
@@ -374,11 +436,15 @@ class RowData(Data):
     ) -> tuple[Noise, PulledIn | None]:
         from spcastat.inputs.noise import noise_of
 
-        return noise_of(self, cells, unit, terms, pull)
+        judged = self.cleaning is not None and self.cleaning.rows  # far rows have no weight already
+        return noise_of(self, cells, unit, terms, pull and not judged)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         self.require_same()
-        yield self.matrix, self.index
+        if self.cleaning is None:
+            yield self.matrix, self.index
+        else:
+            yield np.where(np.isnan(self.given), self.matrix, self.given), self.index
 
     def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> pd.DataFrame:
         self.require_same()
@@ -389,8 +455,8 @@ class RowData(Data):
         return order_mark(np.nan_to_num(self.standard.project(self.matrix, V[:, :1])[:, 0]))
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
-        weights = np.ones(1) if self.weights is None else self.weights
-        return abs(self.measured) @ column_factors(self.columns, columns), weights
+        weights = np.ones(1) if self.contents.weights is None else self.contents.weights
+        return abs(self.given) @ column_factors(self.columns, columns), weights
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -454,8 +520,9 @@ class RowData(Data):
             return RowData.read(self.table, options, files=self.files)
         self.require_same()
         reading, scaling = split_options(options)
-        if scaling.pop("passes", None) is not None:
-            return RowData.read(self.table, options, files=self.files)  # raises
+        if scaling.pop("passes", None) is not None or "robust" in changes:
+            return RowData.read(self.table, options, files=self.files)  # `passes` raises
+        scaling.pop("robust", None)
         scaling = _scaling_of(self.contents, reading, scaling)
         return replace(self, options=options, otherwise=None, warns=False, **scaling)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import DataError, NoRowsError
+from spcastat.inputs.cleaning import Cleaner
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.inputs.row_groups import RowGroups, StandardRows
 from spcastat.linalg.accumulate import CrossProducts
@@ -28,6 +29,7 @@ from spcastat.linalg.standardisation import (
     prepare,
 )
 from spcastat.linalg.ties import is_sparse, top
+from spcastat.linalg.wrapping import Wrapping
 from spcastat.reading.formula import Model
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.model_matrix import evaluate
@@ -50,6 +52,10 @@ class Rules:
         How moments are estimated if values are missing.
     otherwise : ndarray of shape (p,) or None
         The scale of columns that do not vary in some of the rows, where their variance is zero.
+    cleaner : Cleaner or None
+        How the rows are cleaned, with ``robust=``.
+    wrapping : Wrapping or None
+        How cells were judged in the fit; every draw has the same powers, and its own locations and scales.
     """
 
     center: Given
@@ -58,6 +64,8 @@ class Rules:
     keep_rows: bool = False
     how: str | None = None
     otherwise: np.ndarray | None = None
+    cleaner: Cleaner | None = None
+    wrapping: Wrapping | None = None
 
     @classmethod
     def of(cls, rows: StandardRows, center: Given, scale: Scale, keep_rows: bool = False) -> Rules:
@@ -69,6 +77,9 @@ class Rules:
         self, X: Any, weights: np.ndarray | None, rank: int = 1, start: PpcaModel | None = None
     ) -> tuple[Standardisation, Operator]:
         """Return centre, scale and operator of rows; for `rank` and `start` see `prepare_with_gaps`."""
+        if self.cleaner is not None and self.wrapping is not None:
+            cleaning = self.cleaner.again(X, weights, self.wrapping)
+            X, weights = cleaning.cleaned(X), cleaning.weights_of(weights)
         arguments = X, weights, self.center, self.scale, self.names
         if self.how is None:
             standard, op = prepare(*arguments, self.keep_rows, self.otherwise)

@@ -15,7 +15,7 @@ from spcastat import plots
 from spcastat.argument_names import attribute_error, explained
 from spcastat.config import is_whole, one_of
 from spcastat.errors import OptionError
-from spcastat.fit import frames, rows, saved_fits, supplementary
+from spcastat.fit import frames, outliers, rows, saved_fits, supplementary
 from spcastat.fit.archive import file_path
 from spcastat.fit.call import Call, card_by_number, names_for
 from spcastat.fit.record import deep_copy
@@ -36,6 +36,7 @@ from spcastat.results.inference import (
 )
 from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
+from spcastat.results.outliers import Outliers
 from spcastat.results.pickling import Picklable
 from spcastat.results.principal_variables import PrincipalVariables
 from spcastat.results.proofs import Certificate
@@ -593,6 +594,18 @@ class SpcaResult(Picklable, Shown):
         >>> fit.transform_to("scores.parquet")  # doctest: +SKIP
         """
         rows.transform_to(self._state, self._source, path, new, na, progress)
+
+    @property
+    def robust(self) -> Outliers:
+        """The outlying cells and rows of a fit with ``robust=``: tables, and a map of the cells.
+
+        Raises
+        ------
+        OptionError
+            For other fits.
+        """
+        outliers.cleaning_of(self._state)
+        return Outliers(self._state, self._source)
 
     def inverse_transform(self, scores: types.Matrix, k: int | None = None) -> pd.DataFrame:
         """Return the rows in the span of the loadings that have the given scores, n x p.

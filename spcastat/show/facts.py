@@ -10,14 +10,16 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import shown
-from spcastat.fit import frames
+from spcastat.fit import frames, outliers
 from spcastat.fit.frames import variance
 from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
 from spcastat.fit.sparse_loadings import variance as loadings_variance
 from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, proof_sentences, rule_words, shares
+from spcastat.inputs.cleaning import FAR_ROW, Cleaning
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups
+from spcastat.linalg.wrapping import BEND, END
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
 from spcastat.search.constraints import CONSTRAINTS
@@ -47,6 +49,8 @@ def data(state: FitState) -> Iterator[Fact]:
         yield partial(state, state.spec.partial)
     if record.row_design:
         yield draws(record)
+    if state.cleaning is not None:
+        yield robust(state, state.cleaning)
     r = record.serial_correlation()
     if r is not None:
         yield fact("successive rows", r=r, remark=serial_warning(r))
@@ -70,6 +74,8 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
     if r is not None:
         yield fact("serial", r=r)
     yield from adjustment(state)
+    if state.cleaning is not None:
+        yield from robust_methods(state.cleaning)
     contrast = (record.centring == "none") != (record.scaling == "none")
     yield fact("standardisation", contrast=contrast, **standardisation(record))
     yield from weighted_groups(record)
@@ -189,6 +195,65 @@ def draws(record: Record) -> Fact:
     """Return the fact about the rows that belong together."""
     in_time = (record.row_design or {}).get("block_length")
     return fact("draws in time" if in_time else "draws", design=design_text(record.row_design))
+
+
+#: So many labels of rows are named in a line; the largest share of a column's cells without a remark.
+NAMED_ROWS, MUCH_OF_A_COLUMN = 4, 0.1
+
+
+def robust(state: FitState, cleaning: Cleaning) -> Fact:
+    """Return the fact about outlying cells and rows for the header of a summary."""
+    table = outliers.columns(state)
+    plain = full_names(table.index[~table["judged"]])
+    full = table.loc[table["share"] > MUCH_OF_A_COLUMN, "share"].sort_values(ascending=False, kind="stable")
+    often = [f"{name_text(name)} {100 * share:.0f} %" for name, share in full.items()]
+    return fact(
+        "robust",
+        cells=_cells(cleaning) if cleaning.cells else fact("cells as they are"),
+        rows=_rows_left_out(state, cleaning),
+        grouped=cleaning.grouped,
+        bent=int((cleaning.wrapping.power != 1.0).sum()),
+        judged=len(table) - len(plain),
+        plain=len(plain),
+        plain_names=some_of(plain, NAMED_ROWS),
+        often=some_of(often, NAMED_ROWS) if cleaning.cells else "",
+    )
+
+
+def _cells(cleaning: Cleaning, key: str = "cells pulled in") -> Fact:
+    return fact(
+        key,
+        outlying=cleaning.pulled,
+        known=cleaning.known,
+        share=100.0 * cleaning.pulled / max(cleaning.known, 1),
+        emptied=cleaning.emptied,
+        bend=BEND,
+        end=END,
+    )
+
+
+def _rows_left_out(state: FitState, cleaning: Cleaning) -> Fact:
+    out, n = cleaning.left_out, len(cleaning.kept)
+    if not cleaning.rows:
+        return fact("rows not judged")
+    if cleaning.grouped:
+        return fact("rows in groups", far=cleaning.grouped, n=n)
+    if not len(out):
+        return fact("no row left out")
+    names = some_of(full_names(outliers.labels_of(state)[out]), NAMED_ROWS)
+    return fact("rows left out", out=len(out), n=n, names=names)
+
+
+def robust_methods(cleaning: Cleaning) -> Iterator[Fact]:
+    """Yield the facts about outlying cells and rows for a methods section."""
+    bent = int((cleaning.wrapping.power != 1.0).sum())
+    if cleaning.cells:
+        yield _cells(cleaning, "outlying cells")
+    if bent:
+        yield fact("skewed columns", bent=bent)
+    if cleaning.rows:
+        yield fact("outlying rows", out=len(cleaning.left_out), n=len(cleaning.kept), limit=FAR_ROW)
+    yield fact("of cleaned data", cells=cleaning.cells)
 
 
 def missing(record: Record) -> Fact:

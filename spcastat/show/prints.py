@@ -58,7 +58,10 @@ def _cumulative(state: FitState, variance: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
-    """Yield the rule for supports as one line."""
+    """Yield outlying cells and rows, and the rule for supports, each as one line."""
+    for one_fact in header:
+        if one_fact.key == "robust":
+            yield part(one_fact)
     for label, text in lines(one_fact for one_fact in header if one_fact.key in ("rule", "partial")):
         yield screen.cut(f"{label}: {text}.")
 

@@ -271,6 +271,43 @@ TEMPLATES: dict[str, Template] = {
         methods="Resampling and tests treated the rows as {design} (Künsch, 1989).",
         cites=("kunsch1989",),
     ),
+    "robust": Template(
+        label="Robust",
+        line="{cells}; {rows}{bent?; {bent} of {judged|# column|# columns} judged on the scale of a power}"
+        "{plain?; {plain|# column|# columns} left as they are (few values, or half of them equal): "
+        "{plain_names}}{often?; cells pulled in in more than 10 % of the rows (groups?): {often}}",
+        part="Robust: {cells}; {rows}{plain?; left as they are: {plain_names}} (fit.robust).",
+        warning="{grouped?more than half of the rows are far from the others, so that none was left out.}",
+    ),
+    "cells pulled in": Template(
+        part="{outlying} of {known|# cell|# cells} ({share:.1f} %) pulled in, {emptied} of them to the middle"
+    ),
+    "cells as they are": Template(part="cells as they are"),
+    "rows left out": Template(part="{out} of {n|# row|# rows} left out: {names}"),
+    "no row left out": Template(part="no row left out"),
+    "rows in groups": Template(part="no row left out, as {far} of {n} are far from the others (groups?)"),
+    "rows not judged": Template(part="all rows kept"),
+    "outlying cells": Template(
+        methods="Outlying values were downweighted by wrapping (Raymaekers and Rousseeuw, 2021), with "
+        "locations and scales by the univariate minimum covariance determinant (Rousseeuw and Leroy, 1987). "
+        "Of {known|# value|# values}, {outlying} ({share:.1f} %) were beyond {bend:g} robust standard "
+        "deviations and were pulled in, {emptied} of them, beyond {end:g}, to the middle of their variable.",
+        cites=("raymaekers2021", "rousseeuw1987"),
+    ),
+    "skewed columns": Template(
+        methods="{bent|# skewed variable was|# skewed variables were} judged after a Box-Cox or Yeo-Johnson "
+        "transformation (Raymaekers and Rousseeuw, 2024).",
+        cites=("raymaekers2024",),
+    ),
+    "outlying rows": Template(
+        methods="{out?{out} of {n|# row|# rows} had|No row had} a robust distance above {limit:g} of a score "
+        "of rotated principal components that the scores did not explain{out?, and had no weight} (after "
+        "Hubert, Reynkens, Schmitt and Verdonck, 2016).",
+        cites=("hubert2016",),
+    ),
+    "of cleaned data": Template(
+        methods="Loadings and variances are those of the {cells?cleaned data|other rows}."
+    ),
     "successive rows": Template(
         label="Rows",
         line="{remark}",

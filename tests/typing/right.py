@@ -129,5 +129,5 @@ watched: sp.SpcaPath = sp.spca_path(df, 2, cards=[3, 4], progress=show)
 tested: tuple[sp.Bootstrap, sp.Stability, sp.LoadingTest, sp.SplitInference] | None = None
 kinds: list[type] = [sp.SpcoResult, sp.SpcoPath, sp.Certificate, sp.Comparison, sp.ComponentChoice]
 kinds += [sp.SparseLoadings, sp.LoadingsBootstrap, sp.GroupComparison, sp.Scales]
-kinds += [sp.ScoreChunks, sp.Supplement, sp.BiplotData, sp.Description]
+kinds += [sp.Outliers, sp.ScoreChunks, sp.Supplement, sp.BiplotData, sp.Description]
 drawn: matplotlib.axes.Axes = sp.plots.biplot(fit.scores, fit.loadings)

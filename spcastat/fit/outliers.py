@@ -1,0 +1,91 @@
+"""Tables of the outlying cells and rows of a robust fit, with their labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from spcastat.errors import OptionError
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import FitState
+from spcastat.inputs.cleaning import Cleaning
+from spcastat.linalg.wrapping import BEND
+
+
+def cleaning_of(state: FitState) -> Cleaning:
+    """Return the outlying cells and rows of a fit; raise OptionError if it is not robust."""
+    if state.cleaning is None:
+        raise OptionError("robust is for fits with robust=True, 'cells' or 'rows'; this one is not robust.")
+    return state.cleaning
+
+
+def labels_of(state: FitState) -> pd.Index:
+    """Return the labels of the rows; their numbers, from 0, for a file without them."""
+    if state.row_labels is not None:
+        return state.row_labels
+    return pd.RangeIndex(len(cleaning_of(state).kept))
+
+
+def cells(state: FitState) -> pd.DataFrame:
+    """Return the outlying cells, the furthest first; one line for each.
+
+    "row", "variable": labels. "position": the number of the row, from 0. "value": in the data. "z":
+    standardised, on the scale of the power. "used": the value that the fit uses. "low", "high": the values
+    within BEND. "kept": whether the fit uses the row.
+    """
+    found, labels = cleaning_of(state), labels_of(state)
+    order = np.lexsort((found.places[:, 1], found.places[:, 0], -np.abs(found.z)))
+    rows, columns = found.places[order].T
+    wrapping = found.wrapping.of_columns(columns)
+    limits = [wrapping.restored(np.full((1, len(order)), side * BEND))[0] for side in (-1.0, 1.0)]
+    return pd.DataFrame(
+        {
+            "row": deep_copy(labels[rows]),
+            "position": rows,
+            "variable": deep_copy(state.spec.columns[columns]),
+            "value": found.values[order],
+            "z": found.z[order],
+            "used": found.used[order],
+            "low": limits[0],
+            "high": limits[1],
+            "kept": found.among_kept[order],
+        }
+    )
+
+
+def rows(state: FitState) -> pd.DataFrame:
+    """Return all rows: "distance" (of its scores), "kept", and "cells", the number of its outlying cells."""
+    found = cleaning_of(state)
+    counts = np.bincount(found.places[:, 0], minlength=len(found.kept))
+    values = {"distance": found.distance, "kept": found.kept, "cells": counts}
+    index = deep_copy(labels_of(state))
+    return pd.DataFrame({name: np.array(one) for name, one in values.items()}, index=index)
+
+
+def columns(state: FitState) -> pd.DataFrame:
+    """Return how each column was judged.
+
+    "judged": False for columns that were left as they are. "transformation": "" for none, "Box-Cox" or
+    "Yeo-Johnson", with its "power". "middle", "low", "high": the values at z of 0 and within BEND. "cells":
+    number of outlying cells in the rows kept; "share": their share of these rows.
+    """
+    found = cleaning_of(state)
+    wrapping = found.wrapping
+    p = len(wrapping.power)
+    middle, low, high = (wrapping.restored(np.full((1, p), z))[0] for z in (0.0, -BEND, BEND))
+    plain = wrapping.plain
+    counts = np.bincount(found.places[found.among_kept, 1], minlength=p)
+    kinds = np.where(wrapping.power == 1.0, "", np.where(wrapping.box_cox, "Box-Cox", "Yeo-Johnson"))
+    return pd.DataFrame(
+        {
+            "judged": ~plain,
+            "transformation": kinds,
+            "power": np.array(wrapping.power),
+            "middle": np.where(plain, np.nan, middle),
+            "low": np.where(plain, np.nan, low),
+            "high": np.where(plain, np.nan, high),
+            "cells": counts,
+            "share": counts / max(int(found.kept.sum()), 1),
+        },
+        index=deep_copy(state.spec.columns),
+    )

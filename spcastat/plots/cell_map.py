@@ -1,0 +1,153 @@
+"""A map of outlying cells: rows by variables, coloured by the distance of cells from their column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import plural, whole_number
+from spcastat.labels import short_names
+from spcastat.linalg.wrapping import BEND, END
+from spcastat.plots.axes_and_names import axes_for, figure_of, ink, line, shade, write_note
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Inches of a row and of a column of a new figure.
+HEIGHT, WIDTH = 0.17, 0.19
+
+
+@dataclass(frozen=True)
+class CellMap:
+    """What a map draws.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r, c)
+        z of outlying cells, 0 for others, NaN for columns left as they are and for missing values.
+    rows, columns : list of str
+        Labels.
+    left_out : int
+        Number of rows at the top that the fit leaves out.
+    remark : str
+        How many rows and variables with outlying cells are not shown.
+    """
+
+    values: np.ndarray
+    rows: list[str]
+    columns: list[str]
+    left_out: int
+    remark: str
+
+
+def cell_map_of(
+    z: pd.Series,
+    places: np.ndarray,
+    rows: pd.DataFrame,
+    columns: pd.Index,
+    judged: np.ndarray,
+    order: np.ndarray,
+    most: tuple[int, int],
+    missing: np.ndarray | None = None,
+) -> CellMap:
+    """Return the map of some rows and columns.
+
+    Parameters
+    ----------
+    z : array of shape (m,)
+        Standardised values of the outlying cells.
+    places : ndarray of int, shape (m, 2)
+        Their rows and columns.
+    rows : DataFrame
+        "distance" and "kept", by label.
+    columns : pandas.Index of length p
+    judged : ndarray of bool, shape (p,)
+    order : ndarray of int, shape (p,)
+        Order of the columns.
+    most : tuple of int
+        Largest numbers of rows and columns. Rows left out are first, by distance, then those with the
+        largest z; the columns are those with the largest z in these rows.
+    missing : ndarray of bool, shape (n, p), optional
+    """
+    size, n, p = np.abs(np.asarray(z, dtype=float)), len(rows), len(columns)
+    largest = np.zeros(n)
+    np.maximum.at(largest, places[:, 0], size)
+    kept, distance = rows["kept"].to_numpy(dtype=bool), rows["distance"].to_numpy(dtype=float)
+    out = np.flatnonzero(~kept)
+    out = out[np.argsort(-distance[out], kind="stable")]
+    others = np.flatnonzero(kept & (largest > 0))
+    others = others[np.argsort(-largest[others], kind="stable")]
+    chosen = np.concatenate([out, others])[: most[0]]
+    weight = np.zeros(p)
+    inside = np.isin(places[:, 0], chosen)
+    np.maximum.at(weight, places[inside, 1], size[inside])
+    some = order[np.sort(np.argsort(-weight[order], kind="stable")[: most[1]])]
+    values = np.zeros((n, p)) if missing is None else np.where(missing, np.nan, 0.0)
+    values[places[:, 0], places[:, 1]] = z
+    values[:, ~judged] = np.nan
+    unseen_rows = len(out) + len(others) - len(chosen)
+    unseen = int((weight > 0).sum() - (weight[some] > 0).sum())
+    remark = f"{plural(unseen_rows, 'more row')} with outlying cells not shown. " * bool(unseen_rows)
+    remark += f"{plural(unseen, 'more variable')} with outlying cells in these rows not shown." * bool(unseen)
+    return CellMap(
+        values[np.ix_(chosen, some)],
+        short_names(rows.index[chosen].tolist(), positions=chosen.tolist()),
+        short_names(columns[some].tolist(), positions=some.tolist()),
+        min(len(out), len(chosen)),
+        remark.strip(),
+    )
+
+
+def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
+    """Draw a map: orange below and purple above the usual values, white within, grey if not judged."""
+    count, width = found.values.shape
+    ax = axes_for(ax, 2.6 + WIDTH * max(width, 8), 1.7 + HEIGHT * max(count, 6), bar=True)
+    sizes = np.abs(found.values)
+    strength = np.sign(found.values) * np.clip(0.35 + 0.65 * (sizes - BEND) / (END - BEND), 0.0, 1.0)
+    strength = np.where(sizes > BEND, strength, np.where(np.isnan(sizes), np.nan, 0.0))
+    from matplotlib import colormaps
+
+    colours = colormaps["PuOr"].with_extremes(bad=shade(ax, 0.18))
+    style: dict[str, Any] = {"edgecolors": shade(ax, 0.12), "linewidth": line(0.4)}
+    image = ax.pcolormesh(np.ma.masked_invalid(strength), cmap=colours, vmin=-1, vmax=1, **style)
+    ax.set_xlim(0, width)
+    ax.set_ylim(count, 0)
+    ax.set_xticks(np.arange(width) + 0.5, found.columns, rotation=90, parse_math=False, fontsize="small")
+    ax.set_yticks(np.arange(count) + 0.5, found.rows, parse_math=False, fontsize="small")
+    ax.tick_params(length=0)
+    _signs(ax, found.values)
+    if found.left_out:
+        ax.axhline(found.left_out, color=ink(ax), linewidth=line(1.4))
+    _bar(ax, image)
+    write_note(ax, _sentences(found))
+    return ax
+
+
+def _signs(ax: Axes, values: np.ndarray) -> None:
+    """Mark cells below the usual values with a minus, so that a greyscale print tells the sides apart."""
+    for i, j in np.argwhere(values < -BEND).tolist():
+        dark = abs(values[i, j]) >= (BEND + END) / 2
+        style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": "x-small"}
+        ax.text(j + 0.5, i + 0.5, "−", color="white" if dark else "black", **style)
+
+
+def _bar(ax: Axes, image: Any) -> None:
+    bar = figure_of(ax).colorbar(image, ax=ax, ticks=[-1, 0, 1], aspect=30, shrink=0.6, pad=0.02)
+    bar.ax.set_yticklabels([f"z below −{END:g}", f"within {BEND:g}", f"z above {END:g}"], fontsize="small")
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0)
+
+
+def _sentences(found: CellMap) -> Sequence[str]:
+    left_out = f"Rows above the line are left out ({found.left_out})." if found.left_out else ""
+    grey = "Grey: not judged, or missing." if np.isnan(found.values).any() else ""
+    return [left_out, grey, found.remark]
+
+
+def checked_sizes(rows: Any, columns: Any) -> tuple[int, int]:
+    """Return the largest numbers of rows and columns."""
+    return whole_number("rows", rows, 1), whole_number("columns", columns, 1)

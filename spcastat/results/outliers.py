@@ -1,0 +1,98 @@
+"""The outlying cells and rows of a robust fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from spcastat.fit import outliers
+from spcastat.fit.state import FitState
+from spcastat.inputs.data import Data
+from spcastat.plots.cell_map import cell_map_of, checked_sizes, draw_cell_map
+from spcastat.results.pickling import Picklable
+from spcastat.show.grid import Document
+from spcastat.show.outlier_tables import outliers_document
+from spcastat.show.renderings import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Outliers(Picklable, Summary):
+    """Outlying cells and rows of a fit with ``robust=``, as ``fit.robust``.
+
+    It prints what to look at first: rows that are far, and cells with the largest distance from their column.
+    """
+
+    def __init__(self, state: FitState, source: Data | None) -> None:
+        self._state, self._source = state, source
+
+    def _document(self) -> Document:
+        return outliers_document(self._state)
+
+    @property
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables `cells`, `rows` and `columns` by name."""
+        return {"cells": self.cells, "rows": self.rows, "columns": self.columns}
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """The outlying cells, those with the largest z first.
+
+        "row", "variable": labels. "position": number of the row, from 0. "value": as given. "z": distance
+        from the middle of the column in robust standard deviations, for skewed columns on the scale of a
+        power. "used": the value that the fit uses. "low", "high": the values with z within 2.5. "kept":
+        whether the fit uses the row.
+        """
+        return outliers.cells(self._state)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """All rows: the largest robust "distance" of a score, whether "kept", number of outlying "cells"."""
+        return outliers.rows(self._state)
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """How each column was judged.
+
+        "judged": False for columns that were left as they are, since they have at most 5 different values, or
+        half of their values are equal. "transformation", "power": of skewed columns. "middle", "low", "high":
+        the values with z of 0, -2.5 and 2.5. "cells", "share": number and share of outlying cells in the rows
+        kept.
+        """
+        return outliers.columns(self._state)
+
+    def plot_cells(self, *, rows: int = 40, columns: int = 60, ax: Axes | None = None) -> Axes:
+        """Draw a map of the outlying cells.
+
+        Parameters
+        ----------
+        rows, columns : int
+            Largest numbers of rows and variables. Rows that are left out come first, above a line, then those
+            with the furthest cells. Variables are in the order of the components; of more, those with the
+            furthest cells in these rows are drawn.
+        ax : Axes, optional
+            By default a new figure is created.
+
+        Returns
+        -------
+        Axes
+            Cells above the usual values are purple, those below orange with a minus; darker is further.
+
+        Raises
+        ------
+        OptionError
+            If a number is below 1, or `ax` is not an Axes.
+        """
+        state, most = self._state, checked_sizes(rows, columns)
+        found = outliers.cleaning_of(state)
+        V = np.abs(state.V if state.pattern is None else state.pattern)
+        component = np.where(V.any(axis=1), V.argmax(axis=1), V.shape[1])
+        order = np.lexsort((-V.max(axis=1), component))
+        missing = None if self._source is None else np.isnan(self._source.rows("plot_cells()").given)
+        judged = ~found.wrapping.plain
+        table, names = self.rows, state.spec.columns
+        shown = cell_map_of(pd.Series(found.z), found.places, table, names, judged, order, most, missing)
+        return draw_cell_map(shown, ax)

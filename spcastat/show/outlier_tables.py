@@ -1,0 +1,85 @@
+"""What is printed of outlying cells and rows: what to look at first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import plural
+from spcastat.fit import outliers
+from spcastat.fit.state import FitState
+from spcastat.inputs.cleaning import FAR_ROW
+from spcastat.labels import full_names, name_text
+from spcastat.linalg.wrapping import BEND
+from spcastat.show.facts import robust
+from spcastat.show.grid import Document, Row, Table, fixed
+from spcastat.show.templates import lines
+
+#: So many outlying cells, and rows, are printed; frames have all.
+MOST_CELLS, MOST_LINES = 20, 10
+
+
+def outliers_document(state: FitState) -> Document:
+    """Return rows that are far, the furthest first, and outlying cells, those with the largest z first."""
+    found = outliers.cleaning_of(state)
+    cells, rows = outliers.cells(state), outliers.rows(state)
+    tables, notes = [], []
+    rows["position"] = np.arange(len(rows))
+    far = rows[~rows["kept"] | (rows["distance"] > FAR_ROW)] if found.rows else rows[:0]
+    if len(far):
+        far = far.iloc[np.argsort(-far["distance"].to_numpy(), kind="stable")]
+        tables.append(_rows_table(far, rows.index.is_unique))
+        notes += [f"{plural(len(far) - MOST_LINES, 'other row')}: see rows."] * (len(far) > MOST_LINES)
+        notes.append(
+            f"distance: largest robust distance of a score; rows beyond {FAR_ROW:g} are left out, unless the "
+            "scores predict them as well as the others."
+        )
+    if len(cells):
+        tables.append(_cells_table(cells, rows.index.is_unique))
+        more = len(cells) - MOST_CELLS
+        notes += [f"{plural(more, 'other cell')}: see cells, and plot_cells()."] * (more > 0)
+        notes.append(
+            "z: distance from the middle of the column in robust standard deviations; usual: the values with "
+            f"z within {BEND:g}, about 99 % of a normal column, which are used as they are."
+        )
+    if not tables:
+        notes.append("There is no outlying cell or row.")
+    header = tuple(lines([robust(state, found)]))
+    return Document("Outlying cells and rows", header, tuple(tables), tuple(notes))
+
+
+def _names(labels: Iterable[Any], positions: Iterable[int], unique: bool) -> list[str]:
+    """Return labels of rows, with the number of the row, from 0, if labels repeat."""
+    names = full_names(labels)
+    if unique:
+        return names
+    return [f"{name} [{place}]" for name, place in zip(names, positions, strict=True)]
+
+
+def _rows_table(far: pd.DataFrame, unique: bool) -> Table:
+    some = far.iloc[:MOST_LINES]
+    names = _names(some.index, some["position"], unique)
+    lines_of = zip(names, some["distance"], some["cells"], some["kept"], strict=True)
+    return Table(
+        "Row",
+        ("distance", "outlying cells", "used"),
+        tuple(
+            Row(name, (fixed(distance, 1), str(count), "yes" if kept else "left out"))
+            for name, distance, count, kept in lines_of
+        ),
+        align="rrl",
+    )
+
+
+def _cells_table(cells: pd.DataFrame, unique: bool) -> Table:
+    some = cells.iloc[:MOST_CELLS]
+    names, rows = _names(some["row"], some["position"], unique), []
+    for name, one in zip(names, some.itertuples(index=False), strict=True):
+        usual = f"{one.low:.4g} to {one.high:.4g}"
+        used = f"{one.used:.4g}" if one.kept else "left out"
+        texts = (name_text(one.variable), f"{one.value:.4g}", usual, f"{one.z:.1f}", used)
+        rows.append(Row(name, texts))
+    return Table("Cell: row", ("variable", "value", "usual", "z", "used as"), tuple(rows), align="lrrrr")

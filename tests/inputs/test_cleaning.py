@@ -1,0 +1,377 @@
+"""robust=: outlying cells and rows do not move the components, and the fit says which they are."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+from spcastat.errors import DataError, DataWarning, OptionError, UnknownOptionError
+from spcastat.linalg.wrapping import BEND, Wrapping, consistency, location_and_scale, wrapped
+from tests.refusals import each, require_refusal
+
+QUICK = {"effort": "quick"}
+
+
+def planted(rng, n=100, p=12, sd=(2.0, 1.6)):
+    """Return rows with two components of four of p variables and noise of variance one, and the supports."""
+    V = np.zeros((p, 2))
+    V[:4, 0] = V[4:8, 1] = 0.5
+    return rng.standard_normal((n, 2)) * sd @ V.T + rng.standard_normal((n, p)), V != 0
+
+
+def spoilt(rng, kind):
+    """Return rows of which some, or some of their cells, are outlying."""
+    X, supports = planted(rng, sd=(4.0, 3.0) if kind in ("rows", "cells") else (2.0, 1.6))
+    bad = rng.permutation(len(X))
+    if kind == "rows":
+        X[np.ix_(bad[:30], range(8, 11))] += 15 * rng.standard_normal((30, 3))
+    elif kind == "cells":
+        cells = rng.random(X.shape) < 0.15
+        X[cells] = 15 * rng.standard_normal(cells.sum())
+    elif kind == "cluster":  # the shift of four standard deviations is within 2.5 of many columns' spread
+        X[np.ix_(bad[:30], range(8, 12))] += 4 + 0.3 * rng.standard_normal((30, 4))
+    elif kind == "t1":
+        X /= np.sqrt(rng.chisquare(1, size=(len(X), 1)))
+    return X, supports
+
+
+def agreement(fit, supports):
+    """Return F1 of the supports of two components, best matched."""
+    found = fit.loadings.to_numpy() != 0
+    both = max((found[:, list(order)] & supports).sum() for order in permutations(range(2)))
+    return 2 * both / (found.sum() + supports.sum())
+
+
+@pytest.fixture(autouse=True)
+def _no_warning_of_many_rows():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*were left out. So many", category=DataWarning)
+        yield
+
+
+@pytest.fixture(scope="module")
+def wine():
+    """Wine with one value ten times too large, and labels of the rows."""
+    X = sp.datasets.load_wine().astype(float).set_axis([f"wine {i + 1}" for i in range(178)])
+    X.iloc[5, 12] *= 10
+    return X
+
+
+@pytest.fixture(scope="module")
+def fit(wine):
+    return sp.spca(wine, 3, card=4, scale=True, robust=True)
+
+
+# --- location, scale and cells -----------------------------------------------------------------------
+
+
+def test_location_and_scale_of_ten_values():
+    """By hand: the six values from -.5 to .9 have the smallest variance; reweighted once, one M step."""
+    x = np.array([-3, -1.2, -0.5, -0.1, 0, 0.2, 0.4, 0.9, 1.3, 50])
+    half = np.array([-0.5, -0.1, 0, 0.2, 0.4, 0.9])
+    near = x[np.abs(x - half.mean()) <= 2.241403 * half.std() * np.sqrt(consistency(0.6))]
+    scale = near.std() * np.sqrt(1.174779)  # c(.975), Rousseeuw and Leroy (1987)
+    z = (x - near.mean()) / scale
+    w = np.where(z == 0, 1, wrapped(z) / z)
+    m, s = location_and_scale(x[:, None])
+    assert consistency(0.975) == pytest.approx(1.174779, abs=1e-6)
+    assert s[0] == pytest.approx(scale, rel=1e-5)  # the constants have seven digits
+    assert m[0] == pytest.approx(near.mean() + (w * z).sum() / w.sum() * scale, rel=1e-5)
+
+
+def test_location_and_scale_are_consistent_and_equivariant():
+    x = np.random.default_rng(0).standard_normal((100_000, 1))
+    m, s = location_and_scale(x)
+    assert abs(m[0]) < 0.02  # five standard errors of the mean
+    assert s[0] == pytest.approx(1.0, abs=0.02)
+    for factor, shift in ((-3.0, 0.0), (1e-200, 0.0), (1e200, 0.0), (2.0, 1e3)):
+        again = location_and_scale(factor * x[:500] + shift)
+        first = location_and_scale(x[:500])
+        assert again[0][0] == pytest.approx(factor * first[0][0] + shift, rel=1e-9)
+        assert again[1][0] == pytest.approx(abs(factor) * first[1][0], rel=1e-9)
+
+
+def test_wrapping_function():
+    assert wrapped(np.array([-6, -4, -2.5, 1, 3, 4.9, 6])) == pytest.approx([0, -1, -2.5, 1, 2, 0.1, 0])
+
+
+def test_skewed_columns_are_transformed_and_clusters_are_not():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((300, 20))
+    skewed = np.hstack([np.exp(x), rng.chisquare(2, size=(300, 20))])
+    shifted = np.where(rng.random((300, 20)) < 0.2, x + 4, x)
+    share = {
+        name: (Wrapping.of(X).power != 1).mean()
+        for name, X in {"normal": x, "skewed": skewed, "cluster": shifted}.items()
+    }
+    assert share["normal"] <= 0.05
+    assert share["skewed"] >= 0.85
+    assert share["cluster"] <= 0.05
+
+
+def test_cells_within_the_limits_come_back_as_they_are():
+    rng = np.random.default_rng(4)
+    X = np.exp(rng.standard_normal((200, 5)))
+    wrapping = Wrapping.of(X)
+    assert (wrapping.power != 1).any()
+    z, cleaned = wrapping.standardised(X), wrapping.cleaned(X)
+    near = np.abs(z) <= BEND
+    assert (cleaned[near] == X[near]).all()
+    assert wrapping.restored(z) == pytest.approx(X, rel=1e-9)
+    assert np.abs(wrapping.standardised(cleaned)).max() <= BEND * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [np.arange(100) % 2, np.arange(100) % 5, np.where(np.arange(100) < 60, 0, np.arange(100)), np.zeros(100)],
+    ids=["0/1", "five values", "60 % zeros", "constant"],
+)
+def test_columns_of_few_values_are_left_as_they_are(column):
+    X = np.column_stack([column, np.random.default_rng(0).standard_normal(100)]).astype(float)
+    wrapping = Wrapping.of(X)
+    assert wrapping.plain.tolist() == [True, False]
+    assert (wrapping.cleaned(X)[:, 0] == X[:, 0]).all()
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 1e-300])
+def test_extreme_values_do_not_overflow(value):
+    rng = np.random.default_rng(5)
+    X, _ = planted(rng)
+    X[3, 2] = value
+    fit = sp.spca(X, 2, card=4, robust=True, **QUICK)
+    assert np.isfinite(fit.loadings.to_numpy()).all()
+    if abs(value) > 1:
+        assert fit.robust.cells.iloc[0][["position", "variable"]].tolist() == [3, fit.loadings.index[2]]
+
+
+# --- planted outliers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [("rows", 0.98), ("cells", 0.98), ("cluster", 0.97), ("t1", 0.95)]
+)
+def test_outliers_do_not_move_the_supports(kind, least):
+    """F1 is that asked of 20 sets, less the two standard errors of 8; plain fits have .2 to .6."""
+    robust, plain = [], []
+    for seed in range(8):
+        X, supports = spoilt(np.random.default_rng([7, seed]), kind)
+        robust.append(agreement(sp.spca(X, 2, card=4, robust=True, **QUICK), supports))
+        plain.append(agreement(sp.spca(X, 2, card=4, **QUICK), supports))
+    assert np.mean(robust) >= least - 2 * np.std(robust) / np.sqrt(8)
+    assert np.mean(plain) < 0.75
+
+
+def test_one_typing_error_changes_a_plain_fit_only(wine, fit):
+    right = sp.datasets.load_wine().astype(float)
+    clean = sp.spca(right, 3, card=4, scale=True, robust=True)
+    assert (fit.loadings.to_numpy() != 0).tolist() == (clean.loadings.to_numpy() != 0).tolist()
+    plain = sp.spca(wine, 3, card=4, scale=True).loadings
+    assert (plain.to_numpy() != 0).tolist() != (clean.loadings.to_numpy() != 0).tolist()
+    first = fit.robust.cells.iloc[0]
+    assert (first["row"], first["position"], first["variable"], first["value"]) == (
+        "wine 6",
+        5,
+        "proline",
+        14500,
+    )
+    assert first["z"] > 50
+
+
+def test_good_leverage_stays():
+    rng = np.random.default_rng(6)
+    V = np.zeros((12, 2))
+    V[:4, 0] = V[4:8, 1] = 0.5
+    T = rng.standard_normal((100, 2)) * (4, 3)
+    T[:10] *= 4
+    fit = sp.spca(T @ V.T + rng.standard_normal((100, 12)), 2, card=4, robust=True, **QUICK)
+    assert (~fit.robust.rows["kept"]).sum() <= 1
+
+
+def test_weights_count_as_repeated_rows():
+    rng = np.random.default_rng(8)
+    X, _ = spoilt(rng, "rows")
+    w = rng.integers(0, 4, len(X))
+    weighted = sp.spca(X, 2, card=4, weights=w, robust=True, **QUICK)
+    repeated = sp.spca(np.repeat(X, w, axis=0), 2, card=4, robust=True, **QUICK)
+    assert weighted.loadings.to_numpy() == pytest.approx(repeated.loadings.to_numpy(), abs=1e-9)
+    assert (weighted.robust.rows["kept"] & (w > 0)).to_numpy() @ w == repeated.robust.rows["kept"].sum()
+
+
+def test_order_of_rows_does_not_matter(wine, fit):
+    order = np.random.default_rng(9).permutation(len(wine))
+    again = sp.spca(wine.iloc[order], 3, card=4, scale=True, robust=True)
+    assert again.loadings.to_numpy() == pytest.approx(fit.loadings.to_numpy(), abs=1e-9)
+    assert set(again.robust.cells["row"]) == set(fit.robust.cells["row"])
+
+
+@pytest.mark.parametrize("na", ["em", "pairwise", "drop"])
+def test_missing_values(wine, na):
+    gaps = wine.mask(np.random.default_rng(10).random(wine.shape) < 0.01)
+    fit = sp.spca(gaps, 3, card=4, scale=True, na=na, robust=True, **QUICK)
+    cells = fit.robust.cells
+    assert cells["value"].notna().all()
+    assert fit.transform(gaps, na=na).loc[fit.scores.index].equals(fit.scores)
+
+
+# --- what the parts of the option do -------------------------------------------------------------------
+
+
+def test_parts_of_the_option():
+    X, _ = spoilt(np.random.default_rng(15), "cluster")
+    X = pd.DataFrame(X)
+    X.iloc[0, 0] = 1e3
+    before = X.copy()
+    fits = {one: sp.spca(X, 2, card=4, robust=one, **QUICK) for one in (True, "cells", "rows")}
+    assert X.equals(before)
+    assert fits["cells"].robust.rows["kept"].all()
+    assert (~fits[True].robust.rows["kept"]).sum() >= 28  # of 30 of the cluster
+    cells = fits["rows"].robust.cells
+    assert (cells["used"] == cells["value"]).all()
+    kept = fits["rows"].robust.rows["kept"].to_numpy()
+    plain = sp.spca(X[kept], 2, card=4, **QUICK)
+    assert fits["rows"].loadings.to_numpy() == pytest.approx(plain.loadings.to_numpy(), abs=1e-9)
+    off = sp.spca(X, 2, card=4, robust=False, **QUICK)
+    assert off.loadings.equals(sp.spca(X, 2, card=4, **QUICK).loadings)
+
+
+def test_every_function_takes_the_same_rows(wine):
+    """One value of data gives what the keyword gives, in every function that fits or tests rows."""
+    calls = {
+        "spca": lambda d, **o: sp.spca(d, 2, card=4, **QUICK, **o).loadings,
+        "sparse_loadings": lambda d, **o: sp.sparse_loadings(d, 2, total=8, **o).loadings,
+        "spca_path": lambda d, **o: sp.spca_path(d, 2, cards=[3], **QUICK, **o).table,
+        "choose_k": lambda d, **o: sp.choose_k(d, n_draws=19, rng=0, **o).table,
+        "choose": lambda d, **o: sp.choose(d, 2, cards=[2, 4], repeats=1, rng=0, **QUICK, **o).table,
+    }
+    options = {"scale": True, "robust": True}
+    for name, call in calls.items():
+        value = call(sp.rows(wine, **options))
+        assert value.equals(call(wine, **options)), name
+        assert not value.equals(call(wine, scale=True)), name
+
+
+def test_draws_clean_themselves():
+    """One cell of 1e6 makes standard errors of a robust fit at most half as large again."""
+    X, _ = planted(np.random.default_rng(11))
+    X[0, 0] = 1e6
+    errors = []
+    for rows in (X, np.delete(X, 0, axis=0)):
+        drawn = sp.spca(rows, 2, card=4, robust=True, **QUICK).bootstrap(n=40, rng=1)
+        frame = drawn.conf_int()
+        errors.append(frame.loc[frame["estimate"] != 0, "std_error"].max())
+    assert errors[0] <= 1.5 * errors[1]
+
+
+def test_choose_k_is_not_moved_by_bad_cells():
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng([12, seed])
+        noise = rng.standard_normal((80, 10))
+        noise[rng.random(noise.shape) < 0.1] *= 15
+        found.append(sp.choose_k(noise, n_draws=39, rng=0, robust=True).k)
+    assert found.count(0) >= 3  # a level of 5 % makes two errors of four in 1 of 70 runs
+
+
+# --- what a fit shows ------------------------------------------------------------------------------------
+
+
+def test_scores_of_new_rows_are_those_of_the_fit(wine, fit):
+    assert fit.transform(wine).equals(fit.scores)
+    chunks = pd.concat(list(fit.transform([wine[:90], wine[90:]])))
+    assert chunks.to_numpy() == pytest.approx(fit.scores.to_numpy(), abs=1e-12)
+    plain = (wine - wine.mean()) / wine.std() @ fit.loadings
+    assert abs(fit.scores.iloc[5]).max() < abs(plain.iloc[5]).max() / 2  # its bad cell is pulled in
+    assert fit.diagnostics()["Q"].idxmax() == "wine 6"  # and shows in the distances
+    assert fit.residuals.loc["wine 6", "proline"] > 10_000
+
+
+def test_saved_fits_have_the_outliers(wine, fit, tmp_path):
+    for scores in (True, False):
+        fit.save(tmp_path / "fit.spca", scores=scores)
+        loaded = sp.load(tmp_path / "fit.spca")
+        for name, frame in fit.robust.frames.items():
+            pd.testing.assert_frame_equal(loaded.robust.frames[name], frame)
+        assert loaded.transform(wine).equals(fit.scores)
+    assert str(loaded) == str(fit)
+
+
+def test_prints_and_describes(fit):
+    text = " ".join(str(fit).split())
+    cells = fit.robust.cells
+    share = 100 * len(cells) / (178 * 13)
+    emptied = (cells["z"].abs() >= 5).sum()
+    assert (
+        f"Robust: {len(cells)} of 2314 cells ({share:.1f} %) pulled in, {emptied} of them to the middle"
+        in text
+    )
+    assert "no row left out" in text
+    shown = str(fit.robust)
+    assert "wine 6" in shown
+    assert "proline" in shown
+    described = str(fit.describe())
+    assert "Raymaekers and Rousseeuw, 2021" in described
+    assert "Hubert, Reynkens, Schmitt and Verdonck, 2016" in described
+
+
+@pytest.mark.parametrize("p", [5, 2000])
+def test_cell_map_names_rows_and_variables(p):
+    rng = np.random.default_rng(13)
+    X = pd.DataFrame(rng.standard_normal((60, p)), columns=[f"gene {j}, expression" for j in range(p)])
+    X.iloc[7, 3] = 88.5
+    fit = sp.spca(X, 1, card=2, robust=True, **QUICK)
+    ax = fit.robust.plot_cells(rows=10, columns=20)
+    fit.robust.plot_cells(ax=ax)
+    names = [label.get_text() for label in ax.get_xticklabels()]
+    assert "gene 3, expression" in names
+    assert "7" in [label.get_text() for label in ax.get_yticklabels()]
+
+
+# --- refusals -----------------------------------------------------------------------------------------
+
+
+# `X` is a frame of 100 x 12, `S` its correlations, `sparse` the same as a sparse matrix.
+# fmt: off
+REFUSED = [
+    ("sp.spca(X, 2, card=4, robust='row')", OptionError, "robust='row' is not known. Did you mean 'rows'"),
+    ("sp.spca(X, 2, card=4, robust=1.5)", OptionError, "robust=1.5 was given; it must be True, False"),
+    ("sp.spca(X[:14], 2, card=4, robust=True)", DataError, "at least 20 rows.*there are 14"),
+    ("sp.spca_cov(S, 2, card=4, robust=True)", UnknownOptionError, "give the rows: spca"),
+    ("sp.choose(S, robust=True)", UnknownOptionError, "robust= was given with a covariance matrix"),
+    ("sp.spca(X > 0, 2, card=4, robust=True)", DataError, "every column has at most 5 different values"),
+    ("sp.spca(X, 2, card=4, method='bcd-lad', robust=True)", OptionError, "is robust by itself: leave"),
+    ("sp.spca([X[:50], X[50:]], 2, card=4, robust=True)", OptionError, "rows in chunks.*such as a sample"),
+    ("sp.spca(sparse, 2, card=4, robust='cells')", OptionError, "sparse matrix.*dense table"),
+    ("sp.spca('~ . | a', data=X.rename(columns={0: 'a'}), k=2, robust=True)", OptionError, "covariates"),
+    ("sp.spca(X, 2, card=4).robust", OptionError, "for fits with robust=True"),
+]
+# fmt: on
+
+
+@each(REFUSED)
+def test_refusals(refused):
+    from scipy import sparse
+
+    X = pd.DataFrame(planted(np.random.default_rng(0))[0])
+    require_refusal(refused, {"sp": sp, "X": X, "S": X.corr(), "sparse": sparse.csr_array(X.to_numpy())})
+
+
+def test_warnings_of_few_rows_and_of_groups():
+    rng = np.random.default_rng(14)
+    X, _ = planted(rng)
+    with pytest.warns(DataWarning, match="from half of the rows, here 16 of 30"):
+        sp.spca(X[:30], 2, card=4, robust=True, **QUICK)
+    X, _ = spoilt(rng, "cluster")
+    warnings.filterwarnings("always", message=".*were left out", category=DataWarning)
+    with pytest.warns(DataWarning, match=r"30 rows of 100 \(30 %\) were left out"):
+        sp.spca(X, 2, card=4, robust=True, **QUICK)
+    rng = np.random.default_rng(14)
+    planted(rng)
+    X = planted(rng, sd=(10, 8))[0] * np.where(np.arange(100) < 35, 0.05, 1)[:, None]
+    with pytest.warns(DataWarning, match="rows may be in groups"):
+        fit = sp.spca(X, 2, card=4, robust=True, **QUICK)
+    assert fit.robust.rows["kept"].all()
