@@ -43,9 +43,11 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import frame_values, read_weights, vector
 from spcastat.reading.covariance import refuse_covariance
 from spcastat.reading.frames import array_labels
+from spcastat.selection import principal_variables
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.feature_selection import SelectorMixin
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
@@ -55,8 +57,9 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from spcastat.results.fit import SpcaResult
+    from spcastat.results.principal_variables import PrincipalVariables as PrincipalVariablesResult
 
-__all__ = ["SparsePCA"]
+__all__ = ["PrincipalVariables", "SparsePCA"]
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, Explained):
@@ -416,11 +419,170 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return dict(options)
 
     def _seed(self) -> Any:
-        if isinstance(self.random_state, np.random.RandomState):
-            return int(self.random_state.randint(np.iinfo(np.int32).max))
-        if self.random_state is None or is_whole(self.random_state):
-            return self.random_state
-        raise OptionError(
-            f"random_state={shown(self.random_state)} was given; it must be None, a whole number or a "
-            "numpy.random.RandomState."
-        )
+        return _seed(self.random_state)
+
+
+def _seed(random_state: Any) -> Any:
+    """Return a seed for spcastat: None, a whole number, or one drawn from a RandomState."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(np.iinfo(np.int32).max))
+    if random_state is None or is_whole(random_state):
+        return random_state
+    raise OptionError(
+        f"random_state={shown(random_state)} was given; it must be None, a whole number or a "
+        "numpy.random.RandomState."
+    )
+
+
+class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
+    """Selection of the features that reproduce all features best, for pipelines and grid searches.
+
+    Parameters
+    ----------
+    m : int, optional
+        Number of features to keep.
+    k : int, optional
+        Number of scores by which all features are reproduced; by default all combinations of those kept.
+    share : float in (0, 1], optional
+        Instead of `m`: the part of the share of `k` principal components to keep in held-out rows.
+    budget : float, optional
+        Instead of `m`: the largest total cost of the features kept.
+    cost : dict, optional
+        Costs of features by name, others 1. Names of features of an array are x1, x2, ...
+    include, exclude : list of names, optional
+        Features that are kept in any case, and that are not kept.
+    together : dict of str to list of names, optional
+        Groups of features that are kept or left as a whole.
+    scale : bool or array-like, optional
+        Whether to divide features by their standard deviations. See :func:`spcastat.spca`.
+    effort : {"quick", "auto", "thorough"}, optional
+        Number of starts of the search.
+    random_state : None, int or RandomState
+        Seed of random starts and folds. None uses a fixed seed.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool, shape (n_features,)
+        Which features are kept; also ``get_support()``.
+    share_ : float
+        The share of the variance of all features that those kept reproduce.
+    result_ : spcastat.PrincipalVariables
+        The choice itself, with its tables and plots, without held-out shares and frequencies.
+    n_features_in_, feature_names_in_
+        As in all scikit-learn estimators.
+
+    See Also
+    --------
+    spcastat.principal_variables : The function, which documents the criteria.
+
+    Examples
+    --------
+    >>> import spcastat as sp
+    >>> from spcastat.sklearn import PrincipalVariables
+    >>> model = PrincipalVariables(m=2, scale=True).fit(sp.datasets.load_wine())
+    >>> int(model.get_support().sum())
+    2
+    """
+
+    support_: np.ndarray
+    share_: float
+    result_: PrincipalVariablesResult
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    @explained
+    def __init__(
+        self,
+        m: int | None = 1,
+        *,
+        k: int | None = None,
+        share: float | None = None,
+        budget: float | None = None,
+        cost: Mapping[Any, float] | None = None,
+        include: Labels | None = None,
+        exclude: Labels | None = None,
+        together: Mapping[str, Labels] | None = None,
+        scale: Scale | None = None,
+        effort: Effort | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.m = m
+        self.k = k
+        self.share = share
+        self.budget = budget
+        self.cost = cost
+        self.include = include
+        self.exclude = exclude
+        self.together = together
+        self.scale = scale
+        self.effort = effort
+        self.random_state = random_state
+
+    def fit(self, X: Table, y: object = None, sample_weight: Vector | None = None) -> Self:
+        """Choose the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Nonnegative weights, as `weights` of :func:`spcastat.principal_variables`.
+        """
+        how = {"accept_sparse": ("csr", "csc"), "ensure_min_samples": 2, "dtype": np.float64}
+        rows = validate_data(self, X, **how)
+        names = getattr(self, "feature_names_in_", None)
+        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(rows.shape[0])
+        columns = array_labels(rows.shape[1]) if names is None else pd.Index(names, dtype=object)
+        table = rows if is_sparse(rows) and names is None else None
+        if table is None:
+            sparse: Any = pd.DataFrame.sparse
+            if is_sparse(rows):
+                table = sparse.from_spmatrix(rows, index=index, columns=columns)
+            else:
+                table = pd.DataFrame(rows, index=index, columns=columns)
+        options = self.get_params(deep=False)
+        options["rng"] = _seed(options.pop("random_state"))
+        if sample_weight is not None:
+            options["weights"] = vector(sample_weight, rows.shape[0], "sample_weight", "rows")
+        if self.share is None:
+            options["folds"] = 0
+        self.result_ = principal_variables(table, n_resamples=0, **options)
+        self.support_ = self.result_._state.spec.columns.isin(self.result_.kept)
+        self.share_ = self.result_.share
+        return self
+
+    def inverse_transform(self, X: Table) -> np.ndarray:
+        """Return all features, shape (n_samples, n_features), as those kept reproduce them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, number of features kept)
+            What `transform` returned.
+        """
+        check_is_fitted(self)
+        state, places = self.result_._state, np.flatnonzero(self.support_)
+        values = frame_values(X, "X") if isinstance(X, pd.DataFrame) else np.asarray(X, dtype=float)
+        if values.ndim != 2 or values.shape[1] != len(places):
+            raise DataError(
+                f"X has shape {values.shape}; inverse_transform() takes the {len(places)} features kept, as "
+                "transform() returns them."
+            )
+        standard = state.need_centre("inverse_transform()")
+        scores = (values - standard.mean[places]) / standard.scale[places] @ state.V[places]
+        return np.asarray(standard.restore(scores @ state.moments.coupling.T))
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self) -> Any:
+        """Leave out the data and the call."""
+        state = super().__getstate__()
+        if "result_" in state:
+            state = {**state, "result_": state["result_"]._without_data()}
+        return state

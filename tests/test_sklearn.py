@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spcastat.errors import DataError, MissingValuesError, WeightsError
-from spcastat.sklearn import SparsePCA
+from spcastat.sklearn import PrincipalVariables, SparsePCA
 
 
 @pytest.fixture(scope="module")
@@ -263,3 +263,31 @@ def test_the_estimator_has_the_arguments_of_spca():
     assert blocks._state.design.block_length == 5
     with pytest.raises(DataError, match=r"strata='site'.*not a name"):
         SparsePCA(2).fit(X, strata="site")
+
+
+# --- principal variables ---------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([PrincipalVariables()])
+def test_the_contract_of_scikit_learn_for_selection(estimator, check):
+    check(estimator)
+
+
+def test_selection_is_that_of_the_function(rows):
+    """The features of the function, its reconstruction, and a pipeline; pickles have no data."""
+    plan = sp.principal_variables(rows, 4, 2, scale=True, folds=0, n_resamples=0)
+    model = PrincipalVariables(4, k=2, scale=True).fit(rows)
+    assert set(rows.columns[model.get_support()]) == set(plan.kept)
+    assert model.share_ == plan.share
+    kept = model.transform(rows)
+    np.testing.assert_array_equal(kept, rows.to_numpy()[:, model.get_support()])
+    np.testing.assert_allclose(model.inverse_transform(kept), plan.reconstruct(rows), rtol=1e-10)
+    with pytest.raises(DataError, match="takes the 4 features kept"):
+        model.inverse_transform(rows)
+    of_sparse = PrincipalVariables(4, k=2, scale=True).fit(sparse.csr_array(rows.to_numpy()))
+    np.testing.assert_array_equal(of_sparse.get_support(), model.get_support())
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.inverse_transform(kept), model.inverse_transform(kept))
+    pipe = make_pipeline(PrincipalVariables(3, scale=True), LinearRegression())
+    assert pipe.fit(rows, rows.iloc[:, 0]).score(rows, rows.iloc[:, 0]) > 0.3

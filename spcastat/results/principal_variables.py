@@ -398,5 +398,10 @@ class PrincipalVariables(Picklable, Shown):
         data = self._need_data(what)
         return self._request.problem(principal.matrix_of(data.op))
 
+    def _without_data(self) -> PrincipalVariables:
+        """Return the choice as if it had been saved and loaded."""
+        moments = self._state.moments.without_data()
+        return PrincipalVariables(replace(self._state, moments=moments))
+
     def _with(self, about: Any) -> PrincipalVariables:
         return self._with_state(replace(self._state, principal=about))

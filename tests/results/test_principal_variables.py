@@ -447,3 +447,25 @@ def test_certify_finds_a_better_set(wine):
     assert set(again.kept) == set(best.kept)
     assert again.proven
     assert again.path.loc[4, "held_out"] == best.path.loc[4, "held_out"]
+
+
+def test_the_command(tmp_path, capsys, wine):
+    """It prints and writes what Python gives; options that do not apply, and doubled costs, are refused."""
+    from spcastat.cli import main
+
+    table, kept, saved = (str(tmp_path / name) for name in ("wine.csv", "kept.csv", "kept.spca"))
+    wine.to_csv(table, index=False)
+    line = ["keep", table, "--budget", "5", "--k", "2", "--scale", "--folds", "0", "--n-resamples", "0"]
+    line += ["--cost", "ash=2", "--include", "ash", "--exclude", "hue"]
+    assert main([*line, "--out", kept, "--save", saved, "--plot", str(tmp_path / "path.png")]) == 0
+    options = {"budget": 5, "cost": {"ash": 2}, "include": ["ash"], "exclude": ["hue"]}
+    plan = quick(wine, k=2, scale=True, **options)
+    assert capsys.readouterr().out.strip() == str(plan)
+    pd.testing.assert_frame_equal(pd.read_csv(kept, index_col=0), plan.variables, check_names=False)
+    assert sp.load(saved).share == plan.share
+    assert main(["keep", table, "--m", "2", "--nonneg"]) == 1
+    assert "nonneg" in capsys.readouterr().err
+    assert main([*line, "--cost", "ash=3"]) == 1
+    assert "twice" in capsys.readouterr().err
+    assert main(["show", saved]) == 1
+    assert "principal variables" in capsys.readouterr().err
