@@ -476,6 +476,19 @@ CLAIMS: dict[str, Callable[[str, dict[str, Any]], None]] = {
 }
 
 
+def counts_of_stable_loadings(text: str, names: dict[str, Any]) -> None:
+    """The study: four, four and two of five are stable."""
+    assert "four of the five properties of the first two components are stable, and two of the third" in text
+    stable = names["halves"].stable & (names["fit"].loadings != 0)
+    assert stable.sum().tolist() == [4, 4, 2]
+    number = names["number"]
+    assert number.parallel == number.deflated == number.sequential == 3
+
+
+CLAIMS["study"] = counts_of_stable_loadings
+CASES.append(pytest.param(DOCS / "study.md", id="study", marks=[pytest.mark.slow]))
+
+
 @pytest.mark.parametrize("path", CASES)
 def test_vignette(path, notebook):
     names = read_through(path)
