@@ -21,8 +21,6 @@ from spcastat.plots.loadings_plot import plot_frequency as plot_frequency
 from spcastat.plots.loadings_plot import plot_frequency_data as plot_frequency_data
 from spcastat.plots.loadings_plot import plot_loadings as plot_loadings
 from spcastat.plots.loadings_plot import plot_loadings_data as plot_loadings_data
-from spcastat.plots.loadings_plot import plot_slopes as plot_slopes
-from spcastat.plots.loadings_plot import plot_slopes_data as plot_slopes_data
 from spcastat.plots.measure_plots import plot_choice as plot_choice
 from spcastat.plots.measure_plots import plot_choice_data as plot_choice_data
 from spcastat.plots.measure_plots import plot_compare as plot_compare
@@ -43,6 +41,8 @@ from spcastat.plots.score_plots import plot_diagnostics as plot_diagnostics
 from spcastat.plots.score_plots import plot_diagnostics_data as plot_diagnostics_data
 from spcastat.plots.score_plots import plot_scores as plot_scores
 from spcastat.plots.score_plots import plot_scores_data as plot_scores_data
+from spcastat.plots.slopes import plot_slopes as plot_slopes
+from spcastat.plots.slopes import plot_slopes_data as plot_slopes_data
 
 __all__ = [
     "BiplotData",

@@ -1,26 +1,26 @@
 """Loadings as dots or intervals, a heat map, lines over the columns, or images; zeros are not drawn.
 
-Also bars of contributions, squared cosines and frequencies of selection, and slopes in groups of rows.
+Also bars of contributions, squared cosines and frequencies of selection.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import Palette, Sections, Several
-from spcastat.config import checked_level, elements, flag, is_whole, listed, one_of, real_number, shown, text
+from spcastat.argument_types import Sections, Several
+from spcastat.config import elements, flag, is_whole, listed, one_of, real_number, shown, text
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import accents, area, colours_of, ink, line, shade
+from spcastat.plots.slopes import FILL, draw_bands
 from spcastat.reading.checks import real_array
 from spcastat.reading.frames import variable_groups
 
@@ -227,10 +227,6 @@ def _head_sections(ax: Axes, heads: list[str]) -> None:
 # --- dots and intervals ----------------------------------------------------------------------------
 
 
-#: Distance of the largest loading from the zero line of its band, as a share of the width of the band.
-FILL = 0.42
-
-
 def intervals_of(intervals: pd.DataFrame, loadings: pd.DataFrame) -> np.ndarray:
     """Return lower and upper limits of the loadings drawn, (rows, k, 2); NaN without an interval.
 
@@ -288,43 +284,6 @@ def draw_dots(ax: Axes, data: pd.DataFrame, limits: np.ndarray | None) -> None:
             ax.hlines(i, left, right, colors=[colour], linewidth=line(1.8), zorder=2, gid="interval")
         if value != 0:
             ax.plot(j + FILL * value / largest, i, "o", color=colour, markersize=line(4.5), zorder=3)
-
-
-def draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
-    """Draw the zero line of each component, the lines between components, and the scale below."""
-    rows, k = data.shape
-    ends = (-0.6, rows - 0.4)
-    ax.vlines(range(k), *ends, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=1)
-    ax.vlines(np.arange(1, k) - 0.5, *ends, colors=[shade(ax, 0.1)], linewidth=line(0.8), zorder=0.5)
-    for row in range(rows):
-        ax.axhline(row, color=shade(ax, 0.08), linewidth=line(0.6), zorder=0.4)
-    ax.set_xlim(-0.5, k - 0.5)
-    ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
-    _value_ticks(ax, largest, k)
-
-
-def _value_ticks(ax: Axes, largest: float, k: int) -> None:
-    """Add ticks at a round loading on both sides of every zero line; without room, state the ends of a band.
-
-    If the numbers of neighbouring bands would touch, only the positive side has a tick.
-    """
-    power = 10.0 ** np.floor(np.log10(largest))
-    value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)
-    text = f"{value:g}"
-    band = float(helpers.size_of(ax)[0]) / k
-    if band < 10 * len(text) + 24:
-        what, *rest = ax.get_xlabel().split("\n")
-        end = f"{largest / FILL / 2:.2g}"
-        ax.set_xlabel("\n".join([what, f"(each column: −{end} to {end})", *rest]))
-        return
-    offset = FILL * value / largest
-    # a digit is 4.6 points wide, and 7 points stay free between two numbers
-    touching = band * (1 - 2 * offset) < 4.6 * (len(text) + 0.5) + 7.0
-    labels = {0: "0", 1: text} if touching else {-1: f"−{text}", 0: "0", 1: text}
-    places = (np.arange(k)[:, None] + offset * np.array(list(labels))).ravel()
-    ax.xaxis.remove_overlapping_locs = False
-    ax.set_xticks(places, list(labels.values()) * k, minor=True)
-    ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
 
 
 #: The label of an axis with the positions of columns whose names are not written.
@@ -683,106 +642,3 @@ def _frequent(
     values, loaded = values[:, chosen], weights[:, chosen] != 0
     met = np.any(loaded | (values >= 0.1), axis=1, keepdims=True)
     return leading(np.where(met, values, 0.0), helpers.row_limit(max_rows, len(values))), chosen
-
-
-#: Differences with an adjusted p-value up to this are marked.
-LEVEL = 0.05
-
-
-@explained
-def plot_slopes(
-    slopes: pd.DataFrame,
-    *,
-    max_rows: int | None = 40,
-    components: Several | None = None,
-    level: float = 0.95,
-    palette: Palette | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the slopes of the variables of each component in every group, with intervals.
-
-    Variables are drawn from top to bottom, components from left to right, groups in colours. A variable is
-    drawn on the components in which it has a loading, or in which the groups differ; a star marks adjusted
-    p-values up to .05.
-
-    Parameters
-    ----------
-    slopes : DataFrame
-        With the columns "group", "component", "term", "loading", "estimate", "std_error" and "p_adjusted".
-    max_rows : int, optional
-        The largest number of variables: those with the smallest adjusted p-values, then the largest loadings.
-    components : sequence of int or str, optional
-        Numbers counted from one, or names; by default all.
-    level : float in (0, 1)
-        Confidence level of the intervals, which are normal, for each slope alone.
-    palette : mapping, sequence of colours, or str, optional
-        Colours of the groups, as for the biplot.
-    ax : Axes, optional
-        By default a new figure is created.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ComponentsError
-        If a component does not exist.
-    OptionError
-        If `max_rows` or `level` is out of range, or `ax` is not an Axes.
-    """
-    half = NormalDist().inv_cdf(0.5 + checked_level(level) / 2.0)
-    drawn = plot_slopes_data(slopes, max_rows=max_rows, components=components)
-    names = list(dict.fromkeys(slopes["component"]))
-    chosen = [names[i] for i in helpers.positions(components, names)]
-    terms, groups = list(dict.fromkeys(drawn["term"])), list(dict.fromkeys(slopes["group"]))
-    width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(chosen)
-    height = 1.3 + (0.16 + 0.09 * len(groups)) * max(len(terms), 4)
-    ax = helpers.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, helpers.ROWS_ONLY)
-    helpers.name_rows(ax, short_names(terms), components_above=True)
-    reach = float(np.nanmax(np.abs(drawn["estimate"]) + half * drawn["std_error"]))
-    draw_bands(ax, pd.DataFrame(0.0, index=range(len(terms)), columns=chosen), reach)
-    colours = helpers.colours_of(ax, palette, groups)
-    offsets = np.linspace(-0.27, 0.27, len(groups)) if len(groups) > 1 else np.zeros(1)
-    marks = []
-    size = FILL / reach
-    for colour, offset, group in zip(colours, offsets, groups, strict=True):
-        own = drawn[drawn["group"] == group]
-        y = np.array([terms.index(term) for term in own["term"]]) + offset
-        x = np.array([chosen.index(name) for name in own["component"]], dtype=float)
-        middle = x + size * own["estimate"].to_numpy()
-        error = size * half * own["std_error"].to_numpy()
-        ax.hlines(y, middle - error, middle + error, colors=[colour], linewidth=line(1.6), gid="interval")
-        marks += ax.plot(middle, y, "o", color=colour, markersize=line(4.0), zorder=3)
-    differing = drawn[(drawn["p_adjusted"] <= LEVEL) & (drawn["group"] == groups[0])]
-    for component, term in zip(differing["component"], differing["term"], strict=True):
-        place = chosen.index(component) + 0.46, terms.index(term)
-        ax.annotate("*", place, ha="center", va="center", color=shade(ax, 1.0), gid="differs")
-    helpers.write_legend(ax, marks, [short_name(group) for group in groups], **helpers.BESIDE)
-    many = slopes["term"].nunique()
-    ax.set_xlabel(
-        "Slope of the variable on the score" + f"\n{len(terms)} of {many} variables" * (len(terms) < many)
-    )
-    return ax
-
-
-@explained
-def plot_slopes_data(
-    slopes: pd.DataFrame, *, max_rows: int | None = 40, components: Several | None = None
-) -> pd.DataFrame:
-    """Return the rows of `slopes` that `plot_slopes` draws."""
-    helpers.need_columns(slopes, ["loading", "estimate", "std_error", "p_adjusted"], "slopes")
-    missing = [name for name in ("group", "component", "term") if list(slopes.columns).count(name) != 1]
-    if missing:
-        raise ShapeError(f"slopes needs once each the columns group, component and term; it lacks {missing}.")
-    names = list(dict.fromkeys(slopes["component"]))
-    chosen = [names[i] for i in helpers.positions(components, names)]
-    drawn = slopes[slopes["component"].isin(chosen)]
-    drawn = drawn[(drawn["loading"] != 0) | (drawn["p_adjusted"] <= LEVEL)]
-    if drawn.empty:
-        raise DataError("There is no slope to draw: all loadings are zero.")
-    best = pd.DataFrame({"p": drawn["p_adjusted"], "size": -drawn["loading"].abs()})
-    best = best.groupby(drawn["term"], sort=False).min().sort_values(["p", "size"], kind="stable")
-    drawn = drawn[drawn["term"].isin(set(best.index[: helpers.row_limit(max_rows, len(best))]))]
-    order = {term: place for place, term in enumerate(dict.fromkeys(slopes["term"]))}
-    return drawn.sort_values("term", key=lambda terms: terms.map(order), kind="stable")
