@@ -165,7 +165,6 @@ def show(args: argparse.Namespace) -> str:
 KINDS = (
     "biplot",
     "plot_correlations",
-    "plot_contributions",
     "screeplot",
     "plot_loadings",
     "plot_scores",
@@ -177,7 +176,7 @@ PLOT = """\
 examples:
   spcastat plot biplot trees.csv --k 2 --card 5 --groups species --out biplot.pdf
   spcastat plot biplot wine --k 2 --card 5 --scale --loadings --out biplot.png
-  spcastat plot plot_loadings pitprops --k 6 --card 7,4,4,1,1,1 --set kind=heatmap --out loadings.svg
+  spcastat plot plot_loadings pitprops --k 6 --card 7,4,4,1,1,1 --set kind=table --out loadings.svg
   spcastat plot screeplot trees.spca --out scree.png --size 3.5x2.6 --dpi 600
   spcastat plot stability trees.csv --k 2 --card 5 --stability --out stability.pdf
 The criterion of a choice is drawn by spcastat choose --plot.

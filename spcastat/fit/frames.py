@@ -155,6 +155,16 @@ def frequency(state: FitState, halves: HalfSamples) -> pd.DataFrame:
     return spread_out(state, halves.places, halves.chosen.mean(axis=0))
 
 
+#: Variables that the fit does not select are drawn if at least this share of the halves selects them.
+FREQUENT = 0.1
+
+
+def frequent(state: FitState, halves: HalfSamples) -> pd.DataFrame:
+    """Return the frequencies of the variables selected by the fit or often by halves; others are zero."""
+    shares = frequency(state, halves)
+    return shares.where((shares >= FREQUENT) | (loadings(state) != 0), 0.0)
+
+
 def bound(state: FitState, halves: HalfSamples) -> pd.Series:
     """Return a bound on the expected number of false selections in each component, and in all.
 

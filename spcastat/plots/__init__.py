@@ -15,10 +15,6 @@ from spcastat.plots.kept_plots import plot_kept as plot_kept
 from spcastat.plots.kept_plots import plot_kept_data as plot_kept_data
 from spcastat.plots.kept_plots import plot_represented as plot_represented
 from spcastat.plots.kept_plots import plot_represented_data as plot_represented_data
-from spcastat.plots.loadings_plot import plot_contributions as plot_contributions
-from spcastat.plots.loadings_plot import plot_contributions_data as plot_contributions_data
-from spcastat.plots.loadings_plot import plot_frequency as plot_frequency
-from spcastat.plots.loadings_plot import plot_frequency_data as plot_frequency_data
 from spcastat.plots.loadings_plot import plot_loadings as plot_loadings
 from spcastat.plots.loadings_plot import plot_loadings_data as plot_loadings_data
 from spcastat.plots.measure_plots import plot_choice as plot_choice
@@ -51,12 +47,10 @@ __all__ = [
     "plot_choice",
     "plot_compare",
     "plot_components",
-    "plot_contributions",
     "plot_coordinates",
     "plot_coordinates_path",
     "plot_correlations",
     "plot_diagnostics",
-    "plot_frequency",
     "plot_kept",
     "plot_loadings",
     "plot_path",

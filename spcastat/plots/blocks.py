@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 #: Height of a line of a block, in font sizes.
 LINE = 1.28
-#: Thickness of a bar, in font sizes.
-BAR = 0.44
+#: Thickness of a bar, and half the length of the cap of an interval, in font sizes.
+BAR, CAP = 0.44, 0.3
+#: Width of a text whose letters are drawn at whole pixels, relative to its measured width, at most.
+DRAWN = 1.03
 #: Space between a bar and its name, in points.
 GAP = 4.0
 #: Space between two columns of a block, in points.
@@ -93,12 +95,33 @@ def loading_text(value: float) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A named bar; `direction` is that of the arrow of the variable in the plot, if it has one."""
+    """A named bar.
+
+    Attributes
+    ----------
+    name : str
+    value : float
+    colour : colour
+    direction : (float, float), optional
+        Direction of the arrow of the variable in the plot, if it has one.
+    interval : (low, high), optional
+    italic : bool
+    section : str
+        A word in grey after the name.
+    """
 
     name: str
     value: float
     colour: Any
     direction: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    italic: bool = False
+    section: str = ""
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """What has room on the axis of the bars: zero, the value, and the limits of the interval."""
+        return (0.0, self.value, *(self.interval or ()))
 
 
 @dataclass(frozen=True)
@@ -107,8 +130,10 @@ class BlockLayout:
 
     Attributes
     ----------
+    rows : list of Row
+        Those that are shown: those of the largest values.
     labels, values : list of str
-        Names and loadings of the rows that are shown, the first of the block; `values` may be empty.
+        Their names and values; `values` may be empty.
     columns, lines : int
         Number of columns, and of rows in each.
     pitch : float
@@ -121,13 +146,14 @@ class BlockLayout:
     hidden : int
         Number of rows that are not shown.
     cost : float
-        What the layout hides: 1 for each name left out, 4 more if it is one of the first NAMED, and 1 to 6
+        What the layout hides: 1 for each name left out, 4 more if it is one of the largest NAMED, and 1 to 6
         for each name shortened.
     size : float
         Size of the text.
     heading : str
     """
 
+    rows: list[Row]
     labels: list[str]
     values: list[str]
     columns: int
@@ -155,13 +181,14 @@ def lay_out(
     heading: str = "",
     line_cost: float = 0.0,
     with_values: bool = True,
+    span: tuple[float, float] | None = None,
+    undrawn: int = 0,
 ) -> BlockLayout:
     """Return the layout of a block that hides least.
 
     Parameters
     ----------
     rows : sequence of Row
-        The largest first.
     unit : float
         Length of a bar for a value of 1, in points.
     size : float
@@ -176,17 +203,29 @@ def lay_out(
         What each line costs, where the height of the block is taken from the axes.
     with_values : bool
         Whether values may be written; they are if no name is shortened or left out because of them.
+    span : (low, high), optional
+        Values for which the bars have room, so that the zero lines of several blocks are aligned; by default
+        those of the rows that are shown.
+    undrawn : int
+        Number of further rows, which are only counted.
     """
     layouts = [
         layout
         for count in range(1, max(columns, 1) + 1)
         for written in ((True, False) if with_values else (False,))
-        if (layout := _layout(rows, unit, size, width, lines, count, heading, line_cost, written))
+        if (
+            layout := _layout(
+                rows, unit, size, width, lines, count, heading, line_cost, written, span, undrawn
+            )
+        )
     ]
     if layouts:
         return min(layouts, key=lambda layout: layout.cost)
     height = (1 + bool(heading)) * LINE * size  # no name has room
-    return BlockLayout([], [], 1, 1, 0.0, unit, 0.0, GAP, GAP, height, len(rows), 20.0 * NAMED, size, heading)
+    hidden = len(rows) + undrawn
+    return BlockLayout(
+        [], [], [], 1, 1, 0.0, unit, 0.0, GAP, GAP, height, hidden, 20.0 * NAMED, size, heading
+    )
 
 
 def _layout(
@@ -199,30 +238,35 @@ def _layout(
     heading: str,
     line_cost: float,
     with_values: bool,
+    span: tuple[float, float] | None,
+    undrawn: int,
 ) -> BlockLayout | None:
     """Return the layout with this number of columns, with or without values; None if no name has room."""
     places = max(lines - bool(heading), 1) * columns
-    shown = rows if len(rows) <= places else rows[: max(places - 1, 1)]
+    shown = _largest(rows, places if len(rows) + bool(undrawn) <= places else max(places - 1, 1))
     if not shown:
         return None
-    hidden = len(rows) - len(shown)
+    hidden = len(rows) - len(shown) + undrawn
     depth = -(-(len(shown) + bool(hidden)) // columns)
-    numbers = [row.value for row in shown]
-    zero = unit * max(-min(numbers), 0.0)
-    start = zero + unit * max(*numbers, 0.0) + GAP
-    values = [loading_text(number) for number in numbers] if with_values else []
+    ends = [end for row in shown for end in row.ends]
+    low, high = span or (min(ends), max(ends))
+    zero = -unit * low
+    start = zero + unit * high + GAP
+    values = [loading_text(row.value) for row in shown] if with_values else []
     start += max((width_of(text, size) + GAP for text in values), default=0.0)
-    arrows = [ARROW * size * (row.direction is not None) for row in shown]
+    afters = [_after(row, size) for row in shown]
     column = (width - COLUMN_GAP * (columns - 1)) / columns
-    rooms = [column - start - arrow for arrow in arrows]
+    rooms = [column - start - after for after in afters]
     if min(rooms) < NARROWEST * size:
         return None
     names = [row.name for row in shown]
     labels = labels_for(names, rooms, size)
-    cost = hidden + 4.0 * max(min(NAMED, len(rows)) - len(shown), 0) + _shortening(names, labels)
+    cost = len(rows) - len(shown) + _shortening(names, labels)
+    cost += 4.0 * max(min(NAMED, len(rows)) - len(shown), 0)
     pitch = start + COLUMN_GAP
-    pitch += max(width_of(label, size) + arrow for label, arrow in zip(labels, arrows, strict=True))
+    pitch += max(width_of(label, size) + after for label, after in zip(labels, afters, strict=True))
     return BlockLayout(
+        rows=shown,
         labels=labels,
         values=values,
         columns=columns,
@@ -238,6 +282,18 @@ def _layout(
         size=size,
         heading=heading,
     )
+
+
+def _largest(rows: Sequence[Row], count: int) -> list[Row]:
+    """Return the rows of the largest absolute values, in their order."""
+    by_size = sorted(range(len(rows)), key=lambda i: -abs(rows[i].value))
+    return [rows[i] for i in sorted(by_size[:count])]
+
+
+def _after(row: Row, size: float) -> float:
+    """Return the room for what stands after the name of a row: its arrow and its section."""
+    section = GAP + width_of(row.section, size) if row.section else 0.0
+    return section + ARROW * size * (row.direction is not None)
 
 
 def _shortening(names: Sequence[str], labels: Sequence[str]) -> float:
@@ -262,13 +318,21 @@ class Block(Artist):
     ----------
     ax : Axes
     rows : sequence of Row
-    direction : (float, float)
+    direction : (float, float), optional
         Direction of the component in the plot, for the small arrow after the heading.
+    threshold : float, optional
+        A value that a dotted line marks.
     """
 
-    def __init__(self, ax: Axes, rows: Sequence[Row], direction: tuple[float, float]) -> None:
+    def __init__(
+        self,
+        ax: Axes,
+        rows: Sequence[Row],
+        direction: tuple[float, float] | None = None,
+        threshold: float | None = None,
+    ) -> None:
         super().__init__()
-        self.rows, self.direction = rows, direction
+        self.rows, self.direction, self.threshold = rows, direction, threshold
         self.ink, self.grey = helpers.ink(ax), helpers.shade(ax, 0.7)
         self.background = tuple(helpers.paper(ax))
         self.layout: BlockLayout | None = None
@@ -305,8 +369,9 @@ class Block(Artist):
         if head:
             y = LINE * layout.size / 2
             yield self._text(0.0, y, layout.heading, fontweight="bold")
-            x = width_of(layout.heading, layout.size) * 1.12 + 0.9 * layout.size
-            yield from self._arrow(x, y, self.direction, self.ink)
+            if self.direction is not None:
+                x = width_of(layout.heading, layout.size) * 1.12 + 0.9 * layout.size
+                yield from self._arrow(x, y, self.direction, self.ink)
         for i in range(len(layout.labels)):
             column, line = divmod(i, layout.lines)
             yield from self._row(i, column * layout.pitch, (line + head + 0.5) * LINE * layout.size)
@@ -314,7 +379,11 @@ class Block(Artist):
             count = min(max(len(layout.labels) - column * layout.lines, 0), layout.lines)
             if count:
                 x, top = column * layout.pitch + layout.zero, head * LINE * layout.size
-                yield self._line([x, x], [top, top + count * LINE * layout.size], self.ink, 0.6)
+                ends = [top, top + count * LINE * layout.size]
+                yield self._line([x, x], ends, self.ink, 0.6)
+                if self.threshold is not None:
+                    x += layout.unit * self.threshold
+                    yield self._line([x, x], ends, self.ink, 0.8, ":")
         if layout.hidden and layout.labels:
             column, line = divmod(len(layout.labels), layout.lines)
             x = column * layout.pitch + layout.name_start
@@ -322,22 +391,35 @@ class Block(Artist):
             yield self._text(x, y, f"and {layout.hidden:,} more", fontstyle="italic")
 
     def _row(self, i: int, x: float, y: float) -> Iterator[Artist]:
-        """Yield the bar, the value, the name and the small arrow of a row that begins at (x, y)."""
-        layout, row = self.layout, self.rows[i]
+        """Yield bar, interval, value, name, small arrow and section of a row that begins at (x, y)."""
+        layout = self.layout
         assert layout is not None
+        row = layout.rows[i]
         start, end = x + layout.zero, x + layout.zero + layout.unit * row.value
         yield self._line([start, end], [y, y], row.colour, BAR * layout.size)
         if row.value < 0:
             inside = [start - 0.4, min(end + 0.75, start - 0.4)]
             yield self._line(inside, [y, y], self.background, BAR * layout.size - 1.5)
+        if row.interval is not None:
+            yield from self._interval(start, y, row.interval)
         if layout.values:
             yield self._text(x + layout.name_start - GAP, y, layout.values[i], ha="right", color=self.grey)
-        yield self._text(x + layout.name_start, y, layout.labels[i])
+        style = "italic" if row.italic else "normal"
+        yield self._text(x + layout.name_start, y, layout.labels[i], fontstyle=style)
+        after = x + layout.name_start + width_of(layout.labels[i], layout.size)
         if row.direction is not None:
-            after = (
-                x + layout.name_start + width_of(layout.labels[i], layout.size) + ARROW_MIDDLE * layout.size
-            )
-            yield from self._arrow(after, y, row.direction, row.colour)
+            yield from self._arrow(after + ARROW_MIDDLE * layout.size, y, row.direction, row.colour)
+        if row.section:
+            yield self._text(after + GAP, y, row.section, color=self.grey)
+
+    def _interval(self, zero: float, y: float, interval: tuple[float, float]) -> Iterator[Line2D]:
+        """Yield an interval as a line with caps."""
+        layout = self.layout
+        assert layout is not None
+        low, high = (zero + layout.unit * limit for limit in interval)
+        yield self._line([low, high], [y, y], self.ink, 0.9)
+        for x in (low, high):
+            yield self._line([x, x], [y - CAP * layout.size, y + CAP * layout.size], self.ink, 0.9)
 
     def _text(self, x: float, y: float, words: str, **style: Any) -> Text:
         """Return a text that begins at (x, y), in points to the right of and below the corner."""
@@ -349,12 +431,14 @@ class Block(Artist):
         text.set_figure(helpers.figure_of(self.axes))
         return text
 
-    def _line(self, x: Sequence[float], y: Sequence[float], colour: Any, width: float) -> Line2D:
+    def _line(
+        self, x: Sequence[float], y: Sequence[float], colour: Any, width: float, style: Any = "-"
+    ) -> Line2D:
         """Return a line between positions in points to the right of and below the corner."""
         pixels = self._pixels()
         xs = [self.corner[0] + value * pixels for value in x]
         ys = [self.corner[1] - value * pixels for value in y]
-        line = Line2D(xs, ys, color=colour, linewidth=width, solid_capstyle="butt")
+        line = Line2D(xs, ys, color=colour, linewidth=width, linestyle=style, solid_capstyle="butt")
         line.set_transform(IdentityTransform())
         line.set_figure(helpers.figure_of(self.axes))
         return line

@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
-from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.blocks import LINE, Block, BlockLayout, lay_out, width_of
+from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,19 +146,12 @@ class Margins:
 
     def __call__(self, ax: Any, renderer: Any) -> Bbox:
         """Lay out the place, and return the position of the axes in the figure."""
-        place = ax.get_position(original=True)
-        if self.given_locator is not None:
-            place = self.given_locator(ax, renderer)
-        figure = ax.get_figure(root=False)
-        assert figure is not None
-        to_pixels = figure.transSubfigure
-        box = Bbox(to_pixels.transform(place.get_points()))
-        pixels = helpers.figure_of(ax).dpi / 72.0
+        box, pixels = place_of(ax, self.given_locator, renderer)
         arrangement = self.arranged(round(box.width / pixels, 1), round(box.height / pixels, 1))
         self._apply(arrangement, box, pixels)
         left, bottom, right, top = (value * pixels for value in arrangement.axes)
         inner = Bbox.from_extents(box.x0 + left, box.y0 + bottom, box.x0 + right, box.y0 + top)
-        return Bbox(to_pixels.inverted().transform(inner.get_points()))
+        return position_of(ax, inner)
 
     def arranged(self, width: float, height: float) -> Arrangement:
         """Return the best arrangement in a place of this size in points."""
@@ -377,11 +370,8 @@ class Inset:
 
     def __call__(self, ax: Any, renderer: Any) -> Bbox:
         """Return the position of the child axes in the figure."""
-        figure = self.ax.get_figure(root=False)
-        assert figure is not None
         box = Bbox.from_bounds(*self.bounds)
-        pixels = self.ax.transAxes.transform(box.get_points())
-        return Bbox(figure.transSubfigure.inverted().transform(pixels))
+        return position_of(self.ax, Bbox(self.ax.transAxes.transform(box.get_points())))
 
 
 def _alike(laid_out: Callable[[bool], tuple[BlockLayout, BlockLayout]]) -> tuple[BlockLayout, BlockLayout]:

@@ -68,7 +68,7 @@ class SpcaResult(Picklable, Shown):
 
     - ``print(fit)``, `loadings`, `variance`, `scores`, ``transform(new)``; also `summary`, `tidy`, `augment`,
       `glance`, `communalities`, `correlations`, `cos2`, `contributions`, `measure`, `equations`.
-    - `biplot`, `plot_loadings`, `screeplot`; also `plot_scores`, `plot_correlations`, `plot_contributions`,
+    - `biplot`, `plot_loadings`, `screeplot`; also `plot_scores`, `plot_correlations`,
       `plot_diagnostics`.
     - `report`, `describe`, `save`; also `to_excel`, `transform_to`.
     - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
@@ -1935,53 +1935,65 @@ class SpcaResult(Picklable, Shown):
     def plot_loadings(
         self,
         *,
-        kind: Literal["dots", "heatmap", "line", "image"] | None = None,
+        values: Literal["loadings", "contributions", "cos2"] = "loadings",
+        kind: Literal["blocks", "table", "line", "image"] | None = None,
         sort: bool = True,
-        max_rows: int | None = 40,
+        max_rows: int | None = None,
         components: types.Several | None = None,
         sections: types.Sections | None = None,
         intervals: pd.DataFrame | None = None,
         conf_int: bool | Bootstrap = False,
         level: float = 0.95,
+        x: Any = None,
         shape: tuple[int, int] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the nonzero loadings, variables from top to bottom and components from left to right.
+        """Draw the nonzero loadings of each component, or contributions or squared cosines of the variables.
+
+        Everything is laid out when the figure is drawn, so that names are as complete as the size of the axes
+        allows. Variables without room are counted.
 
         Parameters
         ----------
-        kind : {"dots", "heatmap", "line", "image"}, optional
-            Dots on stems from the zero line of each component; a heat map in which exact zeros are white; a
-            line over all columns in their order for each component, for spectra and series (columns named by
-            numbers, perhaps with a unit, are placed by them); or an image for each component, for pixels. By
-            default dots; an image if `shape` is given, and a line for more than 100 columns named by
-            increasing or decreasing numbers.
+        values : {"loadings", "contributions", "cos2"}
+            The values to draw: those of `loadings`, `contributions` or `cos2`.
+        kind : {"blocks", "table", "line", "image"}, optional
+            Blocks: for each component the list of its variables with bars, hollow and to the left for
+            negative loadings; a variable on several components stands in the block of each, in italics if
+            most variables are on one. Table: coloured numbers, variables by components, zeros blank. Line: a
+            curve over all columns in their order for each component, with gaps at zeros, for spectra and
+            series. Image: an image for each component, for pixels. By default an image if `shape` is given; a
+            line if `x` is given or 30 or more columns are named by increasing or decreasing numbers, perhaps
+            with a unit (850, "850 nm", "X850"), that do not merely count; a table if the variables have
+            nonzero loadings on more than 1.6 components on average; otherwise blocks.
         sort : bool
-            Whether dots and heat maps show the variables of each component together, the largest absolute
-            loading first; otherwise the variables are in the order of the data.
+            Whether blocks and tables show the largest absolute loading of each component first; otherwise the
+            variables are in the order of the data.
         max_rows : int, optional
-            The largest number of variables of dots and heat maps; None is all. If more have a nonzero
-            loading, the components take turns in choosing the variable with their largest remaining absolute
-            loading, and the axis label says how many there are.
+            The largest number of variables of blocks and tables; by default as many as there is room for. If
+            more have a nonzero loading, the components take turns in choosing the variable with their largest
+            remaining absolute loading.
         components : sequence of int or str, optional
             Numbers counted from one, or names; by default all.
         sections : Series, mapping or sequence of length p, optional
-            The section of each variable, for dots and heat maps. Variables of a section are shown together,
-            with its name next to them; sections are in the order of the categories or of their first
-            variables.
+            The section of each variable, for blocks and tables. Variables of a section are shown together,
+            with its name; sections are in the order of the categories or of their first variables.
         intervals : DataFrame, optional
             With the columns "component", "term", "lower" and "upper", as ``conf_int()`` of a bootstrap
-            returns them: dots get a bar from lower to upper, grey if it contains zero.
+            returns them. Blocks then show bars with intervals, paler if the interval includes zero, and also
+            zero loadings whose interval excludes zero.
         conf_int : bool or Bootstrap
-            Whether to draw such bars for the intervals of a result of `bootstrap`, or with True for those
-            that the fit shows (see `with_inference`), in place of `intervals`.
+            Whether to draw the intervals of a result of `bootstrap`, or with True those that the fit shows
+            (see `with_inference`), in place of `intervals`.
         level : float in (0, 1)
             The confidence level of these intervals.
+        x : sequence of p numbers, optional
+            Positions of the columns, for lines; by default the numbers in their names.
         shape : (int, int), optional
             Height and width of an image, pixels row by row; needed for ``kind="image"``.
         ax : Axes, optional
-            By default a new figure is created, as high as the variables need. A heat map uses some of the
-            space for the colour bar; the panels of lines and images, its ``child_axes``, are drawn inside it.
+            By default a new figure is created, as high as the variables need. The panels of lines and images,
+            its ``child_axes``, are drawn inside it; images use some of the space for the colour bar.
 
         Returns
         -------
@@ -1990,14 +2002,14 @@ class SpcaResult(Picklable, Shown):
         Raises
         ------
         ShapeError
-            If `loadings` is not a data frame, or sections, intervals or `shape` do not match it.
+            If sections, intervals, `x` or `shape` do not match the loadings.
         ComponentsError
             If a component does not exist.
         OptionError
-            If `kind` or `max_rows` is out of range, the kind does not have an option, `intervals` are given
-            with `conf_int`, or `ax` is not an Axes.
+            If `kind` or `max_rows` is out of range, the kind or the values do not have an option, `intervals`
+            are given with `conf_int`, or `ax` is not an Axes.
         DataError
-            If all loadings are zero.
+            If all values are zero.
 
         See Also
         --------
@@ -2010,19 +2022,26 @@ class SpcaResult(Picklable, Shown):
         >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
         >>> ax = fit.plot_loadings()
         """
-        state, has_bars = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
-        if has_bars and intervals is not None:
+        one_of("values", values, ("loadings", "contributions", "cos2"))
+        state, has_intervals = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
+        if has_intervals and intervals is not None:
             raise OptionError("intervals= was given with conf_int=, which draws others: give one of them.")
-        if has_bars:
+        if values != "loadings" and (has_intervals or intervals is not None):
+            name = "conf_int" if has_intervals else "intervals"
+            raise OptionError(f"{name}= was given with values={values!r}; intervals are for loadings.")
+        if has_intervals:
             intervals = frames.conf_int(state, frames.intervals_shown(state, level), level)
+        drawn = {"loadings": lambda: self.loadings, "contributions": self.contributions, "cos2": self.cos2}
         return plots.plot_loadings(
-            self.loadings,
+            drawn[values]().fillna(0.0),
             kind=kind,
             sort=sort,
             max_rows=max_rows,
             components=components,
             sections=sections,
             intervals=intervals,
+            shares=self.variance["share of total"],
+            x=x,
             shape=shape,
             ax=ax,
         )
@@ -2147,50 +2166,6 @@ class SpcaResult(Picklable, Shown):
             score_correlations=self.score_correlations,
             supplementary=None if supplement is None else interpretation.checked(supplement).correlations,
             ax=ax,
-        )
-
-    def plot_contributions(
-        self,
-        of: types.Of = "variables",
-        *,
-        kind: Literal["contributions", "cos2"] = "contributions",
-        components: int | str | types.Several = 1,
-        max_rows: int | None = 20,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Draw contributions or squared cosines as bars, one for each component, the largest first.
-
-        Parameters
-        ----------
-        of : {"variables", "rows"}
-            Contributions or squared cosines of the variables, or of the rows.
-        kind : {"contributions", "cos2"}
-            Contributions are drawn in percent. The dashed line marks equal contributions of all, the dotted
-            one equal contributions of all that are not zero.
-        components : int, str, or up to six of them
-            Numbers counted from one, or names.
-        max_rows : int, optional
-            The largest number of rows; a note says how many more have a nonzero value. None draws all.
-        ax : Axes, optional
-            By default a new figure is created.
-
-        Returns
-        -------
-        Axes
-
-        Raises
-        ------
-        ComponentsError
-            If a component does not exist, or there are more than six.
-        OptionError
-            If `kind` or `max_rows` is out of range, or `ax` is not an Axes.
-        DataError
-            If all values are zero or missing.
-        """
-        cosines = one_of("kind", kind, ("contributions", "cos2")) == "cos2"
-        values = self.cos2(of) if cosines else self.contributions(of)
-        return plots.plot_contributions(
-            values, components=components, kind=kind, of=of, max_rows=max_rows, ax=ax
         )
 
     def plot_diagnostics(

@@ -483,19 +483,21 @@ class SparseLoadings(Picklable, Shown):
     def plot_loadings(
         self,
         *,
-        kind: Literal["dots", "heatmap", "line", "image"] = "dots",
-        max_rows: int | None = 40,
+        kind: Literal["blocks", "table", "line", "image"] | None = None,
+        sort: bool = True,
+        max_rows: int | None = None,
         components: types.Several | None = None,
         sections: types.Sections | None = None,
         intervals: pd.DataFrame | None = None,
+        x: Any = None,
         shape: tuple[int, int] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the loadings, variables from top to bottom and components from left to right.
+        """Draw the nonzero loadings of each component.
 
         Parameters
         ----------
-        kind, max_rows, components, sections, intervals, shape, ax
+        kind, sort, max_rows, components, sections, intervals, x, shape, ax
             As for ``SpcaResult.plot_loadings``; `intervals` are those of ``bootstrap().conf_int()``.
 
         Returns
@@ -505,10 +507,12 @@ class SparseLoadings(Picklable, Shown):
         return plots.plot_loadings(
             self.loadings,
             kind=kind,
+            sort=sort,
             max_rows=max_rows,
             components=components,
             sections=sections,
             intervals=intervals,
+            x=x,
             shape=shape,
             ax=ax,
         )
@@ -572,12 +576,12 @@ class LoadingsBootstrap(resampling.FromDraws):
     def plot(
         self,
         *,
-        max_rows: int | None = 40,
+        max_rows: int | None = None,
         components: types.Several | None = None,
         level: float = 0.95,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the loadings as dots with bars for their intervals, grey if these contain zero.
+        """Draw the loadings as bars with their intervals, paler if these include zero.
 
         Parameters
         ----------

@@ -184,13 +184,13 @@ class Bootstrap(FromDraws):
     def plot(
         self,
         *,
-        max_rows: int | None = 40,
+        max_rows: int | None = None,
         components: Several | None = None,
         level: float = 0.95,
         kind: IntervalKind = "hull",
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the loadings as dots with bars for their intervals, grey if these contain zero.
+        """Draw the loadings as bars with their intervals, paler if these include zero.
 
         Parameters
         ----------
@@ -287,15 +287,17 @@ class Stability(FromDraws):
         return frames.associates(self._state, self._numbers)
 
     def plot(
-        self, *, max_rows: int | None = 40, components: Several | None = None, ax: Axes | None = None
+        self, *, max_rows: int | None = None, components: Several | None = None, ax: Axes | None = None
     ) -> Axes:
-        """Draw a bar for each frequency, a band for each component, and a line at the threshold.
+        """Draw the frequencies of each component as bars, and a line at the threshold.
+
+        Bars of variables that the fit does not select are pale. Variables selected in the fit or in at least
+        a tenth of the halves are shown, the most frequent ones first.
 
         Parameters
         ----------
         max_rows : int, optional
-            The largest number of variables to show. Those selected in the fit or in at least a tenth of the
-            halves are shown, the most frequent of every component first.
+            The largest number of variables to show; by default as many as there is room for.
         components : sequence of int or str, optional
             Numbers counted from one, or names; by default all.
         ax : Axes, optional
@@ -305,12 +307,12 @@ class Stability(FromDraws):
         -------
         Axes
         """
-        return plots.plot_frequency(
-            self.frequency,
-            loadings(self._state),
-            self.threshold,
+        return plots.plot_loadings(
+            frames.frequent(self._state, self._numbers),
             max_rows=max_rows,
             components=components,
+            selected=loadings(self._state),
+            threshold=self.threshold,
             ax=ax,
         )
 

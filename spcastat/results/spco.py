@@ -251,27 +251,34 @@ class SpcoResult(Picklable, Shown):
     def plot_loadings(
         self,
         *,
-        kind: Literal["dots", "heatmap", "line", "image"] = "dots",
-        max_rows: int | None = 40,
+        kind: Literal["blocks", "table", "line", "image"] | None = None,
+        sort: bool = True,
+        max_rows: int | None = None,
         components: Several | None = None,
         sections: Sections | None = None,
+        x: Any = None,
         shape: tuple[int, int] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the loadings, variables from top to bottom and components from left to right.
+        """Draw the loadings of each component.
 
         Parameters
         ----------
-        kind : {"dots", "heatmap", "line", "image"}
-            Dots on stems from the zero line of each component; a heat map; a line over all columns in their
-            order for each component, for spectra and series; or an image for each component, for pixels.
+        kind : {"blocks", "table", "line", "image"}, optional
+            Blocks of named bars; a table of coloured numbers; a line over all columns in their order for each
+            component, for spectra and series; or an image for each component, for pixels. The default is
+            that of ``SpcaResult.plot_loadings``.
+        sort : bool
+            Whether blocks and tables show the largest absolute loading of each component first.
         max_rows : int, optional
-            The largest number of variables of dots and heat maps.
+            The largest number of variables of blocks and tables; by default as many as there is room for.
         components : sequence of int or str, optional
             Numbers counted from one, or names; by default all.
         sections : Series, mapping or sequence of length p, optional
-            The section of each variable, for dots and heat maps; variables of a section are shown together,
+            The section of each variable, for blocks and tables; variables of a section are shown together,
             with its name next to them.
+        x : sequence of p numbers, optional
+            Positions of the columns, for lines; by default the numbers in their names.
         shape : (int, int), optional
             Height and width of an image, pixels row by row; needed for ``kind="image"``.
         ax : Axes, optional
@@ -284,9 +291,11 @@ class SpcoResult(Picklable, Shown):
         return plots.plot_loadings(
             self.loadings,
             kind=kind,
+            sort=sort,
             max_rows=max_rows,
             components=components,
             sections=sections,
+            x=x,
             shape=shape,
             ax=ax,
         )

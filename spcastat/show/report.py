@@ -27,6 +27,7 @@ from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_name
+from spcastat.plots.loadings_plot import inches_of
 from spcastat.show import resampling_tables
 from spcastat.show.facts import OURS
 from spcastat.show.grid import (
@@ -198,13 +199,9 @@ def svg_address(svg: str) -> str:
 def loadings_picture(state: FitState, sections: Any = None) -> Picture:
     """Return the figure of nonzero loadings; `sections` is passed to `plot_loadings`."""
     loadings = frames.loadings(state)
-    k, row_count = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
     return Picture(
-        lambda ax: plots.plot_loadings(
-            loadings, kind="dots" if k <= 10 else "heatmap", sections=sections, ax=ax
-        ),
-        float(np.clip(2.2 + 0.8 * k, 4.2, 8.5)),
-        1.2 + 0.24 * max(row_count, 4),
+        lambda ax: plots.plot_loadings(loadings, sections=sections, ax=ax),
+        *inches_of(plots.plot_loadings_data(loadings, sections=sections)),
         "loadings",
         f"Nonzero loadings of every component. {_leaders(loadings)}",
         "Nonzero loadings; all others are exactly zero.",
@@ -227,14 +224,11 @@ def _leaders(loadings: pd.DataFrame) -> str:
 def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     """Yield the results of resampling: figures of intervals and selection frequencies, and tables."""
     results, loadings = state.inference, frames.loadings(state)
-    k, row_count = loadings.shape[1], len(plots.plot_loadings_data(loadings, kind="dots"))
-    width = float(np.clip(2.2 + 1.0 * k, 4.2, 8.5))
     if results.bootstrap is not None:
         intervals = frames.conf_int(state, results.bootstrap)
         yield Picture(
             lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
-            width,
-            1.2 + 0.24 * max(row_count, 4),
+            *inches_of(plots.plot_loadings_data(loadings, intervals=intervals)),
             "intervals",
             "Loadings with bootstrap intervals; the table below gives the numbers.",
             "Nonzero loadings with 95 % bootstrap intervals.",
@@ -242,12 +236,11 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
         yield resampling_tables.bootstrap_document(state, results.bootstrap, 0.95)
     if results.stability is not None:
         halves = results.stability
-        frequency = frames.frequency(state, halves)
-        count = len(plots.plot_frequency_data(frequency, loadings))
+        options: dict[str, Any] = {"selected": loadings, "threshold": halves.threshold}
+        frequent = frames.frequent(state, halves)
         yield Picture(
-            lambda ax: plots.plot_frequency(frequency, loadings, halves.threshold, ax=ax),
-            width,
-            1.4 + 0.24 * max(count, 4),
+            lambda ax: plots.plot_loadings(frequent, ax=ax, **options),
+            *inches_of(plots.plot_loadings_data(frequent, **options)),
             "frequency",
             "How often fits of half of the rows select each variable; the table below gives the shares.",
             f"Share of {len(halves.chosen)} fits of half of the rows that select each variable; dotted line: "

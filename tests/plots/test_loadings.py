@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import itertools
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
+from matplotlib.text import Text
 
 import spcastat as sp
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
 from spcastat.plots.axes_and_names import note_of
-from spcastat.plots.blocks import Block
-from spcastat.plots.loadings_plot import (
-    FILL,
-    column_places,
-    plot_contributions,
-    plot_contributions_data,
-    plot_loadings,
-    plot_loadings_data,
-)
+from spcastat.plots.blocks import Block, loading_text
+from spcastat.plots.loading_blocks import balanced
+from spcastat.plots.loading_curves import numbers_of
+from spcastat.plots.loading_table import LoadingTable
+from spcastat.plots.loadings_plot import plot_loadings, plot_loadings_data
 from spcastat.plots.measure_plots import plot_compare, plot_compare_data
 from spcastat.plots.names import Names
 
 # --- loadings -------------------------------------------------------------------------------------
 
 
+def artists(ax: Axes, kind: type) -> list:
+    """The artists of a kind that were laid out when the figure was drawn last."""
+    return [c for c in ax.get_children() if isinstance(c, kind) and getattr(c, "layout", c) is not None]
+
+
+def drawn(ax: Axes) -> list[Block]:
+    ax.figure.canvas.draw()
+    return [block for block in artists(ax, Block) if block.layout.labels]
+
+
+def texts(ax: Axes) -> list[Text]:
+    """Every text of a block, a table or a panel, as it was drawn last."""
+    parts = [
+        *(part for block in artists(ax, Block) for part in block._parts(block.layout)),
+        *(part for table in artists(ax, LoadingTable) for part in table._parts()),
+        *(text for panel in ax.child_axes for text in (*panel.texts, panel.xaxis.label)),
+    ]
+    words = [part for part in parts if isinstance(part, Text) and part.get_text()]
+    for text in words:
+        text.set_figure(ax.figure)
+    return words
+
+
 def test_data_keep_nonzero_rows_in_order(loadings):
     data = plot_loadings_data(loadings, sort=False)
-    assert data.attrs["labels"] == list(data.index)
+    assert data.attrs["names"] == list(data.index)
     pd.testing.assert_frame_equal(data, loadings[(loadings != 0).any(axis=1)])
     chosen = plot_loadings_data(loadings, components=[3, "PC1"])
     assert list(chosen.columns) == ["PC3", "PC1"]
@@ -43,64 +65,108 @@ def test_variables_of_a_component_are_together_the_largest_first():
     values = [[0.0, 0.6, 0.0], [0.5, 0.0, 0.0], [0.0, -0.8, 0.1], [-0.9, 0.0, 0.0], [0.0, 0.0, 1.0]]
     loadings = pd.DataFrame(values, index=list("abcde"), columns=["PC1", "PC2", "PC3"])
     assert list(plot_loadings_data(loadings).index) == ["d", "b", "c", "a", "e"]
-    assert list(plot_loadings_data(loadings, kind="heatmap").index) == ["d", "b", "c", "a", "e"]
+    assert list(plot_loadings_data(loadings, kind="table").index) == ["d", "b", "c", "a", "e"]
     assert list(plot_loadings_data(loadings, sort=False).index) == list("abcde")
 
 
-def test_dots_are_the_data(loadings):
-    ax = plot_loadings(loadings)
-    data = plot_loadings_data(loadings)
-    (dots,) = (c for c in ax.collections if len(c.get_offsets()) > 1)
-    rows, columns = np.nonzero(data.to_numpy())
-    values = data.to_numpy()[rows, columns]
-    expected = np.stack([columns + FILL * values / np.abs(data.to_numpy()).max(), rows], axis=1)
-    np.testing.assert_allclose(dots.get_offsets(), expected)
-    assert [text.get_text() for text in ax.get_yticklabels()] == list(data.index)
-    assert ax.yaxis_inverted()
-    assert [text.get_text() for text in ax.get_xticklabels()] == list(data.columns)
+@pytest.mark.parametrize("sort", [True, False])
+def test_blocks_are_the_loadings(loadings, sort):
+    """Each block has the nonzero loadings of its component, by size or in the order of the data."""
+    ax = plot_loadings(loadings, kind="blocks", sort=sort)
+    shown = drawn(ax)
+    assert len(shown) == loadings.shape[1]
+    for block, name in zip(shown, loadings, strict=True):
+        nonzero = loadings.loc[loadings[name] != 0, name]
+        order = nonzero.abs().sort_values(ascending=False).index if sort else nonzero.index
+        assert block.layout.labels == list(order)
+        assert [row.value for row in block.layout.rows] == nonzero[order].to_list()
+        assert block.layout.heading == name
+    assert len({(block.layout.unit, block.layout.size) for block in shown}) == 1
 
 
-def test_heat_map_is_the_data_and_prints_it(loadings):
-    loadings.iloc[0, 0] = 1e-5
-    ax = plot_loadings(loadings, kind="heatmap")
-    data = plot_loadings_data(loadings).to_numpy()
-    image = ax.images[0].get_array()
-    np.testing.assert_array_equal(np.ma.getmaskarray(image), data == 0)
-    np.testing.assert_array_equal(image.filled(0), data)
-    low, high = ax.images[0].get_clim()
-    assert -low == high == np.abs(data).max()
-    assert len(ax.texts) == np.count_nonzero(data)
-    assert "<.01" in {text.get_text() for text in ax.texts}
+def test_names_of_40_characters_are_complete_in_a_column_of_a_journal():
+    """25 items on 5 components at 3.4 x 4.5 inches."""
+    names = [f"Item {i:02d} of the scale of {what}".ljust(40, "s") for i in range(5) for what in FACETS]
+    values = np.zeros((25, 5))
+    values[np.arange(25), np.arange(25) % 5] = np.linspace(0.6, 0.2, 25) * (-1.0) ** np.arange(25)
+    frame = pd.DataFrame(values, index=names, columns=[f"PC{j + 1}" for j in range(5)])
+    ax = plot_loadings(frame, ax=plt.figure(figsize=(3.4, 4.5), layout="constrained").subplots())
+    labels = [label for block in drawn(ax) for label in block.layout.labels]
+    assert sorted(labels) == sorted(names)
+    assert min(block.layout.size for block in drawn(ax)) >= 6.5
 
 
-@pytest.mark.parametrize("kind", ["dots", "heatmap"])
-def test_many_variables(make_loadings, kind):
+FACETS = ["openness now", "order at home", "new ventures", "self-control", "good feeling"]
+
+
+def test_a_table_has_every_loading_and_the_default_follows_the_data():
+    rng = np.random.default_rng(0)
+    dense = pd.DataFrame(rng.normal(size=(9, 3)), columns=["PC1", "PC2", "PC3"]).add_prefix("", axis=0)
+    assert plot_loadings_data(dense).attrs["kind"] == "table"
+    ax = plot_loadings(dense)
+    ax.figure.canvas.draw()
+    words = [text.get_text() for text in texts(ax)]
+    assert sorted(words) == sorted(
+        [*dense.columns, *dense.index, *(loading_text(value) for value in dense.to_numpy().ravel())]
+    )
+    disjoint = dense.where(np.eye(3)[np.arange(9) % 3] == 1, 0.0)
+    assert plot_loadings_data(disjoint).attrs["kind"] == "blocks"
+    disjoint.index = [f"{w} nm" for w in range(850, 859)]
+    assert plot_loadings_data(disjoint).attrs["kind"] == "blocks"
+
+
+@pytest.mark.parametrize(
+    ("names", "spectrum"),
+    [
+        ([f"{w} nm" for w in range(850, 1050, 2)], True),
+        ([f"X{w}" for w in range(850, 1050, 2)], True),  # as R names columns
+        (range(4000, 3900, -1), True),
+        (range(100), False),
+        ([f"V{i}" for i in range(1, 101) if i % 9], False),  # some were left out
+        ([f"probe_{i}" for i in range(850, 950)], False),
+    ],
+)
+def test_a_curve_is_the_default_for_columns_named_by_positions_that_do_not_merely_count(names, spectrum):
+    names = list(names)
+    frame = pd.DataFrame({"PC1": np.ones(len(names))}, index=names)
+    assert (plot_loadings_data(frame).attrs["kind"] == "line") == spectrum
+
+
+@pytest.mark.parametrize("kind", ["blocks", "table"])
+def test_variables_without_room_are_counted(make_loadings, kind):
     loadings = make_loadings(2000, 3, 50)
-    ax = plot_loadings(loadings, kind=kind)
-    assert len(ax.get_yticks()) == 40
-    loaded = int((loadings != 0).any(axis=1).sum())
-    assert f"40 of {loaded} variables" in ax.get_xlabel()
-    data = plot_loadings_data(loadings)
-    for name in loadings:
-        assert set(loadings[name].abs().nlargest(12).index) <= set(data.index)
+    for options in ({}, {"max_rows": 12}):
+        figure = plt.figure(figsize=(3.4, 4.5), layout="constrained")
+        ax = plot_loadings(loadings, kind=kind, ax=figure.subplots(), **options)
+        blocks = drawn(ax)
+        if kind == "blocks":
+            for block in blocks:
+                assert len(block.layout.labels) + block.layout.hidden == 50
+                sizes = loadings[block.layout.heading].abs().nlargest(3).index
+                assert list(sizes) == block.layout.labels[:3]
+        else:
+            (table,) = artists(ax, LoadingTable)
+            assert len(table.labels) + table.hidden == int((loadings != 0).any(axis=1).sum())
+            assert f"and {table.hidden} more" in [text.get_text() for text in texts(ax)]
 
 
-@pytest.mark.parametrize("kind", ["dots", "heatmap"])
+@pytest.mark.parametrize("kind", ["blocks", "table", "line"])
 @pytest.mark.parametrize(("p", "k"), [(3, 1), (13, 6), (60, 2), (30, 15)])
 def test_nothing_is_clipped_or_overlaps(make_loadings, kind, p, k):
+    """At the sizes of a thumbnail, a column and a page, with both layout engines."""
     loadings = make_loadings(p, k, min(p, 20)).rename("{} with $a_long$ name".format)
-    ax = plot_loadings(loadings, kind=kind)
-    figure = ax.figure
-    figure.canvas.draw()
-    page = figure.bbox
-    for ticks in (ax.get_yticklabels(), ax.get_xticklabels(), ax.get_xticklabels(minor=True)):
-        boxes = [text.get_window_extent() for text in ticks]
-        assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
-        assert all(page.x0 <= box.x0 and box.x1 <= page.x1 for box in boxes)
-    label = ax.xaxis.label.get_window_extent()
-    assert page.x0 <= label.x0
-    assert label.x1 <= page.x1
-    assert label.y0 >= page.y0
+    for size, layout in (((2.5, 2.5), "tight"), ((3.4, 4.5), "constrained"), ((8.0, 3.0), "constrained")):
+        figure = plt.figure(figsize=size, layout=layout)
+        ax = plot_loadings(loadings, kind=kind, ax=figure.subplots())
+        figure.canvas.draw()
+        page, boxes = figure.bbox, [text.get_window_extent() for text in texts(ax)]
+        for box in boxes:
+            assert page.x0 - 1 <= box.x0 < box.x1 <= page.x1 + 1
+            assert page.y0 - 1 <= box.y0 < box.y1 <= page.y1 + 1
+        shrunk = [box.padded(-1) for box in boxes if min(box.width, box.height) > 2]
+        if kind != "line" or size[1] / k > 0.3:  # inches of a panel
+            assert not any(a.overlaps(b) for a, b in itertools.combinations(shrunk, 2))
+        plt.close(figure)
 
 
 # --- Loadings by sections, with intervals, over the columns, and as images ------------------------
@@ -120,27 +186,54 @@ def test_variables_of_a_section_stand_together(loadings, sections):
     ordered = pd.Categorical([sections[name] for name in loadings.index], ["air", "soil"])
     data = plot_loadings_data(loadings, sections=ordered)
     assert [sections[name] for name in data.index] == sorted(found)
-    ax = plot_loadings(loadings, sections=sections)
-    heads = [text for text in ax.texts if text.get_gid() == "group"]
-    assert [text.get_text() for text in heads] == KINDS
+    for block in drawn(plot_loadings(loadings, kind="blocks", sections=sections)):
+        stated = [row.section for row in block.layout.rows]
+        assert stated == [sections[name] for name in block.layout.labels]
+        assert stated == sorted(stated, key=KINDS.index)
+    ax = plot_loadings(loadings, kind="table", sections=sections)
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in texts(ax) if text.get_fontstyle() == "italic"] == KINDS
 
 
 def test_intervals_are_drawn_where_they_are(loadings):
+    """As lines from the lower to the upper limit; zero loadings with an interval off zero too."""
     frame = loadings.stack().rename_axis(["term", "component"]).rename("estimate").reset_index()
-    frame = frame[frame["estimate"] != 0].assign(
-        lower=lambda t: t["estimate"] - 0.3, upper=lambda t: t["estimate"] + 0.2
-    )
+    frame = frame.assign(lower=lambda t: t["estimate"] - 0.3, upper=lambda t: t["estimate"] + 0.2)
+    loaded = frame["estimate"].ne(0).groupby(frame["term"]).transform("any")
+    zero = frame.index[loaded & (frame["estimate"] == 0)][0]
+    frame.loc[zero, ["lower", "upper"]] = 0.1, 0.4
+    frame = frame[(frame["estimate"] != 0) | (frame.index == zero)]
+    by_place = frame.set_index(["component", "term"])
     ax = plot_loadings(loadings, intervals=frame)
-    drawn = [c for c in ax.collections if isinstance(c, LineCollection) and c.get_gid() == "interval"]
-    assert len(drawn) == len(frame)
-    data = plot_loadings_data(loadings)
-    largest = max(frame["upper"].max(), -frame["lower"].min())
-    for line in drawn:
-        (start, row), (end, _) = line.get_segments()[0]
-        j = round((start + end) / 2)
-        part = frame[(frame["term"] == data.index[int(row)]) & (frame["component"] == data.columns[j])]
-        assert (start - j) * largest / 0.42 == pytest.approx(part["lower"].item())
-        assert (end - j) * largest / 0.42 == pytest.approx(part["upper"].item())
+    count = 0
+    for block in drawn(ax):
+        layout = block.layout
+        lines = [part for part in block._parts(layout) if isinstance(part, Line2D)]
+        pixels = ax.figure.dpi / 72
+        origin = block.corner[0] + layout.zero * pixels
+        ends = [((line.get_xdata() - origin) / pixels / layout.unit).tolist() for line in lines]
+        for row in layout.rows:
+            place = by_place.loc[(layout.heading, row.name)]
+            assert any(np.allclose(pair, place[["lower", "upper"]]) for pair in ends)
+            count += 1
+    assert count == len(frame)
+
+
+def test_a_threshold_and_the_variables_of_the_fit_are_marked(loadings):
+    shares = loadings.abs().clip(upper=1.0)
+    selected = shares > 0.4
+    ax = plot_loadings(shares, kind="blocks", threshold=0.5, selected=selected)
+    for block in drawn(ax):
+        dotted = [p for p in block._parts(block.layout) if isinstance(p, Line2D) and p.get_linestyle() == ":"]
+        (line,) = dotted
+        pixels = ax.figure.dpi / 72
+        at = (line.get_xdata()[0] - block.corner[0]) / pixels - block.layout.zero
+        assert at == pytest.approx(0.5 * block.layout.unit)
+        strong = {row.name: sum(row.colour) for row in block.layout.rows}
+        column = selected[block.layout.heading]
+        dark = [strong[name] for name in strong if column[name]]
+        pale = [strong[name] for name in strong if not column[name]]
+        assert max(dark, default=0.0) < min(pale, default=3.0)
 
 
 def test_images_are_the_loadings_pixel_by_pixel():
@@ -163,22 +256,43 @@ def test_lines_stand_over_the_columns_and_leave_gaps_at_zeros():
     np.testing.assert_array_equal(curve.get_xdata(), range(400, 460, 10))
     np.testing.assert_array_equal(curve.get_ydata(), [np.nan, 0.2, 0.5, 0.3, np.nan, np.nan])
     assert panel.get_xlabel() == "nm"
+    (panel,) = plot_loadings(frame.rename_axis("Wavelength"), x=range(6, 0, -1)).child_axes
+    np.testing.assert_array_equal(panel.lines[1].get_ydata(), [np.nan, np.nan, 0.3, 0.5, 0.2, np.nan])
+    np.testing.assert_array_equal(panel.lines[1].get_xdata(), range(1, 7))
+    assert panel.get_xlabel() == "Wavelength"
 
 
 @pytest.mark.parametrize(
-    ("names", "places", "what"),
+    ("names", "numbers", "unit"),
     [
         (["1.5", "2", "4e2"], [1.5, 2, 400], ""),
         ([3, 2, 1], [3, 2, 1], ""),
-        (["10 s", "20 min", "30 s"], [1, 2, 3], ""),
-        (["x1", "x2", "x3"], [1, 2, 3], ""),
-        (["1", "3", "2"], [1, 2, 3], ""),
+        (["X850.5", "X852"], [850.5, 852], ""),
+        (["10 s", "20 min", "30 s"], None, ""),
+        (["x1", "x2", "x3"], None, ""),
+        (["1", "3", "2"], None, ""),
+        (["10 s", "20 s"], [10, 20], "s"),
     ],
 )
-def test_names_that_are_numbers_are_places(names, places, what):
-    found = column_places(names)
-    np.testing.assert_array_equal(found[0], places)
-    assert found[1] == what
+def test_names_that_are_numbers_are_places(names, numbers, unit):
+    found = numbers_of(names)
+    assert (found[0] if numbers is None else found[0].tolist()) == numbers
+    assert found[1] == unit
+
+
+@pytest.mark.parametrize(
+    ("needs", "count"), [([3, 5, 2, 8, 1, 4], 3), ([1.5] * 7, 4), ([9, 1, 1, 1], 2), ([2, 3], 5), ([4], 1)]
+)
+def test_columns_of_blocks_are_balanced(needs, count):
+    """The largest sum is the smallest of all divisions into runs, by enumeration."""
+    runs = balanced(needs, count)
+    assert [i for run in runs for i in run] == list(range(len(needs)))
+    cuts = itertools.chain.from_iterable(
+        itertools.combinations(range(1, len(needs)), c) for c in range(count)
+    )
+    sums = [[sum(needs[a:b]) for a, b in itertools.pairwise([0, *cut, len(needs)])] for cut in cuts]
+    assert max(sum(needs[i] for i in run) for run in runs) == min(max(one) for one in sums)
+    assert len(runs) <= count
 
 
 # --- compare --------------------------------------------------------------------------------------
@@ -252,32 +366,3 @@ def test_the_note_says_that_arrows_may_leave_the_circle():
     r = np.corrcoef(fit.scores.T)[0, 1]
     assert abs(r) > 0.1
     assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())
-
-
-# --- contributions and squared cosines ----------------------------------------------------------
-
-
-def test_bars_are_the_contributions_in_order(loadings):
-    parts = loadings**2
-    ax = plot_contributions(parts, components="PC2")
-    data = plot_contributions_data(parts, components="PC2")
-    widths = [bar.get_width() for bar in ax.patches]
-    np.testing.assert_allclose(widths, 100 * np.sort(parts["PC2"][parts["PC2"] > 0])[::-1])
-    assert [text.get_text() for text in ax.get_yticklabels()] == list(data.index)
-
-
-def test_lines_of_equal_contribution(loadings):
-    """One at 1 / p, and one at 1 / (number of nonzero loadings)."""
-    ax = plot_contributions(loadings**2, components=1)
-    assert [line.get_xdata()[0] for line in ax.lines] == pytest.approx([100 / 13, 100 / 5])
-    assert len(plot_contributions(loadings**2, components=[1, 2]).lines) == 1
-    assert not plot_contributions(loadings**2, kind="cos2").lines
-
-
-def test_the_legend_of_contributions_lies_over_no_bar():
-    """Bars fill the axes: the legend stands above them, for one component and for several."""
-    parts = pd.DataFrame({"PC1": [0.5, 0.3, 0.2], "PC2": [0.1, 0.4, 0.5]}, index=[*"abc"])
-    for components in ("PC1", [1, 2]):
-        ax = plot_contributions(parts, components=components)
-        ax.figure.canvas.draw()
-        assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1

@@ -49,9 +49,9 @@ LOADINGS = [
     ("plot_loadings(loadings * 0)", DataError, "All loadings are zero"),
     ("plot_loadings(loadings.to_numpy())", ShapeError, "ndarray"),
     ("plot_loadings(loadings, kind='image')", OptionError, "needs the height and width"),
-    ("plot_loadings(loadings, kind='dots', shape=(2, 2))", OptionError, "no other kind"),
+    ("plot_loadings(loadings, kind='blocks', shape=(2, 2))", OptionError, "no other kind"),
     ("plot_loadings(loadings, kind='image', shape=(5, 5))", ShapeError, "height x width = 13"),
-    ("plot_loadings(loadings, kind='line', sections=['a'] * 13)", OptionError, "go with kind='dots'"),
+    ("plot_loadings(loadings, kind='line', sections=['a'] * 13)", OptionError, "it goes with kind='blocks'"),
     ("plot_loadings(loadings, sections=['a'] * 12)", ShapeError, "sections has 12 values; there are 13"),
     ("plot_loadings(loadings, sections={'nothing': 'a'})", ShapeError, "none of the variables"),
     ("plot_loadings(loadings, intervals=pd.DataFrame({'term': []}))", ShapeError, "lacks the columns"),
@@ -61,7 +61,6 @@ LOADINGS = [
     ("plot_correlations(loadings[['PC1']])", ComponentsError, "needs two"),
     ("plot_correlations(loadings, loadings.iloc[1:])", ShapeError, "same variables"),
     ("plot_correlations(loadings, score_correlations=loadings)", ShapeError, "score_correlation"),
-    ("plot_contributions(0 * loadings)", DataError, "nothing to draw"),
     ("plot_compare(pd.DataFrame({'adjusted': [0.5, 0.6]}, index=['a', 'b']))", ShapeError, "'pev'"),
 ]
 

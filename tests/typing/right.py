@@ -92,7 +92,7 @@ print(fit.describe().text, fit.equations(raw=True))
 
 # pictures
 fig, axes = plt.subplot_mosaic([["loadings", "biplot"]], figsize=(7, 3.6))
-fit.plot_loadings(kind="heatmap", max_rows=30, ax=axes["loadings"]).set_ylabel("Loading")
+fit.plot_loadings(kind="table", max_rows=30, ax=axes["loadings"]).set_ylabel("Loading")
 fit.biplot(groups=stress.rename("stress"), outline="normal", supplement=extra, ax=axes["biplot"])
 points = fit.biplot_data(groups=stress).points[["x", "y"]]
 fit.screeplot(parallel=number, kind="share", max_components=8).set_ylabel("Variance")

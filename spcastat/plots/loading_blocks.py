@@ -1,0 +1,276 @@
+"""Loadings as blocks of named bars, one for each component, in columns as in a newspaper."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
+
+from spcastat.labels import short_name
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots.blocks import DRAWN, LINE, NAMED, Block, BlockLayout, Row, lay_out
+from spcastat.plots.places import place_of, position_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Height of a heading, and space before the next heading, in lines.
+HEADING, NEXT_BLOCK = 1, 0.6
+#: The fewest lines of a block below its heading: a variable, and the number of others.
+FEWEST = 2
+#: Space between columns of blocks, in points.
+BETWEEN = 18.0
+#: The smallest width of a column, in font sizes.
+NARROWEST_COLUMN = 14.0
+#: Bars take this share of a column, between so many font sizes.
+BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
+#: The largest text, relative to the font size of the style; so many sizes are tried.
+LARGEST, SIZES = 0.9, 5
+#: What a point of the size of the text is worth, and what a column costs; a variable left out costs 1.
+POINT_VALUE, COLUMN_COST = 1.5, 0.1
+#: Strength of bars: without an interval, with an interval that excludes zero, and with one that includes it
+#: or of a variable that is not selected.
+PLAIN, SURE, UNSURE = 0.75, 0.45, 0.2
+#: A name is italic if its variable is on several components and fewer than this share of the variables are.
+FEW = 0.5
+#: The longest name of a section after the name of its variable.
+SECTION_WIDTH = 16
+
+Placed = tuple[BlockLayout, float, float]
+
+
+def draw_blocks(
+    ax: Axes,
+    data: pd.DataFrame,
+    headings: Sequence[str],
+    *,
+    hidden: Sequence[int],
+    limits: NDArray[np.float64] | None = None,
+    strong: NDArray[np.bool_] | None = None,
+    threshold: float | None = None,
+    sort: bool = True,
+) -> None:
+    """Draw a block for each component, in as many columns as there is room for.
+
+    Parameters
+    ----------
+    ax : Axes
+    data : DataFrame, variables by components
+        With ``attrs["sections"]``, the section of each variable, or none.
+    headings : sequence of str
+    hidden : sequence of int
+        For each component, the number of variables that are not in `data`.
+    limits : ndarray of shape (rows, k, 2), optional
+        Limits of intervals, NaN without one.
+    strong : ndarray of shape (rows, k), optional
+        Variables whose bars are not pale.
+    threshold : float, optional
+        A value that a dotted line marks in each block.
+    sort : bool
+        Whether the largest values of a section come first.
+    """
+    ax.set_axis_off()
+    values = data.to_numpy(dtype=float)
+    sections: list[str] = data.attrs["sections"]
+    blocks, heads, counts = [], [], []
+    for j, heading in enumerate(headings):
+        chosen = np.flatnonzero(_shown(values[:, j], None if limits is None else limits[:, j]))
+        if not len(chosen):
+            continue
+        if sort:
+            codes = pd.factorize(np.array(sections))[0] if sections else np.zeros(len(values), dtype=int)
+            chosen = chosen[np.lexsort((-np.abs(values[chosen, j]), codes[chosen]))]
+        rows = [_row(ax, data, i, j, limits, strong) for i in chosen.tolist()]
+        blocks.append(Block(ax, rows, threshold=threshold))
+        heads.append(heading)
+        counts.append(hidden[j])
+    LoadingColumns(ax, blocks, heads, counts)
+
+
+def _shown(values: NDArray[np.float64], limits: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+    """Return which variables of a component are drawn: those whose loading or interval differs from zero."""
+    if limits is None:
+        return values != 0
+    return (values != 0) | (limits[:, 0] > 0) | (limits[:, 1] < 0)
+
+
+def _row(
+    ax: Axes,
+    data: pd.DataFrame,
+    i: int,
+    j: int,
+    limits: NDArray[np.float64] | None,
+    strong: NDArray[np.bool_] | None,
+) -> Row:
+    """Return variable i of component j as a bar."""
+    values, interval, strength = data.to_numpy(dtype=float), None, PLAIN
+    if limits is not None and np.isfinite(limits[i, j]).all():
+        low, high = limits[i, j].tolist()
+        interval, strength = (low, high), SURE if low > 0 or high < 0 else UNSURE
+    if strong is not None and not strong[i, j]:
+        strength = UNSURE
+    several = (values != 0).sum(axis=1) > 1
+    sections = data.attrs["sections"]
+    return Row(
+        data.attrs["names"][i],
+        float(values[i, j]),
+        helpers.shade(ax, strength),
+        interval=interval,
+        italic=bool(several[i]) and float(several.mean()) < FEW,
+        section=short_name(sections[i], SECTION_WIDTH) if sections else "",
+    )
+
+
+class LoadingColumns:
+    """Locator of axes that contain nothing but blocks: it sets their size and columns at every draw.
+
+    Parameters
+    ----------
+    ax : Axes
+    blocks : list of Block
+    headings : list of str
+    hidden : list of int
+        For each block, the number of variables that have no row.
+    """
+
+    def __init__(self, ax: Axes, blocks: list[Block], headings: list[str], hidden: list[int]) -> None:
+        self.ax, self.blocks, self.headings, self.hidden = ax, blocks, headings, hidden
+        self.rest = Block(ax, [])  # says how many components have no room
+        ends = [end for block in blocks for row in block.rows for end in row.ends]
+        ends += [block.threshold for block in blocks if block.threshold is not None]
+        self.span = min(ends), max(ends)
+        self.given_locator = ax.get_axes_locator()
+        self.layouts: dict[tuple[float, float], list[Placed]] = {}
+        ax.set_axes_locator(self)
+
+    def get_subplotspec(self) -> Any:
+        """Return the subplot of the axes, for the tight layout."""
+        return self.ax.get_subplotspec()
+
+    def __call__(self, ax: Any, renderer: Any) -> Bbox:
+        """Lay out the blocks, and return the position of the axes in the figure."""
+        box, pixels = place_of(ax, self.given_locator, renderer)
+        key = round(box.width / pixels, 1), round(box.height / pixels, 1)
+        if key not in self.layouts:
+            self.layouts[key] = self.arranged(*key)
+        for block in self.blocks:
+            block.layout = None
+        placed = self.layouts[key]
+        for block, (layout, x, y) in zip([*self.blocks[: len(placed) - 1], self.rest], placed, strict=True):
+            block.layout, block.corner = layout, (box.x0 + x * pixels, box.y1 - y * pixels)
+        return position_of(ax, box)
+
+    def arranged(self, width: float, height: float) -> list[Placed]:
+        """Return layout and position of every block: all names in full, then the largest text."""
+        smallest = helpers.SMALLEST_NAME
+        largest = max(smallest, LARGEST * float(matplotlib.rcParams["font.size"]))
+        best_cost, best = self._attempt(smallest, 1, width, height)
+        for size in np.unique(np.linspace(smallest, largest, SIZES))[::-1].tolist():
+            for count in range(1, min(_most_columns(width, size), len(self.blocks)) + 1):
+                cost, placed = self._attempt(size, count, width, height)
+                cost += COLUMN_COST * (count - 1) - POINT_VALUE * (size - smallest)
+                if cost < best_cost:
+                    best_cost, best = cost, placed
+        return best
+
+    def _attempt(self, size: float, count: int, width: float, height: float) -> tuple[float, list[Placed]]:
+        """Return the cost, and layout and position of every block, with this size of text and columns."""
+        attempt = self._placed(size, count, width, height, True)
+        with_values = {bool(layout.values) for layout, _, _ in attempt[1] if layout.labels}
+        return attempt if len(with_values) == 1 else self._placed(size, count, width, height, False)
+
+    def _placed(
+        self, size: float, count: int, width: float, height: float, with_values: bool
+    ) -> tuple[float, list[Placed]]:
+        column = (width - BETWEEN * (count - 1)) / count
+        room = float(np.clip(BARS * column, SHORTEST_BARS * size, LONGEST_BARS * size))
+        unit = room / (self.span[1] - self.span[0])
+        placed: list[Placed] = []
+        x, y, cost, lines = 0.0, 0.0, 0.0, int(height / (LINE * size))
+        drawn = self._drawn(count, lines)
+        undrawn = len(self.blocks) - drawn
+        for number, members, quota in self._quotas(drawn, count, lines - bool(undrawn)):
+            x, y = number * (column + BETWEEN), 0.0
+            for i, rows in zip(members, quota, strict=True):
+                layout = lay_out(
+                    self.blocks[i].rows,
+                    unit,
+                    size,
+                    column / DRAWN,
+                    rows + HEADING,
+                    heading=self.headings[i],
+                    span=self.span,
+                    undrawn=self.hidden[i],
+                    with_values=with_values,
+                )
+                placed.append((layout, x, y))
+                y += layout.height + NEXT_BLOCK * LINE * size
+                cost += layout.cost
+        rest = f"and {undrawn} more components" if undrawn else ""
+        placed.append((lay_out([], unit, size, column, 1, heading=rest), x, y))
+        return cost + NAMED * undrawn, placed
+
+    def _drawn(self, count: int, lines: int) -> int:
+        """Return how many blocks have room for their heading, a variable, and the number of others."""
+        least = HEADING + FEWEST + NEXT_BLOCK
+        if len(self.blocks) <= count * int((lines + NEXT_BLOCK) / least):
+            return len(self.blocks)
+        return max(min(count * int((lines - 1 + NEXT_BLOCK) / least), len(self.blocks)), 1)
+
+    def _quotas(self, drawn: int, count: int, lines: int) -> Iterator[tuple[int, range, list[int]]]:
+        """Yield the number of each column, its blocks, and how many rows each of these may have.
+
+        If rows must be left out, all components are cut at the same number, so that none looks smaller.
+        """
+        needs = [len(block.rows) + bool(more) for block, more in zip(self.blocks, self.hidden, strict=True)]
+        columns = balanced([need + HEADING + NEXT_BLOCK for need in needs[:drawn]], count)
+        quotas = []
+        for members in columns:
+            free = lines - HEADING * len(members) - NEXT_BLOCK * (len(members) - 1)
+            quotas.append(shares_of([needs[i] for i in members], free))
+        cut = [
+            rows
+            for members, quota in zip(columns, quotas, strict=True)
+            for i, rows in zip(members, quota, strict=True)
+            if rows < needs[i]
+        ]
+        for number, (members, quota) in enumerate(zip(columns, quotas, strict=True)):
+            yield number, members, [min(rows, *cut) for rows in quota] if cut else quota
+
+
+def _most_columns(width: float, size: float) -> int:
+    """Return how many columns have room beside one another."""
+    return max(int((width + BETWEEN) / (NARROWEST_COLUMN * size + BETWEEN)), 1)
+
+
+def balanced(needs: Sequence[float], count: int) -> list[range]:
+    """Divide a sequence into at most `count` runs with the smallest possible largest sum."""
+    sums = [0.0, *accumulate(needs)]
+    capacities = sorted({b - a for i, a in enumerate(sums) for b in sums[i + 1 :]})
+
+    def runs(capacity: float) -> list[range]:
+        starts = [0]
+        for i, total in enumerate(sums[1:]):
+            if total - sums[starts[-1]] > capacity + 1e-9 and i > starts[-1]:
+                starts.append(i)
+        return [range(a, b) for a, b in pairwise([*starts, len(needs)])]
+
+    first = bisect_left(capacities, True, key=lambda capacity: len(runs(capacity)) <= count)
+    return runs(max(capacities[first], *needs))
+
+
+def shares_of(needs: Sequence[int], lines: float) -> list[int]:
+    """Divide lines among blocks: those that need less than an equal share have all that they need."""
+    quota, remaining = [0] * len(needs), lines
+    for position, i in enumerate(sorted(range(len(needs)), key=lambda i: needs[i])):
+        share = int(remaining / (len(needs) - position))
+        quota[i] = max(min(needs[i], share), min(needs[i], FEWEST))
+        remaining -= quota[i]
+    return quota

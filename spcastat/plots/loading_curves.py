@@ -1,0 +1,163 @@
+"""Loadings over the columns in their order: curves for spectra and series, images for pixels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import patheffects
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from spcastat.labels import name_text, short_name
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots.axes_and_names import ink, line, shade
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A number, perhaps after letters and before a unit: "850", "850 nm", "X850".
+_NUMBERED = re.compile(r"\s*([^\d\s.+-]{0,3}?)([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s]\D*)?")
+#: The largest number of columns whose names are written below the axis, and about how many of them are.
+MOST_NAMES, TICKS = 60, 12
+#: Numbers count the columns if they begin with at most this number, or this share of the number of columns.
+FIRST, FIRST_SHARE = 10, 0.1
+#: Limits of a panel relative to the largest loading, with room for the heading.
+REACH = 1.25
+#: The longest label of the axis.
+LABEL_WIDTH = 40
+
+
+# --- positions ------------------------------------------------------------------------------------
+
+
+def numbers_of(names: Sequence[Hashable]) -> tuple[NDArray[np.float64] | None, str]:
+    """Return the numbers in names such as 850, "850 nm" or "X850", and their unit.
+
+    The numbers are None unless all names have one, with the same letters and unit, and they increase or
+    decrease. Letters before numbers that only count, as in "x1", "x2", ..., are no positions either.
+    """
+    matches = [_NUMBERED.fullmatch(str(name)) for name in names]
+    if len(matches) < 2 or not all(matches):
+        return None, ""
+    parts = {(match[1], (match[3] or "").strip()) for match in matches if match is not None}
+    numbers = np.array([float(match[2]) for match in matches if match is not None])
+    steps = np.diff(numbers)
+    if len(parts) > 1 or not ((steps > 0).all() or (steps < 0).all()):
+        return None, ""
+    letters, unit = parts.pop()
+    return (None, "") if letters and _counts(numbers) else (numbers, unit)
+
+
+def is_spectrum(names: Sequence[Hashable]) -> bool:
+    """Return whether names are positions on an axis, and do not merely count the columns."""
+    numbers, unit = numbers_of(names)
+    return numbers is not None and (bool(unit) or not _counts(numbers))
+
+
+def _counts(numbers: NDArray[np.float64]) -> bool:
+    """Return whether numbers count the columns of a table, some of which may have been left out."""
+    whole = bool((numbers == np.round(numbers)).all())
+    return (
+        whole
+        and 0 <= numbers[0] <= max(FIRST, FIRST_SHARE * len(numbers))
+        and np.median(np.diff(numbers)) == 1.0
+    )
+
+
+# --- curves ---------------------------------------------------------------------------------------
+
+
+def draw_curves(
+    ax: Axes, loadings: pd.DataFrame, headings: Sequence[str], places: NDArray[np.float64] | None
+) -> None:
+    """Draw the loadings of each component over the columns, in one panel each; zeros interrupt the line.
+
+    Positions are `places`, else the numbers in the names of the columns, else 1 to p.
+    """
+    values, p = loadings.to_numpy(dtype=float), len(loadings)
+    numbers, unit = numbers_of(list(loadings.index))
+    named = places is None and numbers is None and p <= MOST_NAMES
+    x = np.arange(1.0, p + 1.0) if numbers is None else numbers
+    x = x if places is None else places
+    order = np.argsort(x, kind="stable")
+    x, values = x[order], values[order]
+    reach = REACH * float(np.abs(values).max())
+    low = -reach if values.min() < 0 else -0.05 * reach
+    size = helpers.name_size()
+    middle = len(headings) // 2
+    panels = list(helpers.stacked(ax, loadings.columns, 0.86))
+    for j, (panel, column, heading) in enumerate(zip(panels, values.T, headings, strict=True)):
+        drawn = np.where(column != 0, column, np.nan)
+        panel.axhline(0, color=shade(panel, 0.4), linewidth=line(0.6), zorder=1)
+        style: dict[str, Any] = {"step": "mid", "linewidth": 0, "zorder": 2}
+        panel.fill_between(x, 0, column, where=column != 0, color=[shade(panel, 0.3)], **style)
+        panel.plot(x, drawn, color=ink(panel), linewidth=line(1.0), drawstyle="steps-mid", zorder=3)
+        panel.set(ylim=(low, reach), xlim=(float(x.min()), float(x.max())))
+        panel.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], min_n_ticks=1))
+        panel.tick_params(labelsize=size)
+        panel.set_ylabel("Loading" if j == middle else "", fontsize=size + 1.0)
+        _write_heading(panel, x, column, heading, size)
+    label = helpers.title_of(loadings.index) or unit or ("" if named else "Column")
+    panels[-1].set_xlabel(short_name(label, LABEL_WIDTH), fontsize=size + 1.0, parse_math=False)
+    if named:
+        step = max(-(-p // TICKS), 1)
+        texts = [short_name(name_text(loadings.index[i]), 14) for i in order[::step]]
+        panels[-1].set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
+
+
+def _write_heading(
+    panel: Axes, x: NDArray[np.float64], values: NDArray[np.float64], heading: str, size: float
+) -> None:
+    """Write the name of a component on the side of its panel with the smaller loadings."""
+    upper = np.maximum(values, 0.0)
+    right_half = x > (x.min() + x.max()) / 2
+    at_left = upper[right_half].max(initial=0.0) > upper[~right_half].max(initial=0.0)
+    style: dict[str, Any] = {"fontsize": size, "fontweight": "bold", "va": "top", "parse_math": False}
+    style["ha"] = "left" if at_left else "right"
+    halo = patheffects.withStroke(linewidth=2.0, foreground=tuple(helpers.paper(panel)))
+    style |= {"zorder": 4, "path_effects": [halo]}
+    panel.text(0.01 if at_left else 0.99, 0.97, heading, transform=panel.transAxes, **style)
+
+
+# --- images ---------------------------------------------------------------------------------------
+
+
+def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int]) -> Axes:
+    """Draw the loadings of each component as an image, with a common colour scale."""
+    values = loadings.to_numpy(dtype=float)
+    k = values.shape[1]
+    columns = min(k, 4)
+    lines = -(-k // columns)
+    tall = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
+    ax = helpers.axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * lines + 0.5, bar=True)
+    ax.set_axis_off()
+    for j in range(k):
+        row, column = divmod(j, columns)
+        panel = ax.inset_axes((column / columns, 1 - (row + 1) / lines, 0.94 / columns, 0.84 / lines))
+        image = _image(panel, values[:, j].reshape(shape), float(np.abs(values).max()))
+        panel.set(xticks=[], yticks=[])
+        for spine in panel.spines.values():
+            spine.set_color(shade(ax, 0.4))
+        title = f"{short_name(loadings.columns[j], 14)}: {np.count_nonzero(values[:, j])} pixels"
+        panel.set_title(title, fontsize="small", pad=3, parse_math=False)
+    _colour_bar(ax, image, fraction=0.035, pad=0.02, aspect=30)
+    return ax
+
+
+def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
+    """Draw values from orange (negative) to purple, safe for colour-blind readers; zeros are white."""
+    ax.set_facecolor("white")
+    style |= {"cmap": "PuOr", "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+    return ax.imshow(np.ma.masked_equal(values, 0), **style)
+
+
+def _colour_bar(ax: Axes, image: Any, **style: Any) -> None:
+    figure = ax.get_figure()
+    assert figure is not None
+    bar = figure.colorbar(image, ax=ax, **style)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize="small")

@@ -1,0 +1,200 @@
+"""Loadings as a table of coloured numbers, variables by components; zeros are blank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox, IdentityTransform
+from numpy.typing import NDArray
+
+from spcastat.labels import short_name
+from spcastat.linalg.eigenvectors import leading
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots.blocks import DRAWN, labels_for, loading_text, width_of
+from spcastat.plots.places import place_of, position_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Least and largest height of a row, in font sizes.
+ROW, TALLEST_ROW = 1.18, 1.9
+#: Size of the text relative to the height of a row, and relative to the font size of the style at most.
+TEXT, LARGEST = 0.78, 0.9
+#: Least and largest width of a cell, in font sizes; names have at least this share of the width.
+CELL, WIDEST_CELL, NAMES = 2.6, 5.5, 0.3
+#: Space between names and cells, in points.
+GAP = 5.0
+#: A number is written in black on cells lighter than this.
+LIGHT = 0.55
+#: The longest headings and names of sections.
+HEADING_WIDTH, SECTION_WIDTH = 12, 20
+
+
+class LoadingTable(Artist):
+    """Cells and names of a table; which rows have room, and how large they are, follows from the axes.
+
+    It is also the locator of the axes, whose x and y count components and rows.
+
+    Parameters
+    ----------
+    ax : Axes
+    data : DataFrame, variables by components
+        With ``attrs["names"]`` and ``attrs["sections"]``, empty without sections.
+    hidden : int
+        Number of variables with a nonzero loading that are not in `data`.
+    """
+
+    def __init__(self, ax: Axes, data: pd.DataFrame, hidden: int) -> None:
+        super().__init__()
+        self.ax = ax
+        self.values, self.undrawn = data.to_numpy(dtype=float), hidden
+        self.names: list[str] = data.attrs["names"]
+        self.sections = [short_name(name, SECTION_WIDTH) for name in data.attrs["sections"]]
+        self.headings = [short_name(name, HEADING_WIDTH) for name in data.columns]
+        self.accents = [np.array(accent) for accent in helpers.accents(ax)]
+        self.rows = np.arange(len(self.values))
+        self.labels: list[str] = []
+        self.size, self.turned, self.hidden = 0.0, False, hidden
+        self.box = Bbox.null()
+        self.cells = Bbox.null()
+        self.given_locator = ax.get_axes_locator()
+        self.set_gid("table")
+        ax.add_artist(self)
+        self.set_clip_on(False)
+        ax.set_axis_off()
+        ax.set(xlim=(0, len(self.headings)))
+        ax.set_axes_locator(self)
+
+    # --- what has room ----------------------------------------------------------------------------
+
+    def get_subplotspec(self) -> Any:
+        """Return the subplot of the axes, for the tight layout."""
+        return self.ax.get_subplotspec()
+
+    def __call__(self, ax: Any, renderer: Any) -> Bbox:
+        """Choose rows and names for the place of the axes, and return the position of the cells."""
+        place, pixels = place_of(ax, self.given_locator, renderer)
+        width, height = place.width / pixels, place.height / pixels
+        self.size = self._text_size(height)
+        sections = max((DRAWN * width_of(name, self.size) + GAP for name in self.sections), default=0.0)
+        sections = min(sections, 0.3 * width)
+        width -= sections
+        names_width, heading = self._set_names(width, height)
+        lines = len(self.rows) + bool(self.hidden)
+        if ax.get_ylim() != (lines, 0):
+            ax.set_ylim(lines, 0)
+        depth = min(height - heading, lines * TALLEST_ROW * self.size)
+        left, right = place.x0 + names_width * pixels, place.x0 + width * pixels
+        top = place.y1 - heading * pixels
+        self.cells = Bbox.from_extents(left, top - depth * pixels, right, top)
+        self.box = Bbox.from_extents(place.x0, self.cells.y0, right + sections * pixels, place.y1)
+        return position_of(ax, self.cells)
+
+    def _text_size(self, height: float) -> float:
+        """Return the size of text that fits the height of a row."""
+        largest = LARGEST * float(matplotlib.rcParams["font.size"])
+        smallest = helpers.SMALLEST_NAME
+        return float(np.clip(TEXT * height / (len(self.values) + 1.5), smallest, max(smallest, largest)))
+
+    def _set_names(self, width: float, height: float) -> tuple[float, float]:
+        """Set rows and their labels; return the width of the names and the height of the headings."""
+        p, k = self.values.shape
+        cell = max(CELL * self.size, 12.0)
+        heading = max(width_of(name, self.size) for name in self.headings)
+        room = max(width - cell * k - GAP, NAMES * width) / DRAWN
+        self.turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
+        depth = heading + GAP if self.turned else 1.6 * self.size
+        lines = max(int((height - depth) / (ROW * self.size)), 2)
+        everything = p + bool(self.undrawn) <= lines
+        self.rows = np.arange(p) if everything else leading(self.values, lines - 1)
+        self.hidden = p - len(self.rows) + self.undrawn
+        shown = [self.names[i] for i in self.rows]
+        self.labels = labels_for(shown, [room] * len(shown), self.size)
+        rest = [f"and {self.hidden:,} more"] if self.hidden else []
+        names_width = max(self._widest([*self.labels, *rest]), width - WIDEST_CELL * self.size * k)
+        return min(names_width, width - 2.0 * k), depth
+
+    def _widest(self, labels: list[str]) -> float:
+        return DRAWN * max(width_of(label, self.size) for label in labels) + GAP
+
+    # --- drawing ----------------------------------------------------------------------------------
+
+    def get_window_extent(self, renderer: Any = None) -> Bbox:
+        """Return the box of names, headings, cells and sections in pixels."""
+        return self.box
+
+    def get_tightbbox(self, renderer: Any = None) -> Bbox:
+        """Return the box of names, headings, cells and sections in pixels."""
+        return self.box
+
+    def draw(self, renderer: Any) -> None:
+        """Draw names, headings, cells and sections."""
+        if self.get_visible():
+            for part in self._parts():
+                part.set_figure(helpers.figure_of(self.ax))
+                part.draw(renderer)
+
+    def _parts(self) -> Iterator[Artist]:
+        pixels = helpers.figure_of(self.ax).dpi / 72.0
+        k = len(self.headings)
+        pitch = self.cells.height / max(len(self.rows) + bool(self.hidden), 1)
+        width = self.cells.width / k
+        for j, name in enumerate(self.headings):
+            x, y = self.cells.x0 + (j + 0.5) * width, self.cells.y1 + 0.3 * self.size * pixels
+            yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.turned else 0)
+        colours = self._colours()
+        number = min(self.size, helpers.SMALLEST_NAME + 1.0)
+        fits = width > (width_of("−.00", number) + 1.0) * pixels
+        for line, (i, label) in enumerate(zip(self.rows.tolist(), self.labels, strict=True)):
+            y = self.cells.y1 - (line + 0.5) * pitch
+            yield self._text(self.cells.x0 - 0.8 * GAP * pixels, y, label, ha="right")
+            for j in np.flatnonzero(self.values[i]).tolist():
+                value, x = float(self.values[i, j]), self.cells.x0 + j * width
+                colour = colours[i, j]
+                corner = (x + 0.03 * width, y - 0.45 * pitch)
+                size = (0.94 * width, 0.9 * pitch)
+                yield Rectangle(corner, *size, facecolor=colour, linewidth=0, transform=IdentityTransform())
+                words = loading_text(value) if fits else "−" * (value < 0)
+                black = float(colour @ [0.299, 0.587, 0.114]) > LIGHT
+                style = {"fontsize": number, "color": "#111111" if black else "white"}
+                yield self._text(x + 0.5 * width, y, words, ha="center", **style)
+        if self.hidden:
+            y = self.cells.y1 - (len(self.rows) + 0.5) * pitch
+            words = f"and {self.hidden:,} more"
+            yield self._text(self.cells.x0 - 0.8 * GAP * pixels, y, words, ha="right", fontstyle="italic")
+        yield from self._section_parts(pitch)
+
+    def _section_parts(self, pitch: float) -> Iterator[Artist]:
+        """Yield lines between sections of variables, and their names at the right edge."""
+        if not self.sections:
+            return
+        pixels = helpers.figure_of(self.ax).dpi / 72.0
+        heads = [self.sections[i] for i in self.rows]
+        begins = [i for i, head in enumerate(heads) if i == 0 or heads[i - 1] != head]
+        for begin, end in zip(begins, [*begins[1:], len(heads)], strict=True):
+            if begin:
+                y = self.cells.y1 - begin * pitch
+                style: dict[str, Any] = {"color": helpers.ink(self.ax), "linewidth": 0.8}
+                ends = [self.cells.x0, self.cells.x1]
+                yield Line2D(ends, [y, y], transform=IdentityTransform(), **style)
+            y = self.cells.y1 - (begin + end) / 2 * pitch
+            yield self._text(self.cells.x1 + 0.8 * GAP * pixels, y, heads[begin], fontstyle="italic")
+
+    def _colours(self) -> NDArray[np.float64]:
+        """Return the colours of all cells: from the background at zero to an accent at the largest value."""
+        share = np.abs(self.values) / np.abs(self.values).max()
+        accents = np.where((self.values < 0)[..., None], self.accents[1], self.accents[0])
+        mixed = share[..., None] * accents + (1.0 - share[..., None]) * helpers.paper(self.ax)
+        return np.asarray(mixed, dtype=float)
+
+    def _text(self, x: float, y: float, words: str, **style: Any) -> Text:
+        style = {"fontsize": self.size, "va": "center", "color": helpers.ink(self.ax), **style}
+        return Text(x, y, words, parse_math=False, transform=IdentityTransform(), **style)
