@@ -227,13 +227,6 @@ FIGURES = (
         "fit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.biplot(labels=1)",
     ),
     Figure(
-        "far-row-contributions",
-        "Contributions of rows",
-        "far row",
-        "The rows with the largest contributions to a component; the line marks equal contributions.",
-        'fit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.plot_contributions("rows", max_rows=12)',
-    ),
-    Figure(
         "spectra",
         "Loadings as lines",
         "spectra",
@@ -251,7 +244,7 @@ FIGURES = (
         "intervals",
         "Loadings with bootstrap intervals",
         "survey",
-        "Thirty questions with long names: loadings with bootstrap intervals, grey if they include zero.",
+        "Thirty questions with long names: loadings with bootstrap intervals, paler if they include zero.",
         'fit = sp.spca(df, k=3, card=6, method="greedy", scale=True)\n'
         "intervals = fit.bootstrap(50).conf_int()\n"
         "ax = fit.plot_loadings(intervals=intervals)",
@@ -262,7 +255,7 @@ FIGURES = (
         "survey",
         "The share of the variance of each question that two components represent.",
         'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\n'
-        'ax = fit.plot_contributions(kind="cos2", components=[1, 2])',
+        'ax = fit.plot_loadings(values="cos2")',
     ),
     Figure(
         "supplement",
