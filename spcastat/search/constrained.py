@@ -34,7 +34,7 @@ LEVELS = (3.0, 10.0, 30.0)
 #: Steps along the constraint after an exchange that is tried, and for the loadings of a fit.
 TRIAL_STEPS, FIT_STEPS = 6, 200
 #: A gain of this share counts, of an exchange and of a round.
-GAIN, ROUND_GAIN = 1e-9, 1e-7
+EXCHANGE_GAIN, ROUND_GAIN = 1e-9, 1e-7
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def constrained(
     ComponentsError
         If no loadings of these cardinalities that meet the constraint were found.
     """
-    search = _Search(S, cards, constraint, objective, effort, rule)
+    search = _ConstrainedSearch(S, cards, constraint, objective, effort, rule)
     with stage("constrained search", unit="rounds") as advance:
         search.settle_ends(np.random.default_rng(0) if rng is None else rng, starts, lambda: advance(1))
     return search.result()
@@ -150,7 +150,7 @@ def nearest(
     """
     if cards is None:
         cards = tuple(np.count_nonzero(starts[0], axis=0).tolist())
-    search = _Search(S, cards, constraint, objective, "quick", rule)
+    search = _ConstrainedSearch(S, cards, constraint, objective, "quick", rule)
     fits = search.from_loadings(starts)
     if fixed:
         x, values, _ = search.loadings.best(fits.places, fits.x, FIT_STEPS)
@@ -163,7 +163,7 @@ def nearest(
 
 
 @dataclass(eq=False)
-class _Search:
+class _ConstrainedSearch:
     """One search: its criteria by level, and the settled fits so far."""
 
     S: np.ndarray
@@ -205,11 +205,11 @@ class _Search:
                 f"components with {self.constraint.label} were found: give larger cards or fewer components. "
                 "Cards of 1, 2, 3, ... or more always have them."
             )
-        best = int(np.argmax(self.values))
+        winner = int(np.argmax(self.values))
         V = np.zeros((len(self.S), len(self.cards)))
-        V[self.places[best], self.loadings.owner] = self.x[best]
-        hits = sum(value > self.values[best] * (1.0 - SAME) for value in self.values)
-        return ConstrainedFit(V, self.values[best], len(self.values), hits)
+        V[self.places[winner], self.loadings.owner] = self.x[winner]
+        hits = sum(value > self.values[winner] * (1.0 - SAME) for value in self.values)
+        return ConstrainedFit(V, self.values[winner], len(self.values), hits)
 
     def settle_ends(
         self, rng: np.random.Generator, starts: Sequence[np.ndarray], advance: Callable[[], None]
@@ -231,10 +231,10 @@ class _Search:
         without_gain = 0
         while self.values and without_gain < settings.patience:
             criterion = self.criteria[without_gain % len(LEVELS)]
-            best = max(self.values)
+            previous_value = max(self.values)
             advance()
             self.settle(self._perturbed(criterion, rng))
-            without_gain = 0 if max(self.values) > best * (1.0 + ROUND_GAIN) else without_gain + 1
+            without_gain = 0 if max(self.values) > previous_value * (1.0 + ROUND_GAIN) else without_gain + 1
 
     def _at(self, level: float) -> Penalised:
         unit = self.strict.rho / LEVELS[-1]
@@ -285,13 +285,13 @@ class _Search:
             flat = trial_places.reshape(n * L, N), trial_x.reshape(n * L, N)
             new_x, new_values, _ = self.loadings.best(*flat, TRIAL_STEPS)
             new_values = new_values.reshape(n, L)
-            best = new_values.argmax(axis=1)
+            winners = new_values.argmax(axis=1)
             rows = np.arange(n)
-            risen = new_values[rows, best] > values[active] * (1.0 + GAIN)
+            risen = new_values[rows, winners] > values[active] * (1.0 + EXCHANGE_GAIN)
             at = active[risen]
-            places[at] = trial_places[rows, best][risen]
-            x[at] = new_x.reshape(n, L, N)[rows, best][risen]
-            values[at] = new_values[rows, best][risen]
+            places[at] = trial_places[rows, winners][risen]
+            x[at] = new_x.reshape(n, L, N)[rows, winners][risen]
+            values[at] = new_values[rows, winners][risen]
             active = at
         final_x, final_values, _ = self.loadings.best(places, x, FIT_STEPS)
         is_better = final_values >= values
@@ -315,8 +315,8 @@ class _Search:
             all_x.append(stacked_x)
             all_values.append(values)
         values = np.concatenate(all_values, axis=1)
-        best = ranked_entries(values, min(count, values.shape[1]))
+        ranking = ranked_entries(values, min(count, values.shape[1]))
         return (
-            np.take_along_axis(np.concatenate(all_places, axis=1), best[:, :, None], axis=1),
-            np.take_along_axis(np.concatenate(all_x, axis=1), best[:, :, None], axis=1),
+            np.take_along_axis(np.concatenate(all_places, axis=1), ranking[:, :, None], axis=1),
+            np.take_along_axis(np.concatenate(all_x, axis=1), ranking[:, :, None], axis=1),
         )

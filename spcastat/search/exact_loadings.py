@@ -23,13 +23,13 @@ NOT_MET = 1e-11
 #: Steps back to the constraints at most.
 RETURNS = 40
 #: Directions whose squared length is a smaller share of the longest count as dependent.
-DEPENDENT = 1e-12
+RANK_SHARE = 1e-12
 #: The smallest eigenvalue of a step's quadratic model, as a share of the largest.
 CURVED = 1e-3
 #: An ascent ends at a gradient of this share, or at a rise of this share of the value.
-FLAT, RISE = 1e-12, 1e-13
+SLOPE_SHARE, RISE = 1e-12, 1e-13
 #: The share of a value that counts as rounding.
-ROUNDING = 1e-15
+VALUE_ROUNDING = 1e-15
 #: Lengths of steps that are tried in turn.
 LENGTHS = (1.0, 0.4, 0.16, 0.06, 0.02, 0.005, 0.001, 0.0002)
 #: Loadings below this are zero.
@@ -95,7 +95,7 @@ class ExactLoadings:
             x[active], risen = sub.searched(x[active], direction, values[active])
             rises = risen > values[active] * (1.0 + RISE)
             values[active] = risen
-            active = active[rises & (slopes[active] > FLAT)]
+            active = active[rises & (slopes[active] > SLOPE_SHARE)]
         x = np.where(np.abs(x) < ZERO, 0.0, x)
         lengths = np.sqrt(x**2 @ self.member)
         x = x / np.where(lengths > 0, lengths, 1.0)[:, self.owner]
@@ -135,8 +135,8 @@ class _Problem:
         """Return the cosines of pairs, and the errors of squared lengths, in absolute value."""
         products, squares = self._products(x)
         lengths = np.sqrt(np.maximum(np.einsum("bii->bi", products), np.finfo(float).tiny))
-        before, after = self.loadings.before, self.loadings.after
-        cosines = products[:, before, after] / (lengths[:, before] * lengths[:, after])
+        i, j = self.loadings.before, self.loadings.after
+        cosines = products[:, i, j] / (lengths[:, i] * lengths[:, j])
         return np.abs(np.concatenate([cosines, squares - 1.0], axis=1))
 
     def _products(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -146,12 +146,12 @@ class _Problem:
 
     def _jacobian(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the constraints h, shape (n, q), and their gradients, shape (n, N, q)."""
-        member, before, after = self.loadings.member, self.loadings.before, self.loadings.after
+        member, i, j = self.loadings.member, self.loadings.before, self.loadings.after
         MV = self.M @ (x[:, :, None] * member)
         products, squares = self._products(x)
-        pairs = member[:, before] * MV[:, :, after] + member[:, after] * MV[:, :, before]
+        pairs = member[:, i] * MV[:, :, j] + member[:, j] * MV[:, :, i]
         lengths = 2.0 * _times(self.B, x)[:, :, None] * member
-        h = np.concatenate([products[:, before, after], squares - 1.0], axis=1)
+        h = np.concatenate([products[:, i, j], squares - 1.0], axis=1)
         return h, np.concatenate([pairs, lengths], axis=2)
 
     def returned(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,15 +164,15 @@ class _Problem:
             sub = self.some(active)
             h, J = sub._jacobian(x[active])
             step = -_times(J, _solved(J, h))
-            new = x[active] + step
-            errors = sub.violations(new).max(axis=1)
+            trial = x[active] + step
+            errors = sub.violations(trial).max(axis=1)
             # rounding is reached if an error that meets the constraints falls no more
-            ended = (errors <= MET) | (largest[active] <= NOT_MET) & (errors > 0.5 * largest[active])
+            is_final = (errors <= MET) | (largest[active] <= NOT_MET) & (errors > 0.5 * largest[active])
             lower = (errors <= largest[active]) | (largest[active] > NOT_MET)
-            x[active[lower]], largest[active[lower]] = new[lower], errors[lower]
-            wild = ~np.isfinite(errors) | (np.abs(new).max(axis=1) > 1e6)
+            x[active[lower]], largest[active[lower]] = trial[lower], errors[lower]
+            wild = ~np.isfinite(errors) | (np.abs(trial).max(axis=1) > 1e6)
             largest[active[wild]] = np.inf
-            active = active[~ended & ~wild]
+            active = active[~is_final & ~wild]
         return x, largest <= NOT_MET
 
     def direction(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +206,7 @@ class _Problem:
             trial, met = sub.returned(x[open_fits] + length * direction[open_fits])
             trial_values = np.where(met, sub.value(trial), -np.inf)
             # a last step that is lost in rounding still makes the gradient smaller
-            is_higher = trial_values > values[open_fits] * (1.0 - ROUNDING)
+            is_higher = trial_values > values[open_fits] * (1.0 - VALUE_ROUNDING)
             at = open_fits[is_higher]
             x[at], values[at] = trial[is_higher], trial_values[is_higher]
             open_fits = open_fits[~is_higher]
@@ -230,7 +230,7 @@ def _inverse(J: np.ndarray) -> np.ndarray:
     sizes = np.where(lengths > 0, lengths, 1.0)
     unit = J / sizes[:, None, :]
     values, vectors = np.linalg.eigh(unit.mT @ unit)
-    is_large = values > DEPENDENT * values[:, -1:]
+    is_large = values > RANK_SHARE * values[:, -1:]
     inverses = np.where(is_large, 1.0 / np.where(is_large, values, 1.0), 0.0)
     return np.asarray((vectors * inverses[:, None, :]) @ vectors.mT / (sizes[:, :, None] * sizes[:, None, :]))
 

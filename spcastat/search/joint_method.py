@@ -168,18 +168,18 @@ class Joint(JointSolver):
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
         from spcastat.search.default import near, starts_and_climbs
 
-        first = starts[0][0] if like is None else like
-        rule = self.rule(*first.shape)
+        start = starts[0][0] if like is None else like
+        rule = self.rule(*start.shape)
         if self.constraint is not None:
-            return [self._nearest(op, V, fixed, first, rule) for op, V in zip(ops, starts, strict=True)]
-        given = first != 0 if rule is None else (first != 0) | rule.must.T  # forced loadings may be zero
-        card = self.card or tuple(int(count) for count in np.count_nonzero(given, axis=0))
+            return [self._nearest(op, V, fixed, start, rule) for op, V in zip(ops, starts, strict=True)]
+        membership = start != 0 if rule is None else (start != 0) | rule.must.T  # forced loadings may be zero
+        card = self.card or tuple(int(count) for count in np.count_nonzero(membership, axis=0))
         if isinstance(rule, GroupRule):
             ops, card = [with_zero(op) for op in ops], rule.rooms
             starts = [[np.pad(V, ((0, 1), (0, 0))) for V in own] for own in starts]
         climbs = starts_and_climbs(self.objective, self.disjoint)[1] if best else None
-        found = near(ops, card, self.objective, starts, fixed, rule, climbs)
-        return [V[:-1] for V in found] if isinstance(rule, GroupRule) else found
+        fits = near(ops, card, self.objective, starts, fixed, rule, climbs)
+        return [V[:-1] for V in fits] if isinstance(rule, GroupRule) else fits
 
     def batch(self, p: int) -> int:
         """Return how many data sets of p variables `near` fits at once."""
@@ -205,8 +205,8 @@ class Joint(JointSolver):
 
         rule = self.rule(op.p, k)
         if isinstance(rule, GroupRule):
-            found = joint(with_zero(op), k, rule.rooms, self.objective, self.effort, rng, rule=rule)
-            return self._solution(op, replace(found, V=found.V[:-1]))
+            result = joint(with_zero(op), k, rule.rooms, self.objective, self.effort, rng, rule=rule)
+            return self._solution(op, replace(result, V=result.V[:-1]))
         return self._solution(op, joint(op, k, self.card, self.objective, self.effort, rng, rule=rule))
 
     def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:
@@ -215,13 +215,13 @@ class Joint(JointSolver):
 
         if self.constraint is not None:
             return self._constrained_path(op, k, cards, seed)
-        found = along_path(op, k, cards, self.objective, self.effort, seed)
-        return [self._solution(op, one) for one in found]
+        results = along_path(op, k, cards, self.objective, self.effort, seed)
+        return [self._solution(op, result) for result in results]
 
     def _solution(self, op: Operator, found: SearchResult) -> Solution:
         label = OBJECTIVES[self.objective].label
         solution = self._among_equals(op, found, found.starts, f"{label}, joint search")
-        search = Searched(**{one.name: getattr(found, one.name) for one in fields(Searched)})
+        search = Searched(**{part.name: getattr(found, part.name) for part in fields(Searched)})
         return replace(solution, optima=found.optima, search=search)
 
     def _among_equals(
@@ -237,31 +237,31 @@ class Joint(JointSolver):
 
     def _grouped(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the partition of all variables into groups."""
-        found = self._partition(op, k, rng)
-        value = found.value * op.total
-        ends = np.round(np.array(found.values) / SAME).astype(int)
+        grouping = self._partition(op, k, rng)
+        value = grouping.value * op.total
+        ends = np.round(np.array(grouping.values) / SAME).astype(int)
         counts = np.bincount(ends.max() - ends)
-        groups = [np.flatnonzero(v) for v in found.V.T]
+        groups = [np.flatnonzero(v) for v in grouping.V.T]
         eigenvalues = [[0.0, *np.linalg.eigvalsh(symmetric(op.block(J)))] for J in groups]
         return Solution(
-            found.V,
+            grouping.V,
             "searched",
             len(ends),
             value,
             np.array([value]),
             {
-                "first eigenvalue": [float(own[-1]) for own in eigenvalues],
-                "second eigenvalue": [float(own[-2]) for own in eigenvalues],
+                "first eigenvalue": [float(group_values[-1]) for group_values in eigenvalues],
+                "second eigenvalue": [float(group_values[-2]) for group_values in eigenvalues],
             },
             criterion=f"{OBJECTIVES[self.objective].label}, search over groups",
             search=Grouping(
                 starts=len(ends),
                 hits=int(counts[0]),
                 groups=k,
-                fitted=found.compared,
-                every=found.every,
-                settled=found.settled,
-                proven=found.proven,
+                fitted=grouping.compared,
+                every=grouping.every,
+                settled=grouping.settled,
+                proven=grouping.proven,
             ),
         )
 
@@ -301,21 +301,21 @@ class Joint(JointSolver):
         constraint.require_possible(S, self.card)
         free = joint(op, k, self.card, self.objective, self.effort, rng, rule=rule)
         if free.proven and constraint.violation(free.V, op) <= NOT_MET:  # PCA, or one component
-            found = ConstrainedFit(free.V, free.value, 1, 1)
+            result = ConstrainedFit(free.V, free.value, 1, 1)
         else:
-            found = constrained(
+            result = constrained(
                 S, self.card, constraint, objective, self.effort, rng, [free.V, *starts], rule
             )
-        value = float(objective.measure(found.V, op)[-1])
+        value = float(objective.measure(result.V, op)[-1])
         return Solution(
-            found.V,
+            result.V,
             "searched",
-            found.fits,
+            result.fits,
             value * op.total,
             np.array([value * op.total]),
             criterion=f"{objective.label} under {constraint.label}",
             search=Constrained(
-                found.fits, found.hits, self.constraint, constraint.violation(found.V, op), free.value
+                result.fits, result.hits, self.constraint, constraint.violation(result.V, op), free.value
             ),
         )
 
@@ -344,8 +344,8 @@ class Joint(JointSolver):
 
         assert self.variance is not None
         rule = self.rule(op.p, k)
-        found = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng, rule)
-        tried = max(len(found.proposals), 1)
-        solution = self._among_equals(op, found, tried, "adjusted variance, fewest nonzeros found")
-        search = Sparser(**{one.name: getattr(found, one.name) for one in fields(Sparser)})
-        return replace(solution, details={"kept": found.kept.tolist()}, search=search)
+        result = sparsest(op, k, self.variance, self.promise or "every", self.effort, rng, rule)
+        proposal_count = max(len(result.proposals), 1)
+        solution = self._among_equals(op, result, proposal_count, "adjusted variance, fewest nonzeros found")
+        search = Sparser(**{part.name: getattr(result, part.name) for part in fields(Sparser)})
+        return replace(solution, details={"kept": result.kept.tolist()}, search=search)

@@ -57,17 +57,17 @@ def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] | None = None) 
         Called between steps; if it returns False, so that time has run out, the result is None.
     """
     p = len(S)
-    first = np.zeros(1 << p)
-    inside = np.arange(1 << p)[:, None] >> np.arange(p) & 1
-    sizes = inside.sum(axis=1)
+    eigenvalues = np.zeros(1 << p)
+    membership = np.arange(1 << p)[:, None] >> np.arange(p) & 1
+    sizes = membership.sum(axis=1)
     for size in range(1, p + 1):
         of = np.flatnonzero(sizes == size)
         for part in blocks(len(of), size**2, 4_000_000):
             if running is not None and not running():
                 return None
-            J = np.nonzero(inside[of[part]])[1].reshape(-1, size)
-            first[of[part]] = np.linalg.eigvalsh(S[J[:, :, None], J[:, None, :]])[:, -1]
-    return first
+            J = np.nonzero(membership[of[part]])[1].reshape(-1, size)
+            eigenvalues[of[part]] = np.linalg.eigvalsh(S[J[:, :, None], J[:, None, :]])[:, -1]
+    return eigenvalues
 
 
 class Partitions:
@@ -94,15 +94,15 @@ class Partitions:
         self.p = len(first).bit_length() - 1
         self.whole = len(first) - 1
         self._subsets: dict[int, np.ndarray] = {}
-        one = first.copy()
-        one[0] = -np.inf
-        self.best = [one[: 1 << (self.p - k + 1)]]
+        sums = first.copy()
+        sums[0] = -np.inf
+        self.best = [sums[: 1 << (self.p - k + 1)]]
         for j in range(2, k):
-            fewer, more = self.best[-1], np.full(1 << (self.p - k + j), -np.inf)
-            for last in range(self.p - k + j):
-                size = 1 << last
-                more[size : 2 * size] = largest_sums(first[size : 2 * size], fewer[:size])
-            self.best.append(more)
+            fewer, sums_of_more = self.best[-1], np.full(1 << (self.p - k + j), -np.inf)
+            for variable in range(self.p - k + j):
+                size = 1 << variable
+                sums_of_more[size : 2 * size] = largest_sums(first[size : 2 * size], fewer[:size])
+            self.best.append(sums_of_more)
 
     @property
     def count(self) -> int:
@@ -127,33 +127,33 @@ class Partitions:
         while queue:
             total, _, choice = heappop(queue)
             group = int(choice.groups[choice.at])
-            rest = choice.rest ^ group
-            known = (*choice.known, group)
+            remainder = choice.rest ^ group
+            groups_taken = (*choice.known, group)
             choice.at += 1
             _push(queue, ties, choice)
-            if len(known) == self.k - 1:
-                yield -total, (*known, rest)
+            if len(groups_taken) == self.k - 1:
+                yield -total, (*groups_taken, remainder)
             else:
-                begun = choice.begun + float(self.first[group])
-                _push(queue, ties, self._choice(known, begun, rest, least))
+                partial_sum = choice.begun + float(self.first[group])
+                _push(queue, ties, self._choice(groups_taken, partial_sum, remainder, least))
 
     def _choice(self, known: tuple[int, ...], begun: float, rest: int, least: float) -> _Choice:
         """Return the next groups for a partition that begins with the groups `known`, the best first."""
         groups = self._with_last(rest)[:-1]
         totals = begun + self.first[groups] + self.best[self.k - len(known) - 2][rest ^ groups]
-        kept = np.flatnonzero(totals > least)
-        kept = kept[np.argsort(-totals[kept], kind="stable")]
-        return _Choice(known, begun, rest, groups[kept], totals[kept])
+        selection = np.flatnonzero(totals > least)
+        selection = selection[np.argsort(-totals[selection], kind="stable")]
+        return _Choice(known, begun, rest, groups[selection], totals[selection])
 
     def _with_last(self, mask: int) -> np.ndarray:
         """Return the subsets of a set that contain its last variable; the final one is the set itself."""
         if mask not in self._subsets:
-            last = 1 << (mask.bit_length() - 1)
-            found, rest = np.array([last]), mask ^ last
-            while rest:
-                bit = rest & -rest
-                found, rest = np.concatenate([found, found | bit]), rest ^ bit
-            self._subsets[mask] = found
+            highest_bit = 1 << (mask.bit_length() - 1)
+            subsets, remainder = np.array([highest_bit]), mask ^ highest_bit
+            while remainder:
+                bit = remainder & -remainder
+                subsets, remainder = np.concatenate([subsets, subsets | bit]), remainder ^ bit
+            self._subsets[mask] = subsets
         return self._subsets[mask]
 
 
@@ -191,19 +191,19 @@ def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
             np.concatenate([F[:half], F[half:], F[:half]], axis=1),
             np.concatenate([G[:half], G[:half], G[half:]], axis=1),
         )
-    found: np.ndarray = np.full((len(F), F.shape[1]), -np.inf)
+    sums: np.ndarray = np.full((len(F), F.shape[1]), -np.inf)
     for r in range(len(F)):
         s = r
         while True:
-            np.maximum(found[r], F[s] + G[r ^ s], out=found[r])
+            np.maximum(sums[r], F[s] + G[r ^ s], out=sums[r])
             if s == 0:
                 break
             s = (s - 1) & r
     for _ in range(h - FEW):
-        third = found.shape[1] // 3
-        without = found[:, :third]
-        found = np.concatenate([without, np.maximum(found[:, third : 2 * third], found[:, 2 * third :])])
-    return found[:, 0]
+        third = sums.shape[1] // 3
+        without = sums[:, :third]
+        sums = np.concatenate([without, np.maximum(sums[:, third : 2 * third], sums[:, 2 * third :])])
+    return sums[:, 0]
 
 
 # --- loadings of given groups ---------------------------------------------------------------------
@@ -269,19 +269,19 @@ class GroupLoadings:
         and, if the value depends on the order, every order of up to `ORDERED` components, and for more the
         order of the largest variances of the fits.
         """
-        further = list(self._further(labels, x, rng))
-        if not further:
+        restarts = list(self._further(labels, x, rng))
+        if not restarts:
             return labels, x, values
-        trials = np.stack([labels, *(trial for trial, _ in further)])
-        starts = np.concatenate([start for _, start in further])
-        found, reached = self._climbed(trials[1:].reshape(starts.shape), starts)
-        values = np.stack([values * (1.0 + EQUAL), *reached.reshape(len(further), -1)])
-        best, every = values.argmax(axis=0), np.arange(len(labels))
+        trials = np.stack([labels, *(trial for trial, _ in restarts)])
+        starts = np.concatenate([start for _, start in restarts])
+        ends, end_values = self._climbed(trials[1:].reshape(starts.shape), starts)
+        values = np.stack([values * (1.0 + EQUAL), *end_values.reshape(len(restarts), -1)])
+        winners, columns = values.argmax(axis=0), np.arange(len(labels))
         values[0] /= 1.0 + EQUAL
         return (
-            trials[best, every],
-            np.stack([x, *found.reshape(len(further), *x.shape)])[best, every],
-            values[best, every],
+            trials[winners, columns],
+            np.stack([x, *ends.reshape(len(restarts), *x.shape)])[winners, columns],
+            values[winners, columns],
         )
 
     def dense(self, labels: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, float]:
@@ -315,8 +315,8 @@ class GroupLoadings:
 
         `M` and `T` are both the labels.
         """
-        inside = M[:, :, None] == np.arange(self.k)
-        V = np.where(inside, x[:, :, None], 0.0)
+        membership = M[:, :, None] == np.arange(self.k)
+        V = np.where(membership, x[:, :, None], 0.0)
         lengths = np.sqrt((V**2).sum(axis=1))
         lengths = divisor(lengths, lengths > 0)
         V = V / lengths[:, None, :]
@@ -328,14 +328,14 @@ class GroupLoadings:
         """Return the vectors of each group with the largest v'Av / v'Bv, shape (n, p); B is I by default."""
         x = np.empty(labels.shape)
         for g in range(self.k):
-            inside = labels == g
-            sizes = inside.sum(axis=1)
+            membership = labels == g
+            sizes = membership.sum(axis=1)
             for size in np.unique(sizes):
                 of = np.flatnonzero(sizes == size)
-                for some in blocks(len(of), int(size) ** 2):
-                    J = np.nonzero(inside[of[some]])[1].reshape(-1, size)
+                for batch in blocks(len(of), int(size) ** 2):
+                    J = np.nonzero(membership[of[batch]])[1].reshape(-1, size)
                     block = J[:, :, None], J[:, None, :]
-                    x[of[some][:, None], J] = best_vectors(A[block], None if B is None else B[block])
+                    x[of[batch][:, None], J] = best_vectors(A[block], None if B is None else B[block])
         return x
 
     def _in_order(self, labels: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -346,15 +346,15 @@ class GroupLoadings:
 
     def _climbed(self, labels: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return local optima near given loadings, of unit length in each group, and their values."""
-        found, values = np.empty(x.shape), np.empty(len(x))
+        loadings, values = np.empty(x.shape), np.empty(len(x))
         for part in blocks(len(x), 8 * x.shape[1] * self.k):
             of = labels[part]
             end = ascend(self, x[part], of, of, LONG)
-            inside = of[:, :, None] == np.arange(self.k)
-            lengths = np.sqrt((np.where(inside, end[:, :, None], 0.0) ** 2).sum(axis=1))
-            found[part] = end / np.take_along_axis(divisor(lengths, lengths > 0), of, axis=1)
-            values[part] = self.with_gradient(found[part], of, of)[0]
-        return found, values
+            membership = of[:, :, None] == np.arange(self.k)
+            lengths = np.sqrt((np.where(membership, end[:, :, None], 0.0) ** 2).sum(axis=1))
+            loadings[part] = end / np.take_along_axis(divisor(lengths, lengths > 0), of, axis=1)
+            values[part] = self.with_gradient(loadings[part], of, of)[0]
+        return loadings, values
 
 
 #: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
@@ -442,31 +442,33 @@ def partition(
     record = OBJECTIVES[objective]
     exact_sums = record.group_search().bound == "equal"
     climber = Climber(scaled, k, record)
-    given = [np.abs(V).argmax(axis=1) for V in starts]
+    start_labels = [np.abs(V).argmax(axis=1) for V in starts]
     ends: dict[tuple[int, ...], float] = {}
     values = []
-    for labels in given or _starts(scaled, k, RANDOM[effort], rng):
-        value, found = climber.climb(_without_empty(labels, k))
-        ends[tuple(sorted(found))] = value
+    for labels in start_labels or _starts(scaled, k, RANDOM[effort], rng):
+        value, groups = climber.climb(_without_empty(labels, k))
+        ends[tuple(sorted(groups))] = value
         values.append(value)
-    seen = ends if given else climber.seen
-    best = nlargest(3 if given else SEEN, seen, key=seen.__getitem__)
+    values_by_partition = ends if start_labels else climber.seen
+    candidates = nlargest(
+        3 if start_labels else SEEN, values_by_partition, key=values_by_partition.__getitem__
+    )
     search = _Fits(GroupLoadings(scaled, k, record), rng)
-    search.add(best[:1] if exact_sums else best)
-    every = k in (1, len(S))
-    exact = exact_sums or every  # one component is the first of PCA by every measure
-    if len(S) <= MOST and not given and not every:
-        every = search.compare_all(LIMITS[effort])
-    if not exact_sums and not given:
+    search.add(candidates[:1] if exact_sums else candidates)
+    complete = k in (1, len(S))
+    bound_attained = exact_sums or complete  # one component is the first of PCA by every measure
+    if len(S) <= MOST and not start_labels and not complete:
+        complete = search.compare_all(LIMITS[effort])
+    if not exact_sums and not start_labels:
         search.polish()
-        before = -np.inf
-        while not every and len(S) <= ALL_TRIED and search.values[0] > before + REACHED:
-            before = search.values[0]
+        previous_value = -np.inf
+        while not complete and len(S) <= ALL_TRIED and search.values[0] > previous_value + REACHED:
+            previous_value = search.values[0]
             search.climb()
             search.polish()
     V, value = search.loadings.dense(search.labels[0], search.x[0])
-    settled = every or (not given and len(S) <= ALL_TRIED)
-    return Grouped(V, value, tuple(values), search.compared, every, settled, every and exact)
+    settled = complete or (not start_labels and len(S) <= ALL_TRIED)
+    return Grouped(V, value, tuple(values), search.compared, complete, settled, complete and bound_attained)
 
 
 class _Fits:
@@ -496,49 +498,49 @@ class _Fits:
     def fit(self, labels: np.ndarray) -> None:
         """Fit partitions from the eigenvectors of their groups, and keep the best of all so far."""
         fits = zip((self.labels, self.x, self.values), self.loadings.fit(labels), strict=True)
-        both = [np.concatenate(pair) for pair in fits]
+        stacked = [np.concatenate(pair) for pair in fits]
         self.compared += len(labels)
-        best = np.argsort(-both[2], kind="stable")[:POLISHED]
-        self.labels, self.x, self.values = (part[best] for part in both)
+        ranking = np.argsort(-stacked[2], kind="stable")[:POLISHED]
+        self.labels, self.x, self.values = (part[ranking] for part in stacked)
 
     def polish(self) -> None:
         """Climb from further starts on the best groups."""
-        found = self.loadings.polished(self.labels, self.x, self.values, self.rng)
-        best = np.argsort(-found[2], kind="stable")
-        self.labels, self.x, self.values = (part[best] for part in found)
+        polished_fits = self.loadings.polished(self.labels, self.x, self.values, self.rng)
+        ranking = np.argsort(-polished_fits[2], kind="stable")
+        self.labels, self.x, self.values = (part[ranking] for part in polished_fits)
 
     def compare_all(self, limit: int) -> bool:
         """Fit all partitions that may be better, if they are at most `limit`, and return whether they are.
 
         If they are more, `FITTED` of them are fitted.
         """
-        first = first_eigenvalues(self.loadings.S)
-        assert first is not None  # without a time limit
-        partitions, bound = Partitions(first, self.loadings.k), self.loadings.search.bound
+        eigenvalues = first_eigenvalues(self.loadings.S)
+        assert eigenvalues is not None  # without a time limit
+        partitions, bound = Partitions(eigenvalues, self.loadings.k), self.loadings.search.bound
         if bound == "equal":
             self.add([groups for _, groups in islice(partitions.descending(-np.inf), 1)])
             return True
         if bound == "upper":
             self.add([groups for _, groups in islice(partitions.descending(-np.inf), SEEN)])
             self.polish()
-            least = float(self.values[0])
+            threshold = float(self.values[0])
         elif partitions.count > limit:
-            limit, least = FITTED, -np.inf
+            limit, threshold = FITTED, -np.inf
         else:
-            least = -np.inf
-        found = [groups for _, groups in islice(partitions.descending(least), limit + 1)]
-        every = len(found) <= limit
-        self.add(found if every else found[:FITTED])
-        return every
+            threshold = -np.inf
+        candidates = [groups for _, groups in islice(partitions.descending(threshold), limit + 1)]
+        complete = len(candidates) <= limit
+        self.add(candidates if complete else candidates[:FITTED])
+        return complete
 
     def climb(self) -> None:
         """Move single variables to other groups while that raises the objective of the best loadings."""
         k, value = self.loadings.k, -np.inf
         while self.values[0] > value + REACHED:
-            value, now = float(self.values[0]), self.labels[0]
-            free = np.bincount(now, minlength=k)[now] > 1
-            j, g = np.nonzero(free[:, None] & (now[:, None] != np.arange(k)))
-            trials = np.tile(now, (len(j), 1))
+            value, labels = float(self.values[0]), self.labels[0]
+            free = np.bincount(labels, minlength=k)[labels] > 1
+            j, g = np.nonzero(free[:, None] & (labels[:, None] != np.arange(k)))
+            trials = np.tile(labels, (len(j), 1))
             trials[np.arange(len(j)), j] = g
             self.fit(trials)
 
@@ -547,11 +549,11 @@ def _labels(partitions: Sequence[Sequence[int]], p: int) -> np.ndarray:
     """Return the number of the group of each variable, shape (n, p), for partitions into bit masks."""
     if p <= MOST:
         return (np.array(partitions)[:, None, :] >> np.arange(p)[:, None] & 1).argmax(axis=2)
-    found = np.empty((len(partitions), p), dtype=int)
-    for labels, groups in zip(found, partitions, strict=True):
+    label_rows = np.empty((len(partitions), p), dtype=int)
+    for labels, groups in zip(label_rows, partitions, strict=True):
         for number, group in enumerate(groups):
             labels[members(group)] = number
-    return found
+    return label_rows
 
 
 def _starts(S: np.ndarray, k: int, random: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -626,10 +628,10 @@ class Climber:
         """Return whether groups obey the rule."""
         if self.rule is None:
             return True
-        there = np.zeros((1, self.k, self.p), dtype=bool)
+        membership = np.zeros((1, self.k, self.p), dtype=bool)
         for i, group in enumerate(groups):
-            there[0, i, members(group)] = True
-        return not self.rule.broken(there)[0]
+            membership[0, i, members(group)] = True
+        return not self.rule.broken(membership)[0]
 
     def vectors(self, groups: Sequence[int]) -> np.ndarray:
         return np.stack([self.leading(group) for group in groups], axis=1)
@@ -644,37 +646,37 @@ class Climber:
         """Return the value and the groups of a local optimum under moves and swaps."""
         value = self.value(groups)
         self.seen[tuple(sorted(groups))] = value
-        better: list[int] | None = groups
-        while better is not None:
-            groups, better = better, None
+        improvement: list[int] | None = groups
+        while improvement is not None:
+            groups, improvement = improvement, None
             for trial in self._trials(groups):
                 if not self.allowed(trial):
                     continue
-                found = self.value(trial)
-                self.seen[tuple(sorted(trial))] = found
-                if found > value + REACHED:
-                    value, better = found, trial
+                trial_value = self.value(trial)
+                self.seen[tuple(sorted(trial))] = trial_value
+                if trial_value > value + REACHED:
+                    value, improvement = trial_value, trial
                     break
         return value, groups
 
     def _trials(self, groups: list[int]) -> Iterator[list[int]]:
         """Yield neighbouring partitions: first moves, the most promising first, then swaps."""
-        for tried, (j, g, h) in enumerate(self._moves(groups)):
-            if tried >= 50 and self.p > ALL_TRIED:
+        for position, (j, g, h) in enumerate(self._moves(groups)):
+            if position >= 50 and self.p > ALL_TRIED:
                 break
             trial = list(groups)
             trial[g], trial[h] = groups[g] ^ (1 << j), groups[h] | (1 << j)
             yield trial
         for g in range(self.k):
             for h in range(g + 1, self.k):
-                alone = groups[g].bit_count() == 1 or groups[h].bit_count() == 1
-                if not alone and self.p > ALL_TRIED:
+                is_single = groups[g].bit_count() == 1 or groups[h].bit_count() == 1
+                if not is_single and self.p > ALL_TRIED:
                     continue
                 for a in members(groups[g]).tolist():
                     for b in members(groups[h]).tolist():
-                        both = 1 << a | 1 << b
+                        pair = 1 << a | 1 << b
                         trial = list(groups)
-                        trial[g], trial[h] = groups[g] ^ both, groups[h] ^ both
+                        trial[g], trial[h] = groups[g] ^ pair, groups[h] ^ pair
                         yield trial
 
     def _moves(self, groups: list[int]) -> list[tuple[int, int, int]]:
@@ -685,8 +687,8 @@ class Climber:
         """
         V = self.vectors(groups)
         labels = np.full(self.p, -1)
-        for own, group in enumerate(groups):
-            labels[members(group)] = own
+        for number, group in enumerate(groups):
+            labels[members(group)] = number
         sizes = np.array([group.bit_count() for group in groups])
         free = (labels >= 0) & (sizes[labels] > 1)
         j, h = np.nonzero(free[:, None] & (labels[:, None] != np.arange(self.k)))
@@ -723,15 +725,15 @@ def _moved(
 
     A change (i, a, b) replaces column i of V by a V + b e_j; all are of shape (B,).
     """
-    at, row, own = np.arange(len(j)), MV[j], variances[j]
-    new = np.repeat(G[None], len(at), axis=0)
+    at, row, own_variances = np.arange(len(j)), MV[j], variances[j]
+    products = np.repeat(G[None], len(at), axis=0)
     for i, a, b in changes:
-        column = a[:, None] * new[at, i] + b[:, None] * row
-        square = a**2 * new[at, i, i] + 2.0 * a * b * row[at, i] + b**2 * own
-        new[at, i, :] = column
-        new[at, :, i] = column
-        new[at, i, i] = square
+        column = a[:, None] * products[at, i] + b[:, None] * row
+        square = a**2 * products[at, i, i] + 2.0 * a * b * row[at, i] + b**2 * own_variances
+        products[at, i, :] = column
+        products[at, :, i] = column
+        products[at, i, i] = square
         # products of e_j with the changed column, for the next column
         row = row.copy()
-        row[at, i] = a * row[at, i] + b * own
-    return new
+        row[at, i] = a * row[at, i] + b * own_variances
+    return products
