@@ -107,9 +107,8 @@ class Neighbours:
             yield serial_warning(self.r)
         if self.kind == SORTED_OR_GROUPED and not self.grouped:
             yield (
-                "Rows are sorted or grouped by something related to the components (r of neighbours "
-                f"{self.r:.2f}), which matters only if groups of rows, and not rows, were sampled: then give "
-                "clusters=."
+                f"Scores of successive rows are correlated (r = {self.r:.2f}), as in a sorted or grouped "
+                "table; this matters only if groups of rows were sampled: then give clusters=."
             )
 
 

@@ -33,7 +33,7 @@ from spcastat.results.pickling import Picklable
 from spcastat.search.objectives import OBJECTIVES, provable
 from spcastat.show import resampling_tables as group_tables
 from spcastat.show.grid import Document, Row, Table, each, number_rows, percent
-from spcastat.show.renderings import Summary
+from spcastat.show.renderings import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +57,10 @@ HELD_OUT = {
 }
 
 
-class Comparison(Summary):
+class Comparison(Outcome):
     """Several fits side by side, the result of `compare`; prints as text and shows as HTML in a notebook."""
+
+    _short_name = "comparison"
 
     def __init__(
         self,
@@ -384,18 +386,21 @@ def _document(
             "Held-out error: of cells predicted from the others of their row without their fold, over that "
             "of the column means. Differences are paired by fold; with few folds small ones mean nothing."
         )
+    alerts = list(remarks)
     missed = [name_text(name) for name in names if not measures.loc[name, "converged"]]
     if missed:
-        notes.append(f"Not converged: {', '.join(missed)}.")
+        alerts.append(f"Not converged: {', '.join(missed)}.")
     totals = measures["total_variance"]
     if totals.max() > totals.min() * (1 + 1e-8):
-        notes.append("The data of the fits have different total variances; shares refer to that of each fit.")
+        alerts.append(
+            "The data of the fits have different total variances; shares refer to that of each fit."
+        )
     tables = (
         Table("Fit", headings, tuple(rows)),
         Table("Agreement", headings, number_rows(agreement, 2)),
         Table("Angle, degrees", headings, number_rows(angles, 1)),
     )
-    return Document(f"Comparison of {len(names)} fits", (), tables, (*notes, *remarks))
+    return Document(f"Comparison of {len(names)} fits", (), tables, (*notes, *alerts), alerts=tuple(alerts))
 
 
 # --- held-out errors -----------------------------------------------------------------------------
@@ -515,7 +520,7 @@ def _errors(
 # --- groups of rows -------------------------------------------------------------------------------
 
 
-class GroupComparison(Picklable, Summary):
+class GroupComparison(Picklable, Outcome):
     """Whether components are the same in groups of rows, the result of :func:`spcastat.compare_groups`.
 
     Parameters
@@ -528,6 +533,8 @@ class GroupComparison(Picklable, Summary):
     clusters : int or None
         The number of clusters.
     """
+
+    _short_name = "comparison"
 
     def __init__(
         self,

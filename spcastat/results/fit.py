@@ -45,7 +45,7 @@ from spcastat.show import methods_text
 from spcastat.show.grid import Arrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.prints import print_of_fit
-from spcastat.show.renderings import Shown, Summary
+from spcastat.show.renderings import Outcome, Shown, Summary
 from spcastat.show.report import write_report
 from spcastat.show.screen import Screen
 from spcastat.show.summary import NOTEBOOK, Extras, summarise
@@ -370,7 +370,7 @@ class SpcaResult(Picklable, Shown):
         else:
             values = None
         frame = supplementary.describe(self._state, values, alpha)
-        return Summary(interpretation.associations_document(frame, alpha), {"components": frame})
+        return Outcome(interpretation.associations_document(frame, alpha), {"components": frame})
 
     def supplement(
         self,

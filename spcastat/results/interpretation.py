@@ -29,7 +29,7 @@ from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table
 from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
-from spcastat.show.renderings import Summary
+from spcastat.show.renderings import Outcome
 from spcastat.show.summary import scales_document
 
 if TYPE_CHECKING:
@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 MOST_ROWS = 30
 
 
-class Supplement(Summary):
+class Supplement(Outcome):
     """Supplementary rows and variables, the result of ``fit.supplement()``; plots take it as ``supplement=``.
 
     It prints as text and shows as HTML in a notebook. Tables of what was not given are None.
     """
+
+    _short_name = "supplement"
 
     def __init__(
         self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Further | None
@@ -250,8 +252,10 @@ def _renamed(components: list[str], names: Any) -> list[str]:
     return [str(name) for name in new_names]
 
 
-class Scales(Picklable, Summary):
+class Scales(Picklable, Outcome):
     """Components as sums of their variables: reliability, and what unit weights keep."""
+
+    _short_name = "scales"
 
     def __init__(self, numbers: ScaleNumbers) -> None:
         self._found = numbers

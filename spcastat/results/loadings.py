@@ -22,10 +22,13 @@ from spcastat.results.inference import FITS_INSTEAD, FORMER, showing, with_resul
 from spcastat.results.pickling import Picklable
 from spcastat.show import loading_tables
 from spcastat.show.grid import Arrangement
+from spcastat.show.inference_prints import print_of_bootstrap
 from spcastat.show.methods_text import Description, describe_loadings
+from spcastat.show.prints import print_of_loadings
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import write_chapters
-from spcastat.show.summary import NOTEBOOK, SCREEN
+from spcastat.show.screen import Screen
+from spcastat.show.summary import NOTEBOOK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -520,7 +523,10 @@ class SparseLoadings(Picklable, Shown):
     # --- helpers --------------------------------------------------------------------------------
 
     def _tables(self, notebook: bool) -> Summary:
-        return self.summary(max_rows=NOTEBOOK if notebook else SCREEN)
+        return self.summary(max_rows=NOTEBOOK if notebook else None)
+
+    def _screen(self) -> Screen:
+        return print_of_loadings(self._state, self.notes)
 
     @property
     def _has_scores(self) -> bool:
@@ -541,6 +547,9 @@ class LoadingsBootstrap(resampling.FromDraws):
 
     def _document(self) -> Document:
         return loading_tables.bootstrap_document(self._state, self._numbers, 0.95)
+
+    def _screen(self) -> Screen:
+        return print_of_bootstrap(with_loadings(self._state), self._numbers, self.notes, "percentile")
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -17,7 +17,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.results.fit import SpcaResult
 from spcastat.show import facts
 from spcastat.show.grid import Document, Row, Table, fixed, percent
-from spcastat.show.renderings import Summary
+from spcastat.show.renderings import Outcome
 from spcastat.show.templates import lines
 
 if TYPE_CHECKING:
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 SHOWN = measures_of("total", "pca")
 
 
-class SpcaPath(Summary):
+class SpcaPath(Outcome):
     """Fits of the same data by one method, in ascending order of nonzeros; the result of `spca_path`.
 
     ``path[7]`` is the fit with seven nonzeros in each component, ``path[(7, 4, 4)]`` one with unequal
     cardinalities. A path prints as its table, and shows as HTML in a notebook.
     """
+
+    _short_name = "path"
 
     def __init__(self, fits: dict[int | tuple[int, ...], SpcaResult]) -> None:
         self._fits = dict(fits)
@@ -193,16 +195,16 @@ def _document(table: pd.DataFrame, first_fit: SpcaResult) -> Document:
         rows.append(Row(label, tuple(cells + [fixed(line["score_correlation"], 2)] * several)))
     components = plural(record.k, "component")
     headings = ["Nonzeros", *(measure.short for measure in SHOWN), "PCA", *["|r|"] * several]
-    notes = [_key(several)]
+    alerts = []
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
-        notes.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
+        alerts.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
     header = list(lines([facts.method(record), facts.dataset(record)]))
     if words := rule_words(first_fit._state):
         header.append(("Rule", words))
     title = f"Path of {plural(len(table), 'fit')} with {components}"
     tables = (Table("card", tuple(headings), tuple(rows)),)
-    return Document(title, tuple(header), tables, tuple(notes))
+    return Document(title, tuple(header), tables, (_key(several), *alerts), alerts=tuple(alerts))
 
 
 def _key(several: bool) -> str:

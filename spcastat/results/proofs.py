@@ -36,7 +36,8 @@ from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.show.grid import Document, Row, Table
-from spcastat.show.renderings import Summary
+from spcastat.show.renderings import Outcome
+from spcastat.show.screen import Screen, ending, screen_of
 
 if TYPE_CHECKING:
     from spcastat.argument_types import Progress
@@ -48,11 +49,13 @@ if TYPE_CHECKING:
 FORMER_METHODS = {"save": "save its numbers by certificate.table.to_csv(path)"}
 
 
-class Certificate(Picklable, Summary):
+class Certificate(Picklable, Outcome):
     """Proven bounds of a fit; prints as text and shows as HTML in a notebook.
 
     `fit.adopt(certificate)` returns the fit with the best loadings that the proof found.
     """
+
+    _short_name = "certificate"
 
     #: The field of :class:`spcastat.fit.record.Inference` for proofs.
     _kind = "proofs"
@@ -64,6 +67,15 @@ class Certificate(Picklable, Summary):
 
     def _document(self) -> Document:
         return _document(self.table, self._numbers, self.sentence)
+
+    def _screen(self) -> Screen:
+        table, proven = self.table, self._numbers
+        stopped = f"Stopped {text}." if (text := _stopped(table)) else ""
+        more = ending(self._short_name, [])
+        if proven.scope == "joint":
+            return Screen(self.sentence, lambda room: [], (stopped,), (), more)
+        tables = Document(_title(proven), tables=(_bounds(table, proven),))
+        return dataclasses.replace(screen_of(tables, more), sentences=(self.sentence, stopped))
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -118,17 +130,8 @@ class Certificate(Picklable, Summary):
 
 
 def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
-    """Return the printout of a proof: a few columns of its table, and the sentence."""
+    """Return the tables of a proof: a few columns of its table, and the sentence."""
     joint = proven.scope == "joint"
-    unit = ", %" if joint else ""
-    rows = []
-    for name, row in table.iterrows():
-        label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
-        if joint:
-            label, value = OBJECTIVES[proven.measure].label, f"{100.0 * row['value']:.3f}"
-            bound = percent_text(row["upper_bound"], up=True)
-        gap = percent_text(row["gap"] / 100.0, up=True, rounding=1e-6) if np.isfinite(row["gap"]) else ""
-        rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
     if joint:
         row = table.iloc[0]
         spent = f"{row['nodes']} nodes examined, {row['open']} open, {row['seconds']:.1f} s"
@@ -138,13 +141,39 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
         proofs = {text: table["proof"] == text for text in table["proof"]}
         names = {text: ", ".join(full_names(table.index[is_proof])) for text, is_proof in proofs.items()}
         facts = [("Proof", f"{is_proof}: {text}") for text, is_proof in names.items()]
-    if any("(time limit" in text for text in table["proof"]):
-        seconds = float(table["seconds"].sum())
-        spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"
-        facts.append(("Stopped", f"after {spent} s; give a larger time_limit= for more"))
-    title = "Joint proof" if joint else "Proof of the adjusted variance of each component"
+    if stopped := _stopped(table):
+        facts.append(("Stopped", stopped))
+    return Document(_title(proven), tuple(facts), (_bounds(table, proven),), (sentence,))
+
+
+def _title(proven: Proven) -> str:
+    joint = proven.scope == "joint"
+    return "Joint proof" if joint else "Proof of the adjusted variance of each component"
+
+
+def _stopped(table: pd.DataFrame) -> str:
+    """Return when the search for bounds was stopped, "" if it ended."""
+    if not any("(time limit" in text for text in table["proof"]):
+        return ""
+    seconds = float(table["seconds"].sum())
+    spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"
+    return f"after {spent} s; give a larger time_limit= for more"
+
+
+def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
+    """Return values and bounds."""
+    joint = proven.scope == "joint"
+    rows = []
+    for name, row in table.iterrows():
+        label, value, bound = name_text(name), f"{row['value']:.6g}", f"{row['upper_bound']:.6g}"
+        if joint:
+            label, value = OBJECTIVES[proven.measure].label, f"{100.0 * row['value']:.3f}"
+            bound = percent_text(row["upper_bound"], up=True)
+        gap = percent_text(row["gap"] / 100.0, up=True, rounding=1e-6) if np.isfinite(row["gap"]) else ""
+        rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
+    unit = ", %" if joint else ""
     headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
-    return Document(title, tuple(facts), (Table("", headings, tuple(rows)),), (sentence,))
+    return Table("", headings, tuple(rows))
 
 
 def _named(places: Any, columns: pd.Index) -> list[Any]:

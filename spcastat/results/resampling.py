@@ -18,7 +18,8 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState, rule_of
 from spcastat.progress import listening
 from spcastat.results.pickling import Picklable
-from spcastat.show.renderings import Summary
+from spcastat.show import inference_prints
+from spcastat.show.renderings import Outcome
 from spcastat.show.resampling_tables import (
     bootstrap_document,
     split_document,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from spcastat.inputs.data import Data
     from spcastat.inputs.samplers import Sampler
     from spcastat.show.grid import Document
+    from spcastat.show.screen import Screen
 
 #: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
 #: of a probability is below 0.2 %.
@@ -44,7 +46,7 @@ SEARCHES = ("near", "quick")
 MOST_REPEATS = 10_000
 
 
-class FromDraws(Picklable, Summary):
+class FromDraws(Picklable, Outcome):
     """What results of resampling have in common."""
 
     #: The field of :class:`spcastat.fit.record.Inference` for such results.
@@ -72,7 +74,10 @@ class Bootstrap(FromDraws):
     _numbers: Bootstrapped
 
     def _document(self) -> Document:
-        return bootstrap_document(self._state, self._numbers, 0.95, screen=True)
+        return bootstrap_document(self._state, self._numbers, 0.95)
+
+    def _screen(self) -> Screen:
+        return inference_prints.print_of_bootstrap(self._state, self._numbers, self.notes)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -220,7 +225,10 @@ class Stability(FromDraws):
     _numbers: HalfSamples
 
     def _document(self) -> Document:
-        return stability_document(self._state, self._numbers, screen=True)
+        return stability_document(self._state, self._numbers)
+
+    def _screen(self) -> Screen:
+        return inference_prints.print_of_stability(self._state, self._numbers, self.notes)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -326,6 +334,9 @@ class SplitInference(FromDraws):
     def _document(self) -> Document:
         return split_document(self._state, self._numbers, 0.95)
 
+    def _screen(self) -> Screen:
+        return inference_prints.print_of_split(self._state, self._numbers, self.notes)
+
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The 95 % intervals: "loadings" (`conf_int`), "variance" (`variance_ci`), and "p_values"."""
@@ -406,6 +417,9 @@ class LoadingTest(FromDraws):
 
     def _document(self) -> Document:
         return test_document(self._state, self._numbers)
+
+    def _screen(self) -> Screen:
+        return inference_prints.print_of_tests(self._state, self._numbers, self.notes)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -25,7 +25,9 @@ from spcastat.reading.frames import in_library_of
 from spcastat.reading.read import replay
 from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Arrangement, Document, Row, Table
-from spcastat.show.renderings import Shown, Summary
+from spcastat.show.prints import print_of_coordinates
+from spcastat.show.renderings import Outcome, Shown, Summary
+from spcastat.show.screen import Screen
 from spcastat.show.summary import loadings_table
 from spcastat.solvers.regression import SPCO, Coordinates
 from spcastat.solvers.solver import ADVICE
@@ -365,6 +367,12 @@ class SpcoResult(Picklable, Shown):
     def _tables(self, notebook: bool) -> Summary:
         return self.summary()
 
+    def _screen(self) -> Screen:
+        n, p = plural(self._source.n or 0, "row"), plural(self._source.op.p, "variable")
+        title = f"Sparse principal coordinates of {n} and {p}: {plural(self._A.shape[1], 'component')}"
+        sentence = f"Penalty {self.penalty:.6g}; {ADVICE[self.status]} ({plural(self.n_iter, 'iteration')})."
+        return print_of_coordinates(title, self.loadings, self.variance, sentence, self.notes)
+
 
 def _shares_table(variance: pd.DataFrame) -> Table:
     shares = (
@@ -386,12 +394,14 @@ def _shares_table(variance: pd.DataFrame) -> Table:
 # --- a range of penalties --------------------------------------------------------------------------
 
 
-class SpcoPath(Summary):
+class SpcoPath(Outcome):
     """Fits of sparse coordinates from few zeros to many, the result of ``spco(...).path()``.
 
     ``path[0.5]`` is the fit for the value 0.5 of the option that `path` was given. A path prints as its
     table, and shows as HTML in a notebook.
     """
+
+    _short_name = "path"
 
     def __init__(self, option: str, fits: dict[float, SpcoResult]) -> None:
         self._option = option

@@ -469,6 +469,15 @@ def method_of_loadings(record: Record) -> Fact:
     )
 
 
+def header_of_loadings(state: FitState) -> Iterator[Fact]:
+    """Yield the facts of the header of a fit of sparse loadings."""
+    yield from unequal_variances(state.record, state.moments.variances)
+    yield fact("sense of loadings")
+    yield method_of_loadings(state.record)
+    yield from data(state)
+    yield from of_loadings(state)
+
+
 def of_loadings(state: FitState) -> Iterator[Fact]:
     """Yield the lines of the header of a fit of sparse loadings after those on the data."""
     record = state.record
@@ -494,7 +503,19 @@ def headline(state: FitState, counts: Sequence[int]) -> Fact:
         cards = fact("unequal cards", cards=f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}")
     else:
         cards = fact("unequal cards", cards=f"{min(counts)} to {max(counts)}")
-    return fact("print of a fit", sparse=record.sparse, data=dataset(record, state), k=record.k, cards=cards)
+    return fact(
+        "print of a fit",
+        loadings=state.pattern is not None,
+        sparse=record.sparse,
+        data=dataset(record, state),
+        k=record.k,
+        cards=cards,
+    )
+
+
+def how_found_loadings(record: Record) -> Fact:
+    """Return the fact about the method of sparse loadings, and how it ended."""
+    return fact("loadings printed", **method_of_loadings(record).values, advice=record.advice)
 
 
 def how_found(record: Record) -> Fact:

@@ -286,6 +286,8 @@ class Document:
         Label for references to the tables from other parts of a paper.
     warnings : tuple of str
         Lines of the header that are warnings, as full sentences.
+    alerts : tuple of str
+        Notes that are warnings: prints have the beginning of each.
     """
 
     title: str
@@ -297,6 +299,7 @@ class Document:
     caption: str = ""
     label: str = ""
     warnings: tuple[str, ...] = ()
+    alerts: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:

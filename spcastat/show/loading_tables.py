@@ -17,7 +17,7 @@ from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
 from spcastat.fit.sparse_loadings import shares as shares_of
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
-from spcastat.show import facts
+from spcastat.show import facts, resampling_facts
 from spcastat.show.grid import (
     Arrangement,
     Chapter,
@@ -33,15 +33,9 @@ from spcastat.show.grid import (
 from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
 from spcastat.show.report import bibtex, loadings_picture, made, methods
-from spcastat.show.resampling_tables import (
-    bootstrap_facts,
-    draw_notes,
-    interval_words,
-    loading_rows,
-    row_notes,
-)
+from spcastat.show.resampling_tables import bootstrap_header, loading_rows
 from spcastat.show.summary import bounds_of, loadings_table
-from spcastat.show.templates import Fact, explained_warnings, fact, line, lines
+from spcastat.show.templates import Fact, explained_warnings, fact, line, lines, notes, part
 
 
 def summarise(
@@ -55,36 +49,27 @@ def summarise(
 ) -> Summary:
     """Return the header, loadings and variances; see `SparseLoadings.summary`."""
     digits, level = whole_number("digits", digits, 0, 10), checked_level(level)
-    of_loadings, record, notes = with_loadings(state), state.record, []
+    of_loadings, record, remarks = with_loadings(state), state.record, []
     loadings = of_loadings.by_variable(of_loadings.V)
     options: dict[str, Any] = {}
     if flag("communality", communality):
         options["columns"] = pd.DataFrame({"h2": communalities(state)})
-        notes.append("h2: communality, the share of the variance that all components explain.")
+        remarks.append("h2: communality, the share of the variance that all components explain.")
     if flag("conf_int", conf_int):
         options["intervals"], about = _bounds(of_loadings, level)
-        notes.append(about)
+        remarks.append(about)
     table = loadings_table(loadings, arrangement, **options)
     shares = variance(state)
     counts = f"{np.count_nonzero(of_loadings.V)} of {plural(of_loadings.V.size, 'loading')} not zero"
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
-        tuple(lines(_facts(state))),
+        tuple(lines(facts.header_of_loadings(state))),
         (table, variance_rows(shares)),
-        tuple(notes),
-        warnings=tuple(explained_warnings(_facts(state))),
+        tuple(remarks),
+        warnings=tuple(explained_warnings(facts.header_of_loadings(state))),
     )
     tables = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}
     return Summary(restyled(document, digits), tables)
-
-
-def _facts(state: FitState) -> Iterator[Fact]:
-    record = state.record
-    yield from facts.unequal_variances(record, state.moments.variances)
-    yield fact("sense of loadings")
-    yield facts.method_of_loadings(record)
-    yield from facts.data(state)
-    yield from facts.of_loadings(state)
 
 
 def variance_rows(shares: pd.DataFrame) -> Table:
@@ -103,19 +88,15 @@ def _bounds(of_loadings: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd
     """Return lower and upper bounds of the loadings from the bootstrap that the fit shows, and a note."""
     draws_shown = frames.intervals_shown(of_loadings, level)
     bounds = bounds_of(of_loadings, draws_shown, level, "percentile")
-    draws = plural(draws_shown.draws, "draw")
-    meaning = interval_meaning(draws_shown.select, level)
-    return bounds, f"In brackets: {100 * level:g} % bootstrap intervals ({draws}). {meaning}"
+    heading = fact("loadings in brackets", level=level, draws=draws_shown.draws)
+    return bounds, " ".join(notes([heading, interval_meaning(draws_shown.select, level)]))
 
 
-def interval_meaning(select: bool, level: float) -> str:
-    """Return what an interval of a loading says; `select`: whether draws selected the variables again."""
+def interval_meaning(select: bool, level: float) -> Fact:
+    """Return what an interval says; `select`: whether draws selected the variables again."""
     if not select:
-        return "Intervals take the variables as given, and are not valid if the same data selected them."
-    return (
-        "Intervals lie between percentiles of the draws, selection included: one contains zero if "
-        f"{50 - 50 * level:g} % of the draws or more leave the loading out or give it the other sign."
-    )
+        return fact("percentiles given")
+    return fact("percentiles with selection", share=50 - 50 * level)
 
 
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
@@ -123,24 +104,20 @@ def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Do
     of_loadings = with_loadings(state)
     frame = frames.conf_int(of_loadings, found, level, "percentile")
     nonzero_rows = frame[frame["estimate"] != 0]
-    table, notes = loading_rows(nonzero_rows, "conf_int()", 5)
-    draws, header = bootstrap_facts(of_loadings, found)
-    selection_words = "variables selected again in each" if found.select else "given these variables"
-    hidden_count = len(frame) - len(nonzero_rows)
-    hidden_note = [f"{plural(hidden_count, 'zero loading')} selected in some draws: see conf_int()."] * bool(
-        hidden_count
-    )
+    table, hidden = loading_rows(nonzero_rows, "conf_int()", 5)
+    if len(frame) > len(nonzero_rows):
+        hidden.append(fact("zero loadings selected", number=len(frame) - len(nonzero_rows)))
+    sentences = [
+        interval_meaning(found.select, level),
+        *hidden,
+        *resampling_facts.about_rows(state, found.notice),
+        *resampling_facts.few_draws(found, level),
+    ]
     return Document(
-        f"Bootstrap of sparse loadings ({draws}): {interval_words(found, level)}, {selection_words}",
-        tuple(header),
+        part(resampling_facts.bootstrap(found, level, loadings=True)),
+        tuple(lines(bootstrap_header(of_loadings, found))),
         (table,),
-        (
-            interval_meaning(found.select, level),
-            *notes,
-            *hidden_note,
-            *row_notes(state, found.notice),
-            *draw_notes(found, level),
-        ),
+        tuple(notes(sentences)),
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from spcastat.fit import frames
 from spcastat.fit.frames import VARIANCE
+from spcastat.fit.sparse_loadings import variance as loadings_variance
+from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
 from spcastat.show import facts, screen
@@ -17,6 +22,8 @@ from spcastat.show.screen import Item, List, Screen
 from spcastat.show.summary import header_facts, largest_with_another
 from spcastat.show.templates import Fact, lines, part, warnings
 
+#: A label and cells.
+Line: TypeAlias = tuple[str, tuple[str, ...]]
 #: With more components, each has a row.
 MOST_LISTS = 8
 #: The measures that are always printed; that of the objective is printed, too.
@@ -43,18 +50,11 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     sentences = [part(facts.how_found(record)), *constraint, *_results(state), *_rules(header)]
     return Screen(
         title,
-        lambda room: _body(state, _cumulative(state, variance), largest, room),
+        _components(state, variance, largest).lines,
         tuple(sentences),
         tuple(warnings(cautions)),
         screen.ending("fit", notes),
     )
-
-
-def _cumulative(state: FitState, variance: pd.DataFrame) -> pd.DataFrame:
-    """Return the variances without the measures that are not printed."""
-    names = (*PRINTED, state.record.options.get("objective"))
-    hidden = [column.name for column in VARIANCE if column.measure and column.measure not in names]
-    return variance.drop(columns=hidden, errors="ignore")
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
@@ -77,79 +77,159 @@ def _results(state: FitState) -> Iterator[str]:
 # --- loadings and variances ------------------------------------------------------------------------
 
 
-def _body(state: FitState, variance: pd.DataFrame, largest: pd.Series, room: int) -> list[str]:
-    """Return loadings and variances: as a matrix if it fits, else as lists, else a row for each component."""
-    below = _variance_rows(variance, largest)
-    if state.record.k <= MOST_LISTS:
-        rows_needed = 2 + len(below) + int((state.V != 0).any(axis=1).sum())
-        if rows_needed <= room and screen.fits(text := _as_matrix(state, below), room):
-            return text
-        table = screen.matrix(CUMULATIVE, full_names(state.components), below)
-        lists = screen.side_by_side(_lists(state, variance), room - len(table) - 1)
-        if lists and screen.fits(table, room):
-            return [*lists, "", *table]
-    return _as_items(state, variance, largest, room)
+@dataclass(frozen=True)
+class Components:
+    """Loadings, and rows of numbers about the components that are printed with them.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+    variables, names : Index
+        The names of the variables and of the components.
+    shares : list of float
+        The share of each component in the total variance.
+    heading : str
+        What the first rows below are.
+    below, last : list of (str, tuple of str)
+        Labels and cells of the rows below the loadings, with and without the heading.
+    short : tuple of str
+        The labels where each component has a row.
+    """
+
+    V: NDArray[np.float64]
+    variables: pd.Index
+    names: pd.Index
+    shares: list[float]
+    heading: str
+    below: list[Line]
+    last: list[Line]
+    short: tuple[str, ...]
+
+    def lines(self, room: int) -> list[str]:
+        """Return a matrix if it fits, else lists side by side, else a row for each component."""
+        if len(self.names) <= MOST_LISTS:
+            rows_needed = 2 + len(self.below) + len(self.last) + int((self.V != 0).any(axis=1).sum())
+            if rows_needed <= room and screen.fits(text := self._matrix(), room):
+                return text
+            table = screen.matrix(self.heading, full_names(self.names), [*self.below, *self.last])
+            lists = screen.side_by_side(self._lists(), room - len(table) - 1)
+            if lists and screen.fits(table, room):
+                return [*lists, "", *table]
+        return self._items(room)
+
+    def _matrix(self) -> list[str]:
+        """Return the matrix of loadings, sorted by component, with blanks for zeros, above the other rows."""
+        order, _ = Arrangement(sort=True).rows(self.V, self.variables)
+        rows = [
+            (name, ["" if value == 0 else fixed(value, 3) for value in self.V[j].tolist()])
+            for j, name in zip(order.tolist(), full_names(self.variables[order]), strict=True)
+        ]
+        headings = full_names(self.names)
+        for limit in (screen.WIDTH, *screen.NAME_LIMITS):
+            text = screen.matrix("Loadings", headings, rows, self.heading, self.below, self.last, limit)
+            if screen.fits(text, len(text)):
+                break
+        return text
+
+    def _ordered(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Yield the nonzero loadings of each component, the largest first, as numbers and names."""
+        for v in self.V.T:
+            places = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
+            numbers = tuple(str(fixed(value, 3)) for value in v[places].tolist())
+            yield numbers, tuple(full_names(self.variables[places]))
+
+    def _lists(self) -> list[List]:
+        """Return the loadings of each component as a list under its name and share."""
+        shares = percents(self.shares, 1)
+        heads = screen.short_labels(full_names(self.names), 20)
+        parts = zip(heads, shares, self._ordered(), strict=True)
+        return [List(f"{head} ({share} %)", numbers, names) for head, share, (numbers, names) in parts]
+
+    def _items(self, room: int) -> list[str]:
+        """Return a row for each component: the rows below as columns, then its largest loadings."""
+        cells = zip(*(cells for _, cells in (*self.below, *self.last)), strict=True)
+        rows = []
+        for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
+            labels = screen.short_labels(names, screen.NAME_LIMITS[-1])
+            words = tuple(f"{number} {label}" for number, label in zip(numbers, labels, strict=True))
+            rows.append(Item(name, line, words))
+        return [self.heading, *screen.items("", (*self.short, "loadings"), rows, room - 1, "components")]
 
 
-def _variance_rows(variance: pd.DataFrame, largest: pd.Series) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the rows of cumulative shares, and of the largest correlations of scores."""
-    steps = variance["share of total"].tolist()
-    rows: list[tuple[str, tuple[str, ...]]] = [
-        (column.label, percents(variance[column.name].tolist(), 1, steps))
-        for column in VARIANCE
-        if column.group and column.name in variance
+def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> Components:
+    """Return the components of a fit with cumulative shares and the largest correlations of scores."""
+    names = ("", *PRINTED, state.record.options.get("objective"))
+    columns = [
+        column for column in VARIANCE if column.group and column.name in variance and column.measure in names
     ]
+    steps = variance["share of total"].tolist()
+    below: list[Line] = [
+        (column.label, percents(variance[column.name].tolist(), 1, steps)) for column in columns
+    ]
+    short = [SHORT.get(column.name, column.label) for column in columns]
+    last: list[Line] = []
     if len(variance) > 1:
-        rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
-    return rows
+        last.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
+        short.append("|r|")
+    return Components(
+        state.V, state.spec.columns, state.components, steps, CUMULATIVE, below, last, tuple(short)
+    )
 
 
-def _as_matrix(state: FitState, below: Sequence[tuple[str, tuple[str, ...]]]) -> list[str]:
-    """Return the matrix of loadings, sorted by component, with blanks for zeros, above the variances."""
-    order, _ = Arrangement(sort=True).rows(state.V, state.spec.columns)
-    rows = [
-        (name, ["" if value == 0 else fixed(value, 3) for value in state.V[j].tolist()])
-        for j, name in zip(order.tolist(), full_names(state.spec.columns[order]), strict=True)
+# --- sparse loadings and coordinates ----------------------------------------------------------------
+
+
+def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
+    """Return the print of a fit of sparse loadings."""
+    of_loadings, variance = with_loadings(state), loadings_variance(state)
+    shares = variance["share of total"].tolist()
+    below: list[Line] = [
+        ("sparse loadings", percents(variance["cumulative"].tolist(), 1, shares)),
+        ("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 1, shares)),
     ]
-    headings = full_names(state.components)
-    for limit in (screen.WIDTH, *screen.NAME_LIMITS):
-        text = screen.matrix("Loadings", headings, rows, below, CUMULATIVE, limit)
-        if screen.fits(text, len(text)):
-            break
-    return text
+    components = Components(
+        of_loadings.V,
+        state.spec.columns,
+        state.components,
+        shares,
+        CUMULATIVE,
+        below,
+        [],
+        ("loadings", "PCA"),
+    )
+    header = list(facts.header_of_loadings(state))
+    return Screen(
+        part(facts.headline(state, variance["cardinality"].tolist())),
+        components.lines,
+        (part(facts.how_found_loadings(state.record)), *_results(state)),
+        tuple(warnings(header)),
+        screen.ending("fit", notes),
+    )
 
 
-def _ordered(state: FitState) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield the nonzero loadings of each component, the largest first, as numbers and names."""
-    for v in state.V.T:
-        places = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
-        yield (
-            tuple(map(str, (fixed(value, 3) for value in v[places]))),
-            tuple(full_names(state.spec.columns[places])),
-        )
-
-
-def _lists(state: FitState, variance: pd.DataFrame) -> list[List]:
-    """Return the loadings of each component as a list under its name and share."""
-    shares = percents(variance["share of total"].tolist(), 1)
-    heads = screen.short_labels(full_names(state.components), 20)
-    parts = zip(heads, shares, _ordered(state), strict=True)
-    return [List(f"{head} ({share} %)", numbers, names) for head, share, (numbers, names) in parts]
-
-
-def _as_items(state: FitState, variance: pd.DataFrame, largest: pd.Series, room: int) -> list[str]:
-    """Return a row for each component: cumulative shares, then its largest loadings."""
-    columns = [column for column in VARIANCE if column.group and column.name in variance]
-    steps = variance["share of total"].tolist()
-    cells = [percents(variance[column.name].tolist(), 1, steps) for column in columns]
-    heads = [SHORT.get(column.name, column.label) for column in columns]
-    cells.append(tuple(Figures.of((r,), 2) for r in largest.tolist()))
-    rows = []
-    for name, line, (numbers, names) in zip(
-        full_names(state.components), zip(*cells, strict=True), _ordered(state), strict=True
-    ):
-        labels = screen.short_labels(names, screen.NAME_LIMITS[-1])
-        words = tuple(f"{number} {label}" for number, label in zip(numbers, labels, strict=True))
-        rows.append(Item(name, line, words))
-    title = f"{CUMULATIVE}, largest |r| of scores, loadings"
-    return [title, *screen.items("", (*heads, "|r|", "loadings"), rows, room - 1, "components")]
+def print_of_coordinates(
+    title: str,
+    loadings: pd.DataFrame,
+    variance: pd.DataFrame,
+    sentence: str,
+    notes: Sequence[str],
+) -> Screen:
+    """Return the print of sparse principal coordinates: their loadings, zeros and shares."""
+    shares = np.diff(variance["cumulative CPEV"], prepend=0.0).tolist()
+    below: list[Line] = [
+        (label, percents(variance[name].tolist(), 1, shares))
+        for label, name in (("CPEV", "cumulative CPEV"), ("coordinates", "cumulative fit"))
+    ]
+    below.append(("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 1, shares)))
+    zeros: Line = ("Zero coordinates, %", percents(variance["share of zeros"].tolist(), 1))
+    components = Components(
+        loadings.to_numpy(),
+        loadings.index,
+        loadings.columns,
+        shares,
+        CUMULATIVE,
+        below,
+        [zeros],
+        ("CPEV", "coord.", "PCA", "zeros"),
+    )
+    return Screen(title, components.lines, (sentence,), (), screen.ending("fit", notes))

@@ -11,13 +11,13 @@ from spcastat.config import require_extra
 from spcastat.fit.record import deep_copy
 from spcastat.show import grid, html, latex, markdown
 from spcastat.show.plain_text import render_text
+from spcastat.show.screen import Screen, ending, screen_of
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from spcastat.argument_types import Path, TableOptions
-    from spcastat.show.screen import Screen
 
 
 # --- documents in every format --------------------------------------------------------------------
@@ -291,3 +291,18 @@ class Summary(Shown):
 
     def _tables(self, notebook: bool) -> Summary:
         return self
+
+
+class Outcome(Summary):
+    """Base of results whose print is one screen, while `summary()` has all tables."""
+
+    #: A name for the result in its print.
+    _short_name: ClassVar[str] = "result"
+
+    def _screen(self) -> Screen:
+        document = self._document()
+        return screen_of(document, ending(self._short_name, document.sentences))
+
+    def summary(self) -> Summary:
+        """Return the complete tables with header and notes; they print as text and show as HTML."""
+        return Summary(self._document(), self.frames)

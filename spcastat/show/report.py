@@ -48,6 +48,7 @@ from spcastat.show.grid import (
 from spcastat.show.html import STYLE, content
 from spcastat.show.methods_text import Description, describe, equations
 from spcastat.show.summary import summarise
+from spcastat.show.templates import fact, notes
 
 if TYPE_CHECKING:
     pass
@@ -244,7 +245,7 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             "frequency",
             "How often fits of half of the rows select each variable; the table below gives the shares.",
             f"Share of {len(halves.chosen)} fits of half of the rows that select each variable; dotted line: "
-            f"threshold. {resampling_tables.UNSAID['frequency']}",
+            f"threshold. {next(notes([fact('frequency')]))}",
         )
         yield resampling_tables.stability_document(state, halves)
     if results.split is not None:

@@ -23,6 +23,8 @@ LINES, WIDTH = 25, 80
 MOST_WARNINGS = 4
 #: Every list has at least so many variables, if its component has.
 FEWEST = 3
+#: So many lines of a header are printed.
+MOST_FACTS = 4
 #: Columns of a table without room are left out rather than rows, if it would have fewer rows.
 MANY_ROWS = 5
 #: Limits of names in lists that stand side by side; the first is used unless a smaller one shows more.
@@ -93,9 +95,12 @@ def short_labels(names: Sequence[str], limit: int) -> list[str]:
     return [short_names.get(name, name) for name in written]
 
 
-def cut(text: str) -> str:
-    """Return a text that fits into one line, without its last words if it is longer."""
-    return textwrap.shorten(console_text(text), WIDTH, placeholder=" ...")
+def cut(text: str, used: int = 0) -> str:
+    """Return a text that fits into one line, without its last words if it is longer.
+
+    `used` characters of the line are used already.
+    """
+    return textwrap.shorten(console_text(text), WIDTH - used, placeholder=" ...")
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
@@ -111,19 +116,20 @@ def matrix(
     title: str,
     headings: Sequence[str],
     rows: Sequence[tuple[str, Sequence[str]]],
-    below: Sequence[tuple[str, Sequence[str]]] = (),
     heading_below: str = "",
+    below: Sequence[tuple[str, Sequence[str]]] = (),
+    last: Sequence[tuple[str, Sequence[str]]] = (),
     limit: int = WIDTH,
 ) -> list[str]:
-    """Return labelled rows of cells under headings, then further rows.
+    """Return labelled rows of cells under headings, rows under a heading of their own, and the last rows.
 
     Labels have at most `limit` characters. Lines may be longer than the width of a screen; callers check it.
     """
     labels = short_labels([label for label, _ in rows], limit)
-    indent = "  " if heading_below else ""
-    labels_below = [label if label.startswith("Largest") else indent + label for label, _ in below]
+    labels_below = [f"  {label}" for label, _ in below] + [label for label, _ in last]
     width = max(map(grid.display_width, [title, *labels, *labels_below]))
-    cells = [*(cells for _, cells in rows), *(cells for _, cells in below)]
+    cells_below = [cells for _, cells in (*below, *last)]
+    cells = [*(cells for _, cells in rows), *cells_below]
     heads = short_labels(headings, 12)
     widths = [max(grid.display_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
 
@@ -134,7 +140,7 @@ def matrix(
     lines = [line(title, heads)]
     lines += [line(label, cells) for label, (_, cells) in zip(labels, rows, strict=True)]
     lines += [heading_below] if heading_below else []
-    return lines + [line(label, cells) for label, (_, cells) in zip(labels_below, below, strict=True)]
+    return lines + [line(label, cells) for label, cells in zip(labels_below, cells_below, strict=True)]
 
 
 def fits(lines: Sequence[str], room: int) -> bool:
@@ -244,9 +250,16 @@ def words_in_lines(words: Sequence[str], width: int, most: int) -> list[str]:
 # --- any document ---------------------------------------------------------------------------------
 
 
-def screen_of(document: grid.Document, end: str, warnings: Sequence[str] = ()) -> Screen:
-    """Return the print of any document: its heading and the first rows of its tables."""
-    return Screen(document.heading, lambda room: _first_tables(document, room), (), tuple(warnings), end)
+def screen_of(document: grid.Document, end: str) -> Screen:
+    """Return the print of any document: lines of its header, and the first rows of its tables."""
+    header = tuple(cut(f"{label}: {text}") for label, text in document.facts[:MOST_FACTS])
+    warnings = tuple(cut(text[0].lower() + text[1:], len("Warning: ")) for text in document.alerts)
+
+    def body(room: int) -> list[str]:
+        head = [*header, ""] if header and document.tables else [*header]
+        return [*head, *_first_tables(document, room - len(head))]
+
+    return Screen(document.heading, body, (), warnings, end)
 
 
 def _first_tables(document: grid.Document, room: int) -> list[str]:

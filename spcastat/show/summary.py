@@ -29,7 +29,7 @@ from spcastat.fit.state import (
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
-from spcastat.show import facts
+from spcastat.show import facts, resampling_facts
 from spcastat.show.grid import (
     Arrangement,
     Document,
@@ -43,16 +43,9 @@ from spcastat.show.grid import (
     restyled,
 )
 from spcastat.show.renderings import Summary
-from spcastat.show.resampling_tables import (
-    FDR,
-    ROWS,
-    UNSAID,
-    component_notes,
-    interval_meaning,
-    search_notes,
-    summary_table,
-)
-from spcastat.show.templates import Fact, explained_warnings, lines, notes
+from spcastat.show.resampling_facts import FDR
+from spcastat.show.resampling_tables import ROWS, summary_table
+from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes
 
 # --- the table of loadings ------------------------------------------------------------------------
 
@@ -397,13 +390,12 @@ def bounds_of(
 def _intervals(state: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], list[str]]:
     """Return lower and upper bounds of the loadings, and notes on them."""
     draws = frames.intervals_shown(state, level)
-    selection_words = "variables selected again in each draw" if draws.select else "given these variables"
-    heading = (
-        f"In brackets: {100 * level:g} % bootstrap intervals, {selection_words} "
-        f"({plural(draws.draws, 'draw')})."
-    )
-    notes = [interval_meaning(draws.select, level), *component_notes(state, draws), *search_notes(draws)]
-    return bounds_of(state, draws, level), [heading, *notes]
+    sentences = [
+        fact("intervals in brackets", level=level, select=draws.select, draws=draws.draws),
+        *resampling_facts.of_intervals(state, draws, level),
+        *resampling_facts.local_search(draws),
+    ]
+    return bounds_of(state, draws, level), list(notes(sentences))
 
 
 def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
@@ -419,8 +411,11 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
     for bound, mark in falling:
         marks[tests.q_value <= bound] = mark
     meaning = ", ".join(f"{mark} q <= {str(bound)[1:]}" for bound, mark in falling)
-    rate = f"false discovery rates ({FDR[tests.fdr]}) of {tests.draws} permutations"
-    return state.by_variable(marks), [f"{meaning}: {rate}.", UNSAID["test"]]
+    sentences = [
+        fact("stars", marks=meaning, procedure=FDR[tests.fdr], draws=tests.draws),
+        fact("meaning of q"),
+    ]
+    return state.by_variable(marks), list(notes(sentences))
 
 
 # --- the summary ----------------------------------------------------------------------------------
@@ -469,7 +464,8 @@ def summarise(
     further_tables = [*_eigenvalues_of_groups(state), *_shares_of_blocks(state, groups)]
     unsaid: list[str] = []
     if state.inference.bootstrap is not None or state.inference.stability is not None:
-        uncertainty, unsaid = summary_table(state, intervals=extras.conf_int)
+        uncertainty, sentences = summary_table(state, intervals=extras.conf_int)
+        unsaid = list(notes(sentences))
         further_tables.append(uncertainty)
         tables_of_numbers["tidy"] = frames.tidy(state, conf_int=True)
     header = [*header_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]

@@ -398,7 +398,8 @@ TEMPLATES: dict[str, Template] = {
         'search that maximises the {measure} (method "{name}").',
     ),
     "print of a fit": Template(
-        part="{sparse?Sparse PCA|PCA} of {data}: {k|# component|# components}{sparse? with {cards}}"
+        part="{loadings?Sparse loadings|{sparse?Sparse PCA|PCA}} of {data}: {k|# component|# "
+        "components}{sparse? with {cards}}"
     ),
     "equal cards": Template(part="{card|# nonzero loading|# nonzero loadings}{k|| each}"),
     "unequal cards": Template(part="{cards} nonzero loadings"),
@@ -409,6 +410,9 @@ TEMPLATES: dict[str, Template] = {
     "method printed": Template(
         part='Method "{name}": {title}{nonneg?, nonnegative}{published?; {paper}}; {advice}{several?; best '
         "of {starts|# start|# starts}, reached by {reached}}."
+    ),
+    "loadings printed": Template(
+        part="The data are approximately T P', with uncorrelated scores T and these loadings P ({advice})."
     ),
     "inference printed": Template(part="Shown in fit.summary(): {results}."),
     "shows intervals": Template(part="95 % bootstrap intervals ({draws|# draw|# draws})"),

@@ -10,7 +10,7 @@ import spcastat as sp
 from spcastat.inputs import dependence
 
 SERIAL = "beyond what sorting or groups explain"
-GROUPED = "sorted or grouped by something related to the components"
+GROUPED = "as in a sorted or grouped table"
 
 
 def rows(rng, n=200, p=12):

@@ -1,0 +1,220 @@
+"""The sentences about resampling, tests and comparisons of groups; see :mod:`spcastat.show.templates`."""
+
+from __future__ import annotations
+
+from spcastat.show.templates import TEMPLATES, Template
+
+#: What a draw or a pair of halves is, if not rows of the fit, and how many were drawn again.
+_DRAWN = (
+    "{interrupted?{done} of }{asked|# UNIT|# UNITs}{interrupted?: interrupted}{normal?, of normal rows with "
+    "this covariance matrix}{again?; {again|# sample|# samples} drawn again, since no fit was possible on "
+    "{again|it|them}}"
+)
+
+#: Key of a fact -> its wordings.
+RESAMPLING_TEMPLATES: dict[str, Template] = {
+    # --- what was drawn
+    "draws made": Template(part=_DRAWN.replace("UNIT", "draw")),
+    "pairs made": Template(part=_DRAWN.replace("UNIT", "pair")),
+    "samples made": Template(
+        part="{interrupted?{done} of }{asked|# bootstrap sample|# bootstrap samples} of the second "
+        "half{interrupted?: interrupted}"
+    ),
+    "drawn": Template(label="Draws", line="{text}"),
+    "similarity": Template(label="Similarity", line="mean |r| with the scores of the fit: {values}"),
+    "bootstrap": Template(
+        part="{loadings?Bootstrap of sparse loadings|Bootstrap} ({made}): {few?no intervals|{level:%g} % "
+        "intervals}, {select?variables selected again in each draw|given these variables}"
+    ),
+    "stability": Template(
+        part="Stability: {halves|# fit|# fits} of random halves of the rows ({made}); a variable is stable "
+        "if {threshold:%g} % of the fits select it"
+    ),
+    # --- intervals
+    "intervals given": Template(
+        note="Given these variables: the intervals take the selection as fixed, and are not valid if the "
+        "same data selected the variables."
+    ),
+    "intervals with selection": Template(
+        note="An interval shows how much a loading varies with new rows, selection included; it includes "
+        "zero if fewer than {share:g} % of the draws give the loading the sign that it has in the fit. "
+        "test_loadings() tests, with more power, whether the variable belongs to the component: see its q."
+    ),
+    "component presupposed": Template(
+        note="Intervals presuppose a component that exceeds noise, which choose_k() tests."
+    ),
+    "components not found": Template(
+        note="choose_k() finds {number|# component|# components} in these rows, so {names} may be noise.",
+        warning="choose_k() finds {number|# component|# components}, so {names} may be noise.",
+    ),
+    "local search": Template(
+        note="Each draw was fitted by a local search from the loadings of this fit and from PCA of the draw: "
+        "intervals and shares describe variation around this solution, and shares are too large if other "
+        "solutions explain nearly as much."
+    ),
+    "hidden loadings": Template(
+        note="Not shown: {single?{number|# variable that is|# variables that are} not in the "
+        "component|{number|# loading of a variable that is|# loadings of variables that are} not in "
+        "{number|its|their} {number|component|components}}, selected in at most {share:%0} % of the draws: "
+        "see conf_int()."
+    ),
+    "rows shown": Template(
+        note="The largest of {number|# loading|# loadings} are shown{here?{here}}; {name} lists all."
+    ),
+    "selected": Template(
+        note="Selected: the share of draws that select the variable, not the probability that it belongs "
+        "there.",
+        part="selected: share of the draws that select the variable.",
+    ),
+    "held out": Template(
+        note="Held out: the expected variance in new rows{units? in units of the population's standard "
+        "deviations}, with its interval; variance: the variance in these rows."
+    ),
+    "too few draws": Template(
+        note="{level:%g} % intervals need {least|# draw|# draws} or more, and there {done|is|are} {done}: "
+        "give n={least} or more (999 by default).",
+        warning="{level:%g} % intervals need {least|# draw|# draws} or more.",
+    ),
+    "few draws": Template(
+        note="With {done|# draw|# draws} another seed changes the length of an interval by about {error} %, "
+        "and a share by up to {share:.2f}; with 999 draws by {error_of_many} % and {share_of_many:.2f}.",
+        part="Use 999 draws for a paper.",
+    ),
+    "few draws of standard errors": Template(
+        note="With {done|# draw|# draws} a standard error that is taken from draws (those of variances, and "
+        "all without a jackknife) has itself an error of {error} %; with 999 draws of {error_of_many} %.",
+        part="Use 999 draws for a paper.",
+    ),
+    "notice": Template(note="{text}", warning="{words}"),
+    "percentiles given": Template(
+        note="Intervals take the variables as given, and are not valid if the same data selected them."
+    ),
+    "percentiles with selection": Template(
+        note="Intervals lie between percentiles of the draws, selection included: one includes zero if "
+        "{share:g} % of the draws or more leave the loading out or give it the other sign."
+    ),
+    "loadings in brackets": Template(
+        note="In brackets: {level:%g} % bootstrap intervals ({draws|# draw|# draws})."
+    ),
+    "zero loadings selected": Template(
+        note="{number|# zero loading|# zero loadings} selected in some draws: see conf_int()."
+    ),
+    # --- stability
+    "frequency": Template(
+        note="Frequencies refer to half the sample size. A variable below the threshold may still belong to "
+        "the component, since weak signals are missed."
+    ),
+    "few halves": Template(
+        note="A share of {halves|# half|# halves} has a standard error of up to {error:.2f}; with n={pairs} "
+        "of {error_of_many:.2f}."
+    ),
+    "false bound": Template(
+        note="False (bound): an upper bound on the expected number of stable variables that are rarely "
+        "selected, with a probability below average in halves of the rows (Shah and Samworth, "
+        "2013){known?; {bound:.2f} for the {stable|# stable loading|# stable loadings} of all "
+        'components}{unknown?; "-": no guarantee, since the bound is at least half of the stable loadings}.'
+    ),
+    "marks of frequencies": Template(note="* {threshold:g} or more; a blank was never selected."),
+    "variables shown": Template(
+        note="{number} of {all|# variable|# variables} {number|is|are} shown; `frequency` lists all."
+    ),
+    "rarely selected": Template(
+        note="Not shown: {number|# variable|# variables} selected by no component in {share:%g} % of the "
+        "fits."
+    ),
+    "clusters": Template(
+        note="Variables of a cluster are nearly identical: interpret the cluster, not its members."
+    ),
+    "associates": Template(
+        note="Associates: variables that replace a selected one, and how often they are selected without and "
+        "with it."
+    ),
+    # --- split inference
+    "split inference": Template(
+        part="Split inference: {selecting|# row selects|# rows select} the variables, {estimating|the other "
+        "estimates|the other # estimate} the correlation of each with the score of the others"
+    ),
+    "rows of split": Template(
+        label="Rows",
+        line="{selecting} to select the variables, {estimating} to estimate{again?; drawn again {again|# "
+        "time|# times}}{normal?; halves of normal rows with this covariance matrix}",
+    ),
+    "draws of split": Template(label="Draws", line="{made}{drawn?; {drawn}}"),
+    "correlations of split": Template(
+        note="Correlation: between the variable and the score of the component computed from the other "
+        "selected variables. One half selects variables and weights, which may differ from those of the fit; "
+        "the other half gives the correlation. Blank if no other variable was selected, or if it does not "
+        "vary there."
+    ),
+    "p values of splits": Template(
+        note="p: {repeats|# split|# splits} combined (Meinshausen, Meier and Buehlmann, 2009); the "
+        "probability of any p of .05 or less is at most .05 if no variable is correlated with the others. "
+        "Intervals are from the first split.",
+        part="summary() has p values, which combine {repeats|# split|# splits}.",
+    ),
+    # --- tests of loadings
+    "tests of loadings": Template(
+        part="Permutation tests of loadings ({interrupted?{done} of }{signs?{asked|# draw of signs|# draws "
+        "of signs}|{asked|# permutation|# permutations}}{interrupted?: interrupted}); q: false discovery "
+        "rate ({procedure})"
+    ),
+    "null of signs": Template(
+        label="Null",
+        line="the variable is not associated with the other variables; signs of the contributions of groups "
+        "of rows are drawn at random, since the groups are of unequal size",
+    ),
+    "null of groups": Template(
+        label="Null",
+        line="the variable is independent of all other variables; whole groups of rows are permuted",
+    ),
+    "null of rows": Template(
+        label="Null", line="the variable is independent of all other variables, and rows are exchangeable"
+    ),
+    "statistic": Template(
+        label="Statistic",
+        line="the studentised correlation (DiCiccio and Romano, 2017) of the variable with the score of the "
+        "component, which is fitted without the variable and from which the scores of the other components "
+        "are partialled out",
+    ),
+    "p of tests": Template(
+        label="p",
+        line="two-sided, {done}{interrupted? of {asked}: interrupted} {signs?{done|draw|draws} of signs|"
+        "{done|permutation|permutations}}; the smallest value is {least:.2g}",
+    ),
+    "q of tests": Template(
+        label="q", line="false discovery rate over all variables and components ({procedure})"
+    ),
+    "meaning of q": Template(
+        note="A small q means that a variable is associated with a component, not that its loading is large. "
+        "Read q rather than p: variables are selected because they are correlated, so p is small even in "
+        "noise.",
+        part="A small q means that the variable is associated with the component, not that its loading is "
+        "large.",
+    ),
+    "zero loadings hidden": Template(
+        note="{number|# zero loading|# zero loadings} with q > .05 {number|is|are} not shown."
+    ),
+    "few permutations": Template(
+        note="With {done|# permutation|# permutations} and {tested|# test|# tests} q cannot be below "
+        "{limit:.2g} if {nonzeros|# loading|# loadings} (the number of nonzeros) {nonzeros|has|have} the "
+        "smallest p. n={needed} or more permutations are needed for q <= {level:g}.",
+        warning="q cannot be below {limit:.2g} with {done|# permutation|# permutations}.",
+    ),
+    # --- in the summary of a fit
+    "intervals in brackets": Template(
+        note="In brackets: {level:%g} % bootstrap intervals, {select?variables selected again in each draw|"
+        "given these variables} ({draws|# draw|# draws})."
+    ),
+    "stars": Template(
+        note="{marks}: false discovery rates ({procedure}) of {draws|# permutation|# permutations}."
+    ),
+    "columns of intervals": Template(
+        note="lower, upper: 95 % bootstrap intervals, {select?variables selected again in each draw|given "
+        "these variables} ({draws|# draw|# draws})."
+    ),
+    "column of frequencies": Template(
+        note="frequency: share of {halves|# fit|# fits} of half of the rows that {halves|selects|select} the "
+        "variable."
+    ),
+}
+TEMPLATES |= RESAMPLING_TEMPLATES
