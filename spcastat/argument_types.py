@@ -363,7 +363,7 @@ class TableOptions(TypedDict, total=False):
     decimal: Literal[".", ","]
     full_names: bool | None
     caption: str | None
-    notes: bool
+    notes: bool | None
 
 
 class EstimatorOptions(SupportRules, MethodOptions, total=False):

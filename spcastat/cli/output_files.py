@@ -336,7 +336,7 @@ def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Name
         from spcastat.show.word import write_tables
 
         documents = [fit.summary(**arranged)._document(), *(one._document() for one in further)]
-        write_tables(args.out, documents, Layout(**given))
+        write_tables(args.out, documents, Layout(notes=None, **given))
         return f"fit written to {args.out}"
     if kind == "json":
         text = as_json(fit, args.describe)
@@ -362,7 +362,7 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
     texts = []
     for place, part in enumerate(parts):
         own = given if place == 0 else {k: v for k, v in given.items() if k not in ("caption", "label")}
-        layout = Layout(**own)
+        layout = Layout(**own) if kind == "text" else Layout(notes=None, **own)
         if kind == "text" and to_file:
             texts.append(render_text(part._document(), layout, "utf-8"))
         else:

@@ -557,8 +557,9 @@ class Layout:
         Replaces the title.
     label : str, optional
         Label for references from other parts of a paper: letters, digits and ``: . _ -``.
-    notes : bool
-        Whether to include the header and the sentences below the tables.
+    notes : bool, optional
+        Whether to include the header and all sentences below the tables; None includes only what the signs
+        in the tables mean.
     longtable : bool, optional
         Whether LaTeX tables may break across pages; by default those that are longer than a page do.
 
@@ -574,7 +575,7 @@ class Layout:
     full_names: bool | None = None
     caption: str | None = None
     label: str | None = None
-    notes: bool = True
+    notes: bool | None = True
     longtable: bool | None = None
 
     def __post_init__(self) -> None:
@@ -584,7 +585,7 @@ class Layout:
             object.__setattr__(self, "digits", whole_number("digits", self.digits, 0, MOST_DIGITS))
         for option in ("notes", "full_names", "longtable"):
             option_value = getattr(self, option)
-            if option_value is not None or option == "notes":
+            if option_value is not None:
                 object.__setattr__(
                     self, option, flag(option, option_value)
                 )  # converts NumPy's bool to Python's
@@ -605,8 +606,9 @@ class Layout:
         """
         document = restyled(document, self.digits, self.decimal)
         if not self.notes:
-            tables = tuple(replace(table, notes=()) for table in document.tables)
-            document = replace(document, facts=(), tables=tables, notes=())
+            document = replace(document, facts=(), notes=())
+        if self.notes is False:
+            document = replace(document, tables=tuple(replace(table, notes=()) for table in document.tables))
         caption, label = self.caption or document.caption, self.label or document.label
         document = replace(document, caption=caption, label=label)
         if self.full_names is not False or not names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,13 @@ def summarise(
         options["intervals"], about = _bounds(of_loadings, level)
         remarks.append(about)
     table = loadings_table(loadings, arrangement, **options)
+    table = replace(table, notes=(*table.notes, *remarks))
     shares = variance(state)
     counts = f"{np.count_nonzero(of_loadings.V)} of {plural(of_loadings.V.size, 'loading')} not zero"
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
         tuple(lines(facts.header_of_loadings(state))),
         (table, variance_rows(shares)),
-        tuple(remarks),
         warnings=tuple(explained_warnings(facts.header_of_loadings(state))),
     )
     tables = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}

@@ -49,6 +49,8 @@ PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in (
 def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
     """Return the layout for a method of `Summary` with the arguments `own` and `options`.
 
+    Text has the header and all notes by default; tables for papers have only what their signs mean.
+
     Raises
     ------
     UnknownOptionError
@@ -58,7 +60,8 @@ def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
     for name in options:
         if name not in option_names:
             raise unknown_argument(method, name, option_names)
-    return grid.Layout(**own, **options)
+    default = {} if method == "as_text" else {"notes": None}
+    return grid.Layout(**own, **default | dict(options))
 
 
 class Shown(Explained, ABC):
@@ -114,14 +117,15 @@ class Shown(Explained, ABC):
         return list(self._tables(False)._document().sentences)
 
     def _repr_html_(self) -> str:
-        return self._tables(True).as_html()
+        return self._tables(True).as_html(notes=True)
 
     def _repr_latex_(self) -> str:
         """Return LaTeX for notebooks exported to PDF, without packages or breaks across pages."""
-        return f"{PLAIN_RULES}\n{self._tables(True).as_latex(longtable=False).partition(chr(10))[2]}"
+        source = self._tables(True).as_latex(longtable=False, notes=True)
+        return f"{PLAIN_RULES}\n{source.partition(chr(10))[2]}"
 
     def _repr_markdown_(self) -> str:
-        return self._tables(True).as_markdown()
+        return self._tables(True).as_markdown(notes=True)
 
 
 class Summary(Shown):
@@ -142,8 +146,9 @@ class Summary(Shown):
         would be wider than `width`.
     caption : str, optional
         Replaces the title.
-    notes : bool
-        Whether to write the header and the notes below the tables. The notes say what a blank means.
+    notes : bool, optional
+        Whether to write the header and the notes. By default text has them, and the other formats, which are
+        for papers, have only what the signs in the tables mean, such as a blank; False leaves these out, too.
 
     An invalid value raises an `OptionError` that says what is allowed.
     """

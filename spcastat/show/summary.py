@@ -162,7 +162,7 @@ def _loading_notes(
     if len(shown) < count:
         yield (
             f"{len(shown)} of {count} variables with a loading are shown, those with the largest loadings of "
-            "each component; max_rows sets the number."
+            "each component."
         )
     if count < len(values):
         zero_names = list(names[~loaded].to_flat_index())
@@ -302,9 +302,12 @@ class Extras:
     stars: bool = False
 
 
-def loading_columns(state: FitState, source: Data | None, extras: Extras) -> tuple[dict[str, Any], list[str]]:
-    """Return the additional arguments of the table of loadings, and notes that explain them."""
+def loading_columns(
+    state: FitState, source: Data | None, extras: Extras
+) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return the additional arguments of the table of loadings, what their signs mean, and further notes."""
     options: dict[str, Any] = {}
+    signs: list[str] = []
     remarks: list[str] = []
     level = checked_level(extras.level)
     if flag("contributions", extras.contributions):
@@ -316,32 +319,34 @@ def loading_columns(state: FitState, source: Data | None, extras: Extras) -> tup
             )
     if flag("dense", extras.dense):
         options["dense"] = dense_loadings(state, source)
-        remarks.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
+        signs.append("PCA: loadings of dense principal components, with the signs of the sparse ones.")
     if flag("conf_int", extras.conf_int):
-        options["intervals"], about = _intervals(state, level)
+        options["intervals"], (meaning, *about) = _intervals(state, level)
+        signs.append(meaning)
         remarks += about
     if flag("stars", extras.stars):
-        options["stars"], about = _stars(state)
+        options["stars"], (meaning, *about) = _stars(state)
+        signs.append(meaning)
         remarks += about
     weak = forced(state) & (state.V != 0) & (shares(state) < NEXT_TO_NOTHING)
     if weak.any():
         marks = state.by_variable(np.where(weak, "!", ""))
         options["stars"] = options["stars"] + marks if "stars" in options else marks
-        remarks.append(f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component.")
+        signs.append(f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component.")
     columns: dict[str, pd.Series] = {}
     if flag("communality", extras.communality):
         columns["h2"] = frames.communalities(state)
-        remarks.append("h2: the communality, the share of variance that regression on all scores explains.")
+        signs.append("h2: the communality, the share of variance that regression on all scores explains.")
     if flag("complexity", extras.complexity):
         columns["com"] = hofmann(state)
-        remarks.append(
+        signs.append(
             "com: Hofmann's complexity (1978), the effective number of components that a variable loads on "
             "(from its loadings times the standard deviations of the scores); 1 for a variable of one "
             "component."
         )
     if columns:
         options["columns"] = pd.DataFrame(columns)
-    return options, remarks
+    return options, signs, remarks
 
 
 def hofmann(state: FitState) -> pd.Series:
@@ -449,9 +454,10 @@ def summarise(
         names = [*groups.names, "numbers"]
         arrangement = replace(arrangement, groups=[names[number] for number in groups.of])
     loadings, variance, extras = frames.loadings(state), variance_of(state), extras or Extras()
-    options, remarks = loading_columns(state, source, extras)
+    options, signs, remarks = loading_columns(state, source, extras)
     largest = largest_with_another(frames.score_correlation(state))
     of_loadings = loadings_table(loadings, arrangement, **options)
+    of_loadings = replace(of_loadings, notes=(*of_loadings.notes, *signs))
     of_variance = variance_table(variance, largest if record.k > 1 else None)
     if tables == "loadings":
         document = Document("", tables=(of_loadings,), notes=tuple(remarks))

@@ -14,7 +14,8 @@ from spcastat.assess.samples import align
 from spcastat.errors import OptionError
 from spcastat.linalg.operators import Gram
 from spcastat.plots.blocks import Block
-from spcastat.show.resampling_tables import interval_meaning
+from spcastat.show.resampling_facts import interval_meaning
+from spcastat.show.templates import notes
 
 
 def intervals_in(ax) -> int:
@@ -154,7 +155,7 @@ def test_components_that_are_not_found_are_marked(planted):
 def test_one_meaning_of_intervals_is_given_everywhere_with_the_q_values(fit):
     found = fit.bootstrap(39)
     fit = fit.with_inference(found, fit.test_loadings(19))
-    said = interval_meaning(True)
+    (said,) = notes([interval_meaning(True)])
     vignette = Path(__file__).parents[2] / "vignettes" / "11-how-sure.md"
     for text in (
         found.as_text(),
