@@ -18,7 +18,7 @@ from spcastat.show import resampling_facts as facts
 from spcastat.show import screen
 from spcastat.show.grid import Figures, fixed
 from spcastat.show.screen import Item, Screen
-from spcastat.show.templates import Fact, fact, part, warnings
+from spcastat.show.templates import Fact, fact, lines, part, warnings
 
 #: A component, a variable, cells, and a number by which rows are ordered if there is no room for all.
 Line: TypeAlias = tuple[str, str, tuple[str, ...], float]
@@ -109,6 +109,12 @@ def _interval(lower: float, upper: float) -> str:
     return "" if np.isnan(lower) else str(Figures.of((lower, upper), 3))
 
 
+def _drawn(text: str) -> Iterator[str]:
+    """Yield a sentence on what was drawn, if not single rows of the fit."""
+    for label, line in lines(facts.drawn(text)):
+        yield f"{label}: {line.removesuffix('.')}."
+
+
 def _warnings(sentences: Iterable[Fact]) -> tuple[str, ...]:
     """Return what a reader of inference must not miss, in one line each."""
     return tuple(screen.cut(text, len("Warning: ")) for text in warnings(sentences))
@@ -141,7 +147,7 @@ def print_of_bootstrap(
     return Screen(
         part(facts.bootstrap(found, 0.95, loadings=kind == "percentile")),
         estimates.lines,
-        (part(fact("selected")) if found.select else "", *map(part, few)),
+        (*_drawn(found.drawn), part(fact("selected")) if found.select else "", *map(part, few)),
         _warnings([*facts.about_rows(state, found.notice), *facts.components_in_doubt(state, found), *few]),
         screen.ending("boot", notes),
     )
@@ -162,6 +168,7 @@ def print_of_stability(state: FitState, found: HalfSamples, notes: Sequence[str]
         part(facts.stability(found)),
         lambda room: screen.items("", ("stable", "share of the fits that select"), rows, room, "components"),
         (
+            *_drawn(found.drawn),
             "In brackets: variables that are not in the component of the fit.",
             "A variable that is not stable may still belong to the component: halves have less power.",
         ),
@@ -196,7 +203,7 @@ def print_of_tests(state: FitState, found: Tested, notes: Sequence[str]) -> Scre
     return Screen(
         part(facts.tests_of_loadings(found)),
         Estimates(("loading", "p", "q"), rows, large, doubt).lines,
-        (part(fact("meaning of q")),),
+        (*_drawn(found.drawn), part(fact("meaning of q"))),
         _warnings([*facts.about_rows(state, found.notice), *facts.few_permutations(state, found)]),
         screen.ending("tests", notes),
     )
@@ -215,7 +222,7 @@ def print_of_split(state: FitState, found: Split, notes: Sequence[str]) -> Scree
     return Screen(
         part(facts.split_inference(found)),
         Estimates(("correlation", "95 % interval"), rows, zero, "intervals include zero").lines,
-        (repeats,),
+        (*_drawn(found.drawn), repeats),
         _warnings(facts.about_rows(state, found.notice)),
         screen.ending("split", notes),
     )

@@ -60,12 +60,12 @@ def test_prints_of_too_few_draws_have_shares_and_no_intervals(fit):
 
 def test_below_199_draws_a_sentence_says_what_more_would_change(fit):
     # The standard error of a standard deviation of n normal draws is 1 / sqrt(2 (n - 1)) of it.
-    few = said(fit.bootstrap(39))
+    few = " ".join(fit.bootstrap(39).notes)
     assert "by about 11 %, and a share by up to 0.08; with 999 draws by 2 % and 0.02" in few
-    assert "999 draws" not in said(fit.bootstrap(199))
-    assert "error of 25 %; with 999 draws of 2 %" in said(fit.split_inference(9))
-    assert "A share of 2 halves has a standard error of up to 0.35; with n=50" in said(fit.stability(1))
-    assert "standard error of up to" not in said(fit.stability(50))
+    assert "999 draws" not in " ".join(fit.bootstrap(199).notes)
+    assert "error of 25 %; with 999 draws of 2 %" in " ".join(fit.split_inference(9).notes)
+    assert "A share of 2 halves has a standard error of up to 0.35; with n=50" in " ".join(fit.stability(1).notes)
+    assert "standard error of up to" not in " ".join(fit.stability(50).notes)
 
 
 def test_the_length_of_intervals_varies_between_seeds_as_the_sentence_says(fit):

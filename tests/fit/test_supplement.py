@@ -99,10 +99,10 @@ def test_tests_are_those_of_scipy_and_statsmodels(fit, further):
 
 
 def test_descriptions_print_whole_and_a_series_is_a_variable(fit, further):
-    printed = str(fit.describe_components(further, alpha=1.0)).splitlines()
+    printed = str(fit.describe_components(further, alpha=1.0).summary()).splitlines()
     assert max(map(len, printed)) <= 80
     assert any("price" in line and "supplementary" in line for line in printed)
-    words = " ".join(str(fit.describe_components(further, alpha=0.2)).split())
+    words = " ".join(str(fit.describe_components(further, alpha=0.2).summary()).split())
     assert "Of the others, those with p <= 0.2 are shown; p is not adjusted for multiple tests." in words
     assert "Selected variables are not tested. p is not adjusted for multiple tests." in " ".join(
         " ".join(printed).split()

@@ -80,7 +80,8 @@ def test_labels_of_every_kind_are_kept(columns, capsys):
         assert result.loadings.index.equals(X.columns)
         assert type(result.loadings.index) is type(X.columns)
         summary = result.summary()
-        for text in (summary.as_text(), summary.as_html(), summary.as_latex(), summary.as_markdown()):
+        writers = (summary.as_text, summary.as_html, summary.as_latex, summary.as_markdown)
+        for text in (write(notes=True) for write in writers):
             assert "bcd-l0" in text
         print(result.summary(tables="loadings", digits=2, cut=0.1, sort=True))
     assert capsys.readouterr().out.count("PC1") == 2

@@ -137,7 +137,7 @@ def test_by_default_ninety_percent_of_pca_are_kept(wine):
     fit = sp.sparse_loadings(wine, 2, scale=True)
     shares = fit.variance.iloc[-1]
     assert shares["cumulative"] >= 0.9 * shares["cumulative PCA"] * (1 - 1e-8)
-    assert "at least 90 % of the variance that PCA explains" in " ".join(str(fit).split())
+    assert "at least 90 % of the variance that PCA explains" in " ".join(str(fit.summary()).split())
     assert sp.sparse_loadings(wine, 2, variance=0.9, scale=True).loadings.equals(fit.loadings)
 
 
@@ -151,7 +151,7 @@ def test_missing_values(wine, fit, na):
     found = with_gaps.transform(gaps.dropna() if na == "drop" else gaps, na=na)
     np.testing.assert_allclose(found, with_gaps.scores, atol=1e-8)
     if na != "drop":
-        assert "Missing" in str(with_gaps)
+        assert "Missing" in str(with_gaps.summary())
         assert len(with_gaps.scores) == 178
 
 
@@ -199,7 +199,7 @@ def test_the_bootstrap_of_given_variables_has_the_standard_error_of_a_correlatio
 
 
 def test_prints_say_which_sense(fit, wine, tmp_path):
-    text = " ".join(str(fit).split())
+    text = " ".join(str(fit.summary()).split())
     assert "sparse loadings: X is approximately T P'" in text
     assert "spca() gives components" in text
     weights = " ".join(sp.spca(wine, 2, 3, scale=True).notes)
@@ -374,7 +374,7 @@ def test_draws_take_whole_clusters(tmp_path):
     assert "60 clusters of 3 rows" in text
     fit = sp.sparse_loadings(pd.DataFrame(thrice, columns=[*"abcdef"]).assign(who=unit), 1, 6, clusters="who")
     assert fit.loadings.shape == (6, 1)
-    assert "60 clusters of 3 rows" in " ".join(str(fit).split())
+    assert "60 clusters of 3 rows" in " ".join(str(fit.summary()).split())
     assert "(Rao, Wu and Yue, 1992)" in fit.describe().text
 
 
@@ -434,6 +434,6 @@ def test_a_path_is_fits_of_the_same_call(three):
     drawn = path.plot().lines[0]
     np.testing.assert_allclose(drawn.get_ydata(), 100 * path.table["cpev"])
     assert "CPZC" in path.as_text()
-    printed = " ".join(str(fit).split())
+    printed = " ".join(str(fit.summary()).split())
     for part in ("Zhang (2011)", "of the coordinates (CPZC)", "CPEV: adjusted variance of the scores"):
         assert part in printed

@@ -129,3 +129,56 @@ def test_notes_are_full_sentences_and_each_stands_once():
         for note in notes:
             assert note[0].isupper() or note.split()[0] in {"h2:", "com:"}
             assert note.endswith(".")
+
+
+def results(p: int, k: int, long: bool):
+    """Yield every kind of result of a fit with its name, with few draws."""
+    table = rows(p, long)
+    fit = fit_of(p, k, long)
+    yield "bootstrap", fit.bootstrap(40, rng=0)
+    yield "few draws", fit.bootstrap(3, rng=0)
+    yield "stability", fit.stability(3, rng=0)
+    yield "scales", fit.scales()
+    yield "compare", sp.compare(fit, sp.spca(table, k, 2, scale=True, method="greedy"))
+    yield "sparse loadings", sp.sparse_loadings(table, k, 3, scale=True, n_init=1)
+    yield "coordinates", sp.spco(table, k, zeros=0.5, scale=True)
+    yield "path", sp.spca_path(table, k, cards=[2, 3], scale=True, method="greedy")
+    yield "given inference", fit.with_inference(fit.stability(3, rng=0))
+    if p <= 30:
+        yield "split", fit.split_inference(9, rng=0)
+        yield "tests", fit.test_loadings(9, rng=0)
+        yield "proofs", fit.certify(joint=False, max_nodes=1)
+    if k == 2:
+        yield "joint proof", fit.certify(joint=True, max_nodes=1)
+        yield "groups", sp.compare_groups(table, ["a", "b"] * 20, k=k, card=3, n_draws=3, scale=True)
+
+
+@pytest.mark.parametrize(("p", "k", "long"), [(13, 2, False), (30, 9, True)])
+def test_every_result_is_one_screen_and_has_the_rest_in_its_summary(p, k, long):
+    for name, result in results(p, k, long):
+        text = str(result)
+        assert is_one_screen(text), (name, text)
+        assert ".summary()" in text, name
+        assert isinstance(result.summary(), sp.Summary), name
+        assert all(note.rstrip(")").endswith(".") for note in result.notes), (name, result.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("p", "k", "long"), [(5, 1, True), (100, 12, True), (100, 4, False), (2000, 2, True)]
+)
+def test_every_result_of_other_sizes_is_one_screen(p, k, long):
+    for name, result in results(p, k, long):
+        assert is_one_screen(str(result)), (name, str(result))
+
+
+def test_tables_for_papers_say_what_their_signs_mean_and_nothing_about_software():
+    summary = fit_of(13, 3).summary(communality=True)
+    for write in (summary.as_latex, summary.as_html, summary.as_markdown):
+        assert "A blank is exactly zero." in write()
+        assert "communality" in write()
+        assert "sparse_loadings()" not in write()
+        assert "greedy" not in write()
+        assert "greedy" in write(notes=True)
+        assert "blank" not in write(notes=False)
+    assert "sparse" in summary.as_text()

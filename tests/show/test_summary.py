@@ -29,7 +29,7 @@ def test_the_header_has_the_facts(pitprops):
     assert "bcd-l0" in text
     assert "Zhao, Meng, Xu and Gao (2015)" in text
     assert "179 rows x 13 variables, 1 row with missing values dropped, centred" in text
-    assert r"179 rows $\times$ 13 variables" in fit.summary().as_latex()
+    assert r"179 rows $\times$ 13 variables" in fit.summary().as_latex(notes=True)
     assert "scaled to unit variance" in text
     assert "residual variance |X - UV'|^2 / (n - 1)" in text
     assert "converged (" in text
