@@ -172,6 +172,9 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     Other Parameters
     ----------------
+    robust : {False, True, "cells", "rows"}
+        Whether outlying cells are pulled in, and rows with far scores have no weight; "cells" keeps all rows,
+        "rows" leaves cells as they are. ``fit.robust`` lists and draws them. See :func:`rows`.
     center, blocks, categorical, context, k_em, passes
         Further options of the data. See :func:`rows`.
     promise : {"every", "total"}, optional

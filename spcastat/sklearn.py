@@ -24,6 +24,7 @@ from spcastat.argument_types import (
     Matrix,
     MethodName,
     Objective,
+    Robust,
     Rule,
     Scale,
     Table,
@@ -118,6 +119,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         :func:`spcastat.spca`.
     block_length : int or "auto", optional
         For dependent rows in the order of time, for the draws of `result_`. See :func:`spcastat.spca`.
+    robust : {False, True, "cells", "rows"}
+        Whether outlying cells are pulled in, also by `transform`, and outlying rows have no weight in `fit`;
+        see :func:`spcastat.rows`.
     options : dict, optional
         Further options of the method, such as ``{"order": "best"}``; see :func:`spcastat.methods`.
 
@@ -195,6 +199,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         k_em: int | None = None,
         weights_are: WeightsAre = "frequency",
         block_length: int | Literal["auto"] | None = None,
+        robust: Robust = False,
         options: EstimatorOptions | None = None,
     ) -> None:
         self.n_components = n_components
@@ -220,6 +225,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.k_em = k_em
         self.weights_are = weights_are
         self.block_length = block_length
+        self.robust = robust
         self.options = options
 
     def fit(

@@ -41,7 +41,7 @@ examples:
 """
 #: Options that need rows, and all that are passed on to a fit if they are given.
 _OF_ROWS = ["scale", "weights", "weights_are", "na", "k_em", "formula"]
-_OF_ROWS += ["clusters", "strata", "block_length", "center", "categorical"]
+_OF_ROWS += ["clusters", "strata", "block_length", "center", "categorical", "robust"]
 _OF_FIT = [
     "method",
     "nonneg",
@@ -141,6 +141,8 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strata", metavar="NAME", help="a column of labels of the strata of the sample, not fitted")
     about = "rows in the order of time: draws take blocks of N rows (or auto)"
     add("--block-length", type=rows_of_block, metavar="N|auto", help=about)
+    about = "pull in outlying cells and leave out outlying rows; cells: all rows stay; rows: cells stay"
+    add("--robust", nargs="?", const=True, choices=("cells", "rows"), metavar="cells|rows", help=about)
     about = "missing values: refuse them (default), drop their rows, estimate them (em), or use all pairs"
     add("--na", choices=MISSING, help=about)
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")

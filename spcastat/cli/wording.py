@@ -44,6 +44,7 @@ _VALUED = frozenset(
         "clusters",
         "strata",
         "block_length",
+        "robust",
         "na",
         "k_em",
         "formula",

@@ -86,7 +86,8 @@ def rows(
     robust : {False, True, "cells", "rows"}
         Whether cells far from the others of their column are pulled in, and rows with far scores have no
         weight (True); "cells" keeps all rows, "rows" leaves cells as they are. The table is not changed.
-        Needs 20 rows or more. ``fit.robust`` lists the cells and rows. See docs/robust.md.
+        Needs 20 rows or more in memory. ``fit.robust`` lists the cells and rows; docs/choosing_a_method.md
+        says what is found, and what is not.
     center : bool or array-like of shape (p,)
         Whether to subtract the means of the columns (the default); an array gives other centres.
     blocks : mapping of name to list of labels, optional

@@ -375,3 +375,28 @@ def test_warnings_of_few_rows_and_of_groups():
     with pytest.warns(DataWarning, match="rows may be in groups"):
         fit = sp.spca(X, 2, card=4, robust=True, **QUICK)
     assert fit.robust.rows["kept"].all()
+
+
+# --- the estimator and the command -----------------------------------------------------------------------
+
+
+def test_the_estimator_pulls_in_cells_of_new_rows(wine, fit):
+    pytest.importorskip("sklearn")
+    from spcastat.sklearn import SparsePCA
+
+    model = SparsePCA(3, card=4, scale=True, robust=True).fit(wine)
+    loadings = model.components_.T
+    assert loadings == pytest.approx(fit.loadings.to_numpy(), abs=1e-12)
+    assert model.transform(wine) == pytest.approx(fit.scores.to_numpy(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("given", "option"), [([], True), (["cells"], "cells"), (["rows"], "rows")])
+def test_the_command_takes_the_option(wine, tmp_path, given, option):
+    from spcastat.cli import main
+
+    path, saved = tmp_path / "wine.csv", tmp_path / "fit.spca"
+    wine.to_csv(path)
+    arguments = ["fit", str(path), "--k", "3", "--card", "4", "--scale", "--effort", "quick"]
+    assert main([*arguments, "--save", str(saved), "--robust", *given]) == 0
+    loadings = sp.spca(wine, 3, card=4, scale=True, robust=option, **QUICK).loadings
+    assert sp.load(saved).loadings.to_numpy() == pytest.approx(loadings.to_numpy(), abs=1e-9)
