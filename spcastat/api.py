@@ -189,7 +189,9 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     max_iter : int, optional
         Largest number of iterations of published methods.
     **options
-        Further options of the method; see :func:`methods`.
+        Further options of the method; see :func:`methods`. For "joint" with `card`,
+        ``constraint="uncorrelated"`` finds scores that are exactly uncorrelated, and ``"orthogonal"``
+        loadings that are exactly orthogonal.
 
     Raises
     ------
