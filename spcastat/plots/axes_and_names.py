@@ -76,7 +76,7 @@ def visible(ax: Axes, colour: Any) -> RGB:
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
-    least = 2.2 if _light(behind) > 0.18 else 4.0  # contrast ratios (WCAG 2) on light and dark backgrounds
+    least = 2.2 if _light(behind) > 0.18 else 4.5  # contrast ratios (WCAG 2) on light and dark backgrounds
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         moved = (1 - share) * rgb + share * towards
         if _contrast(moved, behind) >= least:

@@ -11,7 +11,7 @@ from matplotlib.patches import Polygon
 from matplotlib.quiver import Quiver
 
 import spcastat as sp
-from spcastat.plots.axes_and_names import note_of
+from spcastat.plots.axes_and_names import accents, colours_of, note_of
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.blocks import Block
 from spcastat.plots.loadings_plot import plot_loadings
@@ -423,3 +423,19 @@ def test_new_rows_far_outside_leave_a_readable_plot(which, size):
     near = fit.biplot(new=rows.head(5) * 2)
     assert not [one for one in near.collections if one.get_gid() == "edge"]
     plt.close(near.figure)
+
+
+def luminance(rgb) -> float:
+    """Relative luminance by the definition of WCAG 2."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("background", ["black", "#131416", "#222222"])
+def test_colours_of_groups_and_signs_are_legible_on_dark_pages(background):
+    """A contrast of 4.5, as WCAG 2 asks of text (level AA)."""
+    with plt.rc_context({"axes.facecolor": background, "axes.labelcolor": "white"}):
+        ax = plt.figure().subplots()
+        colours = [*colours_of(ax, None, range(20)), *accents(ax)]
+    behind = luminance(to_rgb(background)) + 0.05
+    assert min((luminance(colour) + 0.05) / behind for colour in colours) >= 4.5
