@@ -263,12 +263,12 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     """Read the columns that the command needs from a Parquet file."""
     import pandas as pd
 
-    from spcastat.streams.arrow import Layout, parquet_chunks, require_pyarrow
+    from spcastat.streams.arrow import ArrowSchema, parquet_chunks, require_pyarrow
 
     require_pyarrow()
     from pyarrow import parquet
 
-    layout = Layout(parquet.read_schema(args.data))
+    layout = ArrowSchema(parquet.read_schema(args.data))
     needed = needed_columns(args, [name for name in layout.names if name not in layout.labels])
     if not chunked:
         return _selected(pd.read_parquet(args.data, columns=needed), args)

@@ -53,7 +53,7 @@ def arrow_chunks(
     """
     import pyarrow
 
-    layout = Layout(schema)
+    layout = ArrowSchema(schema)
     with named(title):
         require_unique(pd.Index(layout.names))
 
@@ -70,7 +70,7 @@ def arrow_chunks(
     return Chunks(title, read, total, files, article, tells_files=tells_files)
 
 
-class Layout:
+class ArrowSchema:
     """Which columns of a file are variables, and which label the rows."""
 
     def __init__(self, schema: Any):
@@ -229,7 +229,7 @@ def _file(path: Path, title: str) -> Chunks:
     def whole() -> pd.DataFrame:
         try:
             with opened() as file:
-                return Layout(schema).chunk(file.read(), 0)
+                return ArrowSchema(schema).chunk(file.read(), 0)
         except (SpcaError, MemoryError):
             raise
         except Exception as error:  # damaged files raise errors of many types

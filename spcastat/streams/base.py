@@ -69,7 +69,7 @@ class Tally:
     positive: int = 0
     weight: float = 0.0
 
-    def count(self, block: Block) -> None:
+    def count(self, block: RowBlock) -> None:
         """Count a block."""
         n = block.values.shape[0]
         self.rows += n
@@ -105,7 +105,7 @@ class Tally:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RowBlock:
     """Consecutive rows of a stream after checking: the columns of the fit, with finite numbers.
 
     Attributes
@@ -177,7 +177,7 @@ class Stream(ABC):
             The purpose of the pass, for the progress display.
         """
 
-    def blocks(self, task: str) -> Iterator[Block]:
+    def blocks(self, task: str) -> Iterator[RowBlock]:
         """Iterate over all rows in their order, block by block.
 
         Parameters
@@ -356,7 +356,7 @@ def read_block(
     name: str = "a chunk",
     start: int = 0,
     exact: bool = True,
-) -> Block:
+) -> RowBlock:
     """Check a chunk and convert it to the columns of the stream.
 
     Parameters
@@ -378,7 +378,7 @@ def read_block(
 
     Returns
     -------
-    Block
+    RowBlock
 
     Raises
     ------
@@ -394,15 +394,15 @@ def read_block(
         index = _numbered(table.index, start)
         w = None if weights is None else read_weights(weights, index, labelled=False)
         if not len(index):
-            return Block(np.empty((0, len(spec.columns))), w, index)
+            return RowBlock(np.empty((0, len(spec.columns))), w, index)
         if is_sparse(table.values) and table.values.format == "csr":
             if exact and not suspicious(table.values):
-                return Block(table.values, w, index)
+                return RowBlock(table.values, w, index)
             table = open_table(chunk)  # by columns, to locate invalid entries
         matrix, keep = replay_table(spec, table, na, errors.FormulaError if exact else errors.NewDataError)
         if keep is None:
-            return Block(matrix, w, index)
-        return Block(matrix, None if w is None else w[keep], index[keep], int((~keep).sum()))
+            return RowBlock(matrix, w, index)
+        return RowBlock(matrix, None if w is None else w[keep], index[keep], int((~keep).sum()))
 
 
 def _open(chunk: Any) -> Table:
@@ -569,7 +569,7 @@ class LocalStream(Stream):
         """Number of rows used; None before the first pass."""
         return None if self._tally is None else self._tally.rows
 
-    def blocks(self, task: str) -> Iterator[Block]:
+    def blocks(self, task: str) -> Iterator[RowBlock]:
         tally, start = Tally(), 0
         with stage(task, self.chunks.total, "rows") as advance:
             for name, chunk in self.chunks.walk(self._needed()):
@@ -607,7 +607,7 @@ class LocalStream(Stream):
     def tells_files(self) -> bool:
         return self.chunks.tells_files
 
-    def _read(self, chunk: Any, name: str, start: int) -> Block:
+    def _read(self, chunk: Any, name: str, start: int) -> RowBlock:
         size = _rows_of(chunk)
         place = name if size is None else f"{name} ({_range(start, start + size)})"
         weights: Any = self._column

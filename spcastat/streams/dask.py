@@ -30,7 +30,7 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading.checks import read_weights
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
-from spcastat.streams.base import A, Block, Pass, Stream, Tally, read_block, spec_of, sums_of
+from spcastat.streams.base import A, Pass, RowBlock, Stream, Tally, read_block, spec_of, sums_of
 
 #: Number of rows on which a formula is tested.
 HEAD = 100
@@ -155,7 +155,7 @@ class Reading:
             return name
         return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
 
-    def block(self, chunk: Any, weights: Any, number: int) -> Block:
+    def block(self, chunk: Any, weights: Any, number: int) -> RowBlock:
         """Check a partition and its weights; see :func:`spcastat.streams.base.read_block`."""
         name = self.name(number)
         start = 0 if self.starts is None else self.starts[number]
@@ -231,7 +231,7 @@ class Scoring:
         block = self.reading.block(chunk, None, partition_info["number"])
         return pd.DataFrame(self._scores(block), index=block.index, columns=self.names)
 
-    def _scores(self, block: Block) -> np.ndarray:
+    def _scores(self, block: RowBlock) -> np.ndarray:
         if not block.values.shape[0]:
             return np.empty((0, self.V.shape[1]))
         return np.asarray(self.standard.project(block.values, self.V), dtype=float)
