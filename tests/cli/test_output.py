@@ -226,9 +226,9 @@ def test_a_fit_of_sparse_loadings_is_printed_saved_and_shown(table, tmp_path, ca
     said = ran(capsys, "fit", path, *options, "--bootstrap", 5, *files, "--describe")
     fit = sp.sparse_loadings(frame.drop(columns="country"), 2, [3, 2], scale=True, clusters="school")
     boot = fit.bootstrap(5)
-    assert said.startswith(f"{fit}\n\n{boot}")
+    assert said.startswith(f"{fit.summary()}\n\n{boot.summary()}")
     assert "Adachi, K." in said
-    assert ran(capsys, "show", tmp_path / "fit.spca") == f"{fit}\n\n{boot}\n"
+    assert ran(capsys, "show", tmp_path / "fit.spca") == f"{fit.summary()}\n\n{boot.summary()}\n"
     assert "<h1>Sparse loadings of" in (tmp_path / "fit.html").read_text(encoding="utf-8")
     ran(capsys, "show", tmp_path / "fit.spca", "--report", tmp_path / "shown.html")
     assert "<h1>Sparse loadings in" in (tmp_path / "shown.html").read_text(encoding="utf-8")
