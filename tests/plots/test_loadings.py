@@ -151,7 +151,9 @@ def test_variables_without_room_are_counted(make_loadings, kind):
 
 
 @pytest.mark.parametrize("kind", ["blocks", "table", "line"])
-@pytest.mark.parametrize(("p", "k"), [(3, 1), (13, 6), (60, 2), (30, 15)])
+@pytest.mark.parametrize(
+    ("p", "k"), [(3, 1), (13, 6), (60, 2), pytest.param(30, 15, marks=pytest.mark.slow)]
+)
 def test_nothing_is_clipped_or_overlaps(make_loadings, kind, p, k):
     """At the sizes of a thumbnail, a column and a page, with both layout engines."""
     loadings = make_loadings(p, k, min(p, 20)).rename("{} with $a_long$ name".format)
