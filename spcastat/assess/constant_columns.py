@@ -43,6 +43,8 @@ def constant_among(X: Any, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         for j in np.flatnonzero(_mostly_equal(own, share)).tolist():
             x = own[:, j]
             values, counts = np.unique(x[~np.isnan(x)], return_counts=True)
+            if not values.size:  # a half, without any value of the column
+                continue
             other = ~np.isnan(x) & (x != values[counts.argmax()])
             for place, inside in enumerate(parts):
                 if other.any() and not (other & inside).any():

@@ -101,7 +101,8 @@ def prepare_with_gaps(
         The start of the EM for a subset or a sample of the rows: the model of all rows.
     otherwise : ndarray of shape (p,), optional
         For a part of the rows: the scale of columns of which it has fewer than two different values. They
-        have variance zero; a column without any value has the mean zero.
+        have variance zero; a column without any value has the mean zero. With "pairwise", a pair of columns
+        without a correlation in these rows is uncorrelated.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def prepare_with_gaps(
         }
         mean, S = em_model.mean, em_model.covariance
     else:
-        pairs = pairwise_moments(Y, weights, names=names, index=index)
+        pairs = pairwise_moments(Y, weights, names=names, index=index, part=otherwise is not None)
         record |= {
             "fewest": pairs.fewest,
             "smallest": pairs.nearest.smallest,
@@ -191,9 +192,9 @@ def _with_constant_columns(
         own_scale = scale.of_columns(varying)
     rank = max(1, min(rank, len(varying) - 1, int(measured.sum()) - 2))
     own_start = None if start is None else start.of_columns(varying)
-    part = X[np.ix_(measured, varying)]
+    part, kept_scale = X[np.ix_(measured, varying)], otherwise[varying]
     standard, op, matrix, gaps = prepare_with_gaps(
-        part, w, own_center, own_scale, names[varying], rule, rank, start=own_start
+        part, w, own_center, own_scale, names[varying], rule, rank, start=own_start, otherwise=kept_scale
     )
     values = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
     mean = values.copy() if center is True else np.zeros(p) + center

@@ -397,7 +397,7 @@ class RowData(Data):
         terms = None
         frame = self._inputs_of_terms()
         if frame is not None:
-            terms = Terms(replace(self.spec.model_spec, states={}, context=self.spec.context or {}), frame)
+            terms = Terms(replace(self.spec.model_spec, context=self.spec.context or {}), frame)
         rules = self.rules(keep_rows)
         if self.cleaning is not None:
             how = cleaner_of(self.robust, self.cleaning.components, self.scale)

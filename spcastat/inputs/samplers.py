@@ -240,7 +240,7 @@ class Terms:
     Attributes
     ----------
     model : Model
-        Terms and levels, without the states of transforms.
+        Terms and levels, with the states of transforms in all rows.
     data : DataFrame
         As :meth:`spcastat.reading.formula.Inputs.plain` returns it.
     """
@@ -249,9 +249,13 @@ class Terms:
     data: pd.DataFrame
 
     def learnt_from(self, rows: np.ndarray, columns: pd.Index, weights: np.ndarray | None) -> np.ndarray:
-        """Return the columns of the formula for some rows, with transforms estimated from these rows only."""
+        """Return the columns of the formula for some rows, with transforms estimated from these rows only.
+
+        Transforms of what does not vary in these rows have the states of all rows.
+        """
         data = self.data.iloc[rows].reset_index(drop=True)
-        matrix, names, _ = evaluate(self.model, data, data.index, weights=weights)
+        model, states = replace(self.model, states={}), self.model.states
+        matrix, names, _ = evaluate(model, data, data.index, weights=weights, otherwise=states)
         if len(names) != len(columns):
             raise DataError(
                 f"The formula {self.model.text} makes {len(names)} columns of the rows of a draw and "

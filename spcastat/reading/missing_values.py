@@ -736,6 +736,7 @@ def pairwise_moments(
     *,
     names: pd.Index | None = None,
     index: pd.Index | None = None,
+    part: bool = False,
 ) -> PairwiseMoments:
     """Return available-case moments of rows with missing values.
 
@@ -752,6 +753,8 @@ def pairwise_moments(
         Nonnegative frequencies.
     names, index : pandas.Index, optional
         Labels of columns and rows for messages.
+    part : bool
+        Whether these are some of the rows only: a pair that they say nothing about is then uncorrelated.
 
     Raises
     ------
@@ -770,7 +773,9 @@ def pairwise_moments(
     weighted = measured * w[:, None]
     pair_weights = measured.T @ weighted
     rows = measured.T @ (measured * (w > 0)[:, None])
-    _require_pairs(rows < 2, names, "fewer than two rows have both")
+    apart = rows < 2
+    if not part:
+        _require_pairs(apart, names, "fewer than two rows have both")
     count = np.diag(pair_weights)
     mean = w @ np.where(missing, 0.0, X) / count
     centred = np.where(missing, 0.0, X - mean)
@@ -778,11 +783,15 @@ def pairwise_moments(
     Z = centred / size
     sums = Z.T @ weighted  # [j, k]: sum of column j over the rows that have both columns
     squares = (Z * Z).T @ weighted
-    variances = squares / pair_weights - (sums / pair_weights) ** 2
+    shared = np.where(apart, 1.0, pair_weights)
+    variances = squares / shared - (sums / shared) ** 2
     still = variances <= CONSTANT
-    _require_pairs(still | still.T, names, "one of them does not vary in the rows that have both")
-    covariances = (Z * w[:, None]).T @ Z / pair_weights - sums * sums.T / pair_weights**2
-    R = (covariances / np.sqrt(variances * variances.T)).clip(-1.0, 1.0)
+    if not part:
+        _require_pairs(still | still.T, names, "one of them does not vary in the rows that have both")
+    covariances = (Z * w[:, None]).T @ Z / shared - sums * sums.T / shared**2
+    unknown = apart | still | still.T
+    R = np.where(unknown, 0.0, covariances / np.sqrt(np.where(unknown, 1.0, variances * variances.T)))
+    R = R.clip(-1.0, 1.0)
     np.fill_diagonal(R, 1.0)
     nearest = nearest_correlation(symmetric(R))
     deviations = size * np.sqrt(count / (count - 1.0))

@@ -16,7 +16,7 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,12 +50,16 @@ class Given:
         Text of a call -> the state of its transform. The state of a new call is learned and added.
     weights : ndarray of shape (n,) or None
         Weights of the rows; None for equal weights.
+    otherwise : mapping
+        Text of a call -> the state of its transform in all rows, if the data are some of them. A transform
+        that makes no finite numbers of the data, or always the same, has this state.
     """
 
     data: pd.DataFrame
     context: Mapping[str, Any]
     states: dict[str, Any]
     weights: np.ndarray | None = None
+    otherwise: Mapping[str, Any] = field(default_factory=dict)
 
 
 def value_of(expression: Expression, given: Given) -> Any:
@@ -341,6 +345,7 @@ def evaluate(
     index: pd.Index,
     error: type[SpcaError] = FormulaError,
     weights: np.ndarray | None = None,
+    otherwise: Mapping[str, Any] | None = None,
 ) -> tuple[np.ndarray, list[str], Model]:
     """Evaluate the terms of a formula on complete data.
 
@@ -357,6 +362,8 @@ def evaluate(
         The type of error if the evaluation fails.
     weights : ndarray of shape (n,), optional
         Weights for transforms without a state: a row of weight 2 counts as two rows.
+    otherwise : mapping, optional
+        The states of transforms in all rows, if the data are some of them; see :class:`Given`.
 
     Raises
     ------
@@ -375,7 +382,7 @@ def evaluate(
     unweighted = weights is None or bool((weights == 1).all())
     states = dict(model.states)
     encodings = {name: (kind, dict(state)) for name, (kind, state) in model.encodings.items()}
-    context = Given(data, model.context, states, None if unweighted else weights)
+    context = Given(data, model.context, states, None if unweighted else weights, otherwise or {})
     try:
         with np.errstate(all="ignore"):
             values = _values_of(model, context, encodings)
@@ -435,10 +442,38 @@ def _parts_of(terms: Iterable[tuple[Part, ...]]) -> list[Part]:
 
 def _value_of(part: Part, given: Given) -> Any:
     if part.method == "python":
-        return value_of(read_expression(part.text), given)
+        return _value_in_part(read_expression(part.text), given)
     if part.text not in given.data:
         return given.context[part.text]
     return given.data[part.text]
+
+
+def _value_in_part(expression: Expression, given: Given) -> Any:
+    """Return the value of an expression, by the states of all rows where some of them do not determine one.
+
+    A rare 0/1 variable is constant in a half without the rows that have it: ``scale`` would divide by zero.
+    """
+    new = [text for text in map(expression.show, _calls(expression.tree)) if text not in given.states]
+    otherwise = {text: given.otherwise[text] for text in new if given.otherwise.get(text)}
+    if not otherwise:
+        return value_of(expression, given)
+    try:
+        value = value_of(expression, given)
+    except Exception:  # of the functions of the expression; with the other states it may be raised again
+        value = np.nan
+    if _varies(value):
+        return value
+    given.states.update(otherwise)
+    return value_of(expression, given)
+
+
+def _varies(value: Any) -> bool:
+    """Whether numbers, in one column or in several, are finite and not the same in all rows."""
+    bare = getattr(value, "__wrapped__", value)
+    columns = np.stack(list(bare.values())).T if isinstance(bare, dict) else np.asarray(bare)
+    if columns.dtype.kind not in "biuf":
+        return True
+    return bool(np.isfinite(columns).all() and (columns != columns[:1]).any())
 
 
 def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataFrame) -> None:
@@ -501,7 +536,7 @@ def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index,
     raise FormulaError(
         f"In formula={shortened(text)} the term {names[columns[0]]!r} makes missing or infinite values in "
         f"{plural(int(first_rows.sum()), 'row')}, the first of them "
-        f"{index[int(first_rows.argmax())]!r}{ending}. Check where the function is defined (log needs "
+        f"{shown(index[int(first_rows.argmax())])}{ending}. Check where the function is defined (log needs "
         "positive numbers), or leave these rows out."
     )
 
@@ -598,6 +633,7 @@ def evaluate_with_gaps(
     error: type[SpcaError] = FormulaError,
     weights: np.ndarray | None = None,
     with_levels: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
+    otherwise: Mapping[str, Any] | None = None,
 ) -> tuple[np.ndarray, list[str], Model]:
     """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
 
@@ -606,7 +642,7 @@ def evaluate_with_gaps(
 
     Parameters
     ----------
-    model, index, error, weights
+    model, index, error, weights, otherwise
         As for :func:`evaluate`; factors with a state in `model` do not learn.
     inputs : Inputs of n rows
     missing : mapping
@@ -646,9 +682,8 @@ def evaluate_with_gaps(
     for part in _parts_of(model.terms) if with_levels is None else ():
         rows, data = rows_of((part,))
         term_model = replace(model, terms=((part,),), states=states, encodings=encodings)
-        values_of_rows = evaluate(
-            term_model, data, index[rows], error, None if weights is None else weights[rows]
-        )[2]
+        w = None if weights is None else weights[rows]
+        values_of_rows = evaluate(term_model, data, index[rows], error, w, otherwise)[2]
         states |= values_of_rows.states
         encodings |= values_of_rows.encodings
     blocks: list[np.ndarray] = []

@@ -604,7 +604,8 @@ class FoldedTerms:
 def learnt_again(spec: Spec, table: Table, weights: np.ndarray | None, na: str) -> tuple[np.ndarray, Spec]:
     """Return the columns that a formula makes of other rows, and the spec with what it learns from them.
 
-    Transforms and the regression on covariates learn from these rows. Factors keep their levels.
+    Transforms and the regression on covariates learn from these rows, but for transforms of what does not
+    vary in them, which keep their states. Factors keep their levels.
 
     Parameters
     ----------
@@ -630,13 +631,14 @@ def learnt_again(spec: Spec, table: Table, weights: np.ndarray | None, na: str) 
     if spec.model_spec is None:
         return np.asarray(replay_table(spec, table, na)[0], dtype=float), spec
     model = replace(spec.model_spec, states={}, context=spec.context or {})
+    options: Any = {"weights": weights, "otherwise": spec.model_spec.states}
     inputs, levels = _formula_columns(spec, table)
     missing = inputs.missing() if na in GAPS else {}
     if any(mask.any() for mask in missing.values()):
-        matrix, names, model = evaluate_with_gaps(model, inputs, missing, table.index, weights=weights)
+        matrix, names, model = evaluate_with_gaps(model, inputs, missing, table.index, **options)
     else:
         data = _with_known_levels(inputs.plain(), levels)
-        matrix, names, model = evaluate(model, data, table.index, weights=weights)
+        matrix, names, model = evaluate(model, data, table.index, **options)
     if len(names) != len(spec.columns):
         raise FormulaError(
             f"it makes {len(names)} columns of these rows and {len(spec.columns)} of all rows."

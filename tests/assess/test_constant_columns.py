@@ -38,6 +38,9 @@ KINDS = {
     "em": (GAPS, {"scale": True, "na": "em"}),
     "pairwise": (GAPS, {"scale": True, "na": "pairwise"}),
     "covariates": (SITES, {"formula": "~ a + b + c + d + rare | C(site)", "scale": True}),
+    "scale()": (RARE, {"formula": "~ scale(rare) + a + b + c + d"}),
+    "standardize()": (RARE, {"formula": "~ standardize(rare) + a + b + c + d", "scale": True}),
+    "poly()": (RARE, {"formula": "~ poly(rare, 1) + a + b + c + d", "scale": True}),
     "weights": (RARE, {"scale": True, "weights": np.repeat([1, 2], N // 2)}),
 }
 
@@ -58,6 +61,66 @@ def test_every_resampling_runs_and_says_how_often_a_column_did_not_vary(kind):
     for one in results[:5]:  # the tests draw no part of the rows
         assert " ".join(str(one).split()).count("did not vary") == 1
     assert sp.choose_k(data, n_draws=19, **options).k >= 0
+
+
+def test_a_transform_of_what_does_not_vary_keeps_what_it_learned_from_all_rows():
+    # (0 - mean) / sd of all rows, whose mean is 1 / N and whose sum of squares is 1 - 1 / N
+    formula = "~ scale(rare) + scale(log(rare + 1)) + a"
+    source = sp.spca(RARE, 1, 2, formula=formula)._source
+    terms = source.sampler("draws").terms
+    some = np.arange(10, 30)
+    X = terms.learnt_from(some, source.columns, None)
+    np.testing.assert_allclose(X[:, 0], -1 / N / np.sqrt((1 - 1 / N) / (N - 1)), rtol=1e-12)
+    assert np.ptp(X[:, 1]) == 0.0
+    every = terms.learnt_from(np.arange(N), source.columns, None)
+    np.testing.assert_allclose(every[:, 0], source.matrix[:, 0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("terms", ["bs(rare, df=4) + a", "scale(rare):a", "a | scale(rare)"])
+def test_folds_and_draws_of_splines_products_and_covariates_do_not_stop(terms):
+    fit = sp.spca(RARE, 2, 3, formula=f"~ b + c + d + {terms}")
+    fit.bootstrap(8)
+    fit.stability(4)
+    sp.compare({"a": fit, "b": fit}, held_out=True)
+
+
+#: a is measured in rows 0 to 5; c in odd and d in even rows, both in rows 0 to 5
+APART = NUMBERS.copy()
+APART.loc[6:, "a"] = np.nan
+APART.loc[(np.arange(N) % 2 == 0) & (np.arange(N) > 5), "c"] = np.nan
+APART.loc[(np.arange(N) % 2 == 1) & (np.arange(N) > 5), "d"] = np.nan
+
+
+def test_pairs_without_common_rows_in_a_part_do_not_stop():
+    options = {"scale": True, "na": "pairwise"}
+    fit = sp.spca(APART, 2, 3, **options)
+    choice = sp.choose(APART, k=2, cards=[2, 3], repeats=1, **options)
+    results = [
+        fit.stability(8),
+        fit.split_inference(4),
+        fit.bootstrap(20),
+        sp.compare(fit, sp.spca(APART, 2, 2, **options), held_out=True),
+        choice.stability(4),
+    ]
+    assert all(str(one) for one in results)
+    assert sp.choose_k(APART, n_draws=19, **options).k >= 0
+
+
+def test_a_pair_without_common_rows_is_uncorrelated_in_a_part_and_an_error_in_all_rows():
+    noise = pd.DataFrame(np.random.default_rng(3).normal(size=APART.shape), columns=APART.columns)
+    independent = noise.where(APART.notna())
+    fit = sp.spca(independent, 2, 3, scale=True, na="pairwise")
+    rows = np.arange(6, N)  # c is measured in odd rows and d in even ones; a is not measured
+    part = fit._source.rules().of_rows(fit._source.measured[rows], None, 2)[1]
+    S = part.block(np.arange(part.p)) * part.unit**2
+    without = independent.iloc[rows].drop(columns="a")
+    R = without.corr().fillna(0.0)
+    assert R.loc["c", "d"] == 0.0
+    assert np.linalg.eigvalsh(R)[0] > 0  # so that it is the nearest correlation matrix
+    sd = np.sqrt(np.diag(S)[1:])
+    np.testing.assert_allclose(S[1:, 1:] / np.outer(sd, sd), R, atol=1e-9)  # rounding
+    with pytest.raises(sp.errors.MissingValuesError, match="have none"):
+        sp.spca(without, 2, 3, scale=True, na="pairwise")
 
 
 @pytest.mark.parametrize("kind", ["scale=True", "mixed", "in a block", "em"])
