@@ -283,6 +283,7 @@ class NoiseKeywords(TypedDict, total=False):
     """Keywords of the tests for the number of components."""
 
     kmax: Whole | None
+    least: float
     alpha: float
     n_draws: int
 
@@ -290,16 +291,14 @@ class NoiseKeywords(TypedDict, total=False):
 class ComponentChoiceKeywords(NoiseKeywords, FitKeywords, DataOptions, total=False):
     """Keywords of choose_k()."""
 
-    sparse_card: Whole | None
-
 
 class ChoiceKeywords(NoiseKeywords, PathKeywords, total=False):
     """Keywords of choose()."""
 
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None
-    rule: Literal["worth", "1se", "paired", "min"]
-    each: Literal["auto", "equal", "free"]
-    share: float
+    rule: Literal["worth", "keep", "1se", "paired", "min"]
+    share: float | None
+    family: Literal["auto", "equal", "rotated", "partition"]
     folds: Whole
     repeats: int | None
     n_jobs: int

@@ -11,8 +11,8 @@ import numpy as np
 
 from spcastat import argument_types as types
 from spcastat.api import FITS, finished, request_of
-from spcastat.assess import candidates
-from spcastat.assess.candidates import RULES, CardinalitySet, Fitter, path_cards
+from spcastat.assess.candidates import CardinalitySet, Fitter, path_cards
+from spcastat.assess.choice_rules import RULES
 from spcastat.assess.component_tests import (
     Draws,
     about_rows,
@@ -21,14 +21,17 @@ from spcastat.assess.component_tests import (
     require_variance,
 )
 from spcastat.assess.constant_columns import constant_among, constant_remark
+from spcastat.assess.families import CRITERIA, FAMILIES, Candidate, Candidates, Selected, select, table
 from spcastat.assess.folds import MOMENTS, divided
 from spcastat.assess.jobs import workers
-from spcastat.assess.unequal_cardinalities import Selected, select
+from spcastat.assess.many_sets import rotated_cards, sets_of, sizes
+from spcastat.assess.prediction import LEAST, checked_least
 from spcastat.config import draw_generator, one_of, real_number, seed_of, shown, whole_number
-from spcastat.errors import ComponentsError, NoComponentsError, OptionError
+from spcastat.errors import ComponentsError, OptionError
 from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
 from spcastat.fit.plan import RULE, Plan, Request, make_plan, require_feasible
+from spcastat.fit.run import run
 from spcastat.inputs.constructors import data_of, given_of, table_and_formula
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import RowData
@@ -37,7 +40,8 @@ from spcastat.progress import listening, stage
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
-from spcastat.show.choice_facts import Chosen
+from spcastat.search.objectives import PEV
+from spcastat.show.choice_facts import Chosen, NothingChosen
 
 # --- requests of fits -----------------------------------------------------------------------------
 
@@ -75,7 +79,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     *,
     data: Any = None,
     kmax: types.Whole | None = None,
-    sparse_card: types.Whole | None = None,
+    least: float = LEAST,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -92,7 +96,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     progress: types.Progress = None,
     **options: Any,
 ) -> ComponentChoice:
-    """Find how many components exceed noise.
+    """Find how many components predict held-out rows and exceed noise.
 
     Parameters
     ----------
@@ -100,11 +104,12 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
         :func:`covariance` returned. The first argument without a name, or ``data=``.
     kmax : int, optional
-        Largest number of components that are tested; by default 8, or more until two in a row are noise.
-    sparse_card : int, optional
-        Variables in a component of the sequential sparse test; 1.5 log(p) by default.
+        Largest number of components that are compared; by default 8, or more until two in a row do not count.
+    least : float
+        How much a further component must predict in held-out rows, in variables: 0.2 is a fifth of the mean
+        variance of a variable.
     alpha : float
-        Level of parallel analysis; the two sequential tests use a fifth of it.
+        Level of parallel analysis; the test of each component after removing the earlier ones uses a fifth.
     n_draws : int
         Number of draws of simulated noise for each test; up to four times as many are made if a p-value is
         too near its level.
@@ -139,48 +144,53 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     Returns
     -------
     ComponentChoice
-        ``.k``, the number of components; ``.parallel``, ``.deflated`` and ``.sequential``, the numbers P, D
-        and Q of the three tests, and ``.major``, M (see Notes); ``.table``, eigenvalues and p-values of the
-        components; ``.reason``, the choice in words; ``.spectrum``, all eigenvalues; ``.plot()``.
+        ``.k``, the number of components; ``.predicting`` and ``.deflated``, the numbers C and D (see Notes);
+        ``.parallel``, ``.kaiser`` and ``.broken_stick``, for comparison; ``.table``, what each component
+        predicts, eigenvalues and p-values; ``.reason``, the choice in words; ``.spectrum``, all eigenvalues;
+        ``.plot()``.
 
     Raises
     ------
     OptionError
         If a covariance matrix is given without `n_obs` or has polychoric correlations, or a value is not
         allowed.
+    TooFewRowsError
+        If there is only one row or cluster.
 
     Notes
     -----
+    The choice is k = min(C, D):
+
+    - C is the number of components that predict. Each cell of a held-out row is predicted from the other
+      cells of its row, by the model of :func:`choose` fitted to the other rows (ten folds). For each number
+      of components, the best of several sparse fits with at most p loadings in all counts: partitions of the
+      variables of which some are left out, and the supports of the largest rotated loadings. A number of
+      components counts if, compared with the last number that counts, it predicts at least `least` variables
+      more for each further component, by more than two standard errors, paired by fold. With many rows each
+      minor component would improve the prediction by PCA; one loading per variable leaves none for them.
+    - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
+      after removing the earlier components is compared with sign flips of these residuals, at the level
+      `alpha` / 5.
+
+    For comparison, parallel analysis keeps the leading components whose eigenvalues are exceeded by the
+    eigenvalue of the same rank in at most a share `alpha` of the draws. A strong general component masks the
+    others there.
+
     Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
     of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The n centred rows are
-    first rotated to n - 1, so that noise has the rank of the data. The choice combines
-    three tests, k = max(min(P, D, M), Q):
+    first rotated to n - 1, so that noise has the rank of the data.
 
-    - P, parallel analysis, keeps the leading components whose eigenvalues are exceeded by the eigenvalue of
-      the same rank in at most a share `alpha` of the draws. In pure noise, rows of very unequal norms do not
-      look like components; next to real ones, P may count them.
-    - D compares the first eigenvalue of the residuals given the earlier components with sign flips of these
-      residuals, at the level `alpha` / 5.
-    - Q does the same with sparse components, and so finds weak components that strong ones mask in P. Each is
-      removed before the next test, extended to all variables correlated with it; or, if the leading principal
-      component weights a quarter of the variables or more (1 / sum(u^4) of them in effect) and exceeds that
-      of noise, this component is removed. A component that explains less than .1 of the mean correlation of
-      its variables, or less than .05 when extended, is not counted, as with many rows any small correlation
-      is significant; if it is significant, none is counted after it.
-    - M counts those of the leading min(P, D) components, rotated by varimax, that explain at least .1, too.
-      The others are detectable but minor: they are reported but not chosen.
-
-    Drawing stops once the outcome of a test is certain. While a p-value is within two of its standard errors
-    of the level, `n_draws` draws are added, up to four times `n_draws`, so that the number seldom depends on
-    the seed; a larger `n_draws` makes it more certain. A component whose variance exceeds the mean of the
-    draws by so many standard deviations that its p-value is below the level for any distribution of the draws
-    (Cantelli's inequality) needs no further draws. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws;
-    with fewer, the level of D and Q is the lowest possible, 1 / (`n_draws` + 1).
+    While the p-value of D is within two of its standard errors of the level, `n_draws` draws are added, up to
+    four times `n_draws`, so that the number seldom depends on the seed. A component whose variance exceeds
+    the mean of the draws by so many standard deviations that its p-value is below the level for any
+    distribution of the draws (Cantelli's inequality) needs no further draws. A level of `alpha` / 5 needs
+    5 / `alpha` - 1 draws; with fewer, the level of D is the lowest possible, 1 / (`n_draws` + 1).
 
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
     that read a common column are flipped together, since they are correlated by construction.
 
-    A covariance matrix is treated as the sample covariance matrix of normal rows; a matrix of polychoric
+    A covariance matrix is treated as that of normal rows, which are drawn to have exactly this matrix; a
+    matrix of polychoric
     correlations from :func:`spcastat.correlation` raises an error, as these vary more. For more than 20
     million cells, draws are made from the covariance matrix by the central limit theorem, with the fourth
     moments of the rows and the norms of the largest rows, so that these draws also allow for rows of very
@@ -192,8 +202,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     eigenvalues are computed from the shrunk rows; each variable keeps its variance. Rows that change the
     number are reported.
 
-    Correlated noise, as between neighbours in time or space, is not noise in this sense: all tests find
-    components in it, unless `clusters` or `block_length` say which rows belong together.
+    Correlated noise, as between neighbours in time or space, is not noise in this sense: components predict
+    in it and exceed noise, unless `clusters` or `block_length` say which rows belong together. These are then
+    held out as a whole.
 
     With ``na="em"`` or ``na="pairwise"``, missing values are replaced by the mean of their column, in the
     data and in the draws, and measured values are scaled to the variance of the column. A model of the
@@ -204,34 +215,33 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     --------
     >>> import spcastat as sp
     >>> sp.choose_k(sp.datasets.load_pitprops(), n_obs=180).k
-    6
+    3
     """
     with listening(progress):
         data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
         refuse_other_names("choose_k", options)
-        draws = Draws(alpha, n_draws, seed_of(rng))
+        draws, least = Draws(alpha, n_draws, seed_of(rng)), checked_least(least)
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         value = data_of("choose_k", data, options, covariance, whole=choose_k)
         if value.out_of_core:  # before rows are read
-            checked_numbers(value.p, value.p, kmax, sparse_card, False)
+            checked_numbers(value.p, value.p, kmax)
         value.variance_check  # noqa: B018  # may warn
-        return ComponentChoice(component_tests(value.in_memory(draws.seed), kmax, sparse_card, draws))
+        return ComponentChoice(component_tests(value.in_memory(draws.seed), kmax, draws, least))
 
 
 # --- the cardinalities ----------------------------------------------------------------------------
 
 
-#: Default candidates.
-GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30, 50)
-#: Further ones, and the number of variables, if the prediction still improves at the last.
-FURTHER = (100, 200, 400, 700)
+#: Equal cardinalities that are compared, besides all variables; all of them for up to EVERY variables.
+GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 150, 200)
+EVERY = 15
+#: Numbers of cardinalities from rotated loadings, and of partitions.
+SIZES = 16
 #: Default number of divisions into folds, if that takes little time.
 REPEATS = 4
 #: Up to this many cells of the data, several divisions into folds make a difference, and take little time.
 FEW_CELLS = 1_000_000
-#: Whether all components have the same cardinality, each has its own, or the better of both.
-EACH = ("auto", "equal", "free")
 #: Largest number of folds and of repeats.
 MOST_FOLDS = 1000
 
@@ -243,12 +253,13 @@ def choose(
     *,
     cards: types.Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
-    rule: Literal["worth", "1se", "paired", "min"] = "worth",
-    each: Literal["auto", "equal", "free"] = "auto",
-    share: float = 0.9,
+    rule: Literal["worth", "keep", "1se", "paired", "min"] = "worth",
+    share: float | None = None,
+    family: Literal["auto", "equal", "rotated", "partition"] = "auto",
     folds: types.Whole = 5,
     repeats: int | None = None,
     kmax: types.Whole | None = None,
+    least: float = LEAST,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -287,12 +298,13 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data: Any = None,
     cards: types.Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
-    rule: Literal["worth", "1se", "paired", "min"] = "worth",
-    each: Literal["auto", "equal", "free"] = "auto",
-    share: float = 0.9,
+    rule: Literal["worth", "keep", "1se", "paired", "min"] = "worth",
+    share: float | None = None,
+    family: Literal["auto", "equal", "rotated", "partition"] = "auto",
     folds: types.Whole = 5,
     repeats: int | None = None,
     kmax: types.Whole | None = None,
+    least: float = LEAST,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -323,45 +335,41 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     k : int, optional
         Number of components, less than the number of variables; by default from :func:`choose_k`.
     cards : sequence of ints, optional
-        Cardinalities to choose from, as in ``cards=range(2, 9)``; numbers of groups with `together`. By
-        default 1 to 8, 10, 12, 15, 20, 30, 50 up to the number of variables (groups), and all if there are 20
-        or fewer. If more predict better, then 100, 200, 400, 700 and all of up to 1000 variables as well.
+        Cardinalities to choose from instead of the families, as in ``cards=range(2, 9)``; numbers of groups
+        with `together`. A sequence such as (5, 3) has one for each component.
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
         the `share` of dense PCA's variance, all components together (``spca(variance=)`` keeps it after every
-        component, unless ``promise="total"``).
-    rule : {"worth", "1se", "paired", "min"}
-        "worth" is the sparsest fit to which no further loadings are worth adding. Further loadings are worth
-        adding if they improve the prediction by more than one standard error of the difference, paired by
-        fold, and if their improvement per loading is at least a fifth of the average improvement per loading
-        of the fit. The fraction is 1/5 if prediction is best with all loadings, and sqrt(q)/5 if the sparsest
-        best fit has a share q of them; at least four fifths of what the best fit explains are kept. "1se" is
-        the sparsest fit whose error is within one standard error of the smallest error; "paired" the sparsest
-        whose error exceeds the smallest by less than one standard error of that difference ("cv" only); "min"
-        the best value. With "ebic", a difference of 2 takes the place of one standard error, and "worth" uses
-        the prediction error within the data.
-    each : {"auto", "equal", "free"}
-        "equal": one cardinality for all components. "free" ("cv" and "ebic" only): one for each. Starting
-        from the equal choice, the cardinality of one component at a time is chosen by the same rule, with the
-        others fixed, until none changes or 200 sets of cardinalities have been tried; "worth" then compares
-        with what a component explains beyond its first loading, and requires a quarter instead of a fifth.
-        "auto" tries "free" under the rule "worth" and up to 1000 variables. It takes the result if that has
-        at least a tenth fewer loadings and those saved are not worth adding; if it has as many loadings and
-        predicts better by more than one standard error; or if it has more and these are worth adding.
-    share : float
-        Share of the variance to keep, for ``by="variance"``.
+        component, unless ``promise="total"``). The last three compare equal cardinalities only.
+    rule : {"worth", "keep", "1se", "paired", "min"}
+        "worth" is the sparsest fit to which no further loadings are worth adding: see Notes. "keep" is the
+        sparsest fit that keeps the `share` of the best prediction ("cv" only). "1se" is the sparsest fit
+        whose error is within one standard error of the smallest error; "paired" the sparsest whose error
+        exceeds the smallest by less than one standard error of that difference ("cv" only); "min" the best
+        value. With "ebic", a difference of 2 takes the place of one standard error, and "worth" uses the
+        prediction error within the data.
+    share : float, optional
+        The share to keep, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
+    family : {"auto", "equal", "rotated", "partition"}
+        The fits that are compared. "equal": the same cardinality in all components. "rotated": cardinalities
+        that count the largest of all varimax-rotated loadings, sixteen numbers of them. "partition": every
+        variable belongs to one component at most; the variables with the smallest loadings are left out.
+        "auto" compares all three; with `disjoint` only partitions, and with other rules or another method no
+        partitions.
     folds : int
         Number of folds.
     repeats : int, optional
         Number of divisions into folds, over which errors are averaged; by default 4 where that takes little
         time (by the default method without rules, up to 200 variables and a million cells), and 1 otherwise.
     kmax : int, optional
-        Largest number of components that are tested, if `k` is not given. See :func:`choose_k`.
+        Largest number of components that are compared, if `k` is not given. See :func:`choose_k`.
+    least : float
+        How much a further component must predict, in variables, if `k` is not given. See :func:`choose_k`.
     alpha : float
         Level of parallel analysis, if `k` is not given. See :func:`choose_k`.
     n_draws : int
-        Largest number of draws of simulated noise for each test, if `k` is not given.
+        Number of draws of simulated noise for each test, if `k` is not given.
     formula : str, optional
         One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
         :func:`rows`.
@@ -404,9 +412,11 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Returns
     -------
     Choice
-        ``.card`` and ``.k``, the chosen cardinalities and number of components; ``.table``, the candidates;
-        ``.reason``, the choice in words; ``.fit``, the fit; ``.k_choice``, the result of
-        :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``.
+        ``.fit``, the fit; ``.k`` and ``.card``, the numbers of components and of their nonzeros; ``.table``,
+        the candidates; ``.alternatives``, two or three fits beside the choice with their calls; ``.reason``,
+        the choice in words; ``.notes``, remarks and explanations; ``.k_choice``, the result of
+        :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``. If no component predicts
+        held-out rows and exceeds noise, ``.k`` is 0, and ``.fit`` raises NoComponentsError.
 
     Raises
     ------
@@ -418,7 +428,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         If a column has no value; with ``na="pairwise"``, if a pair of columns has no correlation outside a
         fold.
     ComponentsError
-        If k is not less than the number of variables, or no component exceeds noise.
+        If k is not less than the number of variables.
     OptionError
         If a criterion needs `n_obs` and a covariance matrix was given without it.
     NoRowsError
@@ -446,14 +456,20 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     row, with the corresponding part of Sigma; missing cells have no error. The EM model has rank `k_em`, or
     k.
 
-    Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of
-    ``spca(data, k, card)`` with the same options.
+    The rule "worth": let g be the share of the variance of held-out cells that a fit with s loadings
+    predicts. A fit with s' > s loadings is worth them if it predicts better by more than one standard error
+    of the difference, paired by fold, and by more than .2 sqrt(q) (s' - s) g / s, where q is the share of
+    loadings in the sparsest fit that is within one such standard error of the best. The choice is the
+    sparsest fit to which no larger one is worth it, and no other with as few loadings is clearly better; it
+    keeps four fifths of the best prediction at least. If prediction is best with all loadings, loadings below
+    .45 of the root mean square of their component are dropped so. Errors of different fits are strongly
+    correlated, and their difference varies much less than either, which the rule "1se" does not use: it
+    chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed data.
 
-    If the data are not exactly sparse, prediction is best with nearly all loadings, and the choice is a
-    matter of interpretation: the printout says so, and shows the choices of other criteria. Loadings below
-    .45 of the root mean square of their component are then dropped. Errors at different cardinalities are
-    strongly correlated, so their difference varies much less than either. The rule "1se" does not use this,
-    and chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed data.
+    Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
+    ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of
+    the largest rotated loadings and partitions, up to all variables, with the leading eigenvector on each
+    support.
 
     Examples
     --------
@@ -465,12 +481,13 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     with listening(progress):
         data, formula = table_and_formula("choose", data_or_formula, data, formula)
         one_of("rule", rule, RULES)
-        one_of("each", each, EACH)
-        share = real_number("share", share, 0.0, 1.0, open_low=True)
+        one_of("family", family, ("auto", *FAMILIES))
+        if share is not None:
+            share = real_number("share", share, 0.0, 1.0, open_low=True)
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = None if repeats is None else whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
-        draws = Draws(alpha, n_draws, seed)
+        draws, least = Draws(alpha, n_draws, seed), checked_least(least)
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)
@@ -481,10 +498,13 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         options |= given_of(method=method, objective=objective, effort=effort)
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
-        how = Settings(by, rule, each, share, folds, repeats, jobs, seed)
+            _refuse_tests(
+                k, kmax=(kmax, None), least=(least, LEAST), alpha=(alpha, 0.05), n_draws=(n_draws, 199)
+            )
+        how = Settings(by, rule, family, share, folds, repeats, jobs, seed)
         value = data_of("choose", data, options, covariance)
         fitting = {name: option for name, option in options.items() if name not in value.option_names}
-        return _chosen(value, Asked(k, cards, kmax, draws, how, fitting))
+        return _chosen(value, Asked(k, cards, kmax, least, draws, how, fitting))
 
 
 def refuse_constraint(options: Mapping[str, Any]) -> None:
@@ -500,10 +520,21 @@ def refuse_constraint(options: Mapping[str, Any]) -> None:
 # --- the steps of choose() ------------------------------------------------------------------------
 
 
+def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
+    """Raise OptionError if an option of the number of components is given, with its default, besides k."""
+    for name, (value, default) in tests.items():
+        if value != default:
+            raise OptionError(
+                f"{name}={shown(value)} was given with k={k}; it is for the choice of the number of "
+                f"components: "
+                f"leave out k= or {name}=."
+            )
+
+
 def _chosen(data: Data, call: Asked) -> Choice:
     """Return the result of `choose` for its checked arguments."""
     k, cards, kmax, fitting = call.k, call.cards, call.kmax, call.fitting
-    how = replace(call.how, by=_criterion(call.how.by, call.how.rule, call.how.each, data))
+    how = _checked_settings(call, data)
     _require_possible(data, fitting, k, cards, kmax)
     whole = (data if k is None else data.for_components(k)).for_method(_rows_for(fitting, k or 1, data.p))
     sample = whole.in_memory(how.seed)
@@ -513,11 +544,16 @@ def _chosen(data: Data, call: Asked) -> Choice:
 
     components = None
     if k is None:
-        components = ComponentChoice(component_tests(sample, kmax, None, call.draws))
-        k = _number_chosen(components, sample.op)
+        disjoint = bool(fitting.get("disjoint"))
+        components = ComponentChoice(component_tests(sample, kmax, call.draws, call.least, disjoint))
+        if not components.k:
+            ratio = _variance_ratio(sample.op)
+            nothing = NothingChosen(tests=components._tests, ratio=ratio, n=sample.n, p=sample.p)
+            return Choice(None, nothing, components)
+        k = components.k
         whole, sample = whole.for_components(k), sample.for_components(k)
     compared = _compared(sample, fitting, how, k, cards)
-    return _result(whole, sample, how, compared, components, call)
+    return _result(whole, sample, how, compared, components, replace(call, how=how))
 
 
 @dataclass(frozen=True, eq=False)
@@ -528,6 +564,7 @@ class Asked:
     ----------
     k, kmax : int or None
     cards : sequence or None
+    least : float
     draws : Draws
     how : Settings
     fitting : dict
@@ -537,6 +574,7 @@ class Asked:
     k: int | None
     cards: Any
     kmax: int | None
+    least: float
     draws: Draws
     how: Settings
     fitting: dict[str, Any]
@@ -550,8 +588,9 @@ class Settings:
     ----------
     by : str or None
         None for the default of the data.
-    rule, each : str
-    share : float
+    rule, family : str
+    share : float or None
+        None for the default of the rules that keep a share.
     folds : int
     repeats : int or None
         None for the default number.
@@ -560,8 +599,8 @@ class Settings:
 
     by: Any
     rule: str
-    each: str
-    share: float
+    family: str
+    share: float | None
     folds: int
     repeats: int | None
     jobs: int
@@ -576,8 +615,6 @@ class Compared:
     ----------
     found : Candidates
     chosen : Selected
-    plan : Plan
-        The plan of the fits, for any cardinality.
     repeats : int
         Number of divisions into folds.
     groups : int or None
@@ -586,9 +623,8 @@ class Compared:
         How often variables do not vary outside a fold.
     """
 
-    found: candidates.Candidates
+    found: Candidates
     chosen: Selected
-    plan: Plan
     repeats: int
     groups: int | None
     remark: str
@@ -605,11 +641,11 @@ def _require_possible(
         )
     if not data.out_of_core:
         return
-    wanted = path_cards(_candidates(cards, data.p), k or 1, data.p)[1]
+    wanted = path_cards(range(1, min(data.p, 50) + 1) if cards is None else cards, k or 1, data.p)[1]
     plan = make_plan(request(fitting, k or 1, largest(wanted)), data.p)
     require_feasible(data, plan, k or 1)
     if k is None:
-        checked_numbers(data.p, data.p, kmax, None, False)
+        checked_numbers(data.p, data.p, kmax)
 
 
 def _require_number_of_rows(data: Data, criterion: str) -> None:
@@ -625,33 +661,19 @@ def _require_number_of_rows(data: Data, criterion: str) -> None:
 UNEQUAL = 10.0
 
 
-def _number_chosen(components: ComponentChoice, op: Operator) -> int:
-    """Return the chosen number of components; raise NoComponentsError if there is none.
-
-    Unless they are scaled, the variances of the columns in `op` may differ much.
-    """
-    if components.k == 0:
-        variances = op.diagonal()
-        variances = variances[variances > 0]
-        ratio = variances.max() / variances.min() if variances.size else 1.0
-        if ratio > UNEQUAL:
-            raise NoComponentsError(
-                "No component is chosen. Give scale=True if the units of the columns differ: their variances "
-                f"differ by a factor of {ratio:.2g}, and columns of large variance hide the others. Give "
-                "k= to choose cardinalities nevertheless."
-            )
-        lead = "No component is clear enough" if components.parallel else "No component exceeds noise"
-        raise NoComponentsError(f"{lead}. {components.reason} Give k= to choose cardinalities nevertheless.")
-    return components.k
+def _variance_ratio(op: Operator) -> float | None:
+    """Return the ratio of the largest to the smallest variance of the columns if it exceeds UNEQUAL."""
+    variances = op.diagonal()
+    variances = variances[variances > 0]
+    ratio = float(variances.max() / variances.min())
+    return ratio if ratio > UNEQUAL else None
 
 
 def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, cards: Any) -> Compared:
     """Fit the candidates, and choose one of them; `cards` are those of the call."""
     p = sample.p
-    keys, wanted = path_cards(_candidates(cards, p), k, p)
-    if how.each == "free" and any(isinstance(key, tuple) for key in keys):
-        raise OptionError("cards holds sequences; with each='free' give numbers, for every component.")
     plan = make_plan(request(fitting, k, 1), p)
+    families = _families(how, plan, fitting, cards, k, p)
     repeats = how.repeats or _repeats(sample, _fitter(plan, k, how.seed), how.folds)
     parts = None
     if how.by == "cv":
@@ -672,18 +694,76 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
             "together= was given to choose() with missing values; by='cv' predicts a group from the "
             "others of its row, which must be complete. Give na='drop', or by='ebic'."
         )
-    if groups and cards is None:
-        keys, wanted = path_cards(_candidates(None, groups), k, p)
-    ruled = any(fitting.get(name) for name in RULE)
-    if ruled:
-        keys, wanted = plan.allowed(keys, wanted, sample.columns, cards is not None)
-    fitters = _fitter(plan, k, how.seed), Fitter(k, plan)
-    found = candidates.Candidates(sample.op, *fitters, sample.free, parts, how.jobs, groups)
-    found.add(wanted)
-    if cards is None and not ruled:
-        keys, wanted = _extended(found, keys, wanted, how.by, how.share)
-    chosen = select(found, keys, wanted, how.by, how.rule, how.each, how.share)
-    return Compared(found, chosen, plan, repeats, groups, "" if parts is None else parts.remark)
+    found = Candidates(sample.op, _fitter(plan, k, how.seed), sample.free, parts, how.jobs, groups)
+    wanted = _cardinalities(sample, families, cards, k, groups)
+    if any(fitting.get(name) for name in RULE) and wanted:
+        wanted = plan.allowed(wanted, wanted, sample.columns, cards is not None)[1]
+    if wanted:
+        found.add(wanted)
+    if cards is None and p > MOMENTS and "rotated" in families:
+        found.add_rotated(sizes(2 * k, p * k, SIZES))
+    if "partition" in families:
+        found.add_partitions(sizes(min(2 * k, p), p, SIZES))
+    share = 0.9 if how.share is None else how.share
+    return Compared(
+        found, select(found, how.by, how.rule, share), repeats, groups, "" if parts is None else parts.remark
+    )
+
+
+def _families(
+    how: Settings, plan: Plan, fitting: Mapping[str, Any], cards: Any, k: int, p: int
+) -> tuple[str, ...]:
+    """Return the families of candidates that are compared."""
+    rules = [name for name in RULE if fitting.get(name)]
+    possible: tuple[str, ...] = FAMILIES
+    why = ""
+    if cards is not None:
+        possible, why = ("equal",), "cards=, which names the candidates"
+    elif how.by not in ("cv", "ebic"):
+        possible, why = ("equal",), f"by={how.by!r}, which compares equal cardinalities"
+    elif "together" in rules:
+        possible, why = ("equal",), "together=, whose cardinalities count groups"
+    elif k == 1:
+        possible = ("rotated",) if p > MOMENTS else ("equal",)
+    elif rules == ["disjoint"] and isinstance(plan.solver, Joint):
+        possible, why = ("partition",), "disjoint=True, which allows partitions only"
+    elif rules or not isinstance(plan.solver, Joint):
+        option = f"{rules[0]}=" if rules else f"method={plan.method.name!r}"
+        possible, why = ("equal", "rotated"), f"{option}, for which partitions are not compared"
+    if how.family == "auto":
+        return possible[1:] if p > MOMENTS and len(possible) == len(FAMILIES) else possible
+    if how.family not in possible and k > 1:
+        raise OptionError(f"family={how.family!r} was given with {why}; leave out one of them.")
+    return (how.family,) if k > 1 else possible
+
+
+def _cardinalities(
+    sample: Data, families: Sequence[str], cards: Any, k: int, groups: int | None
+) -> list[CardinalitySet]:
+    """Return the cardinalities that are fitted by the method, ascending."""
+    p = groups or sample.p
+    if cards is not None:
+        return path_cards(cards, k, sample.p)[1]
+    wanted = set()
+    if "equal" in families:
+        every = range(1, p) if p <= (2 * EVERY if k == 1 else EVERY) else [card for card in GRID if card < p]
+        # beyond MOMENTS variables a dense fit is compared as PCA only
+        wanted |= {(card,) * k for card in (*every, *((p,) if sample.p <= MOMENTS else ()))}
+    if "rotated" in families and p <= MOMENTS and k > 1:
+        wanted |= set(rotated_cards(sets_of([sample.op], k), k, sizes(2 * k, p * k, SIZES)))
+    return sorted(wanted, key=lambda card: (sum(card), card))
+
+
+def _options_of(candidate: Candidate, fitting: Mapping[str, Any], p: int) -> dict[str, Any]:
+    """Return the arguments of `spca` that fit a candidate."""
+    k, key = len(candidate.card), candidate.key
+    card = list(key) if isinstance(key, tuple) else key
+    if candidate.family != "partition":
+        return {"k": k, "card": card, **fitting}
+    grouped = fitting.get("objective") in (None, PEV.name)  # adjusted variance would make one general group
+    if candidate.is_whole(p) and grouped:
+        return {"k": k, **fitting, "disjoint": True}
+    return {"k": k, "card": card, **fitting, "disjoint": True}
 
 
 def _result(
@@ -706,27 +786,37 @@ def _result(
     asked : Asked
         The arguments that repeat the choice on other rows.
     """
-    found, chosen = compared.found, compared.chosen
-    each_card, card = chosen.cards[chosen.place], chosen.keys[chosen.place]
-    card = list(card) if isinstance(card, tuple) else card
-    arguments = {"k": len(each_card), "card": card, **asked.fitting}
-    call = Call(FITS[whole.constructor], {**arguments, "progress": False})
-    best = found.search(each_card) if whole is sample else found.final.run(whole.op, each_card)
-    fit = finished(whole, compared.plan.with_card(each_card), best, call)
-    table = candidates.table(found, chosen.cards, chosen.keys)
+    found, selected = compared.found, compared.chosen
+    chosen = found.found[selected.place]
+    function = FITS[whole.constructor]
+    calls = [
+        Call(function, {**_options_of(one, asked.fitting, whole.p), "progress": False}) for one in found.found
+    ]
+    call = calls[selected.place]
+    arguments = {name: value for name, value in call.arguments.items() if name != "progress"}
+    plan = make_plan(request_of(arguments), whole.p).on(whole.spec, check=False)
+    fit = finished(whole, plan, run(whole.op, plan, len(chosen.card), np.random.default_rng(0)), call)
+    V = fit._state.V
+    if whole is sample:  # what is printed of the choice is the fit that is returned
+        found.keep(chosen, V)
+    candidates = table(found)
+    card = np.count_nonzero(V, axis=0).tolist() if chosen.family == "partition" else chosen.key
+    card = list(card) if isinstance(card, (tuple, list)) else card
     reasons = Chosen(
-        table=table.assign(chosen=np.arange(len(table)) == chosen.place),
+        table=candidates.assign(
+            chosen=np.arange(len(candidates)) == selected.place, call=[one.text(whole) for one in calls]
+        ),
         state=fit._state,
         card=card,
         by=how.by,
         rule=how.rule,
-        share=how.share,
+        share=0.9 if how.share is None else how.share,
         folds=how.folds,
         repeats=compared.repeats,
-        selected=chosen,
-        dense=float(found.errors(chosen.cards).error[-1]) if how.by == "cv" else None,
+        selected=selected,
+        dense=found.dense,
+        dense_error=float(found.errors.error[-1]) if how.by == "cv" else None,
         groups=compared.groups,
-        call=call.text(whole),
         drawn=sample.drawn,
         remarks=[*(about_rows(sample) if components is None else []), *filter(None, [compared.remark])],
     )
@@ -767,35 +857,14 @@ def halves(data: Data, asked: Asked, n: int, seed: int) -> tuple[list[np.ndarray
 
 def _chosen_among(rows: RowData, asked: Asked, places: np.ndarray) -> np.ndarray:
     """Return the loadings, shape (p, k), that :func:`choose` chooses for some of the rows."""
-    try:
-        with listening(False):
-            choice = _chosen(rows.part(places), asked)
-    except NoComponentsError:
+    with listening(False):
+        choice = _chosen(rows.part(places), asked)
+    if not choice.k:
         return np.zeros((rows.p, 0))
     return choice.fit.loadings.reindex(rows.columns, fill_value=0.0).to_numpy()
 
 
 # --- defaults -------------------------------------------------------------------------------------
-
-
-def _candidates(cards: Any, p: int) -> Any:
-    """Return the candidates of the call, or the default ones for p variables."""
-    if cards is not None:
-        return cards
-    return sorted({card for card in GRID if card <= p} | ({p} if p <= 20 else set()))
-
-
-def _extended(
-    found: candidates.Candidates, keys: list[Any], cards: list[CardinalitySet], by: str, share: float
-) -> tuple[list[Any], list[CardinalitySet]]:
-    """Return the candidates, and larger ones if fits with more loadings may be better."""
-    p, last = found.op.p, max(cards[-1])
-    if last == p or p > MOMENTS or not candidates.gains_beyond(found, cards, by, share):
-        return keys, cards
-    further = [card for card in FURTHER if last < card < p]
-    new_keys, new = path_cards([*further, p], len(cards[-1]), p)
-    found.add(new)
-    return [*keys, *new_keys], [*cards, *new]
 
 
 def _repeats(data: Data, fitter: Fitter, folds: int) -> int:
@@ -813,18 +882,23 @@ def _repeats(data: Data, fitter: Fitter, folds: int) -> int:
     return int(np.clip(fitted_together(p) // (2 * folds), 1, REPEATS))
 
 
-def _criterion(by: str | None, rule: str, each: str, data: Data) -> str:
-    """Return the checked criterion, or the default one for the data."""
-    by = data.usual_criterion if by is None else one_of("by", by, candidates.CRITERIA)
+def _checked_settings(call: Asked, data: Data) -> Settings:
+    """Return the settings with the criterion of the data; raise OptionError for rules that it has not."""
+    how = call.how
+    by = data.usual_criterion if how.by is None else one_of("by", how.by, CRITERIA)
     if by == "cv":
         data.require_folds()
-    if rule == "paired" and by != "cv":
+    if how.rule in ("paired", "keep") and by != "cv":
         raise OptionError(
-            f"rule='paired' was given with by={by!r}; it compares errors by fold, and goes with by='cv'."
+            f"rule={how.rule!r} was given with by={by!r}; it compares predictions of held-out rows, and goes "
+            "with by='cv'."
         )
-    if each == "free" and by not in ("cv", "ebic"):
-        raise OptionError(f"each='free' was given with by={by!r}; it goes with by='cv' and by='ebic'.")
-    return by
+    if how.share is not None and how.rule != "keep" and by != "variance":
+        raise OptionError(
+            f"share={how.share:g} was given with rule={how.rule!r} and by={by!r}; it is the share that "
+            "rule='keep' or by='variance' keeps: give one of them, or leave it out."
+        )
+    return replace(how, by=by)
 
 
 def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:

@@ -282,10 +282,6 @@ def test_what_a_message_recommends_is_accepted(names, part):
 @pytest.mark.filterwarnings("ignore")
 def test_scale_is_the_first_advice_where_variances_differ_much():
     wine = sp.datasets.load_wine()
-    with pytest.raises(sp.errors.NoComponentsError) as caught:
-        sp.choose(wine)
-    message = str(caught.value)
-    assert message.startswith("No component is chosen. Give scale=True if the units of the columns differ")
-    assert "k=" in message
-    assert len(message.split()) < 60
+    first = str(sp.choose(wine)).replace("\n", " ").partition("Data ")[0]
+    assert "scale=True" in first
     assert sp.choose_k(wine, scale=True, n_draws=99).k > 0  # the advice helps

@@ -450,10 +450,10 @@ def calls_that_agree_with_r(text: str, names: dict[str, Any]) -> None:
 
 def numbers_of_components(text: str, names: dict[str, Any]) -> None:
     """Page 12: the numbers of components in the text are those of the tests."""
-    sentence = r"the number is (\d+): parallel analysis keeps (\d+), and the sparse test finds (\d+)"
+    sentence = r"the number is (\d+): (\d+) components predict held-out rows, and (\d+) exceed noise"
     stated = re.findall(sentence, text)
     number = names["number"]
-    assert [tuple(map(int, one)) for one in stated] == [(number.k, number.parallel, number.sequential)]
+    assert [tuple(map(int, one)) for one in stated] == [(number.k, number.predicting, number.deflated)]
     stated = re.findall(r"`choose_k` chooses (\w+) components; with them, it chooses the correct (\w+)", text)
     assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["by_class"].k)]
 

@@ -80,7 +80,7 @@ def test_a_small_file_is_its_data_frame(tmp_path, name, kind):
     path, frame = _written(TABLES[name](), tmp_path, kind)
     how = {"scale": True, "na": "drop", "method": "bcd-l0"}
     chosen, again = (
-        sp.choose(data, k=2, cards=[1, 3], each="equal", repeats=1, **how) for data in (path, frame)
+        sp.choose(data, k=2, cards=[1, 3], family="equal", repeats=1, **how) for data in (path, frame)
     )
     # the same arrays go through the same operations, so that nothing may differ
     pd.testing.assert_frame_equal(chosen.table, again.table, check_exact=True)

@@ -262,7 +262,7 @@ def test_a_choice_has_the_rule(rows):
     assert choice.table["card"].max() <= 6
     assert choice.fit.loadings.loc[["clear", "knots"], "PC1"].all()
     assert not (choice.fit.loadings != 0).all(axis=1).any()
-    free = sp.choose(X, 2, cards=[2, 3, 4], by="cv", rule="min", folds=3, repeats=1, scale=True, each="equal")
+    free = sp.choose(X, 2, cards=[2, 3, 4], by="cv", rule="min", folds=3, repeats=1, scale=True)
     held = choice.table.set_index("card")["error"]
     assert (held[[2, 3, 4]].to_numpy() >= free.table["error"].to_numpy()).all()
     with pytest.raises(OptionError, match="its card is 1"):

@@ -51,7 +51,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "choose": lambda N: (
         sp.choose(DATA, k=N(2), cards=[N(2), N(4)], folds=N(4), repeats=N(1), rng=N(1)).fit.loadings
     ),
-    "choose_k": lambda N: repr(sp.choose_k(DATA, n_draws=N(29), kmax=N(3), sparse_card=N(2), rng=N(1))),
+    "choose_k": lambda N: repr(sp.choose_k(DATA, n_draws=N(29), kmax=N(3), rng=N(1))),
     "spco": lambda N: sp.spco(DATA, N(2), zeros=0.3, max_iter=N(500)).loadings,
     "sparse_loadings": lambda N: sp.sparse_loadings(DATA, N(2), total=N(6), n_init=N(3), rng=N(1)).loadings,
     "compare_groups": lambda N: repr(sp.compare_groups(DATA, GROUP, k=N(1), card=N(3), n_draws=N(29))),

@@ -9,17 +9,15 @@ import spcastat as sp
 from benchmarks.report import Table
 from benchmarks.trust.models import FREE, NUMBER, RULED, Model, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, shares
-from spcastat.assess.candidates import Candidates, Fitter, choose
+from spcastat.assess.candidates import Fitter
+from spcastat.assess.families import Candidates, select
 from spcastat.assess.folds import MomentFolds
-from spcastat.assess.unequal_cardinalities import select
-from spcastat.choosing import request
-from spcastat.fit.plan import make_plan
+from spcastat.assess.many_sets import rotated_cards, sets_of, sizes
 from spcastat.inputs.constructors import data_of
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.standardisation import prepare
 
 FOLDS = 5
-EACH = ("equal", "free", "auto")
 #: Rules of `choose`.
 OURS = {
     "cv, worth": ("cv", "worth"),
@@ -38,9 +36,8 @@ def candidates(X: np.ndarray, k: int, seed: int) -> Candidates:
     labels = source.row_groups.folds(FOLDS, 1, np.random.default_rng([seed, 2]))
     names = pd.RangeIndex(p)
     op = prepare(X, None, True, False, names)[1].at_unit_size()
-    final = Fitter(k, make_plan(request({}, k, 1), p))
     folds = MomentFolds(X, None, labels, Rules(True, False, names))
-    return Candidates(op, Fitter(k), final, float(n), folds), labels[0]
+    return Candidates(op, Fitter(k), float(n), folds)
 
 
 def _one(model: Model, name: str, number: int) -> dict[str, float]:
@@ -49,20 +46,23 @@ def _one(model: Model, name: str, number: int) -> dict[str, float]:
     found = candidates(X, model.k, 0)
     cards = [(card,) * model.k for card in model.grid]
     found.add(cards)
-    fits = [found.fits[card] for card in cards]
-    places = {name: choose(found, cards, *how, 0.9)[0] for name, how in OURS.items()}
+    fits = [found.fits[one] for one in found.found]
+    places = {name: select(found, *how, 0.9).place for name, how in OURS.items()}
     f1 = {name: support_f1(fits[place], model.loadings) for name, place in places.items()}
     f1["best"] = max(support_f1(V, model.loadings) for V in fits)
     return f1
 
 
-def table_free(call: Call) -> Table:
-    """One cardinality for all components, or one for each."""
-    columns = [f"{how}, {by}" for by in ("cv", "ebic") for how in (*EACH, "sets")]
-    table = Table("One cardinality or one for each, rule worth: F1", ["model", *columns, "data sets"])
-    for name, found in call.measured("free", FREE, _one_free).items():
+def table_families(call: Call) -> Table:
+    """Families of candidates."""
+    columns = [f"{which}, {by}" for by in ("cv", "ebic") for which in ("equal", "all")]
+    table = Table("Families of candidates, rule worth: F1", ["model", *columns, "data sets"])
+    for name, found in call.measured("families", FREE, _one_family).items():
         table.rows.append([name, *shares(found, columns)])
-    table.notes.append("sets: the number of sets of cardinalities that the search tried.")
+    table.notes.append(
+        "equal: one cardinality for all; all: also cardinalities of the largest rotated loadings, and "
+        "partitions of the variables."
+    )
     return table
 
 
@@ -76,32 +76,37 @@ def table_rules(call: Call) -> Table:
     return table
 
 
-def _one_free(name: str, number: int) -> Measured:
+def _one_family(name: str, number: int) -> Measured:
     model = FREE[name]
     X = model.draw(generator(f"choose {name}", number))
-    found = candidates(X, model.k, 0)
-    cards = [(card,) * model.k for card in model.grid]
-    found.add(cards)
+    k, p = model.k, X.shape[1]
+    cards = [(card,) * k for card in model.grid]
     f1: Measured = {}
-    for by in ("cv", "ebic"):
-        for how in EACH:
-            chosen = select(found, list(model.grid), cards, by, "worth", how, 0.9)
-            f1[f"{how}, {by}"] = support_f1(found.fits[chosen.cards[chosen.place]], model.loadings)
-        f1[f"sets, {by}"] = float(chosen.tried)
+    for which in ("equal", "all"):
+        found = candidates(X, k, 0)
+        wanted = set(cards)
+        if which == "all":
+            wanted |= set(rotated_cards(sets_of([found.op], k), k, sizes(2 * k, p * k, 16)))
+        found.add(sorted(wanted, key=lambda card: (sum(card), card)))
+        if which == "all":
+            found.add_partitions(sizes(min(2 * k, p), p, 16))
+        for by in ("cv", "ebic"):
+            chosen = found.found[select(found, by, "worth", 0.9).place]
+            f1[f"{which}, {by}"] = support_f1(found.fits[chosen], model.loadings)
     return f1
 
 
 def table_k(call: Call) -> Table:
     """How many components."""
-    head = ["k right", "parallel right", "deflated right", "sparse right", "k > true"]
+    head = ["k right", "predicting right", "deflated right", "parallel right", "k > true"]
     table = Table("How many components: share of data sets", ["model", "k", *head, "data sets"])
     for name, found in call.measured("choose-k", NUMBER, _one_k).items():
         table.rows.append([name, str(NUMBER[name].k), *shares(found, head)])
     table.notes.append(
-        "k = max(min(parallel, deflated, major), sparse) by 199 sign flips, alpha .05, as in `choose_k`; at "
-        "most four components are tested. major counts the components that are not minor, as `choose_k` "
-        "describes; the column of the deflated test is for min(parallel, deflated). Under null models the "
-        "column `k > true` is the level. Autoregressive noise is correlated, so tests of independence "
+        "k = min(C, D) as in `choose_k`: C components predict held-out rows, and D of them exceed sign flips "
+        "(199 draws, alpha .05); at most four components are compared. Parallel analysis is shown as well. "
+        "Under null models the column `k > true` is the level. Autoregressive noise is correlated, so tests "
+        "of independence "
         f"reject it. Real data, columns scaled: {_real_numbers()}."
     )
     return table
@@ -123,9 +128,9 @@ def _one_k(name: str, number: int) -> Measured:
     found = sp.choose_k(X, kmax=4, rng=number)
     return {
         "k right": float(found.k == model.k),
+        "predicting right": float(found.predicting == model.k),
         "parallel right": float(found.parallel == model.k),
-        "deflated right": float(min(found.parallel, found.deflated) == model.k),
-        "sparse right": float(found.sequential == model.k),
+        "deflated right": float(found.deflated == model.k),
         "k > true": float(found.k > model.k),
     }
 

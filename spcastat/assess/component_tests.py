@@ -1,4 +1,4 @@
-"""How many components stand out from simulated noise: parallel analysis and sequential tests."""
+"""How many components predict held-out rows and exceed simulated noise."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS
+from spcastat.assess.prediction import KMAX, LEAST, Prediction, prediction
 from spcastat.config import draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
@@ -22,7 +23,7 @@ from spcastat.inputs.noise import NO_VARIANCE, ROW_CELLS, Noise
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.samplers import columns_near
 from spcastat.labels import name_text
-from spcastat.linalg.eigenvectors import numerical_rank, varimax
+from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
 from spcastat.progress import stage
 from spcastat.reading.design import few_clusters
@@ -31,12 +32,6 @@ from spcastat.reading.model_matrix import dependent_columns
 # --- the tests ------------------------------------------------------------------------------------
 
 
-#: A principal component of at least this share of the variables, in effect, is one of many variables.
-MANY = 0.25
-#: A component must explain at least this mean correlation of its variables.
-LEAST_CORRELATION = 0.1
-#: And a sparse component, extended to all variables correlated with it, this one.
-LEAST_OF_WHOLE = 0.05
 #: Largest number of draws.
 MOST_DRAWS = 100_000
 #: A test whose p-value is too near its level makes up to this multiple of the draws.
@@ -81,7 +76,7 @@ class Draws:
 
     @property
     def level(self) -> float:
-        """Level of the sequential tests: a fifth of `alpha`, or the lowest that the draws allow."""
+        """Level of the deflated test: a fifth of `alpha`, or the lowest that the draws allow."""
         return max(0.2 * self.alpha, 1.0 / (self.n_draws + 1.0))
 
     @property
@@ -126,10 +121,11 @@ def is_near(p_value: float, level: float, made: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """Results of the tests for the leading components.
+    """The prediction by the leading components, and their tests.
 
     Attributes
     ----------
+    prediction : Prediction
     values : ndarray of shape (r,)
         All eigenvalues.
     bound : ndarray of shape (m,)
@@ -137,139 +133,89 @@ class Standing:
     p_values : ndarray of shape (m,)
         (1 + number of draws with at least as large an eigenvalue of that rank) / (draws + 1).
     deflated_p_values : ndarray of shape (m,)
-        The same for the first eigenvalue given the earlier components; NaN after parallel analysis or this
-        test has ended.
-    sparse_variances : ndarray of shape (m,)
-        Variances of sparse components given the earlier ones, which are removed with all variables correlated
-        with them, so that no part is found again; NaN after the last.
-    sparse_p_values : ndarray of shape (m,)
-        As `p_values`, for the sparse components; NaN if not tested.
-    correlations : ndarray of shape (m,)
-        Mean correlation of its variables that each sparse component explains.
+        The same for the first eigenvalue given the earlier components; NaN beyond the components that
+        predict,
+        and after this test has ended.
     draws : Draws
-    card : int
-        Cardinality of the sparse components.
-    parallel, deflated, sequential : int
-        Number of components that each test keeps.
-    explained : ndarray of shape (m,)
-        Mean correlations of their variables that the components of both parallel analysis and the deflated
-        test explain, rotated by varimax, descending; NaN for others.
     """
 
+    prediction: Prediction
     values: np.ndarray
     bound: np.ndarray
     p_values: np.ndarray
     deflated_p_values: np.ndarray
-    sparse_variances: np.ndarray
-    sparse_p_values: np.ndarray
-    correlations: np.ndarray
     draws: Draws
-    card: int
-    parallel: int
-    deflated: int
-    sequential: int
-    explained: np.ndarray
 
     @property
-    def major(self) -> int:
-        """Number of components by parallel analysis that explain at least LEAST_CORRELATION."""
-        return int((self.explained >= LEAST_CORRELATION).sum())
+    def predicting(self) -> int:
+        """Number C of components that predict held-out rows."""
+        return self.prediction.number
 
     @property
-    def minor(self) -> int:
-        """Number of components that exceed noise but are minor, so that they are not chosen."""
-        return max(min(self.parallel, self.deflated) - self.k, 0)
+    def deflated(self) -> int:
+        """Number D of components, of those tested, before the first that does not exceed noise."""
+        return _leading(self.deflated_p_values, self.draws.level)
+
+    @property
+    def parallel(self) -> int:
+        """Number that parallel analysis keeps, of those in the table."""
+        return _leading(self.p_values, self.draws.alpha)
 
     @property
     def k(self) -> int:
-        """The chosen number of components: max(min(parallel, deflated, major), sequential)."""
-        return max(min(self.parallel, self.deflated, self.major), self.sequential)
+        """The chosen number of components: min(predicting, deflated)."""
+        return min(self.predicting, self.deflated)
 
-
-def default_card(p: int) -> int:
-    """Return the default cardinality of tested sparse components: 1.5 log(p), at least two."""
-    return min(p, max(2, round(1.5 * np.log(p))))
+    @property
+    def by_division(self) -> tuple[int, ...]:
+        """The number that each division into folds gives alone, ascending, each once."""
+        return tuple(
+            sorted({min(number, self.deflated) for number in self.prediction.by_division} | {self.k})
+        )
 
 
 # --- the number of components ---------------------------------------------------------------------
 
 
-def standing(noise: Noise, kmax: int, card: int, draws: Draws, most: int | None = None) -> Standing:
+def standing(noise: Noise, prediction: Prediction, most: int, draws: Draws) -> Standing:
     """Test the leading components.
 
     Parameters
     ----------
     noise : Noise
         The data.
-    kmax : int
-        Number of components tested.
-    card : int
-        Cardinality of the sparse components.
+    prediction : Prediction
+        Up to as many components as predict are tested.
+    most : int
+        The largest number of components in the table.
     draws : Draws
-    most : int, optional
-        Up to this many components are tested if there are no two in a row, among the first `kmax`, that are
-        noise; by default `kmax`.
     """
     values = noise.values
-    most = min(most or kmax, len(values))
-    m = min(kmax, most)
-    variances, sparse, correlations = _sequential(noise, values[0], card, most, draws)
-    kept = int(np.sum(sparse <= draws.level))
-    m = max(m, min(kept + 2, most))
-    drawn = _noise_values(noise, values, m, draws)
-    while m < most and _leading(_p_values(values, drawn), draws.alpha) > m - 2:
-        m = min(2 * m, most)
-        drawn = _noise_values(noise, values, m, draws)
-    parallel = _leading(_p_values(values, drawn), draws.alpha)
-    m = max(min(kmax, most), min(max(parallel, kept) + 2, m))
-    drawn = drawn[:, :m]
-    p_values, bound = _p_values(values, drawn), np.quantile(drawn, 1.0 - draws.alpha, axis=0)
-    variances, sparse, correlations = variances[:m], sparse[:m], correlations[:m]
-    deflated = _deflated(noise, p_values[0], parallel, most, draws)[:m]
+    m = max(1, min(len(prediction.table), most, len(values)))
+    drawn = _noise_values(noise, m, draws)
+    while m < min(most, len(values)) and _leading(_p_values(values, drawn), draws.alpha) == m:
+        m = min(2 * m, most, len(values))
+        drawn = _noise_values(noise, m, draws)
+    p_values = _p_values(values, drawn)
+    tested = min(max(prediction.number, *prediction.by_division), m)
     return Standing(
+        prediction=prediction,
         values=values,
-        bound=bound,
+        bound=np.quantile(drawn, 1.0 - draws.alpha, axis=0),
         p_values=p_values,
-        deflated_p_values=deflated,
-        sparse_variances=variances,
-        sparse_p_values=sparse,
-        correlations=correlations,
+        deflated_p_values=_deflated(noise, p_values[0], tested, m, draws),
         draws=draws,
-        card=card,
-        parallel=parallel,
-        deflated=_leading(deflated, draws.level),
-        sequential=int(np.sum(sparse <= draws.level)),
-        explained=_explained(noise, min(parallel, _leading(deflated, draws.level)), m),
     )
 
 
-def _noise_values(noise: Noise, values: np.ndarray, m: int, draws: Draws) -> np.ndarray:
-    """Return the m leading eigenvalues of each draw of noise, shape (draws, m).
-
-    `n_draws` draws are added while a p-value of the eigenvalues `values` of the data is near the level, of
-    those up to the first that is clearly above it.
-    """
-    drawn = np.empty((0, m))
-    while len(drawn) < draws.most:
-        more = np.empty((draws.n_draws, m))
-        with stage("parallel analysis", draws.n_draws, "draws") as advance:
-            for i in range(draws.n_draws):
-                more[i] = noise.flipped(draw_generator(draws.seed, len(drawn) + i)).leading(m)
-                advance(1)
-        drawn = np.vstack([drawn, more])
-        if not _is_open(_p_values(values, drawn), draws.alpha, len(drawn)):
-            break
+def _noise_values(noise: Noise, m: int, draws: Draws) -> np.ndarray:
+    """Return the m leading eigenvalues of each draw of noise, shape (n_draws, m)."""
+    drawn = np.empty((draws.n_draws, m))
+    with stage("parallel analysis", draws.n_draws, "draws") as advance:
+        for i in range(draws.n_draws):
+            drawn[i] = noise.flipped(draw_generator(draws.seed, i)).leading(m)
+            advance(1)
     return drawn
-
-
-def _is_open(p_values: np.ndarray, level: float, made: int) -> bool:
-    """Whether a p-value is near the level, of those up to the first that is clearly above it."""
-    for p_value in p_values:
-        if is_near(p_value, level, made):
-            return True
-        if p_value > level:
-            break
-    return False
 
 
 def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -282,61 +228,22 @@ def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return np.where(values[:m] > NO_VARIANCE * values[0], p_values, np.nan)
 
 
-def _explained(noise: Noise, q: int, m: int) -> np.ndarray:
-    """Return the mean correlations of their variables that q components explain, shape (m,), descending.
+def _deflated(noise: Noise, first: float, tested: int, m: int, draws: Draws) -> np.ndarray:
+    """Return p-values, shape (m,), of the first eigenvalue after removing 0, 1, ... of `tested` components.
 
-    The q leading components are rotated by varimax, so that each has variables of its own: unrotated ones are
-    contrasts of groups of variables. Those correlations a of variables with a rotated component that noise
-    may have, up to the universal threshold sqrt(2 log(p) / n), count as zero. NaN after the q-th.
+    `first` is the p-value of the first one from `n_draws` draws, which is enough unless it is near the level.
     """
-    found = np.full(m, np.nan)
-    if not q:
-        return found
-    U, values, variances = noise.directions(q), noise.values[:q], noise.variances
-    common = (values - variances @ U**2).clip(min=0.0)  # beyond the variance of uncorrelated variables
-    A = np.abs(varimax(_by_sd(U * np.sqrt(common), variances)))
-    A[np.sqrt(2.0 * np.log(noise.p) / noise.rows) > A] = 0.0
-    found[:q] = np.sort(mean_correlations(A))[::-1]
-    return found
-
-
-def _by_sd(A: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return A, shape (p, q), with rows divided by the standard deviations; zero for constant variables."""
-    sd = np.sqrt(variances)[:, None]
-    return np.divide(A, sd, out=np.zeros_like(A), where=sd > 0)
-
-
-def mean_correlations(A: np.ndarray) -> np.ndarray:
-    """Return the mean of the correlations |a_i a_j| over pairs of variables of each component, shape (q,).
-
-    With c = (sum |a|)^2 / sum a^2 variables in effect, a component of variance 1 + (c - 1) r, where r is the
-    correlation of each pair, has sum a^2 = (c - 1) r beyond the variance of uncorrelated variables. So
-    r = sum a^2 / (c - 1).
-
-    Parameters
-    ----------
-    A : ndarray of shape (p, q)
-        Unit loadings times the root of the variance beyond that of uncorrelated variables, by standard
-        deviations of the variables.
-    """
-    squares, sums = (A**2).sum(axis=0), np.abs(A).sum(axis=0)
-    count = np.divide(sums**2, squares, out=np.ones_like(sums), where=squares > 0)
-    pairs = count > 1.0 + 1e-9
-    return np.divide(squares, count - 1.0, out=np.zeros_like(sums), where=pairs)
-
-
-def _deflated(noise: Noise, first: float, parallel: int, m: int, draws: Draws) -> np.ndarray:
-    """Return p-values, shape (m,), of the first eigenvalue after removing 0, 1, ... leading components."""
     p_values = np.full(m, np.nan)
-    if not parallel:
+    if not tested:
         return p_values
-    p_values[0], U = first, noise.directions(parallel)
-    for j in range(1, parallel):
-        if p_values[j - 1] > draws.level:
+    p_values[0], U = first, noise.directions(tested)
+    for j in range(tested):
+        left = noise.without(U[:, :j]) if j else noise
+        if j or is_near(first, draws.level, draws.n_draws):
+            drawn = partial(_largest_of_flips, left)
+            p_values[j] = draws.p_value(left.leading(1)[0], drawn, j * draws.most)
+        if not p_values[j] <= draws.level:
             break
-        left = noise.without(U[:, :j])
-        drawn = partial(_largest_of_flips, left)
-        p_values[j] = draws.p_value(left.leading(1)[0], drawn, (m + j) * draws.most)
     return p_values
 
 
@@ -344,74 +251,6 @@ def _largest_of_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> Iter
     """Yield the largest eigenvalue of flips drawn from each generator."""
     for rng in rngs:
         yield float(noise.flipped(rng).leading(1)[0])
-
-
-def _sequential(
-    noise: Noise, largest: float, card: int, m: int, draws: Draws
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return variances, p-values and explained correlations of sparse components, shape (m,) each.
-
-    Before the next test, a component is removed: the leading principal component if it is one of many
-    variables and its eigenvalue exceeds that of noise, and otherwise the sparse component, extended to all
-    variables correlated with it. After an extended sparse component, parts of a component of many variables
-    would remain, and be counted again. A principal component u has 1 / sum(u^4) variables in effect; many are
-    at least the share MANY of all.
-
-    A component that explains less than LEAST_CORRELATION, or less than LEAST_OF_WHOLE when extended, is not
-    counted. If it stands out from noise nevertheless, it is the last: it is minor, and so are those after it.
-    If not, its variables have large variances, and others may follow.
-    """
-    variances, p_values, correlations = (np.full(m, np.nan) for _ in range(3))
-    left, found = noise, np.zeros((noise.p, 0))
-    with stage("sequential sparse test", m, "components") as advance:
-        for j in range(m):
-            if j:
-                left = noise.without(np.linalg.qr(found)[0])
-            variances[j], v = left.sparse(card)
-            if variances[j] <= NO_VARIANCE * largest:  # only rounding errors are left
-                break
-            some = np.flatnonzero(v)
-            each, own = left.variances[some].mean(), noise.variances[some].mean()
-            correlations[j] = (variances[j] - each) / (own * max(len(some) - 1, 1))
-            whole = left.whole(v)
-            of_whole = _correlation_of_whole(left, whole, noise.variances)
-            enough = correlations[j] >= LEAST_CORRELATION and of_whole >= LEAST_OF_WHOLE
-            drawn = partial(left.sparse_flips, card=card)
-            p_value = draws.p_value(variances[j], drawn, (1 + j) * draws.most)
-            if enough:
-                p_values[j] = p_value
-            advance(1)
-            # the end is noise, or a minor component: only variables of large variance may come before others
-            if enough == (p_value > draws.level):
-                break
-            removed, leading = whole, left.directions(1)[:, 0]
-            if 1.0 / (leading**4).sum() >= MANY * noise.p:
-                first = (2 * m + 1 + j) * draws.most
-                p_value = draws.p_value(left.leading(1)[0], partial(_largest_of_flips, left), first)
-                removed = leading if p_value <= draws.level else whole
-            found = np.column_stack([found, removed])
-    return variances, p_values, correlations
-
-
-def _correlation_of_whole(left: Noise, v: np.ndarray, variances: np.ndarray) -> float:
-    """Return the mean correlation of its variables that a component explains, extended to all of them.
-
-    The few variables of the sparse test are those that explain most, and among many rows even of a component
-    that explains next to nothing of the others.
-
-    Parameters
-    ----------
-    left : Noise
-        The data without the earlier components.
-    v : ndarray of shape (p,)
-        Unit loadings.
-    variances : ndarray of shape (p,)
-        Variances of the variables with the earlier components.
-    """
-    some = np.flatnonzero(v)
-    u = v[some]
-    beyond = max(float(u @ left.block(some) @ u - left.variances[some] @ u**2), 0.0)
-    return float(mean_correlations(_by_sd(u[:, None] * np.sqrt(beyond), variances[some]))[0])
 
 
 def _leading(p_values: np.ndarray, alpha: float) -> int:
@@ -532,9 +371,7 @@ class ComponentTests:
                 "noise": standing.bound * self.unit,
                 "p": standing.p_values,
                 "deflated_p": standing.deflated_p_values,
-                "sparse_observed": standing.sparse_variances * self.unit,
-                "sparse_p": standing.sparse_p_values,
-                "sparse_correlation": standing.correlations,
+                **standing.prediction.table.reindex(range(len(tested))).set_index(tested.index),
                 "share": tested["share"],
                 "cumulative": tested["cumulative"],
             },
@@ -603,64 +440,86 @@ def is_tested_in_part(data: Data, cells: int) -> bool:
     return data.p > GRAM_ORDER and data.cells > cells
 
 
-def require_room(p: int, kmax: int, card: int) -> None:
-    """Raise OptionError if the components have too many loadings for the columns that are tested."""
-    if ROOM * kmax * card > COLUMNS:
-        raise OptionError(
-            f"sparse_card={card} and kmax={kmax} were given; of so much data {COLUMNS} variables are tested, "
-            f"which allows sparse_card={COLUMNS // ROOM // kmax}: give a smaller sparse_card= or kmax=."
+def near_card(p: int) -> int:
+    """Return the cardinality of the sparse fit by which columns are selected: 1.5 log(p), at least two."""
+    return min(p, max(2, round(1.5 * np.log(p))))
+
+
+def require_room(kmax: int) -> None:
+    """Raise ComponentsError if there are too many components for the columns that are tested."""
+    most = COLUMNS // ROOM // near_card(COLUMNS)
+    if kmax > most:
+        raise ComponentsError(
+            f"kmax={kmax} was given; of so much data {COLUMNS} variables are tested, which allows at most "
+            f"{most} components: give a smaller kmax=."
         )
 
 
-def tested_part(rows: RowData, kmax: int, card: int, seed: int) -> RowData:
+def tested_part(rows: RowData, kmax: int, seed: int) -> RowData:
     """Return half of the rows, with the columns selected from the other half.
 
     Parameters
     ----------
     rows : RowData
         Without missing values.
-    kmax, card : int
-        Number of components, and of variables in each, in the sparse fit to the other half.
+    kmax : int
+        Number of components in the sparse fit to the other half.
     seed : int
     """
     op = rows.half(0, seed).op
     values = op.sketched(min(kmax, max(op.rank_limit, 1)))[0]
     k = max(numerical_rank(values, op.p), 1)
-    return rows.half(1, seed, near_fit(op, k, (card,) * k, seed))
+    return rows.half(1, seed, near_fit(op, k, (near_card(COLUMNS),) * k, seed))
 
 
 # --- the tests of data ----------------------------------------------------------------------------
 
 
-#: Number of components that are tested at first, and at least.
-KMAX = 8
 #: Largest number of cells whose signs are flipped.
 MOST_CELLS = 20_000_000
 
 
-def component_tests(data: Data, kmax: Any, card: Any, draws: Draws) -> ComponentTests:
-    """Test how many components exceed noise, for rows in memory or a covariance matrix."""
-    p, seed, grows = data.p, draws.seed, kmax is None
-    columns, terms = data.columns, dependent_columns(data.spec.model_spec)
-    most, kmax, card = checked_numbers(p, data.op.rank_limit, kmax, card, is_tested_in_part(data, MOST_CELLS))
+def component_tests(
+    data: Data, kmax: Any, draws: Draws, least: float = LEAST, disjoint: bool = False
+) -> ComponentTests:
+    """Find how many components predict and exceed noise, for rows in memory or a covariance matrix.
+
+    Parameters
+    ----------
+    data : Data
+    kmax : int or None
+    draws : Draws
+    least : float
+        Variables that a further component must predict.
+    disjoint : bool
+        Whether components share no variable, so that prediction is by partitions only.
+    """
+    seed, grows = draws.seed, kmax is None
+    terms = dependent_columns(data.spec.model_spec)
+    most, kmax = checked_numbers(data.p, data.op.rank_limit, kmax)
     require_variance(data)
     tested, cells = data, MOST_CELLS
     if is_tested_in_part(data, cells):
-        require_room(p, kmax, card)
-        tested, cells = tested_part(data.rows("choose_k()"), kmax, card, seed), ROW_CELLS
+        require_room(kmax)
+        tested, cells = tested_part(data.rows("choose_k()"), kmax, seed), ROW_CELLS
         if terms is not None:
-            terms = np.unique(terms[columns.get_indexer(tested.spec.columns)], return_inverse=True)[1]
+            columns = data.columns.get_indexer(tested.spec.columns)
+            terms = np.unique(terms[columns], return_inverse=True)[1]
         most = min(most, max(tested.op.rank_limit, 1))
         kmax, grows = min(kmax, most), False
     within = unit_of(float(tested.op.diagonal().max()))
     unit = (tested.op.unit * within) ** 2
-    noise, rows = tested.noise(seed, cells, within, terms)
     limit = most if grows else kmax
-    found = standing(noise, kmax, card, draws, limit)
-    large = None
+
+    def tests(noise: Noise, pull: bool) -> Standing:
+        found = prediction(tested, kmax, limit, least, seed, within, pull, disjoint)
+        return standing(noise, found, limit, draws)
+
+    noise, rows = tested.noise(seed, cells, within, terms)
+    found, large = tests(noise, True), None
     if rows is not None and rows.pulled:
         as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
-        unchanged = standing(as_given, kmax, card, draws, limit).k
+        unchanged = tests(as_given, False).k
         index = tested.rows("choose_k()").index
         labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
         large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
@@ -669,7 +528,7 @@ def component_tests(data: Data, kmax: Any, card: Any, draws: Draws) -> Component
         p=tested.op.p,
         unit=unit,
         most=most,
-        tested=None if tested.op.p == p else TestedVariables(p, tested.n or 0),
+        tested=None if tested.op.p == data.p else TestedVariables(data.p, tested.n or 0),
         large=large,
         drawn=data.drawn,
         remarks=about_rows(data),
@@ -684,14 +543,12 @@ def about_rows(data: Data) -> list[str]:
     return [remark for remark in (few_clusters(record), data.remark()) if remark]
 
 
-def checked_numbers(p: int, rank: int, kmax: Any, card: Any, in_part: bool) -> tuple[int, int, int]:
-    """Return the number of components that can be tested, and the checked `kmax` and `card`."""
+def checked_numbers(p: int, rank: int, kmax: Any) -> tuple[int, int]:
+    """Return the number of components that can be tested, and the checked `kmax`."""
     if p < 2:
         raise ComponentsError("The data have one variable; the choice of a number of components needs more.")
     most = min(p - 1, max(rank, 1))
-    kmax = min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
-    among = COLUMNS if in_part else p
-    return most, kmax, default_card(among) if card is None else whole_number("sparse_card", card, 1, p)
+    return most, min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
 
 
 def require_variance(data: Data) -> None:

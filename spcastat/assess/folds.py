@@ -24,11 +24,11 @@ from spcastat.config import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
 from spcastat.inputs.missing import rank_of
 from spcastat.inputs.row_data import RowData
-from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.row_groups import RowGroups, folded_design
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.regression import are_within, factor_of
+from spcastat.linalg.regression import are_within
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import RowDesign
@@ -135,6 +135,23 @@ class SparseModel:
         alone = own <= LEAST_NOISE  # the only variable in its component
         errors = np.where(alone, squares[self.used], left / np.where(alone, 1.0, own) ** 2)
         return float(squares.sum() - squares[self.used].sum() + errors.sum())
+
+    def press_rows(self, squares: np.ndarray, Z: np.ndarray) -> float:
+        """Return the sum of squared errors as :meth:`press`, without groups, from the rows themselves.
+
+        Parameters
+        ----------
+        squares : ndarray of shape (p,)
+        Z : ndarray of shape (m, u)
+            New rows of the variables `used`.
+        """
+        shrunk = self.W * (1.0 - self.noise / self.variances)
+        left = Z - (Z @ self.W) @ shrunk.T
+        own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
+        alone = own <= LEAST_NOISE  # the only variable in its component
+        predicted = np.einsum("ij,ij->j", left, left) / np.where(alone, 1.0, own) ** 2
+        by_mean = squares[self.used]
+        return float(squares.sum() - by_mean.sum() + np.where(alone, by_mean, predicted).sum())
 
     def press_measured(self, Z: np.ndarray, patterns: Patterns, weights: np.ndarray) -> float:
         """Return the sum of squared errors if every measured value is predicted from the others in its row.
@@ -248,6 +265,38 @@ class HeldMoments(HeldOutRows):
         places = [np.searchsorted(used, model.used) for model in models]
         pairs = zip(models, places, strict=True)
         return np.array([model.press(self.squares, block[np.ix_(at, at)]) for model, at in pairs])
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows(HeldOutRows):
+    """Complete held-out rows, which are centred and scaled by the other rows when they are used.
+
+    Errors need products of the rows with the model only, so that many variables with loadings cost little.
+
+    Attributes
+    ----------
+    columns : callable
+        Returns the rows, shape (m, u), with u variables, given their indices.
+    """
+
+    columns: Callable[[np.ndarray], np.ndarray]
+
+    def block(self, some: np.ndarray) -> np.ndarray:
+        """Return the cross-products, shape (u, u), of u variables, given their indices."""
+        Z = self.columns(some)
+        return Z.T @ Z
+
+    def press(self, models: Sequence[SparseModel]) -> np.ndarray:
+        used = np.unique(np.concatenate([model.used for model in models]))
+        Z = self.columns(used)
+        found = np.empty(len(models))
+        for i, model in enumerate(models):
+            places = np.searchsorted(used, model.used)
+            own = Z if len(places) == len(used) else Z[:, places]
+            by_rows = model.groups is None
+            squares = self.squares
+            found[i] = model.press_rows(squares, own) if by_rows else model.press(squares, own.T @ own)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,7 +463,7 @@ class RowFolds(Folds):
         return op, measured_cells((own - standard.mean) / standard.scale, v)
 
 
-def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) -> HeldMoments:
+def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) -> HeldRows:
     """Return held-out rows, which are centred and scaled by `standard` when they are used."""
 
     def columns(some: np.ndarray) -> np.ndarray:
@@ -423,14 +472,10 @@ def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) ->
         Z = (part - standard.mean[some]) / standard.scale[some]
         return Z if weights is None else Z * np.sqrt(weights)[:, None]
 
-    def block(some: np.ndarray) -> np.ndarray:
-        Z = columns(some)
-        return Z.T @ Z
-
     p = X.shape[1]
     pieces = (columns(np.arange(a, min(a + 500, p))) for a in range(0, p, 500))
     squares = np.concatenate([(Z**2).sum(axis=0) for Z in pieces])
-    return HeldMoments(float(X.shape[0] if weights is None else weights.sum()), squares, block)
+    return HeldRows(float(X.shape[0] if weights is None else weights.sum()), squares, columns)
 
 
 # --- the folds of rows ------------------------------------------------------------------------------
@@ -479,21 +524,6 @@ def clusters_within(rows: RowData, design: RowDesign | None) -> np.ndarray | Non
     if Z is None or design is None or design.clusters is None or not are_within(Z, design.clusters):
         return None
     return design.clusters
-
-
-def folded_design(rows: RowData, folds: int) -> RowDesign | None:
-    """Return which rows are held out together: the levels of the only factor among covariates if not given.
-
-    So it is if there is no other design, and if the factor has two rows or more of each level, and a level
-    for each fold. The mean of each level is subtracted, so that a level can only be predicted as a whole.
-    """
-    levels = None if rows.covariates is None or rows.design is not None else factor_of(rows.covariates)
-    if levels is None:
-        return rows.design
-    counts = np.bincount(levels)
-    if len(counts) < folds or counts.min() < 2:
-        return rows.design
-    return RowDesign(pd.factorize(levels)[0], None, None, False)
 
 
 #: Up to this many variables, folds are represented by their cross-products.

@@ -59,7 +59,7 @@ examples:
 #: The largest number of cardinalities that --cards may expand to.
 MOST_CARDS = 100_000
 #: Options that are passed on to `choose` if given.
-_OF_CHOICE = ("k", "cards", "by", "rule", "each", "folds", "repeats", "share", "n_jobs")
+_OF_CHOICE = ("k", "cards", "by", "rule", "share", "family", "least", "folds", "repeats", "n_jobs")
 
 
 def cardinalities(text: str) -> list[Any]:
@@ -84,14 +84,19 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat choose``."""
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: " + ", ".join(BUNDLED))
-    add("--k", type=int, help="number of components; chosen by the tests of choose_k where it is not given")
+    add("--k", type=int, help="number of components; chosen by prediction and noise where it is not given")
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
-    add("--rule", metavar="NAME", help="worth (default): no more loadings are worth it; 1se; paired; min")
-    add("--each", metavar="NAME", help="equal cardinalities, free ones, or auto (default), the better")
+    add(
+        "--rule",
+        metavar="NAME",
+        help="worth (default): no more loadings are worth it; keep; 1se; paired; min",
+    )
+    add("--family", metavar="NAME", help="fits compared: auto (default), equal, rotated or partition")
+    add("--least", type=float, help="variables that a further component must predict: 0.2")
     add("--folds", type=int, metavar="N", help="folds of the rows (5)")
     add("--repeats", type=int, metavar="N", help="how often they are drawn again (1)")
-    add("--share", type=float, help="share of the variance of dense PCA to keep, with --by variance: 0.9")
+    add("--share", type=float, help="share to keep, with --rule keep or --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="joint by default; methods() in Python lists all")
     fit_command.rule_arguments(parser)
@@ -115,6 +120,8 @@ def choose(args: argparse.Namespace) -> str:
     data, covariance, given = prepare(args, table)
     given |= given_of(args, _OF_CHOICE) | fit_command.rule(args)
     choice = choosing.choose(data, covariance=covariance, **given)
+    if not choice.k:
+        return printed(str(choice))
     if args.save:
         fit_command.save(choice.fit, args)
     write_table_and_picture(args, choice)

@@ -57,7 +57,7 @@ RENAMED = {
         for function in ("choose", "choose_k")
         for name in ("n_resample", "n_resamples", "n", "B", "nboot", "n_boot", "reps")
     },
-    ("choose_k", "card"): "the number of variables in a component of the sparse test is sparse_card=",
+    ("choose_k", "card"): "it finds the number of components, and choose() their cardinalities",
     ("choose_k", "k"): "it finds the number of components, and kmax= is the largest",
     ("choose_k", "n_components"): "it finds the number of components, and kmax= is the largest",
     ("choose_k", "level"): "the level of the tests is alpha=",

@@ -20,6 +20,7 @@ from spcastat.reading.covariance import read_covariance
 from spcastat.reading.design import Covariance, Partial, Spec
 
 if TYPE_CHECKING:
+    from spcastat.inputs.fold_rows import FoldRows
     from spcastat.inputs.noise import Noise, PulledIn
     from spcastat.inputs.samplers import CovarianceSampler
 
@@ -186,6 +187,12 @@ class CovarianceData(Data):
         from spcastat.inputs.noise import covariance_noise
 
         return covariance_noise(self.op, self.free, self.about.get("kind"), seed, unit), None
+
+    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
+        from spcastat.inputs.fold_rows import of_covariance
+
+        kind = self.about.get("kind")
+        return of_covariance(self.op, self.free, kind, folds, repeats, seed, within)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         return self.rows(analysis, function)  # raises

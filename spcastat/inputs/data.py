@@ -27,6 +27,7 @@ from spcastat.reading.frames import COPY_LIMIT
 
 if TYPE_CHECKING:
     from spcastat.inputs.cleaning import Cleaning
+    from spcastat.inputs.fold_rows import FoldRows
     from spcastat.inputs.noise import Noise, PulledIn
     from spcastat.inputs.samplers import Sampler
 
@@ -308,6 +309,10 @@ class Data(Explained, ABC):
         pull : bool
             Whether large rows are pulled in: dense rows in memory that were centred at their means.
         """
+
+    @abstractmethod
+    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
+        """Return standardised rows in folds, to judge prediction by; `within` and `pull` as for `noise`."""
 
     @abstractmethod
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:

@@ -42,6 +42,7 @@ from spcastat.reading.read import formula_inputs, read_data, replay, replay_tabl
 
 if TYPE_CHECKING:
     from spcastat.inputs.dependence import Neighbours
+    from spcastat.inputs.fold_rows import FoldRows
     from spcastat.inputs.noise import Noise, PulledIn
     from spcastat.inputs.samplers import RowSampler, Rules
 
@@ -438,6 +439,11 @@ class RowData(Data):
 
         judged = self.cleaning is not None and self.cleaning.rows  # far rows have no weight already
         return noise_of(self, cells, unit, terms, pull and not judged)
+
+    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
+        from spcastat.inputs.fold_rows import of_rows
+
+        return of_rows(self, folds, repeats, seed, within, pull)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         self.require_same()

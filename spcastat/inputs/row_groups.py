@@ -21,6 +21,7 @@ import pandas as pd
 from spcastat.errors import WeightsError
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.regression import factor_of
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import RowDesign, Spec
@@ -482,3 +483,21 @@ def _codes(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         steps = np.where(low < high, high - low, np.inf) * GRID
         places = np.rint((np.ldexp(np.asarray(x, dtype=float), exponents) - low) / steps)
     return np.where(np.isnan(x), -1.0, places).astype(np.int64).view(np.uint64)
+
+
+# --- rows that are held out together -----------------------------------------------------------------
+
+
+def folded_design(rows: StandardRows, folds: int) -> RowDesign | None:
+    """Return which rows are held out together: the levels of the only factor among covariates if not given.
+
+    So it is if there is no other design, and if the factor has two rows or more of each level, and a level
+    for each fold. The mean of each level is subtracted, so that a level can only be predicted as a whole.
+    """
+    levels = None if rows.covariates is None or rows.design is not None else factor_of(rows.covariates)
+    if levels is None:
+        return rows.design
+    counts = np.bincount(levels)
+    if len(counts) < folds or counts.min() < 2:
+        return rows.design
+    return RowDesign(pd.factorize(levels)[0], None, None, False)

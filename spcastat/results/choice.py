@@ -14,11 +14,11 @@ import pandas as pd
 from spcastat import plots
 from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural, whole_number
-from spcastat.errors import NoRowsError, OptionError
+from spcastat.errors import NoComponentsError, NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
-from spcastat.show.choice_facts import Chosen
+from spcastat.show.choice_facts import Chosen, NothingChosen
 from spcastat.show.grid import Arrangement, Chapter, Document
 from spcastat.show.renderings import Summary
 from spcastat.show.report import write_report
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 class ComponentChoice(Summary):
-    """The number of components that exceed noise, by three tests; the result of `choose_k`.
+    """The number of components that predict and exceed noise; the result of `choose_k`.
 
-    It prints as the table of the tests and the reasons, and shows as HTML in a notebook.
+    It prints as the table of the components and the reasons, and shows as HTML in a notebook.
     """
 
     def __init__(self, tests: ComponentTests) -> None:
@@ -53,28 +53,33 @@ class ComponentChoice(Summary):
 
     @property
     def k(self) -> int:
-        """The number of components: max(min(parallel, deflated, major), sequential)."""
+        """The number of components: min(predicting, deflated)."""
         return self._found.k
 
     @property
-    def parallel(self) -> int:
-        """The number that parallel analysis keeps."""
-        return self._found.parallel
+    def predicting(self) -> int:
+        """The number whose prediction of held-out rows improves by `least` variables or more each."""
+        return self._found.predicting
 
     @property
     def deflated(self) -> int:
-        """The number whose eigenvalues exceed noise after projecting out the earlier components."""
+        """The number, of those that predict, that exceed noise after removing the earlier ones."""
         return self._found.deflated
 
     @property
-    def sequential(self) -> int:
-        """The number that the sequential sparse test keeps."""
-        return self._found.sequential
+    def parallel(self) -> int:
+        """The number that parallel analysis keeps, for comparison."""
+        return self._found.parallel
 
     @property
-    def major(self) -> int:
-        """The number of components that both keep and that explain a mean correlation of .1 or more."""
-        return self._found.major
+    def by_division(self) -> tuple[int, ...]:
+        """The numbers that single divisions into folds would give, ascending, with `k`."""
+        return self._found.by_division
+
+    @property
+    def least(self) -> float:
+        """What a further component must predict, in variables."""
+        return self._found.prediction.least
 
     @property
     def kaiser(self) -> int | None:
@@ -100,19 +105,14 @@ class ComponentChoice(Summary):
         return self._found.draws.n_draws
 
     @property
-    def sparse_card(self) -> int:
-        """The number of variables of the components in the sequential sparse test."""
-        return self._found.card
-
-    @property
     def table(self) -> pd.DataFrame:
-        """One row per component: eigenvalue, noise, p-values; sparse variance, p-value and correlation.
+        """One row per component: "observed" eigenvalue, "noise", p-values, and what it predicts.
 
-        "noise" is the 1 - alpha quantile of the draws. The tests of "deflated_p" and "sparse_p" end with the
-        first component that is not significant; a sparse component that explains less than .1 of the mean
-        correlation of its variables ("sparse_correlation"), or less than .05 with all variables correlated
-        with it, has none. "share" and "cumulative" are shares
-        of the variance.
+        "noise" is the 1 - alpha quantile of the draws, and "p" belongs to parallel analysis. The test of
+        "deflated_p" ends with the first component that is not significant, and with those that predict.
+        "predicted" is the share of the variance of held-out cells that so many components predict; "gain" is
+        how much more this is than by the last number of components that "counts", in variables, and "gain_se"
+        its standard error over folds. "share" and "cumulative" are shares of the variance.
         """
         return deep_copy(self._tests.table)
 
@@ -256,40 +256,72 @@ class ChoiceStability(Summary):
 class Choice(Summary):
     """The result of `choose`: the numbers of components and of nonzeros, their fit, and the reasons.
 
-    The printout shows the choice, the candidates that are best by other criteria, and warnings. `table` has
-    all candidates and criteria, `reason` all reasons; ``print(choice.k_choice)`` explains the choice of the
-    number of components.
+    The printout has the answer, the reasons for the number of components and for the cardinalities, and a few
+    fits beside the choice, which `alternatives` has with their calls. `table` has all candidates and
+    criteria,
+    `notes` all remarks; ``print(choice.k_choice)`` compares the numbers of components.
     """
 
     def __init__(
         self,
-        fit: SpcaResult,
-        choice: Chosen,
+        fit: SpcaResult | None,
+        chosen: Chosen | NothingChosen,
         k_choice: ComponentChoice | None,
         halves: Callable[[int, int], tuple[list[np.ndarray], str]] | None = None,
     ) -> None:
-        self._how, self._k_choice, self._halves = choice, k_choice, halves
-        number = None if k_choice is None else k_choice.k
-        how_chosen = partial(choice_tables.method_sentences, self._tests, choice)
-        record = replace(fit._state.record, chosen=how_chosen, k_found=number)
-        self._fit = fit._with_state(replace(fit._state, record=record))
+        self._answer, self._k_choice, self._halves = chosen, k_choice, halves
+        described = fit
+        if fit is not None and isinstance(chosen, Chosen):
+            number = None if k_choice is None else k_choice.k
+            how_chosen = partial(choice_tables.method_sentences, self._tests, chosen)
+            record = replace(fit._state.record, chosen=how_chosen, k_found=number)
+            described = fit._with_state(replace(fit._state, record=record))
+        self._found_fit: SpcaResult | None = described
 
     @property
     def _tests(self) -> ComponentTests | None:
         """The tests of the number of components, if it was chosen."""
         return None if self._k_choice is None else self._k_choice._tests
 
+    @property
+    def _how(self) -> Chosen:
+        """How cardinalities were chosen.
+
+        Raises
+        ------
+        NoComponentsError
+            If no component was.
+        """
+        if isinstance(self._answer, NothingChosen):
+            raise NoComponentsError(choice_tables.nothing_reasons(self._answer))
+        return self._answer
+
+    @property
+    def _fit(self) -> SpcaResult:
+        fit, _ = self._found_fit, self._how
+        assert fit is not None
+        return fit
+
     def _document(self) -> Document:
-        return choice_tables.choice_screen(self._how, self._tests)
+        if isinstance(self._answer, NothingChosen):
+            return choice_tables.nothing_document(self._answer)
+        return choice_tables.choice_screen(self._answer, self._tests)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The table under "choice"; if k was chosen, too, its tables under "components" and "spectrum"."""
-        return {"choice": self.table, **({} if self._k_choice is None else self._k_choice.frames)}
+        tables = {} if self._k_choice is None else self._k_choice.frames
+        return {"choice": self.table, **tables} if self.k else tables
 
     @property
     def fit(self) -> SpcaResult:
-        """The fit with the chosen cardinalities, as a direct call would return it."""
+        """The fit with the chosen cardinalities, as a direct call would return it.
+
+        Raises
+        ------
+        NoComponentsError
+            If no component predicts held-out rows and exceeds noise; likewise for all that describes it.
+        """
         return self._fit
 
     def with_inference(
@@ -303,8 +335,8 @@ class Choice(Summary):
 
     @property
     def k(self) -> int:
-        """The number of components."""
-        return self._how.state.record.k
+        """The number of components; 0 if none predicts held-out rows and exceeds noise."""
+        return 0 if isinstance(self._answer, NothingChosen) else self._answer.k
 
     @property
     def card(self) -> int | list[int]:
@@ -316,15 +348,31 @@ class Choice(Summary):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per candidate: "card", "nonzeros", errors, criteria, shares of variance, "chosen".
+        """One row per candidate: "family", "card", "nonzeros", errors, criteria, shares of variance,
+        "chosen".
 
         "error" is the mean squared prediction error relative to that of the column means, and "se" its
         standard error over folds; "excess" and "excess_se" are the difference from the smallest error and its
-        standard error, paired by fold. "kept" is 1 - error as a share of the largest value of any candidate
-        (in-sample without cross-validation). Smaller values of "ebic" and "bic" and larger values of "is" are
-        better.
+        standard error, paired by fold. "predicts" is 1 - error, and "kept" this as a share of the largest
+        value of any candidate
+        or PCA (in-sample without cross-validation). Smaller values of "ebic" and "bic" and larger values of
+        "is" are better. "call" is the call of `spca` that makes the fit.
         """
         return deep_copy(self._how.table)
+
+    @property
+    def alternatives(self) -> pd.DataFrame:
+        """The fits that the print shows beside the choice, with the calls that make them.
+
+        They are the sparsest fit that keeps .6 of the best prediction (with more than 200 variables half, and
+        four fifths), the sparsest of another family that predicts nearly as well, and the best one.
+        """
+        return choice_tables.alternatives(self._how)
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on the choice, and the explanations of its tables."""
+        return choice_tables.choice_notes(self._how, self._tests)
 
     @property
     def k_choice(self) -> ComponentChoice | None:
@@ -344,7 +392,9 @@ class Choice(Summary):
     @property
     def reason(self) -> str:
         """The reasons for the choice, in words."""
-        return choice_tables.choice_reasons(self._how)
+        if isinstance(self._answer, NothingChosen):
+            return choice_tables.nothing_reasons(self._answer)
+        return choice_tables.choice_reasons(self._answer)
 
     @property
     def method_text(self) -> str:
@@ -420,7 +470,7 @@ class Choice(Summary):
         The curve joins candidates with the same cardinality for all components; for cross-validation a band
         shows plus and minus one standard error. Candidates with unequal cardinalities are drawn separately.
         """
-        return plots.plot_choice(self._how.table, by=self.by, dense=self._how.dense, ax=ax)
+        return plots.plot_choice(self._how.table, by=self.by, dense=self._how.dense_error, ax=ax)
 
     def report(
         self,

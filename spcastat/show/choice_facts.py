@@ -9,120 +9,118 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.candidates import CRITERIA
-from spcastat.assess.component_tests import LEAST_CORRELATION, LEAST_OF_WHOLE, ComponentTests, Standing
-from spcastat.assess.unequal_cardinalities import Selected
-from spcastat.fit.state import FitState, rule_of
+from spcastat.assess.component_tests import ComponentTests
+from spcastat.assess.families import CRITERIA, Selected
+from spcastat.assess.prediction import FOLDS
+from spcastat.fit.state import FitState
 from spcastat.labels import full_names
-from spcastat.search.default import GRAM_LIMIT
 from spcastat.show import facts
-from spcastat.show.grid import alike, percent
+from spcastat.show.grid import percent
 from spcastat.show.templates import Fact, fact
 
-# --- the tests of the number of components --------------------------------------------------------
+# --- the number of components ---------------------------------------------------------------------
 
 
 def level(tests: ComponentTests) -> str:
-    """Return the level of the deflated and the sparse test in percent."""
+    """Return the level of the deflated test in percent."""
     share = tests.found.draws.level
     return percent(share, 1 - (share >= 0.01))
 
 
-def by_test(tests: ComponentTests, rules: bool) -> Fact:
-    """Return the number of components by each test, and with `rules` by the rules of thumb."""
-    standing = tests.found
+def number_of_components(tests: ComponentTests) -> Fact:
+    """Return the number, why it is not smaller and not larger, and other numbers for comparison."""
+    found = tests.found
+    k = found.k
+    table = tests.table
+    doubt = found.by_division
     return fact(
-        "by test",
-        parallel=standing.parallel,
-        deflated=standing.deflated,
-        sequential=standing.sequential,
-        rules=rules and tests.has_rules,
+        "number of components",
+        k=k,
+        doubt=f"{', '.join(map(str, doubt[:-1]))} or {doubt[-1]}" if len(doubt) > 1 else "",
+        reason=reached(tests) if k else fact("nothing predicted", **_first(tests)),
+        end=refused(tests),
+        parallel=found.parallel,
+        rules=tests.has_rules,
         kaiser=tests.kaiser,
-        stick=tests.broken_stick,
+        last=k > 0 and len(table) == k,
     )
 
 
-def number_of_components(tests: ComponentTests) -> Fact:
-    """Return the chosen number, the number by each test and rule, and how they were tested."""
-    draws = tests.found.draws
+def _first(tests: ComponentTests) -> dict[str, Any]:
+    """Return what the first component predicts."""
+    row = tests.table.iloc[0]
+    return {"gain": row["gain"], "se": row["gain_se"], "predicting": tests.found.predicting}
+
+
+def reached(tests: ComponentTests) -> Fact:
+    """Return what the last chosen component predicts."""
+    found, table = tests.found, tests.table
+    counts = np.flatnonzero(table["counts"].to_numpy() == True)  # noqa: E712  # rows that were not compared are NaN
+    last = int(counts[counts >= found.k - 1][0]) if (counts >= found.k - 1).any() else found.k - 1
+    before = int(counts[counts < last][-1]) + 1 if (counts < last).any() else 0
     return fact(
-        "number of components",
-        k=tests.found.k,
-        tests=by_test(tests, True),
-        draws=draws.n_draws,
-        alpha=draws.alpha,
-        level=level(tests),
+        "component predicts",
+        k=found.k,
+        first=before + 1,
+        last=last + 1,
+        single=last == before,
+        gain=table["gain"].iloc[last],
+        several=table["gain"].iloc[last] >= 1.0,
+        p=table["deflated_p"].iloc[found.k - 1],
+    )
+
+
+def refused(tests: ComponentTests) -> Fact | None:
+    """Return why the next component is not chosen; None if none was compared, or k is 0."""
+    found, table = tests.found, tests.table
+    if not found.k or found.k >= len(table):
+        return None
+    row = table.iloc[found.k]
+    if found.deflated < found.predicting:
+        return fact("not above noise", next=found.k + 1, p=row["deflated_p"], level=level(tests))
+    if np.isnan(row["gain"]):
+        return None
+    least = found.prediction.least
+    return fact(
+        "predicts too little",
+        next=found.k + 1,
+        gain=row["gain"],
+        negative=row["gain"] <= 0,
+        unclear=row["gain"] >= least,
+        se=row["gain_se"],
+        least=least,
     )
 
 
 def number_methods(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the facts for a methods section on how the number of components was chosen."""
-    yield number_of_components(tests)
-    yield counts(tests)
+    draws = tests.found.draws
+    yield fact(
+        "methods of number",
+        folds=FOLDS,
+        least=tests.found.prediction.least,
+        draws=draws.n_draws,
+        level=level(tests),
+        k=tests.found.k,
+        predicting=tests.found.predicting,
+        deflated=tests.found.deflated,
+        fewer=tests.found.deflated < tests.found.predicting,
+    )
     yield from large_rows(tests)
     yield from untested(tests)
 
 
 def number_reasons(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the reasons for the number of components, and further remarks."""
-    frame, standing, m = tests.table, tests.found, len(tests.table)
-    parallel, deflated, sequential = standing.parallel, standing.deflated, standing.sequential
-    yield counts(tests)
-    if standing.minor:
-        yield minor(standing)
-    if m not in (parallel, sequential) and m > parallel:
-        row = frame.iloc[parallel]
-        value, bound = alike([row["observed"], row["noise"]])
-        share = 1 - standing.draws.alpha
-        yield fact("first below noise", place=parallel + 1, value=value, bound=bound, share=share)
-    if deflated < parallel:
-        p = frame["deflated_p"].iloc[deflated]
-        yield fact("deflated test", place=deflated + 1, p=p, level=level(tests))
+    yield number_of_components(tests)
     yield from number_cautions(tests)
-    if min(parallel, deflated) < sequential:
-        yield fact("weak components", card=standing.card)
-    elif min(parallel, deflated, standing.major) > sequential:
-        yield fact("spread components", card=standing.card)
-
-
-def counts(tests: ComponentTests) -> Fact:
-    """Return the number of components by each test, and the choice."""
-    standing = tests.found
-    reason = "minor" if standing.minor else "larger"
-    if min(standing.parallel, standing.deflated) == standing.sequential:
-        reason = "agree"
-    return fact(
-        "counts",
-        parallel=standing.parallel,
-        fewer=standing.deflated < standing.parallel,
-        deflated=standing.deflated,
-        sequential=standing.sequential,
-        k=standing.k,
-        why=fact(f"why {reason}"),
-    )
-
-
-def minor(found: Standing) -> Fact:
-    """Return the fact about components that exceed noise and are not chosen."""
-    return fact(
-        "minor",
-        minor=found.minor,
-        first=found.k + 1,
-        last=found.k + found.minor,
-        dense=min(found.parallel, found.deflated),
-        major=found.major,
-        few=found.major < 2,
-        correlation=LEAST_CORRELATION,
-        card=found.card,
-    )
 
 
 def number_cautions(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield warnings: rows that change the number, the last component stands out, untested variables."""
-    standing, m = tests.found, len(tests.table)
+    """Yield warnings: rows that change the number, the last component counts, untested variables."""
     yield from large_rows(tests)
-    if m in (standing.parallel, standing.sequential):
-        yield fact("last exceeds noise", number=m, possible=m < tests.most)
+    if tests.found.k and tests.found.k == len(tests.table):
+        yield fact("last counts", number=tests.found.k, possible=tests.found.k < tests.most)
     yield from untested(tests)
 
 
@@ -156,24 +154,50 @@ def rows_tested(tests: ComponentTests) -> Iterator[Fact]:
         yield fact("shrunk rows", pulled=tests.large.pulled)
 
 
-def levels(tests: ComponentTests) -> Fact:
-    """Return the level of each test."""
-    draws = tests.found.draws
-    return fact("levels", alpha=draws.alpha, level=level(tests), draws=draws.n_draws, most=draws.most)
-
-
 def headings_of_tests(tests: ComponentTests) -> Fact:
     """Return the explanation of the headings of the tests."""
+    draws = tests.found.draws
     return fact(
         "headings of tests",
-        card=tests.found.card,
-        correlation=LEAST_CORRELATION,
-        whole=LEAST_OF_WHOLE,
+        least=tests.found.prediction.least,
         tested=tests.tested,
+        draws=draws.n_draws,
+        most=draws.most,
+        share=1.0 - draws.alpha,
+        level=level(tests),
         rules=tests.has_rules,
-        kaiser=tests.kaiser,
         stick=tests.broken_stick,
         large=tests.large,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NothingChosen:
+    """A choice of no component.
+
+    Attributes
+    ----------
+    tests : ComponentTests
+    ratio : float or None
+        The ratio of the largest to the smallest variance of the columns, if they are not scaled and it is
+        large.
+    n : int or None
+    p : int
+    """
+
+    tests: ComponentTests
+    ratio: float | None
+    n: int | None
+    p: int
+
+
+def nothing_chosen(chosen: NothingChosen) -> Fact:
+    """Return why no component is chosen, and what may be done."""
+    return fact(
+        "nothing chosen",
+        scaled=chosen.ratio is None,
+        ratio=chosen.ratio,
+        reason=fact("nothing predicted", **_first(chosen.tests)),
     )
 
 
@@ -184,6 +208,10 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
 SCALED = "choose(data, scale=True)"
 #: criterion -> its name.
 NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
+#: More variables than this have no short answer that is seen at once, and the print says what half needs.
+MANY = 200
+#: A fit with this share of all loadings is not called sparse.
+DENSE = 0.75
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,7 +221,7 @@ class Chosen:
     Attributes
     ----------
     table : DataFrame
-        The candidates, with a column "chosen".
+        The candidates, with columns "chosen" and "call".
     state : FitState
         The fit.
     card : int or list of int
@@ -201,10 +229,10 @@ class Chosen:
     share : float
     folds, repeats : int
     selected : Selected
-    dense : float or None
-        The error of dense PCA.
-    call : str
-        The call that reproduces the fit.
+    dense : float
+        The PEV of dense PCA.
+    dense_error : float or None
+        Its error of prediction.
     groups : int or None
         The number of groups of variables, if cardinalities count these.
     drawn : str
@@ -222,16 +250,11 @@ class Chosen:
     folds: int
     repeats: int
     selected: Selected
-    dense: float | None
-    call: str
+    dense: float
+    dense_error: float | None = None
     groups: int | None = None
     drawn: str = ""
     remarks: Sequence[str] = ()
-
-    @property
-    def unit(self) -> str:
-        """The unit in which cardinalities are counted: "group" or "loading"."""
-        return "group" if self.groups else "loading"
 
     @property
     def counted(self) -> str:
@@ -239,14 +262,9 @@ class Chosen:
         return "groups" if self.groups else "nonzeros"
 
     @property
-    def unequal(self) -> bool:
-        """Whether the chosen cardinalities differ between components."""
-        return isinstance(self.card, list)
-
-    @property
     def line(self) -> pd.Series:
         """The candidate that was chosen."""
-        return self.table[self.table["chosen"]].iloc[0]
+        return self.table.iloc[self.selected.place]
 
     @property
     def best(self) -> pd.Series:
@@ -254,14 +272,29 @@ class Chosen:
         return self.table.iloc[self.selected.best]
 
     @property
-    def by_worth(self) -> bool:
-        """Whether the rule "worth" was applied, which only these two criteria use."""
-        return self.rule == "worth" and self.by in ("cv", "ebic")
+    def k(self) -> int:
+        """The number of components."""
+        return self.state.record.k
 
     @property
-    def is_group_count(self) -> bool:
-        """Whether cardinalities count groups."""
-        return bool(self.groups)
+    def units(self) -> int:
+        """The number of variables, or of groups if cardinalities count these."""
+        return self.groups or self.state.record.p
+
+    @property
+    def cells(self) -> int:
+        """The number of all loadings, or of all groups of loadings."""
+        return self.units * self.k
+
+    @property
+    def call(self) -> str:
+        """The call that reproduces the fit."""
+        return str(self.line["call"])
+
+    @property
+    def predicted(self) -> bool:
+        """Whether candidates were compared by prediction of held-out rows."""
+        return self.by == "cv"
 
 
 def card_text(card: Any) -> str:
@@ -269,65 +302,129 @@ def card_text(card: Any) -> str:
     return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)
 
 
+def fit_name(chosen: Chosen, line: pd.Series) -> str:
+    """Return a short name of a candidate, for tables."""
+    count, units = int(line[chosen.counted]), chosen.units
+    if line["family"] == "partition":
+        out = units - count
+        return "partition" if not out else f"partition, {out:,} left out"
+    card = line["card"]
+    return f"card=[{card_text(card)}]" if isinstance(card, (tuple, list)) else f"card={card}"
+
+
+def is_dense(chosen: Chosen, line: pd.Series) -> bool:
+    """Whether a candidate has all loadings."""
+    return bool(line[chosen.counted] == chosen.cells)
+
+
+def title(chosen: Chosen) -> Fact:
+    """Return the answer in a line."""
+    line = chosen.line
+    count = int(line[chosen.counted])
+    partition = line["family"] == "partition"
+    sizes = "" if not partition or chosen.k > 8 else f" ({card_text(chosen.card)})"
+    return fact(
+        "answer",
+        k=chosen.k,
+        count=count,
+        of_cells=of_cells(chosen),
+        of_all=fact("of all", p=chosen.units, groups=bool(chosen.groups)),
+        whole=partition and count == chosen.units,
+        partition=partition,
+        dense=is_dense(chosen, line),
+        sizes=sizes,
+        name=fit_name(chosen, line) if chosen.k <= 12 else "",
+    )
+
+
+def of_cells(chosen: Chosen) -> Fact:
+    """Return the number of all loadings, or of all groups of them."""
+    return fact("of cells", cells=chosen.cells, groups=bool(chosen.groups))
+
+
+def compared(chosen: Chosen) -> list[int]:
+    """Return the places of the fits that are shown beside the choice, in the order of the table.
+
+    They are the sparsest fit that keeps half of the best prediction, with many variables also the one that
+    keeps four fifths; the sparsest of another family that predicts nearly as well as the choice, and the
+    best.
+    """
+    table, place = chosen.table, chosen.selected.place
+    sizes, kept = table[chosen.counted].to_numpy(), table["kept"].to_numpy()
+    shown = {place, chosen.selected.best}
+    if not np.isfinite(kept).all():
+        return sorted(shown)
+    for least in (0.5, 0.8) if chosen.units > MANY else (0.6,):
+        places = np.flatnonzero((kept >= least) & (sizes < sizes[place]))
+        shown |= {int(places[0])} if places.size else set()
+    family = table["family"].to_numpy()
+    undominated = (sizes < sizes[place]) | (kept > kept[place])
+    others = np.flatnonzero((family != family[place]) & (kept >= 0.98 * kept[place]) & undominated)
+    shown |= {int(others[0])} if others.size else set()
+    # the nearest sparser fit says what the last loadings are for
+    if len(shown) < 3 and (sizes < sizes[place]).any():
+        shown.add(int(np.flatnonzero(sizes < sizes[place])[-1]))
+    return sorted(i for i in shown if i == place or not is_dense(chosen, table.iloc[i]))
+
+
+def unequal_variances(chosen: Chosen) -> Iterator[Fact]:
+    """Yield a fact on variables in very different units, which comes first."""
+    yield from facts.unequal_variances(chosen.state.record, chosen.state.moments.variances, SCALED)
+
+
 def header(chosen: Chosen, between: Sequence[Fact]) -> Iterator[Fact]:
-    """Yield the lines of the header of the choice; `between` is inserted between data and rule."""
+    """Yield the lines of the header of the choice; `between` is inserted after the data."""
     record = chosen.state.record
-    yield from facts.unequal_variances(record, chosen.state.moments.variances, SCALED)
     yield facts.dataset(record)
     if chosen.drawn:
         yield fact("drawn", text=chosen.drawn)
     for remark in chosen.remarks:
         yield fact("remark on rows", remark=remark)
-    yield from between
-    yield rule_of_choice(chosen)
-    yield from largest_candidate(chosen)
     yield fact("fit of choice", call=chosen.call)
+    yield from between
+    yield sparseness(chosen)
 
 
-def choice_methods(chosen: Chosen) -> Iterator[Fact]:
-    """Yield the facts for a methods section on how cardinalities were chosen."""
-    yield rule_of_choice(chosen)
-    if chosen.by_worth:
-        yield fact("share of best", explained=share_of_best(chosen))
-        yield not_worth_adding(chosen)
-    if chosen.unequal:
-        yield fact("unequal cardinalities")
-    yield from largest_candidate(chosen)
+def sparseness(chosen: Chosen) -> Fact:
+    """Return why the fit is as sparse as it is."""
+    line = chosen.line
+    count, cells = int(line[chosen.counted]), chosen.cells
+    many = chosen.units > MANY and chosen.predicted
+    table = chosen.table
+    nothing = chosen.predicted and table["predicts"].max() <= 0
+    needed = []
+    for least in (0.5, 0.8):
+        enough = table.loc[table["kept"] >= least, chosen.counted]
+        needed.append(int(enough.min()) if len(enough) else cells)
+    return fact(
+        "sparseness",
+        count=count,
+        of_cells=of_cells(chosen),
+        groups=bool(chosen.groups),
+        kept=kept(chosen),
+        dense=is_dense(chosen, line),
+        most=count > DENSE * cells and line["family"] != "partition",
+        rule=rule_of_choice(chosen),
+        many=fact("no short answer", half=needed[0], fifths=needed[1]) if many and not nothing else None,
+        nothing=fact("no prediction") if nothing else None,
+    )
 
 
-def choice_reasons(chosen: Chosen) -> Iterator[Fact]:
-    """Yield the reasons for the choice and further remarks."""
-    yield verdict(chosen)
-    yield from largest_candidate(chosen)
-    yield from further_reasons(chosen)
-
-
-def further_reasons(chosen: Chosen) -> Iterator[Fact]:
-    """Yield the reasons and remarks that follow those on the choice itself."""
-    frame, row = chosen.table, chosen.line
-    if chosen.by_worth and row["card"] != chosen.best["card"]:
-        yield not_worth_adding(chosen)
-    yield from remarks(chosen)
-    if chosen.by == "cv" and "ebic" in frame:
-        by_ebic = frame["card"].iloc[int(frame["ebic"].argmin())]
-        is_common = chosen.state.record.k > 1 and not isinstance(by_ebic, (tuple, list))
-        if by_ebic != row["card"]:
-            yield fact("EBIC instead", cards=card_text(by_ebic), each=is_common)
-
-
-def remarks(chosen: Chosen) -> Iterator[Fact]:
-    """Yield remarks on the search, the folds and the density, and warnings."""
-    yield from search_of_choice(chosen)
-    yield from divisions(chosen)
-    yield from density(chosen)
-    yield from cautions(chosen)
+def kept(chosen: Chosen) -> Fact:
+    """Return the share that the fit keeps of the best prediction, or of what is explained in these data."""
+    line = chosen.line
+    if chosen.by == "variance":
+        return fact("share of PCA", share=line["relative_adjusted"])
+    return fact(
+        "share of best prediction" if chosen.predicted else "share of most explained", share=line["kept"]
+    )
 
 
 def rule_of_choice(chosen: Chosen) -> Fact:
-    """Return the description of the fit that the rule chooses."""
-    groups, is_cv = chosen.is_group_count, chosen.by == "cv"
+    """Return the rule by which the fit was chosen, as the end of a sentence."""
     keys = {
-        "worth": "sparsest worth",
+        "worth": "not worth adding",
+        "keep": "fewest that keep",
         "1se": "within an error",
         "paired": "within a paired error",
         "min": "best value",
@@ -337,206 +434,74 @@ def rule_of_choice(chosen: Chosen) -> Fact:
         key = "within two"
     if chosen.by == "variance":
         key = "fewest that keep"
+    kept_too_little = chosen.by == "variance" and chosen.line["relative_adjusted"] < chosen.share - 1e-12
     return fact(
-        "rule of choice",
-        rule=fact(key, groups=groups, share=chosen.share),
-        folds=chosen.folds if is_cv else None,
-        several=chosen.repeats > 1,
-        repeats=chosen.repeats,
-        groups=groups,
+        "keeps too little" if kept_too_little else key,
+        share=chosen.share,
         criterion=NAMES[chosen.by],
-        cells=is_cv,
+        predicted=chosen.predicted,
+        best=chosen.selected.place == chosen.selected.best,
+        variance=chosen.by == "variance",
+        largest=chosen.by == "is",
+        price=chosen.selected.price,
     )
 
 
-def verdict(chosen: Chosen) -> Fact:
-    """Return the fact that compares the choice with the best value."""
-    row = chosen.line
-    several = isinstance(row["card"], (tuple, list))
-    return fact("verdict", several=several, cards=card_text(row["card"]), text=comparison(chosen, several))
+def choice_methods(chosen: Chosen) -> Iterator[Fact]:
+    """Yield the facts for a methods section on how cardinalities were chosen."""
+    families = set(chosen.table["family"])
+    yield fact(
+        "methods of choice",
+        groups=bool(chosen.groups),
+        criterion=NAMES[chosen.by],
+        predicted=chosen.predicted,
+        folds=chosen.folds,
+        several=chosen.repeats > 1,
+        repeats=chosen.repeats,
+        rotated="rotated" in families,
+        partitions="partition" in families,
+        equal="equal" in families,
+    )
+    yield fact("methods of rule", text=sparseness(chosen))
 
 
-def comparison(chosen: Chosen, several: bool) -> Fact:
-    """Return the comparison of the choice with the best value; `several`: of several cardinalities."""
-    row, best_row = chosen.line, chosen.best
-    if chosen.by == "variance":
-        is_kept = row["relative_adjusted"] >= chosen.share
-        return fact(
-            "keeps the share" if is_kept else "keeps too little",
-            groups=chosen.is_group_count,
-            share=chosen.share,
-            kept=row["relative_adjusted"],
-        )
-    if row["card"] == best_row["card"]:
-        return best_value(chosen, several)
-    if chosen.rule == "worth":
-        return fact(
-            "compared by worth",
-            count=row[chosen.counted],
-            groups=chosen.is_group_count,
-            explained=share_of_best(chosen),
-            ebic=chosen.by == "ebic",
-            best=card_text(best_row["card"]),
-            best_count=best_row[chosen.counted],
-        )
-    if chosen.by == "ebic":
-        return fact("sparsest by EBIC", best=card_text(best_row["card"]))
-    return compared_by_error(chosen)
+def choice_reasons(chosen: Chosen) -> Iterator[Fact]:
+    """Yield the reasons for the choice and further remarks."""
+    yield sparseness(chosen)
+    yield from remarks(chosen)
 
 
-def best_value(chosen: Chosen, several: bool) -> Fact:
-    """Return what a choice with the best value is."""
-    by, row, best_row = chosen.by, chosen.line, chosen.best
-    fewer = (chosen.table[chosen.counted] < row[chosen.counted]).any()
-    values = {
-        "several": several,
-        "last": is_last(chosen, row),
-        "sparser": by in ("cv", "ebic") and chosen.rule != "min" and fewer,
-    }
-    if by == "cv":
-        return fact("predicts best", error=best_row["error"], se=best_row["se"], **values)
-    return fact("has the best value", largest=by == "is", criterion=NAMES[by], **values)
-
-
-def compared_by_error(chosen: Chosen) -> Fact:
-    """Return the comparison of a choice by "1se" or "paired" with the smallest error."""
-    row, best_row = chosen.line, chosen.best
-    smallest = fact("smallest error", error=best_row["error"], best=card_text(best_row["card"]))
-    if chosen.rule == "paired":
-        excess, excess_se = row["excess"], row["excess_se"]
-        return fact("compared by paired error", smallest=smallest, excess=excess, excess_se=excess_se)
-    if chosen.unequal:
-        return fact("compared one at a time", error=row["error"], smallest=smallest)
-    return fact("compared by error", se=best_row["se"], smallest=smallest)
-
-
-def share_of_best(chosen: Chosen) -> Fact:
-    """Return the share that the fit explains of what the candidate that explains most does."""
-    # for EBIC nothing is held out
-    key = "share of most explained" if chosen.by == "ebic" else "share of best prediction"
-    return fact(key, share=chosen.line["kept"])
-
-
-def not_worth_adding(chosen: Chosen) -> Fact:
-    """Return the fact about the loadings that the rule "worth" does not add."""
-    is_ebic = chosen.by == "ebic"
-    price = chosen.selected.price
-    return fact("not worth adding", groups=chosen.is_group_count, ebic=is_ebic, price=price)
-
-
-# --- remarks on a choice --------------------------------------------------------------------------
-
-
-def search_of_choice(chosen: Chosen) -> Iterator[Fact]:
-    """Yield facts about the search for unequal cardinalities."""
-    selected, record = chosen.selected, chosen.state.record
-    trials, equal = selected.tried, card_text(selected.keys[selected.equal])
-    if trials and chosen.unequal:
-        yield fact("changed from equal", equal=equal, tried=trials)
-    elif trials:
-        yield fact("no other cardinality", tried=trials)
-    elif chosen.by_worth and record.k > 1 and record.p > GRAM_LIMIT:
-        yield fact("equal only", limit=GRAM_LIMIT)
-
-
-def divisions(chosen: Chosen) -> Iterator[Fact]:
-    """Yield a fact if single divisions into folds lead to other choices."""
-    selected = chosen.selected
-    cards = sorted(set(selected.by_division))
-    if len(cards) > 1:
+def remarks(chosen: Chosen) -> Iterator[Fact]:
+    """Yield remarks on folds, the end of given candidates, few rows and single variables."""
+    selected, record, table = chosen.selected, chosen.state.record, chosen.table
+    others = sorted(
+        {int(table[chosen.counted].iloc[i]) for i in selected.by_division}
+        | {int(chosen.line[chosen.counted])}
+    )
+    if len(others) > 1:
         yield fact(
-            "divisions",
-            repeats=chosen.repeats,
-            equal=card_text(selected.keys[selected.equal]),
-            low=card_text(cards[0]),
-            high=card_text(cards[-1]),
+            "divisions", repeats=chosen.repeats, low=others[0], high=others[-1], groups=bool(chosen.groups)
         )
-
-
-def density(chosen: Chosen) -> Iterator[Fact]:
-    """Yield a fact if the best fit has most of the loadings and has predictive value."""
-    record, best_row = chosen.state.record, chosen.best
-    loadings = record.p * record.k
-    predicts = chosen.by == "ebic" or (chosen.by == "cv" and best_row["error"] < 1.0)
-    # data whose best fit needs more than 60 % of the loadings are not sparse
-    if predicts and best_row["nonzeros"] > 0.6 * loadings:
-        yield fact(
-            "density",
-            pca=chosen.line["nonzeros"] == loadings,
-            ebic=chosen.by == "ebic",
-            mean=best_row["nonzeros"] / record.k,
-            p=record.p,
-        )
-
-
-def cautions(chosen: Chosen) -> Iterator[Fact]:
-    """Yield warnings: no prediction, few rows, components of one variable."""
-    record = chosen.state.record
-    if chosen.by == "cv" and chosen.best["error"] >= 1.0:
-        yield fact("no prediction")
     # with fewer than 60 rows the rule of one standard error selects too few
     if record.n is not None and record.n < 60 and (chosen.by, chosen.rule) == ("cv", "1se"):
         yield fact("few rows", n=record.n)
-    yield from single_variables(chosen)
-
-
-def single_variables(chosen: Chosen) -> Iterator[Fact]:
-    """Yield every component of one variable that was chosen among others."""
-    if not chosen.by_worth or len(chosen.table) == 1:
-        return
-    V, record = chosen.state.V, chosen.state.record
-    for j in np.flatnonzero(np.count_nonzero(V, axis=0) == 1):
-        name = full_names(chosen.state.spec.columns)[int(np.flatnonzero(V[:, j])[0])]
-        if chosen.table[chosen.counted].max() > record.k:
+    if chosen.selected.price and len(table) > 1 and table[chosen.counted].max() > record.k:
+        V = chosen.state.V
+        for j in np.flatnonzero(np.count_nonzero(V, axis=0) == 1):
+            name = full_names(chosen.state.spec.columns)[int(np.flatnonzero(V[:, j])[0])]
             yield fact("single variable", place=j + 1, name=name)
+    if "ebic" in table and chosen.predicted:
+        by_ebic = table.iloc[int(table["ebic"].argmin())]
+        if by_ebic.name != chosen.line.name:
+            yield fact("EBIC instead", name=fit_name(chosen, by_ebic), count=int(by_ebic[chosen.counted]))
 
 
-# --- the end of the candidates --------------------------------------------------------------------
-
-
-def is_last(chosen: Chosen, candidate: pd.Series) -> bool:
-    """Whether a candidate is the largest of several, and larger ones are possible."""
-    sizes = chosen.table[chosen.counted]
-    several = isinstance(candidate["card"], (tuple, list))
-    if len(sizes) == 1 or several or candidate[chosen.counted] < sizes.max():
-        return False
-    return bool(possible_cards(chosen, [candidate["card"] + 1]))
-
-
-def possible_cards(chosen: Chosen, cards: Sequence[int]) -> list[int]:
-    """Return those of the cardinalities that all components can have."""
-    record, rule = chosen.state.record, rule_of(chosen.state.record)
-    candidates = [card for card in cards if card <= (chosen.groups or record.p)]
-    return candidates if rule is None else [card for card in candidates if rule.feasible([card] * record.k)]
-
-
-def largest_candidate(chosen: Chosen) -> Iterator[Fact]:
-    """Yield a fact if the largest candidate was chosen, so that larger ones may be better."""
-    is_enough = chosen.by == "variance" and chosen.line["relative_adjusted"] >= chosen.share
-    if is_enough or not is_last(chosen, chosen.line):
-        return
-    card = chosen.line["card"]
-    larger = possible_cards(chosen, [2 * card, 4 * card]) or possible_cards(chosen, [card + 1])
-    yield fact("largest candidate", card=card, cards=[int(size) for size in (card, *larger)])
-
-
-# --- the headings of the candidates ---------------------------------------------------------------
-
-
-def headings(chosen: Chosen, columns: tuple[str, ...]) -> Iterator[Fact]:
+def headings(chosen: Chosen, columns: Sequence[str]) -> Iterator[Fact]:
     """Yield the explanations of the headings."""
-    errors = fact(
-        "headings of errors",
-        groups=chosen.is_group_count,
-        dense=chosen.dense is not None,
-        dense_error=chosen.dense,
-    )
-    is_predicted = "error" in columns
     explanations = {
-        "error": errors,
-        "of best %": fact("heading of best by error" if is_predicted else "heading of best"),
+        "predicts %": fact("heading of predicts", groups=bool(chosen.groups)),
+        "of best %": fact("heading of best by error" if chosen.predicted else "heading of best"),
         "EBIC": fact("heading of EBIC"),
-        "PEV": fact("heading of PEV"),
+        "IS": fact("heading of IS"),
     }
     yield from (explanations[name] for name in columns if name in explanations)
-    yield fact("heading of IS")

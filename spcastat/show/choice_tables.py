@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.candidates import CRITERIA
 from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural
+from spcastat.labels import short_names
 from spcastat.show import choice_facts
-from spcastat.show.choice_facts import NAMES, Chosen, card_text
+from spcastat.show.choice_facts import NAMES, Chosen, NothingChosen, fit_name
 from spcastat.show.grid import Chapter, Document, Row, Table, alike, fixed, percent
 from spcastat.show.report import chapter_of
 from spcastat.show.templates import Fact, fact, lines, methods, notes, part
@@ -23,23 +23,13 @@ if TYPE_CHECKING:
 # --- the number of components ---------------------------------------------------------------------
 
 
-#: Decimals of the columns of tests.
-DIGITS = {"p": 3, "deflated_p": 3, "sparse_p": 3, "sparse_correlation": 2}
-
-
 def number_document(tests: ComponentTests) -> Document:
-    """Return the tests of the number of components, and the reasons for it."""
-    title = f"Number of components: {tests.found.k}   ({part(choice_facts.by_test(tests, False))})"
-    reasons = [
-        choice_facts.levels(tests),
-        *choice_facts.number_reasons(tests),
-        choice_facts.headings_of_tests(tests),
-    ]
+    """Return the comparison of numbers of components, their tests, and the reasons for the choice."""
     header = [fact("drawn", text=tests.drawn)] if tests.drawn else []
-    header += choice_facts.rows_tested(tests)
-    return Document(
-        title, tuple(lines(header)), (_test_lines(tests, len(tests.table)),), tuple(notes(reasons))
-    )
+    header += [*choice_facts.rows_tested(tests), choice_facts.number_of_components(tests)]
+    about = [*choice_facts.number_cautions(tests), choice_facts.headings_of_tests(tests)]
+    title = f"Number of components: {tests.found.k}"
+    return Document(title, tuple(lines(header)), (_test_lines(tests),), tuple(notes(about)))
 
 
 def number_methods(tests: ComponentTests) -> str:
@@ -52,62 +42,110 @@ def number_reasons(tests: ComponentTests) -> str:
     return " ".join(notes(choice_facts.number_reasons(tests)))
 
 
-def _test_lines(tests: ComponentTests, most: int) -> Table:
-    """Return the tests of at most `most` components, with a line below the chosen ones."""
-    table = tests.table.iloc[:most]
-    lines = []
+def _test_lines(tests: ComponentTests) -> Table:
+    """Return what components predict, and their tests, with a line below the chosen ones."""
+    table, rows = tests.table, []
     values = alike([*table["observed"], *table["noise"]])
     m = len(table)
+
+    def cell(value: float, digits: int) -> str:
+        return "" if np.isnan(value) else fixed(value, digits)
+
     for i, (name, line) in enumerate(table.iterrows()):
         cells = (
-            "" if np.isnan(line[column]) else fixed(line[column], digits) for column, digits in DIGITS.items()
+            "" if np.isnan(line["predicted"]) else percent(line["predicted"], 1),
+            cell(line["gain"], 2),
+            cell(line["gain_se"], 2),
+            cell(line["deflated_p"], 3),
+            values[i],
+            values[m + i],
+            cell(line["p"], 3),
+            percent(line["cumulative"], 1),
         )
-        numbers = (values[i], values[m + i], *cells, percent(line["cumulative"], 1))
-        lines.append(Row(str(name), numbers, rule=i == tests.found.k > 0))
-    point = f"{percent(1 - tests.found.draws.alpha, 0)} % of noise"
-    headings = ("eigenvalue", point, "p", "deflated p", "sparse p", "r", "cum. %")
-    return Table("", headings, tuple(lines))
+        rows.append(Row(str(name), cells, rule=i == tests.found.k > 0))
+    headings = ("predicts %", "gain", "se", "deflated p", "eigenvalue", "noise", "p", "cum. %")
+    return Table("", headings, tuple(rows))
+
+
+# --- no component ---------------------------------------------------------------------------------
+
+
+def nothing_document(chosen: NothingChosen) -> Document:
+    """Return the answer that there is no component, and the tests."""
+    tests = chosen.tests
+    rows = f"{chosen.n:,} rows x " if chosen.n is not None else ""
+    header = [("Data", f"{rows}{plural(chosen.p, 'variable')}")]
+    about = [*choice_facts.rows_tested(tests), choice_facts.nothing_chosen(chosen)]
+    return Document(
+        "Choice: no component", (*header, *lines(about)), (), tuple(notes(choice_facts.large_rows(tests)))
+    )
+
+
+def nothing_reasons(chosen: NothingChosen) -> str:
+    """Return why no component is chosen."""
+    return " ".join(notes([choice_facts.nothing_chosen(chosen)]))
 
 
 # --- the cardinalities ----------------------------------------------------------------------------
 
 
+#: Lines and columns of the printout.
+LINES, WIDTH = 25, 80
+
+
 def choice_document(chosen: Chosen) -> Document:
     """Return the full document for a report: all candidates, criteria and reasons."""
     columns = _columns(chosen, False)
-    reasons = [choice_facts.verdict(chosen), *choice_facts.further_reasons(chosen)]
-    about = [*notes(reasons), _key(chosen, columns)]
-    return _document(chosen, [], _tables(chosen, columns, chosen.table.index), about)
+    about = [*notes(choice_facts.remarks(chosen)), _key(chosen, columns)]
+    header = lines([*choice_facts.unequal_variances(chosen), *choice_facts.header(chosen, [])])
+    return Document(
+        _title(chosen), tuple(header), (_table(chosen, columns, range(len(chosen.table))),), tuple(about)
+    )
 
 
 def choice_screen(chosen: Chosen, tests: ComponentTests | None) -> Document:
-    """Return the printout: the choice, the fits with which it is compared, and warnings.
-
-    The tests for the number of components are included if this number was chosen as well.
-    """
-    table, selected = chosen.table, chosen.selected
-    compared = {selected.place, selected.equal, selected.best}
-    compared |= {i for i in table.index if table["card"][i] in selected.readings.values()}
-    visible_rows = table.index[sorted(compared)]
-    columns = _columns(chosen, True)
-    about = [choice_facts.verdict(chosen), *choice_facts.remarks(chosen)]
-    ends = [f"All {len(table)} candidates: choice.table."] if len(visible_rows) < len(table) else []
-    header: list[Fact] = []
-    tables: list[Table] = []
+    """Return the printout: the answer, why, the fits beside it, and the variables of each component."""
+    between: list[Fact] = []
+    about: list[Fact] = []
     if tests is not None:
-        about = [choice_facts.levels(tests), *about, *choice_facts.number_cautions(tests)]
-        header += [choice_facts.number_of_components(tests), *choice_facts.rows_tested(tests)]
-        tables.append(_test_lines(tests, tests.found.k + 1))  # up to the first one that was not chosen
-        ends.append("The tests of k: choice.k_choice.")
-    tables += _tables(chosen, columns, visible_rows)
-    return _document(chosen, header, tables, [*notes(about), " ".join([_key(chosen, columns), *ends])])
+        between.append(choice_facts.number_of_components(tests))
+        about = list(choice_facts.untested(tests))
+        between += choice_facts.large_rows(tests)
+    header = [*choice_facts.unequal_variances(chosen), *_remarks_on_rows(tests)]
+    header += choice_facts.header(chosen, between)
+    columns = _columns(chosen, True)
+    tables = [_table(chosen, columns, choice_facts.compared(chosen)), _variables(chosen)]
+    return Document(_title(chosen), tuple(lines(header)), tuple(tables), tuple(notes(about)))
 
 
-def _document(chosen: Chosen, between: list[Fact], tables: list[Table], about: list[str]) -> Document:
-    """Return the title, the header with the facts `between`, the tables and the notes."""
-    kind = "Cardinalities" if chosen.unequal else "Cardinality"
-    title = f"{kind} of {plural(chosen.state.record.k, 'component')} by {NAMES[chosen.by]}"
-    return Document(title, tuple(lines(choice_facts.header(chosen, between))), tuple(tables), tuple(about))
+def _remarks_on_rows(tests: ComponentTests | None) -> list[Fact]:
+    """Return lines on rows that may not be independent, if the number of components was chosen."""
+    return [] if tests is None else [fact("remark on rows", remark=remark) for remark in tests.remarks]
+
+
+def _title(chosen: Chosen) -> str:
+    return f"Choice: {part(choice_facts.title(chosen))}"
+
+
+def choice_notes(chosen: Chosen, tests: ComponentTests | None) -> list[str]:
+    """Return remarks on the choice, and the explanations of its tables."""
+    number = [] if tests is None else [*choice_facts.rows_tested(tests), *choice_facts.number_cautions(tests)]
+    of_rows = [text for _, text in lines(one for one in number if one.key == "shrunk rows")]
+    return [
+        *of_rows,
+        *notes(number),
+        *notes(choice_facts.remarks(chosen)),
+        _key(chosen, _columns(chosen, False)),
+    ]
+
+
+def alternatives(chosen: Chosen) -> pd.DataFrame:
+    """Return the fits that the print shows beside the choice: numbers of loadings, shares, and calls."""
+    places = [place for place in choice_facts.compared(chosen) if place != chosen.selected.place]
+    table = chosen.table.iloc[places]
+    names = pd.Index([fit_name(chosen, line) for _, line in table.iterrows()], name="fit", dtype=object)
+    columns = ["family", "card", "nonzeros", "predicts", "kept", "pev", "call"]
+    return table[columns].set_index(names)
 
 
 def chapters(
@@ -117,9 +155,9 @@ def chapters(
     plot_tests: Callable[[], Axes] | None,
 ) -> tuple[Chapter, ...]:
     """Return the chapters of a report on the choices, with their plots."""
-    alternative_text = "The criterion of every cardinality"
+    alternative_text = "The criterion of every candidate"
     unsaid = (
-        f"Every cardinality by {NAMES[chosen.by]}"
+        f"Every candidate by {NAMES[chosen.by]}"
         f"{', with one standard error' if chosen.by == 'cv' else ''}. It does not say how sure the "
         "variables of the choice are, nor that those left out have nothing to do with the component."
     )
@@ -152,70 +190,94 @@ def choice_reasons(chosen: Chosen) -> str:
     return " ".join(notes(choice_facts.choice_reasons(chosen)))
 
 
-# --- the table of candidates ----------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def _columns(chosen: Chosen, brief: bool) -> tuple[str, ...]:
     """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
     by, table = chosen.by, chosen.table
     is_column = {
-        "error": "error" in table,
-        "se": "error" in table,
-        "of best %": "error" in table or by == "ebic",
+        "loadings": True,
+        "predicts %": by == "cv",
+        "se": by == "cv" and not brief,
+        "of best %": by in ("cv", "ebic"),
         "EBIC": "ebic" in table and not (brief and by != "ebic"),
         "BIC": by == "bic",
-        "IS": not (brief and by != "is"),
-        "PEV": True,
+        "IS": not brief or by == "is",
         "of PCA's": by == "variance",
+        "PEV": True,
     }
     return tuple(name for name, present in is_column.items() if present)
 
 
-def _tables(chosen: Chosen, columns: tuple[str, ...], shown: pd.Index) -> list[Table]:
-    """Return the candidates `shown`, with marks for the choice and the best values.
-
-    If cardinalities are unequal, the marks are long and have a table of their own.
-    """
-    cells = {
-        "error": lambda line: fixed(line["error"], 3),
-        "se": lambda line: fixed(line["se"], 3),
+def _table(chosen: Chosen, columns: tuple[str, ...], places: Sequence[int]) -> Table:
+    """Return candidates, with a mark for the choice, and dense PCA as the last one."""
+    write = {
+        "loadings": lambda line: f"{int(line['nonzeros']):,}",
+        "predicts %": lambda line: percent(line["predicts"], 1),
+        "se": lambda line: percent(line["se"], 1),
         "of best %": lambda line: percent(line["kept"], 0),
         "EBIC": lambda line: fixed(line["ebic"] - chosen.table["ebic"].min(), 1),
         "BIC": lambda line: fixed(line["bic"], 4),
         "IS": lambda line: fixed(line["is"], 3),
-        "PEV": lambda line: percent(line["pev"], 1),
         "of PCA's": lambda line: percent(line["relative_adjusted"], 1),
+        "PEV": lambda line: percent(line["pev"], 1),
     }
-    numbers, marks = [], []
-    for _, line in chosen.table.loc[shown].iterrows():
-        numbers.append(Row(card_text(line["card"]), tuple(cells[name](line) for name in columns)))
-        marks.append(Row(numbers[-1].label, (_mark(chosen, line),)))
-    if chosen.unequal:
-        marked = tuple(row for row in marks if row.cells != ("",))
-        return [Table("card", columns, tuple(numbers)), Table("card", ("role",), marked, "l")]
-    rows = (Row(row.label, row.cells + mark.cells) for row, mark in zip(numbers, marks, strict=True))
-    return [Table("card", (*columns, "role"), tuple(rows), "r" * len(columns) + "l")]
+    rows = []
+    for place in places:
+        line = chosen.table.iloc[place]
+        mark = "<- chosen" if place == chosen.selected.place else ""
+        rows.append(Row(fit_name(chosen, line), (*(write[name](line) for name in columns), mark)))
+    if not choice_facts.is_dense(chosen, chosen.line):
+        rows.append(Row("PCA", (*_pca_cells(chosen, columns), "")))
+    return Table("", (*columns, ""), tuple(rows), "r" * len(columns) + "l")
 
 
-def _mark(chosen: Chosen, line: pd.Series) -> str:
-    """Return the mark of a candidate: the criteria by which it is best, and whether it is chosen."""
-    best_by = {**CRITERIA, "cv": "prediction", "is": "IS"}
-    best_by.pop("variance")
-    readings = chosen.selected.readings
-    criteria = [best_by[by] for by, card in readings.items() if card == line["card"] and by in best_by]
-    kind = "best equal cardinality by" if chosen.unequal else "best"
-    if criteria and choice_facts.is_last(chosen, line):
-        kind = "best of those tried by"
-    marks = [f"{kind} {' and '.join(criteria)}"] if criteria else []
-    keeps_share = line["relative_adjusted"] >= chosen.share * (1.0 - 1e-12)
-    if keeps_share and readings.get("variance") == line["card"]:
-        marks.append(f"sparsest with {percent(chosen.share, 0)} % of PCA")
-    return ", ".join([*["<- chosen"][: line["chosen"]], *marks])
+def _pca_cells(chosen: Chosen, columns: tuple[str, ...]) -> list[str]:
+    """Return the cells of dense PCA, empty where they say nothing."""
+    cells = {
+        "loadings": f"{chosen.state.record.p * chosen.k:,}",
+        "PEV": percent(chosen.dense, 1),
+        "of PCA's": percent(1.0, 1),
+    }
+    if chosen.dense_error is not None:
+        most = max(chosen.table["predicts"].max(), 1.0 - chosen.dense_error)
+        cells["predicts %"] = percent(1.0 - chosen.dense_error, 1)
+        cells["of best %"] = percent(max(1.0 - chosen.dense_error, 0.0) / most, 0) if most > 0 else ""
+    return [cells.get(name, "") for name in columns]
+
+
+#: The variables of at most so many components are shown.
+MOST_SHOWN = 6
+
+
+def _variables(chosen: Chosen) -> Table:
+    """Return the variables of each component, those with the largest loadings first, in a line each."""
+    V, names = chosen.state.V, short_names(list(chosen.state.spec.columns))
+    rows = []
+    labels = [str(name) for name in chosen.state.components]
+    for label, v in list(zip(labels, V.T, strict=True))[:MOST_SHOWN]:
+        order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
+        rows.append(Row(label, (listing([names[i] for i in order], WIDTH - max(map(len, labels)) - 2),)))
+    further = len(labels) - len(rows)
+    if further:
+        rows.append(Row(f"+ {further}", ("further components: print(choice.fit)",)))
+    return Table("", ("variables, by the size of their loadings",), tuple(rows), "l")
+
+
+def listing(names: Sequence[str], width: int) -> str:
+    """Return as many names as fit into a width, and how many more there are."""
+    for count in range(len(names), 0, -1):
+        more = len(names) - count
+        text = ", ".join(names[:count]) + (f" and {more:,} more" if more else "")
+        if len(text) <= width or count == 1:
+            return text
+    return ""
 
 
 def _key(chosen: Chosen, columns: tuple[str, ...]) -> str:
     """Return the explanation of the headings."""
-    return "; ".join(map(part, choice_facts.headings(chosen, columns)))
+    return "; ".join(map(part, choice_facts.headings(chosen, columns))) + "."
 
 
 # --- the stability of a choice --------------------------------------------------------------------

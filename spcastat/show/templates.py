@@ -645,60 +645,64 @@ _UNTESTED = (
     "row|{rows:,} rows}, about half; a sparse fit of the other rows selected these variables. Half of the "
     "rows have less power for weak components, and components of many more variables may be missed."
 )
-_NOT_WORTH = (
-    "Further {groups?groups|loadings} {ebic?lower EBIC by less than 2|improve prediction by less than one "
-    "standard error}, or each of them by less than {price:%0} % of the mean improvement per "
-    "{groups?group|loading} of this fit."
-)
-_COUNTS = (
-    "Parallel analysis keeps {parallel}{fewer?, the deflated test {deflated} of them}; the sequential "
-    "sparse test keeps {sequential}. The choice is {k}: {why}."
-)
-
 #: Facts about choices of the number of components and of cardinalities.
 CHOICE_TEMPLATES: dict[str, Template] = {
     # --- the number of components
-    "counts": Template(note=_COUNTS, methods=_COUNTS),
-    "why agree": Template(part="the tests agree"),
-    "why minor": Template(part="minor components are left out"),
-    "why larger": Template(part="the larger number"),
-    "by test": Template(
-        part="parallel analysis {parallel}, deflated {deflated}, sparse {sequential}{rules?; Kaiser "
-        "{kaiser}, broken stick {stick}}",
-    ),
     "number of components": Template(
         label="k",
-        line="{k}: {tests}",
-        methods="The number of components was chosen by comparison with noise, simulated by flipping the "
-        "signs of the centred values at random (Hong, Sheng and Dobriban, 2020; {draws|# draw|# draws}, and "
-        "up to four times as many for p-values near the level): by parallel analysis at the level "
-        "{alpha:%0} %, and by tests of dense and of sparse components after removing the earlier ones, at "
-        "the level {level} %.",
+        line="{doubt?{doubt}, by the division into folds|{k}}: {reason}{end?; {end}}. For comparison: "
+        "parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
+        note="k = {doubt?{doubt}, by the division into folds, and {k} on average|{k}}: {reason}{end?; "
+        "{end}}. For comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
     ),
-    "minor": Template(
-        note="{minor|PC{first} exceeds|PC{first} to PC{last} exceed} noise but {minor|is|are} minor and not "
-        "chosen. Of the {dense|# principal component|# principal components} that {dense|exceeds|exceed} "
-        "noise, after rotation by varimax, {major?{major}|none} {few?explains|explain} a mean correlation "
-        "of {correlation:fixed1} or more among all of {few?its|their} variables. The column r is of other "
-        "components, the sparse ones, among their {card|# variable|# variables}."
+    "component predicts": Template(
+        part="{single?component {last} predicts|components {first} to {last} together predict} "
+        "{gain:.2f} {several?"
+        "variables|of a variable} more in held-out rows{single?|, component {k}} {single?and "
+        "exceeds|exceeds} noise (p "
+        "{p:fixed3})"
     ),
-    "first below noise": Template(
-        note="The eigenvalue of PC{place} is {value}; the {share:%0} % quantile of noise is {bound}."
+    "not above noise": Template(
+        part="component {next} does not exceed noise (p {p:fixed3}, level {level} %)"
     ),
-    "deflated test": Template(
-        note="The deflated test of PC{place} has p = {p:fixed3} (level {level} %). Rows of very unequal "
-        "size are a possible reason: parallel analysis can count them as components."
+    "predicts too little": Template(
+        part="component {next} would add {negative?nothing|{gain:.2f}{unclear? with a standard error of "
+        "{se:.2f}, less than two of them| ({least:.2g} needed)}}"
     ),
-    "weak components": Template(
-        note="The sparse test finds weak components of few variables that strong ones mask in parallel "
-        "analysis. It starts from {card|# variable|# variables} (sparse_card=), so it can also take part of "
-        "a block of many weak variables for a component."
+    "nothing predicted": Template(
+        part="{predicting?components predict held-out cells but do not exceed noise|none predicts "
+        "held-out cells "
+        "clearly better than the column means (the first: {gain:.1f} of a variable, standard error {se:.1f})}"
     ),
-    "spread components": Template(
-        note="Further components of {card|# variable|# variables} do not exceed noise: they are weak, or "
-        "spread over many variables."
+    "nothing chosen": Template(
+        line="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:.2g}, "
+        "so that "
+        "columns of large variance hide the others. }No component: {reason}, so there is nothing to make "
+        "sparse. Give k= to fit nevertheless.",
+        label="Why",
+        note="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:.2g}, "
+        "so that "
+        "columns of large variance hide the others. }No component is chosen: {reason}. Give k= to fit "
+        "nevertheless.",
+    ),
+    "methods of number": Template(
+        methods="The number of components is {k}. {predicting|# component predicts|# components predict} "
+        "held-out rows ({folds}-fold cross-validation; each further component predicts {least:.2g} of a "
+        "variable more, by more than two standard errors, by sparse fits with at most as many loadings as "
+        "variables){fewer?, and {deflated} of them exceed noise|, and each exceeds noise}, simulated by "
+        "flipping the signs "
+        "of the residuals from the earlier components (Hong, Sheng and Dobriban, 2020; {draws|# draw|# "
+        "draws}, "
+        "level {level} %).",
+    ),
+    "last counts": Template(
+        note="The last of {number|# component|# components} compared still counts; {possible?a larger kmax "
+        "compares more|no more can be compared}."
     ),
     "large rows": Template(
+        label="Rows",
+        line="{rows|# large row|# large rows} changed the number: k = {k_unshrunk} without shrinking, "
+        "{k} with.",
         note=_LARGE_ROWS + ' A fit with method="spcagrid" or method="rspca-l0" is less influenced by such '
         "rows.",
         methods=_LARGE_ROWS,
@@ -716,120 +720,74 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "remark on rows": Template(label="Rows", line="{remark}"),
     "drawn": Template(label="Draws", line="{text}"),
-    "levels": Template(
-        note="Levels of the tests: p {alpha:%0} %, deflated p and sparse p {level} %; {draws} sign flips "
-        "for each, up to {most} if a p-value is near its level."
-    ),
     "headings of tests": Template(
-        note="p: for the eigenvalue of that rank. deflated p: for the first eigenvalue after removing the "
-        "earlier components. sparse p: for a component of {card|# variable|# variables} after removing the "
-        "earlier components; blank if r, the mean correlation that it explains, is below "
-        "{correlation:fixed1} (or {whole:fixed2} if extended to all variables correlated with it). cum. %: "
-        "cumulative variance{tested? of the tested variables}. Components below the line are not "
-        "chosen.{rules? Kaiser's rule {kaiser}, broken stick {stick}{large? (without shrinking)}.}"
+        note="predicts %: of the variance of held-out cells, from the others of their row. gain: how many "
+        "variables more than the last number of components that counts; {least:.2g} for each further "
+        "one, and "
+        "two standard errors (se), are needed. deflated p: of the first eigenvalue after removing the "
+        "earlier "
+        "components, of those that predict (level {level} %; {draws} sign flips, up to {most} if p is near "
+        "it). noise, p: parallel analysis, the {share:%0} % quantile of the eigenvalue of that rank, "
+        "and its p."
+        " cum. %: cumulative "
+        "variance{tested? of the tested variables}.{rules? Broken stick {stick}{large? (without shrinking)}.}"
     ),
     # --- the cardinalities
-    "sparsest worth": Template(
-        part="the sparsest fit to which no further {groups?groups|loadings} are worth adding"
+    "answer": Template(
+        part="{k|# component|# components}{whole?, each of the {of_all} in one of them{sizes}|{dense? of all "
+        "{of_all}: no sparser fit predicts nearly as well| with {count:,} of {of_cells}{partition?, on "
+        "separate variables{sizes}|{name?, {name}}}}}"
     ),
-    "within an error": Template(part="the sparsest fit within one standard error of the smallest"),
-    "within a paired error": Template(
-        part="the sparsest fit within one standard error of the difference, paired by fold"
+    "of all": Template(part="{p|{p:,} {groups?group|variable}|{p:,} {groups?groups|variables}}"),
+    "of cells": Template(
+        part="{cells|{cells:,} {groups?group of loadings|loading}|{cells:,} {groups?groups of "
+        "loadings|loadings}}"
     ),
-    "within two": Template(part="the sparsest fit within 2 of the smallest"),
-    "best value": Template(part="the best value"),
-    "fewest that keep": Template(
-        part="the fewest {groups?groups|loadings} that keep {share:%0} % of dense PCA's variance, all "
-        "components together"
+    "no short answer": Template(
+        part="No short answer: half of the best prediction needs {half|{half:,} loading|{half:,} loadings}, "
+        "four fifths {fifths:,}. "
     ),
-    "rule of choice": Template(
-        label="Rule",
-        line="{rule}{folds?; {folds} folds{several?, {repeats} divisions}}",
-        methods="The {groups?numbers of groups|numbers of nonzero loadings} were chosen by {criterion}: "
-        "{rule}{folds?; {folds} folds{several?, {repeats} divisions}}{cells?, cells predicted from the "
-        "others of their row}.",
+    "no prediction": Template(
+        part="No candidate predicts better than the column means: interpret these components with caution. "
     ),
-    "fit of choice": Template(label="Fit", line="{call}"),
-    "share of best": Template(
-        methods="The fit explains {explained}.",
+    "sparseness": Template(
+        label="Sparse",
+        line="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} keep "
+        "{kept}{most?; most are needed}; {rule}.}",
+        note="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} keep "
+        "{kept}{most?; most are needed}; {rule}.}",
+        part="{count:,} of {of_cells} keep {kept}; {rule}",
     ),
-    "share of best prediction": Template(part="{share:%0} % of what the best prediction explains"),
+    "share of best prediction": Template(part="{share:%0} % of the best prediction"),
     "share of most explained": Template(
         part="{share:%0} % of the most that a candidate explains in these data"
     ),
-    "not worth adding": Template(
-        note=_NOT_WORTH,
-        methods=_NOT_WORTH,
+    "share of PCA": Template(part="{share:%1} % of dense PCA's variance"),
+    "not worth adding": Template(part="further ones are not worth adding"),
+    "fewest that keep": Template(
+        part="they are the fewest that keep {share:%0} %{variance?, all components together}"
     ),
-    "unequal cardinalities": Template(
-        methods="The number may differ between components: one at a time was changed until none changed."
+    "keeps too little": Template(part="no candidate keeps {share:%0} %"),
+    "within an error": Template(part="the sparsest fit within one standard error of the smallest error"),
+    "within a paired error": Template(
+        part="the sparsest fit within one standard error of the difference, paired by fold"
     ),
-    "largest candidate": Template(
-        label="Note",
-        line="The largest candidate, card={card}, was chosen, so that the best cardinality may be larger. "
-        "Try larger ones with cards=, e.g. cards={cards}.",
-        note="The largest candidate, card={card}, was chosen, so that the best cardinality may be larger. "
-        "Try larger ones with cards=, e.g. cards={cards}.",
-        methods="The largest candidate was chosen, so that the best number may be larger.",
+    "within two": Template(part="the sparsest fit whose EBIC is within 2 of the smallest"),
+    "best value": Template(part="{predicted?the best prediction|the {largest?largest|smallest} {criterion}}"),
+    "fit of choice": Template(label="Fit", line="{call}"),
+    "methods of choice": Template(
+        methods="The {groups?numbers of groups|numbers of nonzero loadings} were chosen by {criterion}"
+        "{predicted? ({folds} folds{several?, {repeats} divisions}; cells predicted from the others of their "
+        "row)} among {equal?equal cardinalities}{rotated?{equal?, }cardinalities of the largest rotated "
+        "loadings}"
+        "{partitions?{rotated?, and }partitions of the variables}.",
     ),
-    "verdict": Template(note="{several?Cardinalities|Cardinality} {cards}{text}."),
-    "keeps too little": Template(part=": no candidate keeps {share:%0} %; it keeps {kept:%1} %"),
-    "keeps the share": Template(
-        part=": the fewest {groups?groups|loadings} that keep {share:%0} % of dense PCA's variance, all "
-        "components together ({kept:%1} %)"
-    ),
-    "predicts best": Template(
-        part=" {several?predict|predicts} best{last? of those tried} (error {error:fixed3}, standard error "
-        "{se:fixed3}){sparser?; the rule accepts no sparser fit}"
-    ),
-    "has the best value": Template(
-        part=" {several?have|has} the {largest?largest|smallest} {criterion}{last? of those "
-        "tried}{sparser?; the rule accepts no sparser fit}"
-    ),
-    "sparsest by EBIC": Template(
-        part=": the sparsest whose EBIC exceeds the smallest (at {best}) by less than 2"
-    ),
-    "compared by worth": Template(
-        part=": with {groups?{count|# group|# groups}|{count|# loading|# loadings}}, this fit explains "
-        "{explained}; the candidate with the smallest {ebic?EBIC|error} (card={best}) has "
-        "{groups?{best_count|# group|# groups}|{best_count|# loading|# loadings}}"
-    ),
-    "smallest error": Template(part="the smallest error ({error:fixed3}, at {best})"),
-    "compared by paired error": Template(
-        part=": the sparsest whose error exceeds {smallest} by less than one standard error of the "
-        "difference ({excess:fixed3} by {excess_se:fixed3}, paired by fold)"
-    ),
-    "compared one at a time": Template(
-        part=": changed one at a time, each to the sparsest within one standard error of the best; the "
-        "error is {error:fixed3}, {smallest}"
-    ),
-    "compared by error": Template(
-        part=": the sparsest within one standard error ({se:fixed3}) of {smallest}"
-    ),
-    "changed from equal": Template(
-        note="From {equal} in each, one component at a time was changed; {tried|# set was|# sets were} tried."
-    ),
-    "no other cardinality": Template(
-        note="No other cardinality for a single component is clearly better; {tried|# set was|# sets were} "
-        "tried."
-    ),
-    "equal only": Template(
-        note="With more than {limit|# variable|# variables} only each='free' tries unequal cardinalities."
-    ),
+    "methods of rule": Template(methods="In the chosen fit, {text}."),
     "divisions": Template(
-        note="Errors are means over {repeats} divisions into folds. Of equal cardinalities, they choose "
-        "{equal}; single divisions choose {low} to {high}."
+        note="Single divisions into folds, of {repeats}, choose {low:,} to {high:,} nonzero "
+        "{groups?groups|loadings}."
     ),
-    "density": Template(
-        note="{pca?This fit is not sparse: it is PCA. }{ebic?EBIC is smallest|Prediction is best} with "
-        "{mean:fixed0} of {p|# variable|# variables} in each component, so the data do not determine how "
-        "many loadings are zero: fewer loadings are easier to interpret but {ebic?describe the data less "
-        "well|predict less well}."
-    ),
-    "EBIC instead": Template(note="EBIC would take {cards}{each? in each}."),
-    "no prediction": Template(
-        note="No candidate predicts better than the column means: interpret these components with caution."
-    ),
+    "EBIC instead": Template(note="EBIC would take {name} ({count|{count:,} loading|{count:,} loadings})."),
     "few rows": Template(
         note="With {n|# row|# rows} the rule of one standard error tends to select too few loadings; "
         "rule='worth' and rule='paired' compare by fold and select more."
@@ -837,18 +795,14 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "single variable": Template(
         note="PC{place} is a single variable, {name}: a second one does not improve prediction."
     ),
-    "headings of errors": Template(
-        part="error: of predicting held-out cells from the other{groups? groups|s} of their row (column "
-        "means 1{dense?, dense PCA {dense_error:fixed3}}); se: standard error over folds"
+    "heading of predicts": Template(
+        part="predicts %: of the variance of held-out cells, from the other{groups? groups|s} of their row"
     ),
-    "heading of best by error": Template(
-        part="of best %: the explained share, 1 - error, relative to the largest of all candidates and PCA"
-    ),
+    "heading of best by error": Template(part="of best %: relative to the best of all candidates and PCA"),
     "heading of best": Template(
         part="of best %: the share explained in these data, relative to the largest of all candidates"
     ),
     "heading of EBIC": Template(part="EBIC: difference from the smallest"),
-    "heading of PEV": Template(part="PEV: % of the total variance"),
-    "heading of IS": Template(part="IS: index of sparseness."),
+    "heading of IS": Template(part="IS: index of sparseness"),
 }
 TEMPLATES |= CHOICE_TEMPLATES

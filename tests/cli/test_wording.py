@@ -94,7 +94,7 @@ choose noise.csv
 choose q.csv --k 99
 choose q.csv --k 2 --by zz
 choose q.csv --k 2 --rule zz
-choose q.csv --k 2 --each zz
+choose q.csv --k 2 --family zz
 choose q.csv --k 2 --folds 1
 choose q.csv --k 2 --folds 99
 choose q.csv --k 2 --repeats 0

@@ -424,7 +424,7 @@ DATA = sp.datasets.pitprops_sample(60)
 
 @pytest.fixture(scope="module")
 def choice():
-    return sp.choose(DATA, scale=True, cards=[3, 5], folds=3, kmax=3, each="equal")
+    return sp.choose(DATA, scale=True, cards=[3, 5], folds=3, kmax=3)
 
 
 def test_the_fit_of_a_choice_says_how_it_was_chosen(choice, tmp_path):

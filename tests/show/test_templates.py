@@ -66,7 +66,8 @@ def test_the_language_of_templates():
     assert worded("{x?yes|no} {n:,} {p:fixed3} {q:%0}", {"x": (), "n": 1234, "p": 0.0001, "q": 0.2}) == (
         "no 1,234 <.001 20"
     )
-    assert worded("by {rule}{none}", {"rule": fact("best value"), "none": None}) == "by the best value"
+    by_rule = worded("by {rule}{none}", {"rule": fact("heading of IS"), "none": None})
+    assert by_rule == "by IS: index of sparseness"
     cited: list[str] = []
     weights, mixed = methods([fact("weights", total=12.0), fact("scaled as mixed data")], cited)
     assert weights.endswith("12).")

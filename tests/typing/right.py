@@ -19,7 +19,7 @@ print(choice, choice.reason, choice.table.head(3), choice.k + 1)
 by_ebic = sp.choose(R, k=3, n_obs=180)
 number = sp.choose_k(df, scale=True, n_draws=99)
 number.plot().set_title("eigenvalues")
-number = sp.choose_k("~ . - knots", data=df, kmax=4, sparse_card=3, alpha=0.1, rng=1)
+number = sp.choose_k("~ . - knots", data=df, kmax=4, alpha=0.1, rng=1)
 choice.report("choice.html", title="Pitprops")
 choice = sp.choose("~ . - knots", data=df, k=3, cards=range(1, 9), by="ebic", n_jobs=2)
 k_choice = choice.k_choice

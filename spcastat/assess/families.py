@@ -1,0 +1,356 @@
+"""The candidates of a choice: three families of fits, their errors and criteria, and the choice between them.
+
+Candidates have equal cardinalities, cardinalities read from rotated loadings, or partition the variables, of
+which those with the smallest loadings may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from spcastat.assess.candidates import CardinalitySet, Fitter, cross_validate, errors_by_fold
+from spcastat.assess.choice_rules import Limit, by_ebic, by_errors
+from spcastat.assess.errors_by_fold import Errors
+from spcastat.assess.folds import Folds, SparseModel
+from spcastat.assess.many_sets import of_rotated, pruned, sets_of
+from spcastat.linalg.operators import Operator
+from spcastat.measures import adjusted_variances
+from spcastat.progress import stage
+from spcastat.search.default import together
+
+#: Criteria and their descriptions; smaller values are better, except for the index of sparseness.
+CRITERIA = {
+    "cv": "cross-validation",
+    "ebic": "EBIC",
+    "bic": "BIC",
+    "is": "index of sparseness",
+    "variance": "share of variance",
+}
+#: The families of candidates.
+FAMILIES = ("equal", "rotated", "partition")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A number of nonzero loadings, or of groups of variables, in each component.
+
+    Attributes
+    ----------
+    card : tuple of k ints
+    family : {"equal", "rotated", "partition"}
+        Cardinalities are equal, or those of the largest rotated loadings, or every variable is on one
+        component at most.
+    """
+
+    card: CardinalitySet
+    family: str = "equal"
+
+    @property
+    def key(self) -> Any:
+        """The cardinality if it is the same for all components; otherwise a tuple."""
+        return self.card[0] if self.family == "equal" and len(set(self.card)) == 1 else self.card
+
+    @property
+    def size(self) -> int:
+        """The sum of the cardinalities."""
+        return sum(self.card)
+
+    def is_whole(self, p: int) -> bool:
+        """Whether it is a partition of all p variables."""
+        return self.family == "partition" and self.size == p
+
+
+@dataclass(eq=False)
+class Candidates:
+    """Fits of several candidates to the same data.
+
+    Attributes
+    ----------
+    op : Operator
+        Operator of all rows.
+    fitter : Fitter
+        How cardinalities are fitted.
+    n : float or None
+        Number of rows, or sum of their weights; None if not known for a covariance matrix.
+    folds : Folds or None
+        None without cross-validation.
+    n_jobs : int
+    groups : int or None
+        Number of groups, if cardinalities count groups of variables.
+    found : list of Candidate
+        In the order of the table: ascending numbers of loadings.
+    """
+
+    op: Operator
+    fitter: Fitter
+    n: float | None
+    folds: Folds | None = None
+    n_jobs: int = 1
+    groups: int | None = None
+    found: list[Candidate] = field(default_factory=list)
+    fits: dict[Candidate, np.ndarray] = field(default_factory=dict)
+    models: dict[Candidate, SparseModel] = field(default_factory=dict)
+    press: dict[Candidate, np.ndarray] = field(default_factory=dict)
+    dense_errors: Errors | None = None
+
+    def add(self, cards: Sequence[CardinalitySet]) -> None:
+        """Fit cardinalities, in ascending order, to all rows and without each fold."""
+        with stage("fits to all rows", len(cards), "fits") as advance:
+            (whole,) = self.fitter.paths([self.op], cards, [None] * len(cards))
+            advance(len(cards))
+        every = [Candidate(card, "equal" if len(set(card)) == 1 else "rotated") for card in cards]
+        errors = None
+        if self.folds is not None:
+            errors = cross_validate(self.folds, self.fitter, cards, whole, True, self.n_jobs)
+        self._store(every, whole, errors)
+
+    def add_partitions(self, numbers: Sequence[int]) -> None:
+        """Fit partitions with these numbers of variables, to all rows and without each fold."""
+        k, sets = self.fitter.k, sets_of([self.op], self.fitter.k)
+        groups, whole = pruned(sets, k, numbers)
+        fitted = partial(_pruned_outside, k, numbers, groups[0])
+        self._add_supports("partition", list(whole[:, 0]), fitted)
+
+    def add_rotated(self, numbers: Sequence[int]) -> None:
+        """Fit the supports of the largest rotated loadings, to all rows and without each fold."""
+        k = self.fitter.k
+        whole = of_rotated(sets_of([self.op], k), k, numbers)
+        self._add_supports("rotated", list(whole[:, 0]), partial(_rotated_outside, k, numbers))
+
+    def _add_supports(self, family: str, whole: Sequence[np.ndarray], fitted: Any) -> None:
+        """Store fits that are the leading eigenvectors on their supports; `fitted` makes those of folds."""
+        every = []
+        for i, V in enumerate(whole):
+            order = np.argsort(-self.op.forms(V), kind="stable")
+            whole[i] = V = V[:, order]  # type: ignore[index]
+            every.append(Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family))
+        errors = None
+        if self.folds is not None:
+            at_once = together(self.op.p)
+            errors = errors_by_fold(self.folds, fitted, at_once, self.n_jobs, "cross-validation")
+        self._store(every, whole, errors)
+
+    def _store(self, every: Sequence[Candidate], whole: Sequence[np.ndarray], errors: Errors | None) -> None:
+        for i, (candidate, V) in enumerate(zip(every, whole, strict=True)):
+            # partitions in which a component has no variables are fits of fewer components
+            if candidate in self.fits or min(candidate.card) == 0:
+                continue
+            self.keep(candidate, V)
+            if errors is not None:
+                self.press[candidate] = errors.press[:, :, i]
+        if errors is not None and self.dense_errors is None:
+            self.dense_errors = replace(errors, press=errors.press[:, :, -1:])
+        self.found = sorted(self.fits, key=lambda one: (one.size, FAMILIES.index(one.family), one.card))
+
+    def keep(self, candidate: Candidate, V: np.ndarray) -> None:
+        """Store a fit to all rows, shape (p, k)."""
+        self.fits[candidate] = V
+        self.models[candidate] = SparseModel.of(V, self.op, self.fitter.groups(self.op.p))
+
+    @property
+    def errors(self) -> Errors:
+        """The errors of the candidates, followed by those of dense PCA."""
+        assert self.dense_errors is not None
+        press = [*(self.press[one] for one in self.found), self.dense_errors.press[:, :, 0]]
+        return replace(self.dense_errors, press=np.stack(press, axis=2))
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sums of the cardinalities."""
+        return [one.size for one in self.found]
+
+    @property
+    def cells(self) -> int:
+        """The number of all loadings, or of all groups of loadings."""
+        return (self.groups or self.op.p) * self.fitter.k
+
+    @property
+    def dense(self) -> float:
+        """The PEV of dense PCA."""
+        return float(self.op.leading(self.fitter.k)[0].sum() / self.op.total)
+
+    def criterion(self, by: str, candidate: Candidate) -> float:
+        """Return a criterion of one candidate; smaller is better."""
+        counts = np.count_nonzero(self.fits[candidate], axis=0)
+        model = self.models[candidate]
+        if by == "is":
+            zeros = 1.0 - counts.sum() / self.fits[candidate].size
+            # Gajjar, Kulahci and Palazoglu (2017), "Selection of non-zero loadings in sparse principal
+            # component analysis", Chemometrics and Intelligent Laboratory Systems 162
+            return -model.kept / model.total * self.dense * zeros
+        assert self.n is not None
+        if by == "bic":
+            return bic(model, self.n, counts)
+        groups = (self.groups, np.array(candidate.card)) if self.groups else None
+        return ebic(model, self.n, counts, groups)
+
+    def apparent(self, candidate: Candidate) -> float:
+        """Return the in-sample prediction error, as a share of the variance."""
+        model = self.models[candidate]
+        return model.press(self.op.diagonal(), self.op.block(model.used)) / self.op.total
+
+    def adjusted(self, candidate: Candidate) -> float:
+        """Return the adjusted variance as a share of the total."""
+        return float(adjusted_variances(self.fits[candidate], self.op).sum() / self.op.total)
+
+
+def _pruned_outside(
+    k: int, numbers: Sequence[int], near: np.ndarray, ops: list[Operator], _: Any
+) -> list[list[np.ndarray]]:
+    """Return the pruned partitions outside each fold, followed by dense PCA."""
+    sets = sets_of(ops, k)
+    return _with_pca(pruned(sets, k, numbers, near)[1], sets.leading(k)[1])
+
+
+def _rotated_outside(k: int, numbers: Sequence[int], ops: list[Operator], _: Any) -> list[list[np.ndarray]]:
+    """Return the fits on the largest rotated loadings outside each fold, followed by dense PCA."""
+    sets = sets_of(ops, k)
+    return _with_pca(of_rotated(sets, k, numbers), sets.leading(k)[1])
+
+
+def _with_pca(V: np.ndarray, dense: np.ndarray) -> list[list[np.ndarray]]:
+    """Return the fits of each fold, given V of shape (m, f, p, k) and PCA of shape (f, p, k)."""
+    return [[*V[:, i], U] for i, U in enumerate(dense)]
+
+
+# --- the choice ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A choice among candidates.
+
+    Attributes
+    ----------
+    place, best : int
+        Indices of the choice, and of the best value.
+    price : float
+        Required improvement per further loading under the rule "worth", as a share of the mean improvement
+        per loading.
+    by_division : tuple of int
+        Indices of the choices by the same rule for every division into folds; empty for other criteria.
+    """
+
+    place: int
+    best: int
+    price: float
+    by_division: tuple[int, ...] = ()
+
+
+def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
+    """Choose one of the candidates.
+
+    Parameters
+    ----------
+    found : Candidates
+    by : str
+        A key of CRITERIA.
+    rule : str
+        For "cv" and "ebic": see :func:`spcastat.assess.choice_rules.by_errors`.
+    share : float
+        For "variance" the share of dense PCA's variance to keep, and for the rule "keep" that of the best
+        prediction.
+    """
+    sizes, limit = found.sizes, Limit(found.cells, share)
+    if by == "cv":
+        errors = found.errors
+        place, best = by_errors(errors, sizes, rule, limit)
+        within = by_errors(errors, sizes, "paired", limit)[0]
+        alone = tuple(by_errors(one, sizes, rule, limit)[0] for one in errors.divisions())
+        return Selected(place, best, limit.price(sizes[within]), alone)
+    if by == "variance":
+        kept = np.array([found.adjusted(one) for one in found.found]) / found.dense
+        most = int(np.argmax(kept))
+        enough = [i for i in range(len(kept)) if kept[i] >= share * (1.0 - 1e-12)]
+        place = min(enough, key=lambda i: (sizes[i], -kept[i])) if enough else most
+        return Selected(place, most, 0.0)
+    values = np.array([found.criterion(by, one) for one in found.found])
+    best = int(np.argmin(values))
+    if by != "ebic":
+        return Selected(best, best, 0.0)
+    apparent = np.array([found.apparent(one) for one in found.found])
+    place = by_ebic(values, apparent, sizes, rule, limit)[0]
+    within = by_ebic(values, apparent, sizes, "1se", limit)[0]
+    return Selected(place, best, limit.price(sizes[within]))
+
+
+def table(found: Candidates) -> pd.DataFrame:
+    """Return a table with one row per candidate: errors, criteria and shares of variance."""
+    every, m = found.found, len(found.found)
+    keys = [one.key for one in every]
+    columns: dict[str, Any] = {
+        "family": [one.family for one in every],
+        "card": pd.Series(keys, dtype=object if any(isinstance(key, tuple) for key in keys) else None),
+        **({"groups": found.sizes} if found.groups else {}),
+        "nonzeros": [int(np.count_nonzero(found.fits[one])) for one in every],
+    }
+    if found.folds is not None:
+        errors = found.errors
+        excess, spread = errors.excess(int(np.argmin(errors.error[:m])))
+        columns |= {"error": errors.error[:m], "se": errors.spread(errors.relative)[:m]}
+        columns |= {"excess": excess[:m], "excess_se": spread[:m]}
+        explained = 1.0 - errors.error[:m]
+        most = max(explained.max(), 1.0 - errors.error[-1])  # dense PCA is the last
+    else:
+        explained = 1.0 - np.array([found.apparent(one) for one in every])
+        most = explained.max()
+    columns["predicts"] = explained
+    columns["kept"] = explained.clip(min=0.0) / most if most > 0 else np.full(m, np.nan)
+    if found.n is not None:
+        columns |= {by: [found.criterion(by, one) for one in every] for by in ("ebic", "bic")}
+    columns["is"] = [-found.criterion("is", one) for one in every]
+    columns["pev"] = [found.models[one].kept / found.models[one].total for one in every]
+    columns["adjusted"] = [found.adjusted(one) for one in every]
+    columns["relative_adjusted"] = np.array(columns["adjusted"]) / found.dense
+    return pd.DataFrame(columns)
+
+
+# --- criteria of a fit ----------------------------------------------------------------------------
+
+
+def ebic(
+    model: SparseModel,
+    n: float,
+    nonzeros: np.ndarray,
+    groups: tuple[int, np.ndarray] | None = None,
+) -> float:
+    """Return the extended BIC of the model of a sparse fit.
+
+    Parameters
+    ----------
+    model : SparseModel
+    n : float
+        Number of rows, or sum of their weights.
+    nonzeros : ndarray of shape (k,)
+        Cardinalities c_j.
+    groups : (int, ndarray of shape (k,)), optional
+        Number of groups of variables, and number of groups in each component; they replace p and c_j in the
+        last term.
+
+    Notes
+    -----
+    n (log |Sigma| + tr Sigma^-1 S) + sum c_j log n + 2 sum log C(p, c_j): Chen and Chen (2008), "Extended
+    Bayesian information criteria for model selection with large model spaces", with gamma = 1. The last term
+    accounts for the number of supports among which the fit was selected.
+    """
+    p, chosen = groups or (model.p, nonzeros)
+    choices = gammaln(p + 1) - gammaln(chosen + 1) - gammaln(p - chosen + 1)
+    return model.deviance(n) + float(nonzeros.sum() * np.log(n) + 2.0 * choices.sum())
+
+
+def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
+    """Return log of the mean squared residual + nonzeros log(np) / (np): Allen and Maletic-Savatic (2011).
+
+    "Sparse non-negative generalized PCA with applications to metabolomics", Bioinformatics 27, for all
+    components at once; the residual is that of the projection of X on the span of the loadings.
+    """
+    cells = n * model.p
+    left = max(model.total - model.kept, np.finfo(float).tiny) / model.p
+    return float(np.log(left) + nonzeros.sum() * np.log(cells) / cells)

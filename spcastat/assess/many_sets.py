@@ -1,0 +1,284 @@
+"""Sparse loadings for several data sets at once: supports from rotated loadings, and pruned partitions.
+
+Candidates with unequal cardinalities, and the prediction by which components are counted, need many supports
+for
+every fold. They are the largest of all rotated loadings, or a partition of the variables of which those with
+the
+smallest loadings are left out. The loadings on each support are its leading eigenvector.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from spcastat.linalg.eigenvectors import top_eigh, varimax
+from spcastat.linalg.operators import Operator
+
+# --- data sets -------------------------------------------------------------------------------------
+
+
+#: Power steps for the leading eigenvector on a support of many variables.
+STEPS = 12
+#: Loadings within this share of the largest count as equal, so that rounding does not choose.
+EQUAL = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class DataSets(ABC):
+    """Covariance matrices of f data sets with the same p variables.
+
+    Attributes
+    ----------
+    most : int
+        The largest number of components that is asked for.
+    """
+
+    most: int
+
+    @cached_property
+    @abstractmethod
+    def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The `most` largest eigenvalues, shape (f, most), and their eigenvectors, shape (f, p, most)."""
+
+    @abstractmethod
+    def products(self, V: np.ndarray) -> np.ndarray:
+        """Return the products with loadings, shape (..., f, p, k)."""
+
+    @abstractmethod
+    def part(self, number: int) -> DataSets:
+        """Return one of the data sets."""
+
+    def leading(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k largest eigenvalues, shape (f, k), and their eigenvectors, shape (f, p, k)."""
+        values, vectors = self.eigenpairs
+        return values[:, :k], vectors[:, :, :k]
+
+    def rotated(self, k: int) -> np.ndarray:
+        """Return the k leading components, scaled by their standard deviations and rotated by varimax."""
+        values, vectors = self.leading(k)
+        A = vectors * np.sqrt(values.clip(min=0.0))[:, None]
+        return varimax(A) if k > 1 else A
+
+    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = STEPS) -> np.ndarray:
+        """Return the leading eigenvector on each support, by power steps.
+
+        Parameters
+        ----------
+        masks : ndarray of bool, shape (m, f, p, k)
+        near : ndarray of shape (f, p, k) or (m, f, p, k)
+            Loadings from which the steps start.
+        steps : int
+            Number of power steps, where these are used.
+        """
+        V = unit_columns(masks * near)
+        for _ in range(steps):
+            V = unit_columns(masks * self.products(V))
+        return V
+
+    def with_scores(self, V: np.ndarray) -> np.ndarray:
+        """Return the covariances of the variables with the standardised scores of V, absolute."""
+        covariances = self.products(V)
+        variances = np.einsum("...pk,...pk->...k", V, covariances)
+        return np.abs(covariances) / np.sqrt(np.where(variances > 0, variances, np.inf))[..., None, :]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrices(DataSets):
+    """Covariance matrices S in memory, shape (f, p, p)."""
+
+    S: np.ndarray
+
+    @cached_property
+    def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
+        if self.S.shape[-1] <= FEW:
+            values, vectors = np.linalg.eigh(self.S)
+            return values[:, ::-1][:, : self.most], vectors[:, :, ::-1][:, :, : self.most]
+        pairs = [top_eigh(S, self.most) for S in self.S]
+        return np.stack([values for values, _ in pairs]), np.stack([vectors for _, vectors in pairs])
+
+    def products(self, V: np.ndarray) -> np.ndarray:
+        return self.S @ V
+
+    def part(self, number: int) -> Matrices:
+        return replace(self, S=self.S[number : number + 1])
+
+    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = STEPS) -> np.ndarray:
+        m, f, p, k = masks.shape
+        if p > FEW:
+            return super().weights(masks, near, steps)
+        columns = masks.transpose(0, 1, 3, 2).reshape(-1, p)
+        of = np.tile(np.repeat(np.arange(f), k), m)
+        sizes = columns.sum(axis=1)
+        V = np.zeros(columns.shape)
+        order = np.argsort(sizes, kind="stable")
+        order = order[sizes[order] > 0]
+        # matrices of similar order are decomposed together
+        levels = np.ceil(np.log(np.maximum(sizes[order], 1)) / np.log(1.3))
+        for level in np.unique(levels):
+            some = order[levels == level]
+            u = int(sizes[some].max())
+            places = np.argsort(~columns[some], axis=1, kind="stable")[:, :u]
+            inside = np.take_along_axis(columns[some], places, axis=1)
+            blocks = self.S[of[some][:, None, None], places[:, :, None], places[:, None, :]]
+            blocks = blocks * (inside[:, :, None] & inside[:, None, :])
+            vectors = np.linalg.eigh(blocks)[1][:, :, -1] * inside
+            V[some[:, None], places] = vectors
+        return np.asarray(V.reshape(m, f, k, p).transpose(0, 1, 3, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Operators(DataSets):
+    """Operators, for many variables: their covariance matrices are not formed."""
+
+    ops: Sequence[Operator]
+
+    @cached_property
+    def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
+        pairs = [op.leading(self.most) for op in self.ops]
+        return np.stack([values for values, _ in pairs]), np.stack([vectors for _, vectors in pairs])
+
+    def products(self, V: np.ndarray) -> np.ndarray:
+        shape = V.shape
+        V = V.reshape(-1, *shape[-3:])
+        found = np.empty(V.shape)
+        for i, op in enumerate(self.ops):
+            both = np.ascontiguousarray(V[:, i].transpose(1, 0, 2)).reshape(shape[-2], -1)
+            product = op.dot(both).reshape(shape[-2], len(V), shape[-1])
+            found[:, i] = product.transpose(1, 0, 2)
+        return found.reshape(shape)
+
+    def part(self, number: int) -> Operators:
+        return replace(self, ops=self.ops[number : number + 1])
+
+
+def sets_of(ops: Sequence[Operator], most: int) -> DataSets:
+    """Return data sets given by operators; up to MATRICES variables their covariance matrices are formed."""
+    if ops[0].p > MATRICES:
+        return Operators(most, ops)
+    every = np.arange(ops[0].p)
+    return Matrices(most, np.stack([op.block(every) for op in ops]))
+
+
+def unit_columns(V: np.ndarray) -> np.ndarray:
+    """Return V, shape (..., p, k), with columns of unit length; columns of zeros stay."""
+    lengths = np.sqrt(np.einsum("...pk,...pk->...k", V, V))
+    return np.asarray(V / np.where(lengths > 0, lengths, 1.0)[..., None, :])
+
+
+#: Up to this many variables covariance matrices of all folds are decomposed together, and up to so many they
+#: are
+#: formed.
+FEW, MATRICES = 200, 500
+
+
+# --- supports --------------------------------------------------------------------------------------
+
+
+def sizes(low: int, high: int, number: int) -> list[int]:
+    """Return about `number` sizes from `low` to `high` in a geometric series."""
+    return sorted({int(size) for size in np.geomspace(low, max(low, high), number).round()})
+
+
+def largest(A: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
+    """Return masks of the largest entries of A in absolute value, for several numbers of them.
+
+    Every component keeps its two largest entries; entries of zero are left out.
+
+    Parameters
+    ----------
+    A : ndarray of shape (f, p, k)
+    numbers : sequence of m ints
+
+    Returns
+    -------
+    ndarray of bool, shape (m, f, p, k)
+    """
+    f = len(A)
+    size = np.abs(A)
+    top = size.max(axis=(1, 2), keepdims=True)
+    size = np.round(size / np.where(top > 0, top, 1.0) / EQUAL) * EQUAL
+    rank = _ranks(-size.reshape(f, -1), 1).reshape(A.shape)
+    first = _ranks(-size, 1) < 2
+    return np.stack([((rank < number) | first) & (size > 0) for number in numbers])
+
+
+def _ranks(values: np.ndarray, axis: int) -> np.ndarray:
+    """Return the ranks of values along an axis, from 0; of equal values, the first comes first."""
+    order = np.argsort(values, axis=axis, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(
+        ranks, order, np.arange(values.shape[axis]).reshape((-1, *[1] * (values.ndim - axis - 1))), axis
+    )
+    return ranks
+
+
+#: Rounds in which variables change their group, and power steps in each.
+ROUNDS, ROUND_STEPS = 20, 3
+
+
+def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Divide the variables of each data set into k groups: each belongs to the component it correlates with
+    most.
+
+    Parameters
+    ----------
+    sets : DataSets
+        Of f data sets.
+    k : int
+    near : ndarray of int, shape (p,), optional
+        Groups from which the search starts as well, besides the groups of the rotated loadings.
+
+    Returns
+    -------
+    groups : ndarray of int, shape (f, p)
+    covariances : ndarray of shape (f, p, k)
+        Of each variable with the standardised score of its group, absolute; 0 for other groups.
+    """
+    A = np.abs(sets.rotated(k))
+    starts = [A.argmax(axis=2)]
+    if near is not None:
+        starts.append(np.broadcast_to(near, starts[0].shape))
+    groups, which = np.stack(starts), np.arange(k)
+    V = np.broadcast_to(A, (len(groups), *A.shape))
+    for _ in range(ROUNDS):
+        inside = groups[..., None] == which
+        V = sets.weights(inside, np.where(inside, V, 0.0) + 1e-3 * inside, ROUND_STEPS)
+        C = sets.with_scores(V)
+        new = (np.round(C / (C.max(axis=(2, 3), keepdims=True) + 1e-300) / EQUAL)).argmax(axis=3)
+        if (new == groups).all():
+            break
+        groups = new
+    inside = groups[..., None] == which
+    explained = np.einsum("sfpk,sfpk->sf", np.where(inside, C, 0.0), np.where(inside, C, 0.0))
+    best = explained.round(12).argmax(axis=0)
+    every = np.arange(len(best))
+    return groups[best, every], np.where(inside, C, 0.0)[best, every]
+
+
+def pruned(
+    sets: DataSets, k: int, numbers: Sequence[int], near: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the groups of `partitions`, (f, p), and loadings of pruned partitions, (m, f, p, k).
+
+    Of each partition the variables with the largest covariance with their own component are kept, as many as
+    the m `numbers` say.
+    """
+    groups, covariances = partitions(sets, k, near)
+    return groups, sets.weights(largest(covariances, numbers), covariances)
+
+
+def of_rotated(sets: DataSets, k: int, numbers: Sequence[int]) -> np.ndarray:
+    """Return the loadings on the supports of the largest rotated loadings, shape (m, f, p, k)."""
+    A = sets.rotated(k)
+    return sets.weights(largest(A, numbers), A)
+
+
+def rotated_cards(sets: DataSets, k: int, numbers: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return how many of the largest rotated loadings each component has, descending, for one data set."""
+    counts = largest(sets.part(0).rotated(k), numbers)[:, 0].sum(axis=1)
+    return [tuple(sorted(row.tolist(), reverse=True)) for row in counts]
