@@ -429,7 +429,7 @@ class Choice(Summary):
         without replacement, for which :func:`choose` is called with the same arguments. It takes about as
         long as `n` choices.
         """
-        n = whole_number("n", n, 2, 10_000)
+        n, _ = whole_number("n", n, 2, 10_000), self._how
         if self._halves is None:
             raise NoRowsError(
                 "stability() draws halves of the rows, and this choice is not from rows in memory (a frame, "

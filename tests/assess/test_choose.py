@@ -225,7 +225,9 @@ def test_the_paired_rule_compares_by_fold():
     X = sp.datasets.pitprops_sample(rng=1)
     one, choice = (sp.choose(X, 3, scale=True, rule=rule, family="equal") for rule in ("1se", "paired"))
     table = choice.table
-    pd.testing.assert_frame_equal(table.drop(columns="chosen"), one.table.drop(columns="chosen"))
+    # measures of the variance are those of the returned fit for the chosen one
+    of_folds = ["card", "error", "se", "excess", "excess_se"]
+    pd.testing.assert_frame_equal(table[of_folds], one.table[of_folds])
     within = table["excess"] <= table["excess_se"]
     assert choice.card == table.loc[within, "card"].min() > one.card
     assert "one standard error of the difference" in choice.reason
@@ -570,3 +572,59 @@ def test_fits_of_a_path_can_be_changed_and_called_again(R):
     assert fit.call == "spca_cov(S, k=2, card=(4, 2), n_obs=180)"
     assert fit.refit(card=3).card.tolist() == [3, 3]
     assert path[[5, 3]].options["card"] == [5, 3]
+
+
+# --- Families of candidates, and the answer ---------------------------------------------------------
+
+
+def scales(seed: int, n: int = 1000) -> pd.DataFrame:
+    """Five-point items of four scales of 8, 7, 5 and 3 items, whose factors have correlations of .5."""
+    rng = np.random.default_rng(seed)
+    factors = rng.multivariate_normal(np.zeros(4), 0.5 * np.eye(4) + 0.5, n)
+    of = np.repeat(np.arange(4), (8, 7, 5, 3))
+    items = 0.65 * factors[:, of] + np.sqrt(1 - 0.65**2) * rng.standard_normal((n, 23))
+    return pd.DataFrame(np.digitize(items, [-1.3, -0.5, 0.4, 1.2]) + 1).add_prefix("item")
+
+
+def test_known_scales_are_found_as_a_partition_unaided():
+    data = scales(0)
+    choice = sp.choose(data, scale=True)
+    assert choice.k == 4
+    assert choice.card == [8, 7, 5, 3]
+    groups = {frozenset(np.flatnonzero(v)) for v in choice.fit.loadings.to_numpy().T}
+    assert groups == {frozenset(map(int, one)) for one in np.split(np.arange(23), [8, 15, 20])}
+    assert choice.call == "spca(data, k=4, scale=True, disjoint=True)"
+    assert "each of the 23 variables in one of them" in str(choice)
+    calls = choice.alternatives["call"]
+    assert len(calls) >= 2
+    again = eval(calls.iloc[0], {"spca": sp.spca, "data": data})
+    assert again.card.sum() == choice.alternatives["nonzeros"].iloc[0]
+
+
+def test_disjoint_compares_partitions_only():
+    """Planted groups of 3, 4 and 6 variables, n 400, as `spca(k=3, disjoint=True)` finds them."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 3))[:, np.repeat([0, 1, 2], (3, 4, 6))] + 0.7 * rng.standard_normal(
+        (400, 13)
+    )
+    choice = sp.choose(X, scale=True, disjoint=True)
+    assert set(choice.table["family"]) == {"partition"}
+    assert choice.card == [6, 4, 3]
+
+
+def test_the_rule_keep_is_the_sparsest_that_keeps_the_share():
+    """By hand from the table, whose column "kept" is relative to the best of candidates and PCA."""
+    choice = sp.choose(sp.datasets.load_wine(), 3, scale=True, rule="keep", share=0.8, repeats=1)
+    table = choice.table
+    sparsest = table.loc[table["kept"] >= 0.8, "nonzeros"].min()
+    assert table.loc[table["chosen"], "nonzeros"].item() == sparsest
+
+
+def test_the_print_is_short_and_a_table_without_structure_has_an_answer():
+    noise = sp.choose(np.random.default_rng(0).standard_normal((60, 8)))
+    assert noise.k == 0
+    assert "No component: none predicts held-out cells" in " ".join(str(noise).split())
+    for data in (sp.datasets.load_wine(), sp.datasets.pitprops_sample()):
+        lines = str(sp.choose(data, scale=True, repeats=1)).splitlines()
+        assert len(lines) <= 25
+        assert max(map(len, lines)) <= 80

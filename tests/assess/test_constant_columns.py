@@ -209,10 +209,10 @@ def test_sparse_loadings_are_drawn_with_a_rare_variable():
 
 
 def test_a_choice_of_which_no_half_finds_a_component():
-    # 30 rows of noise with one pair of r = .5: halves of 15 rows see nothing
-    rng = np.random.default_rng(10)
-    X = rng.normal(size=(30, 5))
-    X[:, 1] = 0.5 * X[:, 0] + np.sqrt(0.75) * X[:, 1]
+    # 36 rows of noise with one pair of r = .6: halves of 18 rows see nothing
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(36, 5))
+    X[:, 1] = 0.6 * X[:, 0] + 0.8 * X[:, 1]
     stability = sp.choose(X, scale=True, n_draws=99).stability(4)
     assert stability.draws["k"].tolist() == [0] * 4
     assert stability.overlap == 0.0
