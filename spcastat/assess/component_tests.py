@@ -197,7 +197,8 @@ def standing(noise: Noise, prediction: Prediction, most: int, draws: Draws) -> S
         m = min(2 * m, most, len(values))
         drawn = _noise_values(noise, m, draws)
     p_values = _p_values(values, drawn)
-    tested = min(max(prediction.number, *prediction.by_division), m)
+    rank = int(np.sum(values > NO_VARIANCE * values[0]))  # the others are rounding errors
+    tested = min(max(prediction.number, *prediction.by_division), m, rank)
     return Standing(
         prediction=prediction,
         values=values,
