@@ -523,7 +523,7 @@ def refuse_constraint(options: Mapping[str, Any]) -> None:
 def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
     """Raise OptionError if an option of the number of components is given, with its default, besides k."""
     for name, (value, default) in tests.items():
-        if value != default:
+        if not (value is default or (isinstance(value, int | float) and value == default)):
             raise OptionError(
                 f"{name}={shown(value)} was given with k={k}; it is for the choice of the number of "
                 f"components: "

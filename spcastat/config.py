@@ -104,6 +104,15 @@ def plural(count: int, noun: str, several: str = "") -> str:
     return f"{count} {noun if count == 1 else several or noun + 's'}"
 
 
+def is_label(value: Any) -> bool:
+    """Return whether a value can be the label of a row or a variable: whether it can be hashed."""
+    try:
+        hash(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def one_of(option: str, value: object, allowed: Iterable[str], error: type[OptionError] = OptionError) -> str:
     """Return `value` if it is one of the `allowed` names; raise `error` with the nearest name if not.
 

@@ -365,6 +365,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "p": lambda: 80,
     "X": frame,
     "path": lambda: "file.parquet",
+    "represented": lambda: principal().represented,
     "spectrum": lambda: number().spectrum,
     "values": lambda: fit().contributions(),
     "correlations": lambda: fit().correlations,
@@ -381,8 +382,10 @@ GOOD: dict[str, Callable[[], Any]] = {
 #: Further arguments of valid calls by the name of the callable: few draws, and a seed, so that two calls give
 #: the same result.
 DRAWS: dict[str, dict[str, Any]] = {
-    "choose": {"k": 1, "cards": [1, 2], "by": "cv", "folds": 3, "n_draws": 19, "rng": 1},
+    "choose": {"k": 1, "cards": [1, 2], "by": "cv", "folds": 3, "rng": 1},
     "choose_k": {"n_draws": 19, "rng": 1},
+    "principal_variables": {"m": 2, "k": 1, "folds": 3, "n_resamples": 5, "rng": 1},
+    "principal_variables_cov": {"m": 2, "k": 1},
     "compare_groups": {"card": CARD, "n_draws": 19, "rng": 1},
     "SparseLoadings.bootstrap": {"n": 20, "rng": 1},
     "Choice.stability": {"n": 2},
@@ -418,6 +421,12 @@ def path() -> Any:
 def coordinates() -> Any:
     """Return sparse principal coordinates."""
     return sp.spco(frame(), K, zeros=0.3)
+
+
+@cache
+def principal() -> Any:
+    """Return two variables that represent four."""
+    return sp.principal_variables(frame(), **DRAWS["principal_variables"])
 
 
 @cache
@@ -541,9 +550,10 @@ def results() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "LoadingsBootstrap", lambda: sparse_loadings().bootstrap(**DRAWS["SparseLoadings.bootstrap"])
     yield "GroupComparison", comparison_of_groups
     yield "ChoiceStability", lambda: choice().stability(**DRAWS["Choice.stability"])
+    yield "PrincipalVariables", principal
     yield "Scales", lambda: fit().scales()
     yield "Description", lambda: fit().describe()
-    yield "ScoreChunks", lambda: sp.spca([frame(6), frame(6)], K, CARD).scores
+    yield "ScoreChunks", lambda: sp.spca([frame()[:6], frame()[6:]], K, CARD).scores
     try:
         import spcastat.sklearn  # noqa: F401
     except ImportError:
@@ -607,6 +617,8 @@ def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[],
         return first | {key: lambda value=value: copy.copy(value) for key, value in DRAWS[name].items()}
     if name.startswith("plots.plot_choice"):
         return {"table": lambda: choice().table}
+    if name.startswith("plots.plot_kept"):
+        return {"path": lambda: principal().path}
     if name.startswith("plots.plot_components"):
         return {"table": lambda: number().table}
     if name in ("spca", "spca_cov", "sparse_loadings", "sparse_loadings_cov"):

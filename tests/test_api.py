@@ -425,8 +425,8 @@ def test_one_of_a_thing_is_written_as_one():
         sp.spca(np.empty((1, 0)), 1, 1)
     one = sp.spca(X[["X1"]], 1, 1)
     text = str(one)
-    assert "1 component of 1 variable," in text
-    assert "40 rows x 1 variable," in text
+    assert "40 rows and 1 variable," in text
+    assert "1 component with 1 nonzero loading" in " ".join(text.split())
     assert not re.search(r"\b1 [a-z]+s\b", text), text
 
 

@@ -9,7 +9,17 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, listed, nearest, one_of, plural, real_number, shown, whole_number
+from spcastat.config import (
+    elements,
+    is_label,
+    listed,
+    nearest,
+    one_of,
+    plural,
+    real_number,
+    shown,
+    whole_number,
+)
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.plan import groups_of_columns, groups_together, positions_of, require_components
 from spcastat.fit.record import PRINCIPAL_VARIABLES, PrincipalSet, Record, deep_copy, facts_of
@@ -134,7 +144,7 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
         _costs(get("cost"), places, names, of, groups),
         tuple(include),
         candidates,
-        one_of("effort", get("effort") or "auto", STARTS),
+        one_of("effort", "auto" if get("effort") is None else get("effort"), STARTS),
     )
     _require_possible(asked, columns)
     return asked
@@ -190,7 +200,7 @@ def _named(option: str, value: Any, p: int, places: Mapping[Hashable, list[int]]
     if value is None:
         return []
     names = tuple(elements(value, p))
-    if len(names) > p or isinstance(value, Mapping):
+    if len(names) > p or isinstance(value, Mapping | pd.DataFrame) or not all(map(is_label, names)):
         raise OptionError(
             f"{option}={shown(value)} was given; it takes a list of names of variables: {option}=['age']."
         )

@@ -269,6 +269,7 @@ def data_of(
         For options of the data, given with data that are read already.
     """
     if is_covariance is not None:
+        is_covariance = flag("covariance", is_covariance)
         options = given_of(**options)
     if isinstance(data, Data):
         return _as_it_is(function, data, options, is_covariance, whole)
@@ -276,7 +277,6 @@ def data_of(
     source = table_of(data) if is_covariance else source_of(data)
     if is_covariance is None:
         is_covariance = options.get("formula") is None and looks_like_covariance(source.data)
-    is_covariance = flag("covariance", is_covariance)
     if not is_covariance and not certain and options.get("formula") is None:
         refuse_covariance(source.data, bool(source.files))
     data_options = describing(options, is_covariance, whole)

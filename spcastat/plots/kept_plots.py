@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
+from spcastat.config import elements, is_label, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names, short_names
 from spcastat.plots import axes_and_names as helpers
@@ -42,6 +43,7 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
         Dashed lines mark PCA; bars have one standard error in each direction.
     """
     data = plot_kept_data(path)
+    m = None if m is None else whole_number("m", m, 1)
     if m is not None and m not in data.index:
         raise OptionError(f"m={m!r} was given, which is none of the numbers of variables in path.")
     ax = helpers.axes_for(ax, 4.9, 3.4, helpers.OPEN)
@@ -154,7 +156,9 @@ def plot_represented_data(
         raise ShapeError("represented has no column 'most_by', the kept variable nearest to each variable.")
     most = helpers.row_limit(max_rows, len(represented))
     some = represented.sort_values("R2", ascending=False, kind="stable").iloc[:most]
-    heads = list(dict.fromkeys(some["most_by"])) if kept is None else list(kept)
+    heads = list(dict.fromkeys(some["most_by"])) if kept is None else elements(kept, 10_000)
+    if not all(map(is_label, heads)):
+        raise OptionError(f"kept={shown(kept)} was given; it takes a list of labels of variables.")
     names: list[Hashable] = []
     values: list[float] = []
     for head in heads:

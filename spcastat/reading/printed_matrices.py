@@ -7,6 +7,7 @@ left out is filled in, and a column of names becomes the labels of the rows.
 from __future__ import annotations
 
 import re
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -95,9 +96,11 @@ def _without_marks(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
 
 def _number(cell: Any, column: Any, row: Any) -> tuple[float, bool]:
     """Return the number in a cell, NaN if it is blank, and whether a mark was left out."""
-    if not isinstance(cell, str):
-        return (float("nan") if cell is None or cell is pd.NA else float(cell)), False
-    text = cell.strip().replace("\N{MINUS SIGN}", "-")
+    if cell is None or cell is pd.NA:
+        return float("nan"), False
+    if isinstance(cell, Real):
+        return float(cell), False
+    text = cell.strip().replace("\N{MINUS SIGN}", "-") if isinstance(cell, str) else shown(cell)
     if text in BLANK or text.lower() in ("nan", "na"):
         return float("nan"), False
     match = _MARKED.fullmatch(text)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from spcastat import plots
 from spcastat.argument_names import attribute_error, explained
-from spcastat.config import is_whole, one_of
+from spcastat.config import checked_level, is_whole, one_of
 from spcastat.errors import OptionError
 from spcastat.fit import frames, outliers, rows, saved_fits, supplementary
 from spcastat.fit.archive import file_path
@@ -2023,6 +2023,7 @@ class SpcaResult(Picklable, Shown):
         >>> ax = fit.plot_loadings()
         """
         one_of("values", values, ("loadings", "contributions", "cos2"))
+        level = checked_level(level)
         state, has_intervals = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
         if has_intervals and intervals is not None:
             raise OptionError("intervals= was given with conf_int=, which draws others: give one of them.")

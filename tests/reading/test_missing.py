@@ -546,7 +546,8 @@ def test_what_was_moved_is_told():
     assert "no sample has such correlations (smallest eigenvalue -" in words
     assert "so the nearest correlation matrix is used: it differs by" in words
     assert max(map(len, str(fit).splitlines())) <= 80
-    for text in (fit.summary().as_latex(), fit.summary().as_html(), fit.summary().as_markdown()):
+    summary = fit.summary()
+    for text in (summary.as_latex(notes=True), summary.as_html(notes=True), summary.as_markdown(notes=True)):
         assert "nearest" in text
 
 
@@ -577,7 +578,7 @@ def test_refusals(data, how, error, words):
         rows.loc["r1", "v1"] = np.inf
     if data == "constant":
         rows["v2"] = rows["v2"].where(rows["v2"].isna(), 1.0)
-    given = {"chunks": [rows, rows], "sparse": ss.csr_array(whole().to_numpy())}.get(data, rows)
+    given = {"chunks": [rows[:30], rows[30:]], "sparse": ss.csr_array(whole().to_numpy())}.get(data, rows)
     with pytest.raises(error, match=words):
         sp.spca(given, 2, 4, **how)
 
