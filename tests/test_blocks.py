@@ -152,7 +152,7 @@ def test_the_command_the_path_and_the_estimator(rows, tmp_path, capsys):
     given = [f"--blocks={name}={','.join(names)}" for name, names in BLOCKS.items()]
     assert cli.main(["fit", str(tmp_path / "rows.csv"), "--k=2", "--card=3", "--method=greedy", *given]) == 0
     fit = sp.spca(pd.read_csv(tmp_path / "rows.csv"), 2, 3, method="greedy", scale="blocks", blocks=BLOCKS)
-    assert capsys.readouterr().out == f"{fit}\n"
+    assert capsys.readouterr().out == f"{fit.summary()}\n"
     path = sp.spca_path(rows, 2, cards=[3], method="greedy", scale="blocks", blocks=BLOCKS)
     np.testing.assert_allclose(path[3].loadings, fit.loadings, atol=1e-10)
     pytest.importorskip("sklearn")
@@ -193,7 +193,8 @@ def test_what_does_not_vary_or_is_too_wide(rows):
         sp.spca(still, 1, 2, scale="blocks", blocks=BLOCKS)
     with pytest.raises(errors.ConstantColumnError, match=r"variables of 'alone' in blocks do not vary"):
         sp.spca(still, 1, 2, scale="raw blocks", blocks=BLOCKS)
-    wide = [pd.DataFrame(np.eye(5, 3001)).add_prefix("v")] * 2
+    first = pd.DataFrame(np.eye(5, 3001)).add_prefix("v")
+    wide = [first, first.set_axis(range(5, 10))]
     with pytest.raises(errors.OptionError, match=r"3,001 variables; in chunks it takes 3,000"):
         sp.spca(wide, 1, 2, scale="blocks", blocks={"all": list(wide[0].columns)})
 

@@ -20,6 +20,7 @@ from spcastat.errors import OptionError
 from spcastat.inputs.samplers import CovarianceSampler
 from spcastat.linalg.operators import Gram
 from spcastat.measures import adjusted_variances
+from spcastat.plots.blocks import Block
 from spcastat.results.resampling import Drawing, _halved, _resampling
 from tests.conftest import source_of
 
@@ -115,8 +116,14 @@ def test_stability_renders_in_every_format_and_plots(fit):
         assert "with a probability below average in halves" in " ".join(text.split())
     assert max(map(len, found.as_text().splitlines())) <= 80
     ax = found.plot()
-    heights = [bar.get_width() for bar in ax.patches]
-    assert max(heights) == pytest.approx(0.85)  # a frequency of one
+    ax.figure.canvas.draw()
+    blocks = [artist for artist in ax.get_children() if isinstance(artist, Block) and artist.layout.rows]
+    assert [block.layout.heading for block in blocks] == found.frequency.columns.tolist()
+    for block in blocks:
+        shown = {row.name: row.value for row in block.layout.rows}
+        frequency = found.frequency[block.layout.heading]
+        assert shown == frequency[shown.keys()].to_dict()
+        assert max(shown.values()) == frequency.max()
     assert "frequency" in fit.tidy(conf_int=found)
 
 

@@ -268,7 +268,7 @@ def test_columns_that_group_rows_are_not_fitted(table, capsys):
     said = capsys.readouterr().out
     given = {"clusters": "school", "strata": "region", "weights": "w", "weights_are": "sampling"}
     fit = sp.spca(frame, 1, 3, **given)
-    assert str(fit.bootstrap(9)) in said
+    assert str(fit.bootstrap(9).summary()) in said
     assert "24 clusters of 5 rows in 3 strata, with sampling weights" in said
 
 

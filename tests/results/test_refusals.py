@@ -139,7 +139,7 @@ GROUPS = [
      "1 cluster"),
     ("sp.compare_groups(X, GROUP, 2, 4, scale='blocks')", OptionError, "scale"),
     ("sp.compare_groups('~ . | v1', GROUP, 2, 4, data=X)", OptionError, "covariates"),
-    ("sp.compare_groups([X, X], GROUP, 2, 4)", NoRowsError, "chunks"),
+    ("sp.compare_groups([X[:120], X[120:]], GROUP, 2, 4)", NoRowsError, "chunks"),
     ("sp.compare_groups(X.corr(), list('abc') * 4, 2, 4)", NoRowsError, "covariance matrix"),
     ("sp.compare_groups(X.assign(v1=(GROUP == 'a') * 1.0), GROUP, 2, 4)", ConstantColumnError, "v1"),
     ("sp.compare_groups(X.mul(GROUP == 'b', axis=0), GROUP, 1, 2, n_draws=9, scale=False)", DataError,
