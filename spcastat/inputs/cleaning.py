@@ -34,7 +34,7 @@ from spcastat.linalg.wrapping import (
 PARTS = ("cells", "rows")
 #: Rows with a score further than so many scales from its location are far: of normal rows 1 in 16,000 for
 #: each component. At 3.5 real rows with good leverage are left out; at 4.5 clusters 4 standard deviations out
-#: are found in 20 % fewer sets (12 to 20 sets of benchmarks/trust).
+#: are found in 20 % fewer of 12 to 20 simulated sets.
 FAR_ROW = 4.0
 #: Cells enter the scores by which rows are judged up to this z, so that one bad cell does not condemn a row.
 MOST = 4.0
