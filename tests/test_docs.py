@@ -482,7 +482,7 @@ def counts_of_stable_loadings(text: str, names: dict[str, Any]) -> None:
     stable = names["halves"].stable & (names["fit"].loadings != 0)
     assert stable.sum().tolist() == [4, 4, 2]
     number = names["number"]
-    assert number.parallel == number.deflated == number.sequential == 3
+    assert number.k == number.parallel == number.deflated == number.kaiser == 3
 
 
 CLAIMS["study"] = counts_of_stable_loadings
