@@ -454,7 +454,7 @@ def numbers_of_components(text: str, names: dict[str, Any]) -> None:
     stated = re.findall(sentence, text)
     number = names["number"]
     assert [tuple(map(int, one)) for one in stated] == [(number.k, number.predicting, number.deflated)]
-    stated = re.findall(r"`choose_k` chooses (\w+) components; with them, it chooses the correct (\w+)", text)
+    stated = re.findall(r"`choose_k` chooses (\w+) components without the labels and (\w+) with them", text)
     assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["by_class"].k)]
 
 

@@ -14,7 +14,14 @@ from scipy.spatial.distance import cdist
 
 import spcastat as sp
 from spcastat.cli import main
-from spcastat.sklearn import SparsePCA
+
+
+def _estimator():
+    pytest.importorskip("sklearn")
+    from spcastat.sklearn import SparsePCA
+
+    return SparsePCA(2, card=3)
+
 
 NAMES = list("abcdef")
 ROWS = np.random.default_rng(0).normal(size=(40, 6)) @ np.random.default_rng(1).normal(size=(6, 6))
@@ -45,7 +52,7 @@ OF_ROWS = {
     "spco": lambda data: sp.spco(data, 2, 0.1),
     "correlation": lambda data: sp.correlation(data, "pearson"),
     "compare_groups": lambda data: sp.compare_groups(data, groups=[0, 0, 0, 1, 1, 1], k=1, card=3, n_draws=9),
-    "SparsePCA": lambda data: SparsePCA(2, card=3).fit(data),
+    "SparsePCA": lambda data: _estimator().fit(data),
 }
 
 
