@@ -216,7 +216,7 @@ def choose(u: float) -> Result:
     return sp.choose(ROWS * u, 2, cards=[2, 4], effort="quick", repeats=1).fit.loadings, {}
 
 
-TESTED = {"observed": 2, "noise": 2, "sparse_observed": 2}
+TESTED = {"observed": 2, "noise": 2}
 
 
 def choose_k(u: float) -> Result:
