@@ -176,7 +176,7 @@ def test_a_permutation_exchanges_whole_clusters_within_strata(rows):
     assert "whole groups of rows are permuted" in " ".join(str(fit.test_loadings(19).summary()).split())
     uneven = np.repeat(np.arange(10), [20, 15, 10, 10, 10, 5, 5, 5, 5, 5])
     assert "signs of the contributions" in " ".join(
-        str(sp.spca(rows, 2, 3, clusters=uneven).test_loadings(19)).split()
+        str(sp.spca(rows, 2, 3, clusters=uneven).test_loadings(19).summary()).split()
     )
 
 
