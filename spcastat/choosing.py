@@ -11,7 +11,7 @@ import numpy as np
 
 from spcastat import argument_types as types
 from spcastat.api import FITS, finished, request_of
-from spcastat.assess.candidates import CardinalitySet, Fitter, path_cards
+from spcastat.assess.candidates import MOST_FITS, CardinalitySet, Fitter, path_cards
 from spcastat.assess.choice_rules import RULES
 from spcastat.assess.component_tests import (
     Draws,
@@ -26,7 +26,16 @@ from spcastat.assess.folds import MOMENTS, divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.many_sets import rotated_cards, sets_of, sizes
 from spcastat.assess.prediction import LEAST, checked_least
-from spcastat.config import draw_generator, one_of, real_number, seed_of, shown, whole_number
+from spcastat.config import (
+    draw_generator,
+    elements,
+    is_single,
+    one_of,
+    real_number,
+    seed_of,
+    shown,
+    whole_number,
+)
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
@@ -547,6 +556,8 @@ def _chosen(data: Data, call: Asked) -> Choice:
         disjoint = bool(fitting.get("disjoint"))
         components = ComponentChoice(component_tests(sample, kmax, call.draws, call.least, disjoint))
         if not components.k:
+            if cards is not None:
+                _require_cards(cards, sample.p)
             ratio = _variance_ratio(sample.op)
             nothing = NothingChosen(tests=components._tests, ratio=ratio, n=sample.n, p=sample.p)
             return Choice(None, nothing, components)
@@ -646,6 +657,15 @@ def _require_possible(
     require_feasible(data, plan, k or 1)
     if k is None:
         checked_numbers(data.p, data.p, kmax)
+
+
+def _require_cards(cards: Any, p: int) -> None:
+    """Raise CardinalityError if `cards` are possible for no number of components."""
+    k = 1
+    if not is_single(cards):
+        cards = [card if is_single(card) else elements(card, p) for card in elements(cards, MOST_FITS)]
+        k = max(next((len(card) for card in cards if isinstance(card, (list, Mapping))), 1), 1)
+    path_cards(cards, k, p)
 
 
 def _require_number_of_rows(data: Data, criterion: str) -> None:
