@@ -485,7 +485,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     >>> import spcastat as sp
     >>> choice = sp.choose(sp.datasets.make_hastie(), k=2, cards=[2, 4, 6])
     >>> choice.card
-    [6, 4]
+    6
     """
     with listening(progress):
         data, formula = table_and_formula("choose", data_or_formula, data, formula)

@@ -258,8 +258,9 @@ def test_a_choice_has_the_rule(rows):
     X = sp.datasets.pitprops_sample()
     rule = {"include": {"PC1": ["clear", "knots"]}, "disjoint": True}
     choice = sp.choose(X, 2, by="cv", rule="min", folds=3, repeats=1, scale=True, **rule)
-    assert choice.table["card"].min() == 2
-    assert choice.table["card"].max() <= 6
+    cards = [np.atleast_1d(card) for card in choice.table["card"]]
+    assert min(map(min, cards)) == 2
+    assert max(map(sum, cards)) <= 13
     assert choice.fit.loadings.loc[["clear", "knots"], "PC1"].all()
     assert not (choice.fit.loadings != 0).all(axis=1).any()
     free = sp.choose(X, 2, cards=[2, 3, 4], by="cv", rule="min", folds=3, repeats=1, scale=True)
@@ -500,7 +501,7 @@ def test_a_choice_counts_groups(grouped_rows):
     assert {name.partition("[")[0] for name in used} == {"a", "c", "site"}
     assert choice.table["groups"].tolist() == choice.table["card"].tolist() == [1, 2, 3, 4, 5]
     assert choice.table["nonzeros"].iloc[-1] == 8
-    assert "to which no further groups are worth adding" in " ".join(str(choice).split())
+    assert "further groups are not worth adding" in " ".join(str(choice).split())
     assert "The numbers of groups were chosen" in choice.method_text
     with pytest.raises(CardinalityError, match="it counts groups; there are 5"):
         sp.choose(grouped_rows, 1, cards=[2, 6], scale="mixed", together="terms")

@@ -36,7 +36,9 @@ def assert_alike(weighted: Any, of_copies: Any, path: str = "") -> None:
     elif isinstance(weighted, (pd.DataFrame, pd.Series)):
         if len(weighted) == N:
             weighted = repeated(weighted)
-        weighted, of_copies = pd.DataFrame(weighted), pd.DataFrame(of_copies)
+        weighted, of_copies = (
+            pd.DataFrame(table).drop(columns="call", errors="ignore") for table in (weighted, of_copies)
+        )
         options: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-7, "obj": path, "check_names": False}
         pd.testing.assert_frame_equal(weighted, of_copies, **options)
     elif isinstance(weighted, float):

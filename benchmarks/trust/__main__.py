@@ -23,7 +23,6 @@ from benchmarks.trust.sets import Call, with_number_of_sets
 
 TABLES: dict[str, Callable[[Call], Table]] = {
     "choose-rules": choosing.table_rules,
-    "choose-families": choosing.table_families,
     "choose-k": choosing.table_k,
     "few-rows": choosing.table_few_rows,
     "missing": missing.missing,

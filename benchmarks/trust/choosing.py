@@ -7,12 +7,11 @@ import pandas as pd
 
 import spcastat as sp
 from benchmarks.report import Table
-from benchmarks.trust.models import FREE, NUMBER, RULED, Model, generator, support_f1
+from benchmarks.trust.models import NUMBER, RULED, Model, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, shares
 from spcastat.assess.candidates import Fitter
 from spcastat.assess.families import Candidates, select
 from spcastat.assess.folds import MomentFolds
-from spcastat.assess.many_sets import rotated_cards, sets_of, sizes
 from spcastat.inputs.constructors import data_of
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.standardisation import prepare
@@ -53,19 +52,6 @@ def _one(model: Model, name: str, number: int) -> dict[str, float]:
     return f1
 
 
-def table_families(call: Call) -> Table:
-    """Families of candidates."""
-    columns = [f"{which}, {by}" for by in ("cv", "ebic") for which in ("equal", "all")]
-    table = Table("Families of candidates, rule worth: F1", ["model", *columns, "data sets"])
-    for name, found in call.measured("families", FREE, _one_family).items():
-        table.rows.append([name, *shares(found, columns)])
-    table.notes.append(
-        "equal: one cardinality for all; all: also cardinalities of the largest rotated loadings, and "
-        "partitions of the variables."
-    )
-    return table
-
-
 def table_rules(call: Call) -> Table:
     """How sparse by the rules of the package, on rows and loadings of many kinds."""
     table = Table("How sparse, by rule: mean F1 of the supports", ["model", *OURS, "best", "data sets"])
@@ -74,26 +60,6 @@ def table_rules(call: Call) -> Table:
         table.rows.append([name, *shares(found, [*OURS, "best"])])
     table.notes.append("best: the candidate with the largest F1 of each data set.")
     return table
-
-
-def _one_family(name: str, number: int) -> Measured:
-    model = FREE[name]
-    X = model.draw(generator(f"choose {name}", number))
-    k, p = model.k, X.shape[1]
-    cards = [(card,) * k for card in model.grid]
-    f1: Measured = {}
-    for which in ("equal", "all"):
-        found = candidates(X, k, 0)
-        wanted = set(cards)
-        if which == "all":
-            wanted |= set(rotated_cards(sets_of([found.op], k), k, sizes(2 * k, p * k, 16)))
-        found.add(sorted(wanted, key=lambda card: (sum(card), card)))
-        if which == "all":
-            found.add_partitions(sizes(min(2 * k, p), p, 16))
-        for by in ("cv", "ebic"):
-            chosen = found.found[select(found, by, "worth", 0.9).place]
-            f1[f"{which}, {by}"] = support_f1(found.fits[chosen], model.loadings)
-    return f1
 
 
 def table_k(call: Call) -> Table:

@@ -444,6 +444,7 @@ def rule_of_choice(chosen: Chosen) -> Fact:
         variance=chosen.by == "variance",
         largest=chosen.by == "is",
         price=chosen.selected.price,
+        groups=bool(chosen.groups),
     )
 
 

@@ -763,7 +763,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="{share:%0} % of the most that a candidate explains in these data"
     ),
     "share of PCA": Template(part="{share:%1} % of dense PCA's variance"),
-    "not worth adding": Template(part="further ones are not worth adding"),
+    "not worth adding": Template(part="further {groups?groups|ones} are not worth adding"),
     "fewest that keep": Template(
         part="they are the fewest that keep {share:%0} %{variance?, all components together}"
     ),

@@ -264,7 +264,7 @@ def test_the_layout_of_a_figure_with_a_colour_bar_may_be_changed(scores, loading
     """Matplotlib refuses ``tight_layout()`` after a colour bar under the constrained layout."""
     for draw in (
         lambda ax: biplot(scores, loadings, color=np.arange(len(scores)), ax=ax),
-        lambda ax: plot_loadings(loadings, kind="table", ax=ax),
+        lambda ax: plot_loadings(loadings, kind="image", shape=(1, len(loadings)), ax=ax),
     ):
         figure, ax = plt.subplots()
         draw(ax)
