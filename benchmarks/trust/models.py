@@ -136,17 +136,6 @@ RULED = {
     "ordinal": Model(200, 30, (5, 5, 5), (6, 5, 4), "ordinal"),
     "n = 60": Model(60, 30, (5, 5), (6, 4)),
 }
-#: Unequal cardinalities, and equal ones.
-FREE = {
-    "30-5-5": Model(150, 100, (30, 5, 5), (20, 6, 5)),
-    "10-6-3": Model(100, 30, (10, 6, 3), (12, 7, 4)),
-    "12-8-5-3": Model(150, 60, (12, 8, 5, 3), (12, 8, 6, 4)),
-    "8-4, n = 50": Model(50, 30, (8, 4), (8, 5), least=0.25),
-    "8-3, t5 rows": Model(200, 40, (8, 3), (8, 5), "t5"),
-    "8-4, strong + weak": Model(200, 50, (8, 4), (60, 2)),
-    "6-6-6": CHOOSE["B"],
-    "5-5-5-5": Model(150, 40, (5, 5, 5, 5), (8, 6, 5, 4), least=0.5),
-}
 #: Models for the number of components; the first six are noise alone.
 NUMBER = {
     "null": Model(100, 50),
