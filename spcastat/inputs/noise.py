@@ -17,7 +17,6 @@ component analysis for functional data", Test 8.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -35,12 +34,6 @@ from spcastat.linalg.ties import is_sparse
 ROW_CELLS = 3_000_000
 
 
-#: Up to this many variables the covariance matrix is formed; up to twice as many if there are many rows.
-GRAM_LIMIT = 500
-
-
-#: Truncated power steps for a sparse component, and number of starts.
-STEPS, STARTS = 8, 4
 #: Variances of at most this share of the largest eigenvalue count as zero.
 NO_VARIANCE = 1e-10
 
@@ -69,10 +62,6 @@ class Noise(ABC):
     def variances(self) -> np.ndarray:
         """The variances of the variables, shape (p,)."""
         return np.diag(self.S)
-
-    def block(self, places: np.ndarray) -> np.ndarray:
-        """Return the covariance matrix of some variables."""
-        return self.S[np.ix_(places, places)]
 
     @property
     def _smaller(self) -> np.ndarray:
@@ -103,33 +92,6 @@ class Noise(ABC):
         The projection removes a share h_i = |Q_i|^2 of the variance of variable i, and makes independent
         variables correlated, by I - QQ'. Flips of the result take both into account: cells are scaled to
         their full variance, flipped, and the directions are projected out again.
-        """
-
-    def sparse(self, card: int) -> tuple[float, np.ndarray]:
-        """Return variance and loadings, (p,), of a component of `card` variables by truncated power steps."""
-        (variance,), (loadings,) = sparse_components(self.S[None], card)
-        return float(variance), loadings
-
-    def sparse_flips(self, rngs: Sequence[np.random.Generator], card: int) -> np.ndarray:
-        """Return the variances of the components that `sparse` finds in flips drawn from each generator."""
-        # covariance matrices with at most 200,000 values in all are processed together
-        at_once = max(200_000 // self.p**2, 1)
-        values: list[float] = []
-        for start in range(0, len(rngs), at_once):
-            batch = [self.flipped(rng) for rng in rngs[start : start + at_once]]
-            if at_once > 1:
-                values += sparse_components(np.stack([noise.S for noise in batch]), card)[0].tolist()
-            else:
-                values += [noise.sparse(card)[0] for noise in batch]
-        return np.array(values)
-
-    @abstractmethod
-    def whole(self, v: np.ndarray) -> np.ndarray:
-        """Return the component with loadings v extended to all variables correlated with it, shape (p,).
-
-        These are the variables of v and those whose covariance with its score exceeds sqrt(2 log p) standard
-        deviations of that of flipped cells, which is unlikely for any of p noise variables (the universal
-        threshold of Donoho and Johnstone 1994).
         """
 
 
@@ -171,9 +133,6 @@ class RowNoise(Noise):
     def variances(self) -> np.ndarray:
         return np.einsum("ij,ij->j", self.Z, self.Z)
 
-    def block(self, places: np.ndarray) -> np.ndarray:
-        return self.Z[:, places].T @ self.Z[:, places]
-
     @property
     def _smaller(self) -> np.ndarray:
         return self.Z @ self.Z.T if self.Z.shape[1] > self.Z.shape[0] else self.S
@@ -209,28 +168,6 @@ class RowNoise(Noise):
             if lost.shape[1] and values[-1] > 0:
                 Z, groups = in_complement(Z, lost, groups)
         return replace(self, Z=Z, taken=Q, groups=groups)
-
-    def sparse(self, card: int) -> tuple[float, np.ndarray]:
-        if self.p <= GRAM_LIMIT or self.p <= min(2 * len(self.Z), 2 * GRAM_LIMIT):
-            return super().sparse(card)
-        U = top_eigh(self.Z @ self.Z.T, min(STARTS, len(self.Z)))[1]
-        W = U.T @ self.Z
-        for _ in range(STEPS):
-            W = (_cut(W, card) @ self.Z.T) @ self.Z
-        places = _largest_places(W, card)
-        blocks = np.stack([self.Z[:, columns].T @ self.Z[:, columns] for columns in places])
-        (variance,), (loadings,) = _best(places[None], blocks[None], self.p)
-        return float(variance), loadings
-
-    def whole(self, v: np.ndarray) -> np.ndarray:
-        score = self.Z @ v
-        spread = np.sqrt((self.Z**2).T @ score**2)
-        candidates = np.flatnonzero(
-            (v != 0) | (np.abs(score @ self.Z) > np.sqrt(2.0 * np.log(self.p)) * spread)
-        )
-        loadings = np.zeros(self.p)
-        loadings[candidates] = _directions(self.Z[:, candidates], 1)[:, 0]
-        return loadings
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,18 +242,6 @@ class MomentNoise(Noise):
         np.fill_diagonal(residual, np.diag(residual).clip(min=0.0))  # rounding errors may be negative
         return replace(self, S=residual, taken=Q)
 
-    def whole(self, v: np.ndarray) -> np.ndarray:
-        covariance = self.S @ v
-        square = (np.diag(self.S) * max(float(v @ covariance), 0.0) + 2.0 * covariance**2) / self.rows
-        if self.tails is not None:
-            share = v**2 * np.diag(self.S)
-            square *= self.tails.ratio @ (share / max(share.sum(), np.finfo(float).tiny))
-        spread = np.sqrt(square)
-        candidates = np.flatnonzero((v != 0) | (np.abs(covariance) > np.sqrt(2.0 * np.log(self.p)) * spread))
-        loadings = np.zeros(self.p)
-        loadings[candidates] = top_eigh(self.S[np.ix_(candidates, candidates)], 1)[1][:, 0]
-        return loadings
-
 
 def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:
     """Return covariances of n rows of p independent standard normal variables, shape (p, p).
@@ -389,51 +314,6 @@ def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """Return (I - QQ') S (I - QQ')."""
     C = S @ Q
     return S - C @ Q.T - Q @ C.T + Q @ (Q.T @ C) @ Q.T
-
-
-def sparse_components(S: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return variances, (B,), and loadings, (B, p), of components of `card` variables for B matrices.
-
-    Truncated power steps start from the columns with the largest norm of their `card` largest entries, and
-    the leading eigenvector is computed on the best support.
-
-    Parameters
-    ----------
-    S : ndarray of shape (B, p, p)
-    card : int
-    """
-    p = S.shape[1]
-    card = min(card, p)
-    sums = np.partition(S**2, p - card, axis=1)[:, p - card :].sum(axis=1)
-    W = np.take_along_axis(S, np.argsort(-sums, axis=1, kind="stable")[:, :STARTS, None], axis=1)
-    for _ in range(STEPS):
-        W = _cut(W, card) @ S
-    places = _largest_places(W, card)
-    batch = np.arange(len(S))[:, None, None, None]
-    return _best(places, S[batch, places[..., :, None], places[..., None, :]], p)
-
-
-def _best(places: np.ndarray, blocks: np.ndarray, p: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest variances on several supports, (B, starts, c), and the loadings, (B, p)."""
-    values, vectors = np.linalg.eigh(blocks)
-    argmax, batch = np.argmax(values[..., -1], axis=1), np.arange(len(places))
-    loadings = np.zeros((len(places), p))
-    np.put_along_axis(loadings, places[batch, argmax], vectors[batch, argmax, :, -1], axis=1)
-    return values[batch, argmax, -1], loadings
-
-
-def _largest_places(W: np.ndarray, card: int) -> np.ndarray:
-    """Return the indices of the `card` largest entries along the last axis."""
-    return np.argpartition(-np.abs(W), card - 1, axis=-1)[..., :card]
-
-
-def _cut(W: np.ndarray, card: int) -> np.ndarray:
-    """Set all but the `card` largest entries of each row to zero, and scale rows to unit length."""
-    keep = _largest_places(W, card)
-    V = np.zeros_like(W)
-    np.put_along_axis(V, keep, np.take_along_axis(W, keep, axis=-1), axis=-1)
-    sizes = np.linalg.norm(V, axis=-1, keepdims=True)
-    return V / np.where(sizes > 0, sizes, 1.0)
 
 
 #: Rows are pulled in to this multiple of the median size.
