@@ -24,7 +24,7 @@ from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.families import CRITERIA, FAMILIES, Candidate, Candidates, Selected, select, table
 from spcastat.assess.folds import MOMENTS, divided
 from spcastat.assess.jobs import workers
-from spcastat.assess.many_sets import rotated_cards, sets_of, sizes
+from spcastat.assess.many_sets import rotated_cards, sizes
 from spcastat.assess.prediction import LEAST, checked_least
 from spcastat.config import (
     draw_generator,
@@ -535,8 +535,7 @@ def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
         if not (value is default or (isinstance(value, int | float) and value == default)):
             raise OptionError(
                 f"{name}={shown(value)} was given with k={k}; it is for the choice of the number of "
-                f"components: "
-                f"leave out k= or {name}=."
+                f"components: leave out k= or {name}=."
             )
 
 
@@ -715,7 +714,7 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
             "others of its row, which must be complete. Give na='drop', or by='ebic'."
         )
     found = Candidates(sample.op, _fitter(plan, k, how.seed), sample.free, parts, how.jobs, groups)
-    wanted = _cardinalities(sample, families, cards, k, groups)
+    wanted = _cardinalities(found, families, cards)
     if any(fitting.get(name) for name in RULE) and wanted:
         wanted = plan.allowed(wanted, wanted, sample.columns, cards is not None)[1]
     if wanted:
@@ -757,20 +756,18 @@ def _families(
     return (how.family,) if k > 1 else possible
 
 
-def _cardinalities(
-    sample: Data, families: Sequence[str], cards: Any, k: int, groups: int | None
-) -> list[CardinalitySet]:
+def _cardinalities(candidates: Candidates, families: Sequence[str], cards: Any) -> list[CardinalitySet]:
     """Return the cardinalities that are fitted by the method, ascending."""
-    p = groups or sample.p
+    k, p = candidates.fitter.k, candidates.groups or candidates.op.p
     if cards is not None:
-        return path_cards(cards, k, sample.p)[1]
+        return path_cards(cards, k, candidates.op.p)[1]
     wanted = set()
     if "equal" in families:
         every = range(1, p) if p <= (2 * EVERY if k == 1 else EVERY) else [card for card in GRID if card < p]
         # beyond MOMENTS variables a dense fit is compared as PCA only
-        wanted |= {(card,) * k for card in (*every, *((p,) if sample.p <= MOMENTS else ()))}
+        wanted |= {(card,) * k for card in (*every, *((p,) if candidates.op.p <= MOMENTS else ()))}
     if "rotated" in families and p <= MOMENTS and k > 1:
-        wanted |= set(rotated_cards(sets_of([sample.op], k), k, sizes(2 * k, p * k, SIZES)))
+        wanted |= set(rotated_cards(candidates.all_rows, k, sizes(2 * k, p * k, SIZES)))
     return sorted(wanted, key=lambda card: (sum(card), card))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from spcastat.assess.candidates import CardinalitySet, Fitter, cross_validate, e
 from spcastat.assess.choice_rules import Limit, by_ebic, by_errors
 from spcastat.assess.errors_by_fold import Errors
 from spcastat.assess.folds import Folds, SparseModel
-from spcastat.assess.many_sets import of_rotated, pruned, sets_of
+from spcastat.assess.many_sets import DataSets, of_rotated, pruned, sets_of
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
@@ -100,6 +100,11 @@ class Candidates:
     press: dict[Candidate, np.ndarray] = field(default_factory=dict)
     dense_errors: Errors | None = None
 
+    @cached_property
+    def all_rows(self) -> DataSets:
+        """All rows as one data set, whose eigenvectors the families share."""
+        return sets_of([self.op], self.fitter.k)
+
     def add(self, cards: Sequence[CardinalitySet]) -> None:
         """Fit cardinalities, in ascending order, to all rows and without each fold."""
         with stage("fits to all rows", len(cards), "fits") as advance:
@@ -113,29 +118,26 @@ class Candidates:
 
     def add_partitions(self, numbers: Sequence[int]) -> None:
         """Fit partitions with these numbers of variables, to all rows and without each fold."""
-        k, sets = self.fitter.k, sets_of([self.op], self.fitter.k)
-        groups, whole = pruned(sets, k, numbers)
+        k = self.fitter.k
+        groups, whole = pruned(self.all_rows, k, numbers)
         fitted = partial(_pruned_outside, k, numbers, groups[0])
         self._add_supports("partition", list(whole[:, 0]), fitted)
 
     def add_rotated(self, numbers: Sequence[int]) -> None:
         """Fit the supports of the largest rotated loadings, to all rows and without each fold."""
         k = self.fitter.k
-        whole = of_rotated(sets_of([self.op], k), k, numbers)
+        whole = of_rotated(self.all_rows, k, numbers)
         self._add_supports("rotated", list(whole[:, 0]), partial(_rotated_outside, k, numbers))
 
     def _add_supports(self, family: str, whole: Sequence[np.ndarray], fitted: Any) -> None:
         """Store fits that are the leading eigenvectors on their supports; `fitted` makes those of folds."""
-        every = []
-        for i, V in enumerate(whole):
-            order = np.argsort(-self.op.forms(V), kind="stable")
-            whole[i] = V = V[:, order]  # type: ignore[index]
-            every.append(Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family))
+        fits = [V[:, np.argsort(-self.op.forms(V), kind="stable")] for V in whole]
+        every = [Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family) for V in fits]
         errors = None
         if self.folds is not None:
             at_once = together(self.op.p)
             errors = errors_by_fold(self.folds, fitted, at_once, self.n_jobs, "cross-validation")
-        self._store(every, whole, errors)
+        self._store(every, fits, errors)
 
     def _store(self, every: Sequence[Candidate], whole: Sequence[np.ndarray], errors: Errors | None) -> None:
         for i, (candidate, V) in enumerate(zip(every, whole, strict=True)):
