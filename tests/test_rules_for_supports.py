@@ -258,9 +258,12 @@ def test_a_choice_has_the_rule(rows):
     X = sp.datasets.pitprops_sample()
     rule = {"include": {"PC1": ["clear", "knots"]}, "disjoint": True}
     choice = sp.choose(X, 2, by="cv", rule="min", folds=3, repeats=1, scale=True, **rule)
+    equal = choice.table[choice.table["family"] == "equal"]
+    assert equal["card"].min() == 2
+    assert equal["card"].max() <= 6
     cards = [np.atleast_1d(card) for card in choice.table["card"]]
     assert min(map(min, cards)) == 2
-    assert max(map(sum, cards)) <= 13
+    assert max(map(sum, cards)) <= 13  # no variable is in two components
     assert choice.fit.loadings.loc[["clear", "knots"], "PC1"].all()
     assert not (choice.fit.loadings != 0).all(axis=1).any()
     free = sp.choose(X, 2, cards=[2, 3, 4], by="cv", rule="min", folds=3, repeats=1, scale=True)
