@@ -91,8 +91,7 @@ def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> 
         The sparsest fit to which no further loadings are worth adding; the sparsest that keeps a share of the
         best prediction; the sparsest within one standard error of the smallest error (Breiman, Friedman,
         Olshen and Stone 1984); or within that of the difference, paired by fold, which is much smaller; or
-        the
-        fit with the smallest error.
+        the fit with the smallest error.
     limit : Limit
     """
     m = len(sizes)

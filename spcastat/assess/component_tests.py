@@ -134,8 +134,7 @@ class Standing:
         (1 + number of draws with at least as large an eigenvalue of that rank) / (draws + 1).
     deflated_p_values : ndarray of shape (m,)
         The same for the first eigenvalue given the earlier components; NaN beyond the components that
-        predict,
-        and after this test has ended.
+        predict, and after this test has ended.
     draws : Draws
     """
 

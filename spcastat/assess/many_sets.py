@@ -1,10 +1,8 @@
 """Sparse loadings for several data sets at once: supports from rotated loadings, and pruned partitions.
 
 Candidates with unequal cardinalities, and the prediction by which components are counted, need many supports
-for
-every fold. They are the largest of all rotated loadings, or a partition of the variables of which those with
-the
-smallest loadings are left out. The loadings on each support are its leading eigenvector.
+for every fold. They are the largest of all rotated loadings, or a partition of the variables of which those
+with the smallest loadings are left out. The loadings on each support are its leading eigenvector.
 """
 
 from __future__ import annotations
@@ -171,8 +169,7 @@ def unit_columns(V: np.ndarray) -> np.ndarray:
 
 
 #: Up to this many variables covariance matrices of all folds are decomposed together, and up to so many they
-#: are
-#: formed.
+#: are formed.
 FEW, MATRICES = 200, 500
 
 
@@ -222,8 +219,9 @@ ROUNDS, ROUND_STEPS = 20, 3
 
 
 def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Divide the variables of each data set into k groups: each belongs to the component it correlates with
-    most.
+    """Divide the variables of each data set into k groups.
+
+    Each variable belongs to the component with which it correlates most.
 
     Parameters
     ----------

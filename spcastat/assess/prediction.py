@@ -31,8 +31,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 
 #: Folds, and divisions into folds for up to FEW variables and for more. Of the wines, five folds in four
-#: divisions
-#: gave 2 or 4 components by seed, ten folds in two divisions always 4.
+#: divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.
 FOLDS, DIVISIONS, DIVISIONS_OF_MANY = 10, 2, 1
 #: Numbers of loadings of the partitions, and of the supports of rotated loadings, for each number of
 #: components.
@@ -45,8 +44,7 @@ ERRORS = 2.0
 #: Number of components that are compared at first, and at least.
 KMAX = 8
 #: The comparison ends when so many numbers in a row do not count: groups may split in an order that helps
-#: only
-#: after two splits.
+#: only after two splits.
 MISSES = 4
 
 

@@ -90,8 +90,7 @@ def _products_of_folds(S: np.ndarray, n: float, folds: int, rng: np.random.Gener
     """Return for each fold p rows A of which A'A / p is the covariance matrix of the rows of the fold.
 
     Wishart matrices W_i of the folds are drawn and transformed so that their sum is that of all rows, which
-    is
-    their distribution given the sum.
+    is their distribution given the sum.
     """
     p = len(S)
     drawn = []

@@ -258,8 +258,7 @@ class Choice(Summary):
 
     The printout has the answer, the reasons for the number of components and for the cardinalities, and a few
     fits beside the choice, which `alternatives` has with their calls. `table` has all candidates and
-    criteria,
-    `notes` all remarks; ``print(choice.k_choice)`` compares the numbers of components.
+    criteria, `notes` all remarks; ``print(choice.k_choice)`` compares the numbers of components.
     """
 
     def __init__(

@@ -707,10 +707,6 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "rows.",
         methods=_LARGE_ROWS,
     ),
-    "last exceeds noise": Template(
-        note="{number|The one tested component|The last of the # tested components} still exceeds noise; "
-        "{possible?a larger kmax tests more|no more can be tested}."
-    ),
     "untested variables": Template(note=_UNTESTED, methods=_UNTESTED),
     "shrunk rows": Template(
         label="Rows",
