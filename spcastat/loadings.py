@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from spcastat import argument_types as types
 from spcastat.argument_names import explained
-from spcastat.config import listed, nearest
-from spcastat.errors import UnknownOptionError
-from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
+from spcastat.fit.arguments import arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.call import Call
 from spcastat.fit.sparse_loadings import fitted, requested
 from spcastat.inputs.constructors import data_of, table_and_formula
@@ -150,13 +148,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     with listening(progress):
         data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_other_names("sparse_loadings", options)
-        known = arguments_of(sparse_loadings, types.LoadingsOptions)
-        for name in options:
-            if name not in known:
-                hint = nearest(name, sorted(known))
-                raise UnknownOptionError(
-                    f"sparse_loadings() has no argument {name}=; it has {listed(sorted(known), 40)}.{hint}"
-                )
+        refuse_unknown("sparse_loadings", options, arguments_of(sparse_loadings, types.LoadingsOptions))
         given = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
         value = data_of("sparse_loadings", data, given)
         return _fitted(sparse_loadings, value, (k, card, total, variance, n_init, rng))

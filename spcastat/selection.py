@@ -11,9 +11,9 @@ import numpy as np
 from spcastat import argument_types as types
 from spcastat.argument_names import explained
 from spcastat.assess import principal_variables as assessed
-from spcastat.config import listed, nearest, seed_of, whole_number
-from spcastat.errors import DataError, NoRowsError, OptionError, UnknownOptionError
-from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
+from spcastat.config import seed_of, whole_number
+from spcastat.errors import DataError, NoRowsError, OptionError
+from spcastat.fit.arguments import arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.call import Call
 from spcastat.fit.principal_variables import KeepRequest, fitted, requested, set_of
 from spcastat.fit.state import FitState
@@ -189,13 +189,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         data, formula = table_and_formula("principal_variables", data_or_formula, data, formula)
         refuse_other_names("principal_variables", options)
         known = arguments_of(principal_variables, types.LoadingsOptions)
-        for name in options:
-            if name not in known:
-                hint = nearest(name, sorted(known))
-                raise UnknownOptionError(
-                    f"principal_variables() has no argument {name}=; it has {listed(sorted(known), 40)}."
-                    f"{hint}"
-                )
+        refuse_unknown("principal_variables", options, known)
         described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
         value = data_of("principal_variables", data, described)
         size = (m, k, share, budget, cost, include, exclude, together, effort)

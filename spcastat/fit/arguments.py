@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, TypeVar, cast
 
 from spcastat.argument_names import ARGUMENTS, explained
-from spcastat.config import nearest, shown
+from spcastat.config import listed, nearest, shown
 from spcastat.errors import (
     OptionError,
     UnknownOptionError,
@@ -86,6 +86,16 @@ def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = 
         answer = RENAMED.get((function, name)) or ARGUMENTS.get(name)
         if answer is not None and name not in method_options:
             raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
+
+
+def refuse_unknown(function: str, options: Iterable[str], known: Set[str]) -> None:
+    """Raise UnknownOptionError for an argument that is not among the `known` ones of a function."""
+    for name in options:
+        if name not in known:
+            raise UnknownOptionError(
+                f"{function}() has no argument {name}=; it has {listed(sorted(known), 40)}."
+                f"{nearest(name, sorted(known))}"
+            )
 
 
 #: (function, argument) -> why the function does not have the argument, and what to do.

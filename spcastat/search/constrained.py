@@ -184,10 +184,9 @@ class _ConstrainedSearch:
         self.vectors = vectors[:, ::-1][:, : min(2 * len(self.cards), len(self.S))]
         # products are covariances, inner products or correlations, and values are variances
         variances = self.constraint.of_scores and not self.objective.squares
-        unit = 1.0 / eigenvalues[-1] if variances else eigenvalues[-1]
-        arguments = self.S, self.cards, self.constraint, self.objective
-        self.criteria = [Penalised(*arguments, level * unit).under(self.rule) for level in LEVELS]
-        self.loadings = ExactLoadings(*arguments)
+        self.unit = 1.0 / eigenvalues[-1] if variances else eigenvalues[-1]
+        self.criteria = [self._at(level) for level in LEVELS]
+        self.loadings = ExactLoadings(self.S, self.cards, self.constraint, self.objective)
 
     @property
     def strict(self) -> Penalised:
@@ -237,9 +236,9 @@ class _ConstrainedSearch:
             without_gain = 0 if max(self.values) > previous_value * (1.0 + ROUND_GAIN) else without_gain + 1
 
     def _at(self, level: float) -> Penalised:
-        unit = self.strict.rho / LEVELS[-1]
+        """Return the criterion of a level of the penalty."""
         arguments = self.S, self.cards, self.constraint, self.objective
-        return Penalised(*arguments, level * unit).under(self.rule)
+        return Penalised(*arguments, level * self.unit).under(self.rule)
 
     def _again(self, fits: Fits) -> Fits:
         """Return the fits with the values of the strongest penalty."""
