@@ -209,6 +209,7 @@ class TuningOptions(TypedDict, total=False):
     kaiser: bool
     refit: bool
     orth: bool
+    fixed_penalty: bool
     mu: float | Vector
     renormalise: bool
     epsilon: float

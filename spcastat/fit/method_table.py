@@ -171,7 +171,8 @@ _ALL = (
         _RSVD,
         "solvers.penalised.RSVD",
         {"norm": "l1"},
-        use="As rsvd-l0 with a soft threshold; the method of mixOmics::spca in R.",
+        use="As rsvd-l0 with a soft threshold, at the next largest value of each step; the method of "
+        "mixOmics::spca in R.",
     ),
     Method(
         "rsvd-scad",

@@ -356,7 +356,7 @@ def start_loadings(value: Any, k: int, p: int) -> Start:
 #: Options that are True or False.
 FLAGS = (
     *("orth", "renormalise", "certify", "backward", "nonneg", "exact", "disjoint"),
-    *("scaled", "kaiser", "refit"),
+    *("scaled", "kaiser", "refit", "fixed_penalty"),
 )
 #: Option -> the names that it takes; those of `rotation` are in `solvers.thresholding`.
 NAMES: dict[str, Iterable[str]] = {

@@ -15,12 +15,12 @@ from spcastat.errors import OptionError
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import RELATIVE, largest_below, level_for, levelled, soft_at, top, unit
-from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, RSVD, Run, renormalised
+from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, LevelThreshold, Run, renormalised
 from spcastat.solvers.solver import Component, JointSolver, Solution
 
 
 @dataclass(frozen=True)
-class GPower(RSVD):
+class GPower(LevelThreshold):
     """max sum_i [|a_i'x| - gamma]_+^2 ("l1") or sum_i [(a_i'x)^2 - gamma]_+ ("l0") over unit x.
 
     The a_i are the columns of the data. The maximiser determines the support; the loadings are the leading

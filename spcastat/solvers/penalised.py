@@ -220,14 +220,18 @@ class Penalised(ComponentSolver):
             return self.finished(view, run, {"penalty": run.penalty})
         assert self.card is not None
         card = self.card[earlier.done]
-        found = self._searched(view, start, card)
-        inside = self.at_card(view, start, card)
-        preferred = found is None or (self.implies_penalty and self.prefers(inside, found))
-        run = inside if preferred or found is None else found
+        run, by_penalty = self.of_card(view, start, card)
         if not run.v.any():  # the deflated data are zero: any direction is optimal
             run = replace(run, v=hard(start[:, None], card)[:, 0])
-        details = {"penalty": run.penalty, "by penalty": run is found}
-        return self.finished(view, run, details)
+        return self.finished(view, run, {"penalty": run.penalty, "by penalty": by_penalty})
+
+    def of_card(self, view: Operator, start: np.ndarray, card: int) -> tuple[Run, bool]:
+        """Return the run that gives a cardinality, and whether a fixed penalty gives its loadings."""
+        penalised = self._searched(view, start, card)
+        inside = self.at_card(view, start, card)
+        if penalised is None or (self.implies_penalty and self.prefers(inside, penalised)):
+            return inside, False
+        return penalised, True
 
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
         """Return the run at the smallest penalty with `card` nonzeros, or None if there is none.
@@ -336,31 +340,25 @@ def scad_at(q: np.ndarray, level: float) -> np.ndarray:
     return np.where(size <= 2.0 * level, soft_at(q, level), np.where(size <= SCAD_A * level, between, q))
 
 
+#: Loadings of unit length from one penalty and from one cardinality are the same if none differs by more.
+SAME_LOADINGS = 1e-6
+
+
 #: Norm -> function of (values, level).
 THRESHOLDS = {"l0": hard_at, "l1": soft_at, "scad": scad_at}
 
 
 @dataclass(frozen=True)
-class RSVD(Penalised):
-    """min |X - u v'|^2 + penalty(v) over unit scores u, one component after another.
+class LevelThreshold(Penalised):
+    """A power method that thresholds X'u at a level: what sPCA-rSVD and GPower have in common.
 
     Attributes
     ----------
     norm : {"l0", "l1", "scad"}
         Hard, soft or SCAD thresholding of X'u.
-    card : tuple of int or None
-    penalty : tuple of float or None
-        The threshold for X'u, in units of the standard deviations of the variables (the data are divided by
-        the square root of n - 1). The paper's l1 penalty is twice this value, and its l0 penalty is the
-        square of it.
-    deflation : str
-        "residual" as in the paper: the rows become X - u v', where v has the length after thresholding.
     """
 
     norm: Literal["l0", "l1", "scad"] = "l1"
-    deflation: str = "residual"
-
-    units: ClassVar[tuple[tuple[str, int], ...]] = (("penalty", 1), ("objective", 2))
 
     def level(self, view: Operator, penalty: float) -> float:
         """Return the threshold for X'u that a penalty means."""
@@ -395,6 +393,40 @@ class RSVD(Penalised):
         if self.norm == "l0":
             return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
         return super().prefers(inside, found)
+
+
+@dataclass(frozen=True)
+class RSVD(LevelThreshold):
+    """min |X - u v'|^2 + penalty(v) over unit scores u, one component after another.
+
+    With `card` every step thresholds X'u at its (card + 1)-th largest value, which Shen and Huang call the
+    degree of sparsity (section 2.2) and mixOmics in R does: the penalty changes from step to step.
+
+    Attributes
+    ----------
+    card : tuple of int or None
+    penalty : tuple of float or None
+        The threshold for X'u, in units of the standard deviations of the variables (the data are divided by
+        the square root of n - 1). The paper's l1 penalty is twice this value, and its l0 penalty is the
+        square of it.
+    fixed_penalty : bool
+        Whether a cardinality means the smallest penalty that gives it, the same in every step.
+    deflation : str
+        "residual" as in the paper: the rows become X - u v', where v has the length after thresholding.
+    """
+
+    fixed_penalty: bool = False
+    deflation: str = "residual"
+
+    units: ClassVar[tuple[tuple[str, int], ...]] = (("penalty", 1), ("objective", 2))
+
+    def of_card(self, view: Operator, start: np.ndarray, card: int) -> tuple[Run, bool]:
+        if self.fixed_penalty:
+            return super().of_card(view, start, card)
+        run = self.at_card(view, start, card)
+        penalised = self.at_penalty(view, start, run.penalty)
+        same_loadings = float(np.abs(penalised.v - run.v).max()) <= SAME_LOADINGS
+        return run, run.converged and penalised.converged and same_loadings
 
 
 # --- EM -------------------------------------------------------------------------------------------
