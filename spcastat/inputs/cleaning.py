@@ -10,7 +10,7 @@ Technometrics 58. Residuals are those of the regression of the cells on the scor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Annotated, Any
 
@@ -27,6 +27,7 @@ from spcastat.linalg.wrapping import (
     Wrapping,
     columnwise_location_and_scale,
     mean_and_sd,
+    spaced,
     wrapped,
 )
 
@@ -40,6 +41,9 @@ FAR_ROW = 4.0
 MOST = 4.0
 #: Rows are left out in at most so many rounds.
 ROUNDS = 5
+#: A round that leaves out a smaller share of the rows is the last, and cells are not judged again: it moves
+#: no order statistic by more than this share, which is .0013 standard deviations at a normal median.
+NEGLIGIBLE = 0.001
 #: Rows left out whose residuals are below this quantile of those of the other rows are taken back.
 IN_LINE = NormalDist().inv_cdf(0.99)
 #: Fewest rows, and fewest without a warning: locations and scales come from half of them.
@@ -69,11 +73,14 @@ class Cleaner:
     components: int | None = None
     divisor: bool | np.ndarray = True
 
-    def units(self, X: np.ndarray, weights: np.ndarray) -> np.ndarray | float:
-        """Return the standard deviations of the columns as they are scaled, for columns of unit variance."""
+    def units(self, X: np.ndarray, z: np.ndarray, wrapping: Wrapping, weights: np.ndarray) -> Any:
+        """Return the standard deviations of cleaned columns as they are scaled, for columns of unit variance.
+
+        `X` has the rows as given, and `z` their cells standardised.
+        """
         if self.divisor is True:
             return 1.0
-        sd = mean_and_sd(X, weights)[1]
+        sd = mean_and_sd(wrapping.cleaned(X, z), weights)[1]
         return sd if self.divisor is False else sd / self.divisor
 
     def of(self, X: np.ndarray, weights: np.ndarray | None) -> Cleaning:
@@ -91,26 +98,21 @@ class Cleaner:
         wrapping_of: Callable[[np.ndarray, np.ndarray | None], Wrapping],
     ) -> Cleaning:
         everyone = np.ones(len(X), dtype=bool) if weights is None else weights > 0
-        kept, enough = everyone, everyone.sum() / 2
 
-        def judged() -> tuple[Wrapping, _Scores]:
+        def judged(kept: np.ndarray) -> _Judged:
             wrapping = wrapping_of(X[kept], None if weights is None else weights[kept])
-            return wrapping, _Scores.of(self, X, weights, wrapping, kept)
+            return _Judged(kept, wrapping, _Scores.of(self, X, weights, wrapping, kept))
 
-        wrapping, scores = judged()
-        near, rounds = kept & (scores.distance <= FAR_ROW), 0
-        while self.rows and enough <= near.sum() < kept.sum() and rounds < ROUNDS:
-            kept, rounds = near, rounds + 1
-            wrapping, scores = judged()
-            near = kept & (scores.distance <= FAR_ROW)
-        settled = not self.rows or near.sum() == kept.sum()
-        grouped = int((everyone & ~near).sum()) if self.rows and near.sum() < enough else 0
-        back = everyone
-        if not grouped and (kept != everyone).any():
-            back = kept | (everyone & scores.in_line(kept))
-        if (back != kept).any():
-            kept = back
-            wrapping, scores = judged()
+        last = judged(everyone)
+        settled, grouped = True, 0
+        if self.rows:
+            last, settled, grouped = _without_far_rows(last, judged)
+            if not grouped:
+                last = _with_rows_in_line(last, everyone, judged)
+        return self._result(X, last, settled, grouped)
+
+    def _result(self, X: np.ndarray, last: _Judged, settled: bool, grouped: int) -> Cleaning:
+        kept, wrapping, scores = last.kept, last.wrapping, last.scores
         z = wrapping.standardised(X)
         places = np.argwhere((np.abs(z) > BEND) & ~wrapping.plain)
         at = tuple(places.T)
@@ -126,8 +128,57 @@ class Cleaner:
             components=scores.count,
             known=int((~np.isnan(X[kept])).sum()),
             grouped=grouped,
-            settled=bool(settled or grouped),
+            settled=settled,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Rows kept, and how the cells and rows are judged with them."""
+
+    kept: np.ndarray
+    wrapping: Wrapping
+    scores: _Scores
+
+    @property
+    def near(self) -> np.ndarray:
+        """Whether a row is kept and its scores are not far, shape (n,)."""
+        return self.kept & (self.scores.distance <= FAR_ROW)
+
+    def with_rows(self, kept: np.ndarray, judged: Callable[[np.ndarray], _Judged]) -> _Judged:
+        """Return the same with other rows kept, judged again unless they are nearly the same."""
+        if (kept != self.kept).sum() <= NEGLIGIBLE * len(kept):
+            return replace(self, kept=kept)
+        return judged(kept)
+
+
+def _without_far_rows(first: _Judged, judged: Callable[[np.ndarray], _Judged]) -> tuple[_Judged, bool, int]:
+    """Leave out far rows until there are none.
+
+    Also return whether none is far in the end, and the number of far rows if they are more than half: all
+    rows are then kept, since they may be in groups.
+    """
+    last, enough = first, first.kept.sum() / 2
+    for _ in range(ROUNDS):
+        near = last.near
+        if near.sum() < enough:
+            return first, True, int((first.kept & ~near).sum())
+        if near.sum() == last.kept.sum():
+            return last, True, 0
+        before, last = last, last.with_rows(near, judged)
+        if last.wrapping is before.wrapping:
+            return last, True, 0
+    return last, bool(last.near.sum() == last.kept.sum()), 0
+
+
+def _with_rows_in_line(
+    last: _Judged, everyone: np.ndarray, judged: Callable[[np.ndarray], _Judged]
+) -> _Judged:
+    """Take back rows left out that the scores predict as well as the others."""
+    out = np.flatnonzero(everyone & ~last.kept)
+    back = last.kept.copy()
+    back[out] = last.scores.in_line(last.kept, out)
+    return last if not back[out].any() else last.with_rows(back, judged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +289,8 @@ def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
     By default as many as have a variance above the mean, at most MOST_COMPONENTS.
     """
     share = weights / weights.sum()
-    W = np.sqrt(share)[:, None] * (W - share @ W)
+    W -= share @ W
+    W *= np.sqrt(share)[:, None]
     wide = W.shape[1] > W.shape[0]
     values, vectors = np.linalg.eigh(W @ W.T if wide else W.T @ W)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -280,30 +332,40 @@ class _Scores:
     ) -> _Scores:
         z = wrapping.standardised(X)
         w = np.ones(len(X)) if weights is None else weights
-        units = how.units(wrapping.cleaned(X, z), w * kept)
-        V = _axes(np.nan_to_num(wrapped(z)) * units, w * kept, how.components)
-        cells = np.nan_to_num(np.clip(z, -MOST, MOST))
-        values = (cells * units) @ V
+        units = how.units(X, z, wrapping, w * kept)
+        np.nan_to_num(z, copy=False)
+        V = _axes(wrapped(z) * units, w * kept, how.components)
+        cells = np.clip(z, -MOST, MOST, out=z)
+        values = cells @ (V if how.divisor is True else units[:, None] * V)
         location, scale = columnwise_location_and_scale(values[kept], None if weights is None else w[kept])
         away = np.abs(values - location)
         distance = np.divide(away, scale, out=np.zeros_like(away), where=scale > 0).max(axis=1)
         return cls(cells, values, distance, weights)
 
-    def in_line(self, kept: np.ndarray) -> np.ndarray:
-        """Return which rows the scores predict as well as the rows kept."""
+    def in_line(self, kept: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """Return which of some rows the scores predict as well as the rows kept.
+
+        Residuals of more than MOST_VALUES rows are represented by those of as many rows, equally spaced in
+        the order of the distances.
+        """
+        if not len(some):
+            return np.zeros(0, dtype=bool)
         w = np.ones(len(kept)) if self.weights is None else self.weights
-        part = w[kept] / w[kept].sum()
-        scores, cells = (Y - part @ Y[kept] for Y in (self.values, self.cells))
-        root = np.sqrt(part)[:, None]
-        B = np.linalg.lstsq(root * scores[kept], root * cells[kept], rcond=None)[0]
-        residual = cells - scores @ B
-        given = None if self.weights is None else w[kept]
-        spread = columnwise_location_and_scale(residual[kept], given)[1]
-        share = np.divide(residual, spread, out=np.zeros_like(residual), where=spread > 0)
-        # the cube root of a sum of squares is nearly normal (Wilson and Hilferty 1931)
-        size = np.cbrt((share**2).sum(axis=1))
-        (middle,), (scale,) = columnwise_location_and_scale(size[kept][:, None], given)
-        return np.asarray(size <= middle + IN_LINE * scale)
+        part = np.where(kept, w, 0.0) / w[kept].sum()
+        scores, cells = (Y - part @ Y for Y in (self.values, self.cells))
+        B = np.linalg.lstsq((scores.T * part) @ scores, (scores.T * part) @ cells, rcond=None)[0]
+        sample = np.flatnonzero(kept)
+        sample = sample[np.argsort(self.distance[sample], kind="stable")][spaced(len(sample))]
+        given = None if self.weights is None else w[sample]
+        usual, residual = (cells[rows] - scores[rows] @ B for rows in (sample, some))
+        spread = columnwise_location_and_scale(usual, given)[1]
+
+        def size(Y: np.ndarray) -> np.ndarray:
+            share = np.divide(Y, spread, out=np.zeros_like(Y), where=spread > 0)
+            return np.cbrt((share**2).sum(axis=1))  # nearly normal (Wilson and Hilferty 1931)
+
+        (middle,), (scale,) = columnwise_location_and_scale(size(usual)[:, None], given)
+        return np.asarray(size(residual) <= middle + IN_LINE * scale)
 
 
 # --- the option -------------------------------------------------------------------------------------
