@@ -21,6 +21,8 @@ HERE = Path(__file__).resolve().parent
 # Sphinx reads what lies under docs/ only: the vignettes are copied there before it looks.
 shutil.rmtree(HERE / "vignettes", ignore_errors=True)
 shutil.copytree(HERE.parent / "vignettes", HERE / "vignettes")
+for page in (HERE / "vignettes").glob("*.md"):  # links to pages of docs/, from one folder deeper
+    page.write_text(page.read_text(encoding="utf-8").replace("](../docs/", "](../"), encoding="utf-8")
 
 # The references are those of the package.
 references = [f"({key})=\n- {reference(entry)}" for key, entry in entries().items()]

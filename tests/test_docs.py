@@ -143,6 +143,24 @@ def test_the_page_of_measures_has_the_figures_of_its_example():
     assert f"{(2 + 0.5**0.5) / 3:.4f}".lstrip("0") in text
 
 
+def test_the_page_of_methods_states_the_figures_of_its_table():
+    """The times and shares in the text are those of the table of all methods, rounded."""
+    text = (DOCS / "choosing_a_method.md").read_text(encoding="utf-8")
+    prose = " ".join(text.split())
+    rows = {row[0]: row for row in cells_of(text.split("### Every method")[1].split("###")[0])}
+    by_pev, by_least_squares = rows["joint, objective='pev'"], rows["joint, objective='least_squares'"]
+    fits = (rows["joint"], rows["joint, effort='quick'"], by_pev, by_least_squares)
+    default, quick, pev, least_squares = (f"{int(row[-1]) / 1000:.2f} s" for row in fits)
+    assert (
+        f"The fit of the pitprops takes {default} for adjusted variance ({quick} with "
+        f'`effort="quick"`), {pev} for PEV and {least_squares} for the least-squares share'
+    ) in prose
+    assert f"Adjusted variance {float(rows['joint'][2]):.1f} %." in prose
+    assert f"one descent of `bcd-l0` reaches {float(rows['bcd-l0'][2]):.1f} %" in prose
+    assert f"PEV {float(by_pev[3]):.1f} %. One descent of `bcd-l1` reaches" in prose
+    assert f"PCA explains {float(rows['pca'][3]):.1f} % with 78 nonzeros" in prose
+
+
 # --- What goes out with a release -----------------------------------------------------------------
 
 RELEASE_ROOT = Path(__file__).resolve().parents[1]
@@ -363,6 +381,12 @@ def place(error: BaseException, path: Path) -> str:
     return f"{path.name}:{line}"
 
 
+def names_in_tables(prose: str) -> list[str]:
+    """Return the names of lines, rows, columns and marks of printed tables that a text explains."""
+    quoted = re.findall(r'\b(?:line|row|column|mark|table) (?:"([^"]+)"|`([^`]+)`)', prose)
+    return [first or second for first, second in quoted]
+
+
 def read_through(path: Path) -> dict[str, Any]:
     """Run the cells of a file in turn and look for the figures of the text in what they have shown.
 
@@ -370,8 +394,10 @@ def read_through(path: Path) -> dict[str, Any]:
     """
     names: dict[str, Any] = {"__name__": "__main__"}
     shown = ""
+    explained: list[str] = []
     for piece in pieces_of(path.read_text(encoding="utf-8")):
         if not piece.cell:
+            explained += names_in_tables(piece.source)
             prose = re.sub(r"`[^`]*`", "", piece.source)
             missing = [figure for figure in re.findall(r"(?<![\w.])\d+\.\d+\b", prose) if figure not in shown]
             assert not missing, f"{path.name}:{piece.line}: no cell above shows {', '.join(missing)}"
@@ -384,6 +410,8 @@ def read_through(path: Path) -> dict[str, Any]:
             shown += f"{type(error).__name__}: {error}\n"
         else:
             assert not piece.raises, f"{path.name}:{piece.line}: the cell was to raise an error and did not"
+    absent = [name for name in explained if name not in shown]
+    assert not absent, f"{path.name}: no cell prints {', '.join(absent)}"
     return names
 
 
@@ -440,6 +468,22 @@ def named_after_their_largest_loadings(text: str, names: dict[str, Any]) -> None
         assert described_by == set(loadings[name].nlargest(len(described_by)).index), name
 
 
+def as_many_definitions_as_the_table(text: str, names: dict[str, Any]) -> None:
+    """Page 3: the numbers of measures in the text, and the rows of the table that defines them."""
+    (table,) = re.findall(r"(?s)\n\| Name \|.*?\n\n", text)
+    number = NUMBERS[len(cells_of(table)) - 2]
+    for sentence in ("At least {} different quantities", "One fit, {} answers", "the {} measures range"):
+        assert sentence.format(number) in " ".join(text.split())
+    assert list(names["answers"].index) == [row[0] for row in cells_of(table)[2:]] + ["PCA"]
+
+
+def centre_of_intervals(text: str, names: dict[str, Any]) -> None:
+    """Page 11: the estimate for new rows is the centre of its interval on the logarithmic scale."""
+    assert "is the centre of the interval on the logarithmic scale" in " ".join(text.split())
+    table = names["boot"].variance_ci()
+    np.testing.assert_allclose(table["held_out"], np.sqrt(table["lower"] * table["upper"]), rtol=1e-12)
+
+
 def calls_that_agree_with_r(text: str, names: dict[str, Any]) -> None:
     """Page 9: as many calls agree to four decimals as the text says."""
     (agree, of) = re.findall(r"(\w+) of the (\w+) agree to four decimals", text)[0]
@@ -470,7 +514,9 @@ def scales_that_nearly_coincide(text: str, names: dict[str, Any]) -> None:
 #: Function of (text, names after the last cell) that checks claims other than decimal figures.
 CLAIMS: dict[str, Callable[[str, dict[str, Any]], None]] = {
     "01-getting-started": named_after_their_largest_loadings,
+    "03-explained-variance": as_many_definitions_as_the_table,
     "09-coming-from-r": calls_that_agree_with_r,
+    "11-how-sure": centre_of_intervals,
     "12-choosing": numbers_of_components,
     "16-groups-and-scales": scales_that_nearly_coincide,
 }
