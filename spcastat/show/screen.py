@@ -21,6 +21,8 @@ from spcastat.show.plain_text import console_text, filled, fitting, render_table
 LINES, WIDTH = 25, 80
 #: So many warnings are printed; notes have the others.
 MOST_WARNINGS = 4
+#: So many warnings of tables may take several lines each; if there are more, each has one line.
+WHOLE_WARNINGS = 2
 #: Every list has at least so many variables, if its component has.
 FEWEST = 3
 #: So many lines of a header are printed.
@@ -252,12 +254,17 @@ def words_in_lines(words: Sequence[str], width: int, most: int) -> list[str]:
 
 def screen_of(document: grid.Document, end: str) -> Screen:
     """Return the print of any document: lines of its header, and the first rows of its tables."""
-    header = tuple(cut(f"{label}: {text}") for label, text in document.facts[:MOST_FACTS])
-    warnings = tuple(cut(text[0].lower() + text[1:], len("Warning: ")) for text in document.alerts)
+    header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
+    warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
+    if len(warnings) > WHOLE_WARNINGS:
+        warnings = tuple(cut(text, len("Warning: ")) for text in warnings)
 
     def body(room: int) -> list[str]:
-        head = [*header, ""] if header and document.tables else [*header]
-        return [*head, *_first_tables(document, room - len(head))]
+        below = [""] if header and document.tables else []
+        cut_head, whole_head = [*map(cut, header), *below], [*_lines(header, None), *below]
+        tables = _first_tables(document, room - len(cut_head))
+        head = whole_head if len(whole_head) + len(tables) <= room else cut_head
+        return [*head, *tables]
 
     return Screen(document.heading, body, (), warnings, end)
 

@@ -163,6 +163,13 @@ def test_every_result_is_one_screen_and_has_the_rest_in_its_summary(p, k, long):
         assert all(note.rstrip(")").endswith(".") for note in result.notes), (name, result.notes)
 
 
+def test_sentences_are_cut_only_where_a_screen_is_full():
+    for name, result in results(13, 2, False):
+        text = str(result)
+        if re.search(r"(?m) \.\.\.$", text):
+            assert len(text.splitlines()) == LINES, (name, text)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "k", "long"), [(5, 1, True), (100, 12, True), (100, 4, False), (2000, 2, True)]
