@@ -80,7 +80,7 @@ _GPOWER = "Journee, Nesterov, Richtarik and Sepulchre (2010), JMLR"
 _ALL = (
     Method(
         "joint",
-        "All components are searched for together",
+        "Joint search over all components",
         "of this package",
         "search.joint_method.Joint",
         use="The default. All components at once, with as many nonzeros as asked for, optimised by a search "

@@ -199,7 +199,7 @@ def _document(table: pd.DataFrame, first_fit: SpcaResult) -> Document:
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
         alerts.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
-    header = list(lines([facts.method(record), facts.dataset(record)]))
+    header = list(lines([facts.method(record), facts.dataset(first_fit._state)]))
     if words := rule_words(first_fit._state):
         header.append(("Rule", words))
     title = f"Path of {plural(len(table), 'fit')} with {components}"

@@ -374,8 +374,7 @@ def unequal_variances(chosen: Chosen) -> Iterator[Fact]:
 
 def header(chosen: Chosen, between: Sequence[Fact]) -> Iterator[Fact]:
     """Yield the lines of the header of the choice; `between` is inserted after the data."""
-    record = chosen.state.record
-    yield facts.dataset(record)
+    yield facts.dataset(chosen.state)
     if chosen.drawn:
         yield fact("drawn", text=chosen.drawn)
     for remark in chosen.remarks:

@@ -127,7 +127,7 @@ def explorer_data(
     return {
         "title": name_text(title),
         "about": f"{first_state.record.method}: {first_state.record.title}. "
-        f"{line(facts.dataset(first_state.record))}.",
+        f"{line(facts.dataset(first_state))}.",
         "p": len(names),
         "n": len(index) if index is not None else 0,
         "components": [name_text(name) for name in first_state.components],

@@ -44,7 +44,7 @@ KINDS = {"spearman": "Spearman", "pearson": "Pearson"}
 def data(state: FitState) -> Iterator[Fact]:
     """Yield facts about rows or the matrix, covariates, rows that belong together, and missing values."""
     record = state.record
-    yield dataset(record, state)
+    yield dataset(state)
     if state.spec.partial is not None:
         yield partial(state, state.spec.partial)
     if record.row_design:
@@ -65,7 +65,7 @@ def data(state: FitState) -> Iterator[Fact]:
 def data_of_methods(state: FitState) -> Iterator[Fact]:
     """Yield the facts about data for a methods section, in its order."""
     record = state.record
-    yield dataset(record, state)
+    yield dataset(state)
     if not record.from_rows:
         yield from adjustment(state)
         yield from weighted_groups(record)
@@ -87,15 +87,15 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
         yield missing(record)
 
 
-def dataset(record: Record, state: FitState | None = None) -> Fact:
-    """Return the fact about the rows or the matrix; methods sections also need the state."""
-    has_loadings = state is not None and state.pattern is not None
+def dataset(state: FitState) -> Fact:
+    """Return the fact about the rows or the matrix."""
+    record = state.record
     about = record.matrix or {}
     values: dict[str, Any] = {
         "analysis": fact(
             "analysis",
             sparse=record.sparse,
-            loadings=has_loadings,
+            loadings=state.pattern is not None,
             variables=record.method == PRINCIPAL_VARIABLES,
         ),
         "n": record.n or 0,
@@ -116,16 +116,13 @@ def dataset(record: Record, state: FitState | None = None) -> Fact:
     kind_fact = (
         fact("kind covariance") if kind is None else fact("kind correlation", name=KINDS.get(kind, kind))
     )
-    of_variances = kind_fact
-    if kind is None and state is not None:
-        is_scaled = np.allclose(state.moments.variances, 1.0, atol=1e-8)
-        of_variances = fact("kind correlation", name=None) if is_scaled else kind_fact
+    if kind is None and np.allclose(state.moments.variances, 1.0, atol=1e-8):
+        kind_fact = fact("kind correlation", name=None)
     scaling = None if record.groups is None else fact(f"scaling {record.groups['kind']}")
     return fact(
         "matrix",
         **values,
         kind=kind_fact,
-        kind_of_variances=of_variances,
         known_n=record.n is not None,
         scaling=scaling,
         moved="moved" in about,
@@ -507,7 +504,7 @@ def headline(state: FitState, counts: Sequence[int]) -> Fact:
         "print of a fit",
         loadings=state.pattern is not None,
         sparse=record.sparse,
-        data=dataset(record, state),
+        data=dataset(state),
         k=record.k,
         cards=cards,
     )

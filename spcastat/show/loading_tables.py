@@ -62,7 +62,7 @@ def summarise(
     table = loadings_table(loadings, arrangement, **options)
     table = replace(table, notes=(*table.notes, *remarks))
     shares = variance(state)
-    counts = f"{np.count_nonzero(of_loadings.V)} of {plural(of_loadings.V.size, 'loading')} not zero"
+    counts = plural(int(np.count_nonzero(of_loadings.V)), "nonzero loading")
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
         tuple(lines(facts.header_of_loadings(state))),

@@ -508,9 +508,8 @@ def _title(record: Record, card: pd.Series) -> str:
     components = plural(record.k, "component")
     if not record.sparse:
         return f"PCA: {components} of {plural(record.p, 'variable')}"
-    nonzeros = int(card.sum())
-    loadings = plural(record.p * record.k, "loading")
-    return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {nonzeros} of {loadings} not zero"
+    loadings = plural(int(card.sum()), "nonzero loading")
+    return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {loadings}"
 
 
 def header_facts(state: FitState) -> Iterator[Fact]:

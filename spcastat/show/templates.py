@@ -227,11 +227,11 @@ TEMPLATES: dict[str, Template] = {
     ),
     "matrix": Template(
         label="Data",
-        line="{kind_of_variances} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}"
+        line="{kind} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}"
         "{scaling?, {scaling}}",
-        part="the {kind_of_variances} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}"
+        part="the {kind} matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}"
         "{scaling?, {scaling}}",
-        methods="{analysis} was applied to the {kind_of_variances} matrix of {p|# variable|# variables}"
+        methods="{analysis} was applied to the {kind} matrix of {p|# variable|# variables}"
         "{known_n?, from {n|# row|# rows}}{moved?, replaced by the nearest positive semidefinite matrix}.",
     ),
     "kind covariance": Template(part="covariance"),

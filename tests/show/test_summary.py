@@ -25,7 +25,7 @@ def test_the_header_has_the_facts(pitprops):
     data.iloc[3, 2] = np.nan
     fit = sp.spca(data, k=2, card=4, na="drop", scale=True, n_init=3, method="bcd-l0")
     text = " ".join(str(fit.summary()).split())
-    assert text.startswith("Sparse PCA: 2 components of 13 variables, 8 of 26 loadings not zero")
+    assert text.startswith("Sparse PCA: 2 components of 13 variables, 8 nonzero loadings")
     assert "bcd-l0" in text
     assert "Zhao, Meng, Xu and Gao (2015)" in text
     assert "179 rows x 13 variables, 1 row with missing values dropped, centred" in text
@@ -205,3 +205,21 @@ def planted_rows():
     X[:, :4] += 1.5 * rng.normal(size=(120, 1))
     X[:, 4:8] += 1.2 * rng.normal(size=(120, 1))
     return X
+
+
+def test_every_result_of_a_correlation_matrix_says_so(tmp_path):
+    R = sp.datasets.load_pitprops()
+    fit, path = sp.spca_cov(R, 2, card=4, n_obs=180), sp.spca_path(R, k=1, cards=[2, 3])
+    path.explore(tmp_path / "path.html")
+    fit.report(tmp_path / "fit.html")
+    loadings = sp.sparse_loadings_cov(R, 2, card=4, n_init=2)
+    choice = sp.choose(R, k=1, n_obs=180)
+    results = [fit, loadings, path]
+    texts = [text for result in results for text in (str(result), str(result.summary()))]
+    texts += [str(choice), str(sp.principal_variables_cov(R, m=3))]
+    texts += [fit.describe().text, loadings.describe().text]
+    texts += [file.read_text(encoding="utf-8") for file in tmp_path.glob("*.html")]
+    for text in texts:
+        assert "covariance matrix of" not in text, text[:500]
+    assert "correlation matrix of 13 variables" in str(path)
+    assert "covariance matrix of 13 variables" in str(sp.spca_path(4.0 * R, k=1, cards=[2]))
