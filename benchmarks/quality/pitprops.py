@@ -46,7 +46,7 @@ def joint(call: Call) -> Table:
     R = sp.datasets.load_pitprops()
     for card, cells in BEST.items():
         for name, best in cells.items():
-            start = sp.spca_cov(R, 6, card=card, objective=name, order="given", method="bcd-l0")
+            start = sp.spca_cov(R, 6, card=card, order="given", method="bcd-l0")
             found, seconds = [], []
             for seed in seeds:
                 fit, took = timed(partial(sp.spca_cov, R, 6, card=card, objective=name, rng=seed))

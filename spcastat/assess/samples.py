@@ -243,7 +243,7 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
     nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
     own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
     request = Request(record.k, further=further, **own)
-    return make_plan(request, record.p).on(Spec("array", pd.RangeIndex(record.p)))
+    return make_plan(request, record.p, recorded=True).on(Spec("array", pd.RangeIndex(record.p)))
 
 
 def refit_of(

@@ -26,6 +26,7 @@ from spcastat.config import (
     shown,
     whole_number,
 )
+from spcastat.fit.conflicts import Combination, refuse_conflicts
 from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names
@@ -38,7 +39,7 @@ from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
-from spcastat.search.objectives import ADJUSTED, OBJECTIVES, PEV, Objective
+from spcastat.search.objectives import OBJECTIVES, PEV, Objective
 from spcastat.solvers.solver import JointSolver, Solver
 
 # --- starts ---------------------------------------------------------------------------------------
@@ -502,6 +503,8 @@ class Request:
         return 0 if self.rng is None else whole_number("rng", self.rng, 0, LARGEST_SEED - 1)
 
 
+#: Values of `order`.
+ORDERS = ("variance", "given", "best")
 #: The default method.
 DEFAULT = "joint"
 #: Options for the length of an iteration, which the default method does not have.
@@ -652,7 +655,9 @@ def require_rank(k: int, rows: int | None, centred: bool) -> None:
         )
 
 
-def make_plan(request: Request, p: int, hint: Callable[[str], str] = lambda name: "") -> Plan:
+def make_plan(
+    request: Request, p: int, hint: Callable[[str], str] = lambda name: "", recorded: bool = False
+) -> Plan:
     """Check the arguments of a call and build the solver.
 
     Parameters
@@ -662,6 +667,9 @@ def make_plan(request: Request, p: int, hint: Callable[[str], str] = lambda name
         Number of variables.
     hint : callable
         Returns advice about an option that no method has, for the function that was called.
+    recorded : bool
+        Whether the arguments are those that the record of a fit holds, with defaults, which may have no
+        effect beside the others.
 
     Raises
     ------
@@ -670,7 +678,7 @@ def make_plan(request: Request, p: int, hint: Callable[[str], str] = lambda name
     UnknownOptionError
         If the method does not have an option; the message names the methods that have it.
     OptionError
-        If a value is not allowed.
+        If a value is not allowed, or if options are one of the conflicts of `fit.conflicts`.
     """
     options = request.options
     method = choose_method(request.method, options)
@@ -690,50 +698,20 @@ def make_plan(request: Request, p: int, hint: Callable[[str], str] = lambda name
     if options_checked.get("disjoint") and not any(name in options_checked for name in ("card", "variance")):
         # adjusted variance would make one general group
         OBJECTIVES[options_checked.setdefault("objective", PEV.name)].group_search()
-    _check_promise(options, options_checked)
     _check_constraint(options_checked, request.order, p)
     refuse_rule(options_checked, request.order, p)
+    order = None if request.order is None else one_of("order", request.order, ORDERS)
+    iteration = ("n_init", "start")
+    solver_options = {name: value for name, value in options_checked.items() if name not in iteration}
+    aim = OBJECTIVES[solver_options.pop("objective", method.criterion_of)] if method.criterion_of else None
     if "variance" in options and "promise" in method.options:
-        options_checked.setdefault("promise", PROMISES[0])
-    n_init, start = options_checked.pop("n_init", 0), options_checked.pop("start", None)
-    aim = OBJECTIVES[options_checked.pop("objective", method.criterion_of)] if method.criterion_of else None
-    solver = method.build(options_checked)
-    n_init = n_init or (solver.n_init if request.n_init is None else 1)
-    start = solver.first_start if start is None else start
-    _check_starts(solver, request.k, n_init, start)
-    return Plan(method, solver, n_init, _order(request.order, method, solver, options), aim, start)
-
-
-def _order(order: Any, method: Method, solver: Solver, options: Mapping[str, Any]) -> str | None:
-    """Check the option `order`."""
-    if order is None:
-        return None
-    one_of("order", order, ("variance", "given", "best"))
-    if order == "variance" and "variance" in options:
-        raise errors.OptionError(
-            f"order='variance' was given with method={method.name!r}, whose share of variance is kept by the "
-            "components in the order in which they were found; leave order out."
-        )
-    if order == "best" and not ("card" in options and solver.own_order):
-        raise errors.OptionError(
-            f"order='best' was given with method={method.name!r}; it needs card= with method='joint' and "
-            "objective='adjusted'. Leave order out."
-        )
-    return str(order)
-
-
-def _check_starts(solver: Solver, k: int, n_init: int, start: Any) -> None:
-    """Refuse starts that cannot work, and several starts if their fits cannot be compared."""
-    if isinstance(solver, JointSolver) and k > 1 and isinstance(start, str) and start == "ones":
-        raise errors.OptionError(
-            "start='ones' was given with a method that fits all components together, so that all would start "
-            "equal; use 'pca' or 'column', or give loadings."
-        )
-    if n_init > 1 and not solver.compares_penalties and getattr(solver, "penalty", None) is not None:
-        raise errors.OptionError(
-            f"n_init={n_init} was given with penalty=, under which fits from several starts have different "
-            "numbers of nonzeros, so that their variances cannot be compared; use card=, or leave n_init out."
-        )
+        solver_options.setdefault("promise", PROMISES[0])
+    solver = method.build(solver_options)
+    n_init = options_checked.get("n_init") or (solver.n_init if request.n_init is None else 1)
+    start = options_checked.get("start", solver.first_start)
+    if not recorded:
+        refuse_conflicts(Combination(method, solver, request.k, options_checked, n_init, start, order))
+    return Plan(method, solver, n_init, order, aim, start)
 
 
 def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
@@ -766,20 +744,6 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
         raise errors.OptionError(
             f"{what} with {p} variables and k={len(card)}; give at most {GRAM_LIMIT} variables and "
             f"k={SEQUENTIAL}, or leave constraint out."
-        )
-
-
-def _check_promise(options: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Refuse options that conflict with `variance`, and `promise` without it."""
-    if "promise" in options and "variance" not in options:
-        raise errors.OptionError(
-            f"promise={shown(options['promise'])} was given with card=; it says when variance= is kept. Give "
-            "variance= instead of card=, or leave promise out."
-        )
-    if "variance" in options and not OBJECTIVES[values.get("objective", ADJUSTED.name)].shares:
-        raise errors.OptionError(
-            f"objective={shown(options['objective'])} was given with variance=, which is a share of the "
-            "adjusted variance. Leave objective out, or give card= instead of variance=."
         )
 
 

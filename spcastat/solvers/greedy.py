@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.linalg.deflation import ROW_DEFLATIONS
 from spcastat.linalg.eigenvectors import (
     DENSE_ORDER,
     bordered_top,
@@ -193,10 +194,6 @@ class Controlled(ComponentSolver):
 # --- PathSPCA -------------------------------------------------------------------------------------
 
 
-#: Deflations after which S is still a covariance matrix, as the certificate requires.
-KEEPS_COVARIANCE = ("projection", "schur", "orthogonalised")
-
-
 @dataclass(frozen=True)
 class PathSPCA(ComponentSolver):
     """Supports that grow by the variable with the largest score (a_i'x)^2.
@@ -212,6 +209,7 @@ class PathSPCA(ComponentSolver):
     certify : bool
         Whether to report, for each component, an upper bound on the variance of any support of its size for
         the deflated matrix, and whether it is attained, up to 1e-6: then the support is globally optimal.
+        With deflation "hotelling", after which S is no covariance matrix, there is no bound.
     deflation : str
         "projection" by default.
     """
@@ -222,6 +220,10 @@ class PathSPCA(ComponentSolver):
 
     criterion = "adjusted variance"
     units = (("variance", 2), ("variance bound", 2), ("objective", 2))
+
+    def __post_init__(self) -> None:
+        if self.deflation not in ROW_DEFLATIONS:
+            object.__setattr__(self, "certify", False)
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         card = self.card[earlier.done]
@@ -239,7 +241,7 @@ class PathSPCA(ComponentSolver):
         v, raw = renormalised(view, chosen)
         variance = float(raw @ raw)
         details: dict[str, object] = {"variance": variance}
-        if self.certify and self.deflation in KEEPS_COVARIANCE and variance > 0:
+        if self.certify and variance > 0:
             proof = (1.0 + 1e-6) * variance
             bound = variance_bound(view, v, card, proof)
             details |= {"variance bound": bound, "optimal": bound <= proof}

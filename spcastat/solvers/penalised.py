@@ -292,11 +292,6 @@ class PMD(Penalised):
 
     def __post_init__(self) -> None:
         if self.orth:
-            if self.deflation not in ("projection", "schur"):
-                raise OptionError(
-                    f"orth=True and deflation={self.deflation!r} were given; orthogonal scores are what "
-                    "deflation='schur' gives, so leave deflation out."
-                )
             object.__setattr__(self, "deflation", "schur")
 
     # The penalty of the search is sqrt(p) minus the bound, so that it increases with sparsity.

@@ -382,7 +382,7 @@ WIDE = GRAM_ORDER + 1
     ("call", "p", "family", "message"),
     [
         (lambda x: sp.spca(x, 2, 3, method="greedy"), WIDE, errors.OptionError, "method='joint'"),
-        (lambda x: sp.spca(x, 2, 3, method="bcd-l0", objective="adjusted"), WIDE, errors.OptionError, "pass"),
+        (lambda x: sp.spca(x, 2, 3, method="bcd-l0", n_init=4), WIDE, errors.OptionError, "pass"),
         (lambda x: sp.spca(x, 2, 3, method="bcd-l0"), WIDE, errors.OptionError, "with objective='pev'"),
         (lambda x: sp.spca(x, 2, 3, method="spcagrid"), 5, errors.NoRowsError, "works on the rows"),
         (lambda x: sp.spca(x, 6, 3), 5, errors.ComponentsError, "at most 5"),
