@@ -243,7 +243,7 @@ class RowData(Data):
         cleaning = cleaner_of(self.robust, self.components, self.scale).of(X, contents.weights)
         require_columns(cleaning, self.robust)
         if self.warns:
-            warn_of(cleaning, self.robust, self.n)
+            warn_of(cleaning, self.robust, self.n, contents.columns)
         return cleaning
 
     @cached_property

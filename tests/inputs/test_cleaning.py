@@ -11,6 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import DataError, DataWarning, OptionError, UnknownOptionError
+from spcastat.inputs.cleaning import cleaner_of, few_rows_factor
 from spcastat.linalg.wrapping import (
     BEND,
     Wrapping,
@@ -55,9 +56,9 @@ def agreement(fit, supports):
 
 
 @pytest.fixture(autouse=True)
-def _no_warning_of_many_rows():
+def _no_warning_of_many_outliers():
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*were left out. So many", category=DataWarning)
+        warnings.filterwarnings("ignore", message=".*[^.]*So many may be", category=DataWarning)
         yield
 
 
@@ -101,6 +102,27 @@ def test_location_and_scale_are_consistent_and_equivariant():
         first = location_and_scale(x[:500])
         assert again[0][0] == pytest.approx(factor * first[0][0] + shift, rel=1e-9)
         assert again[1][0] == pytest.approx(abs(factor) * first[1][0], rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [20, 30, 43, 60])
+def test_distances_of_few_rows_are_corrected_for_too_small_scales(n):
+    """Scales of n normal values, corrected, have the mean that 100 values have; 4000 columns, error .004."""
+    rng = np.random.default_rng(18)
+    few, many = (location_and_scale(rng.standard_normal((size, 4000)))[1].mean() for size in (n, 100))
+    # 1 - 4 / n is a rule of thumb, off by .03 at n = 20; without the correction the ratio is .89 there
+    assert few * few_rows_factor(n) == pytest.approx(many, abs=0.035 if n == 20 else 0.015)
+    assert few_rows_factor(100) == few_rows_factor(1e6) == 1
+
+
+def test_rows_of_small_normal_tables_are_not_left_out():
+    """A row is left out in 20 of 300 tables at most; the limit for many rows would leave one out in 26."""
+    cleaner, out = cleaner_of(True, 3, True), 0
+    for seed in range(100):
+        for n in (20, 30, 43):
+            rng = np.random.default_rng([19, n, seed])
+            X = np.repeat(rng.standard_normal((n, 3)), 4, axis=1) + rng.standard_normal((n, 12))
+            out += not cleaner.of(X, None).kept.all()
+    assert out <= 20
 
 
 def test_wrapping_function():
@@ -411,6 +433,19 @@ def test_warnings_of_few_rows_and_of_groups():
     with pytest.warns(DataWarning, match="rows may be in groups"):
         fit = sp.spca(X, 2, card=4, robust=True, **QUICK)
     assert fit.robust.rows["kept"].all()
+
+
+def test_warning_of_cells_in_groups():
+    """A fifth of the values of three columns is zero, as where a constituent is absent; 14 % of the cells."""
+    X = pd.DataFrame(planted(np.random.default_rng(20), p=8)[0]).add_prefix("part ") + 12
+    warnings.filterwarnings("always", message=".*were pulled in", category=DataWarning)
+    X.iloc[:20, :3] = 0.0
+    X.iloc[20:45, 3:5] = 30.0
+    with pytest.warns(DataWarning, match=r"cells \(1\d %\) were pulled in, most in part 3 26 %, part 4 25 %"):
+        sp.spca(X, 2, card=4, robust=True, **QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what the warning names does without it
+        sp.spca(X, 2, card=4, robust="rows", **QUICK)
 
 
 # --- the estimator and the command -----------------------------------------------------------------------
