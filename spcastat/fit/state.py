@@ -5,7 +5,7 @@ Moments are computed on first use, or read from a file.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -16,11 +16,8 @@ import pandas as pd
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.plan import RULE, Plan
 from spcastat.fit.record import (
-    PARTITIONS,
-    UNRULED,
     Inference,
     PrincipalSet,
-    Proven,
     Record,
     deep_copy,
     make_record,
@@ -39,7 +36,6 @@ from spcastat.reading.missing_values import PpcaModel
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
-from spcastat.search.objectives import OBJECTIVES
 from spcastat.streams.operator import StreamRows
 
 #: Variables with a larger absolute correlation are near copies of each other.
@@ -481,82 +477,3 @@ def joint_gap(state: FitState, measure: str) -> float:
         proof.rows[0]["gap"] for proof in state.inference.proofs if proof.kind == ("joint", measure, False)
     ]
     return float(gaps[0]) if gaps else float("nan")
-
-
-def proof_sentences(state: FitState, advice: bool = True) -> Iterator[str]:
-    """Yield every proof of a fit in words, with or without advice on what to call next."""
-    nonneg, names = bool(state.record.options.get("nonneg")), list(state.components)
-    rule = rule_words(state)
-    return (proof_sentence(proof, nonneg, names, rule, advice) for proof in state.inference.proofs)
-
-
-def proof_sentence(
-    proven: Proven, nonneg: bool, names: Sequence[str], rule: str = "", advice: bool = True
-) -> str:
-    """Return a proof in words.
-
-    Parameters
-    ----------
-    proven : Proven
-    nonneg : bool
-    names : sequence of str
-        Names of the components.
-    rule : str
-        Description of the rule for supports.
-    advice : bool
-        Whether to name the methods that continue the proof or return a better fit.
-    """
-    joint = proven.scope == "joint"
-    text = _joint(proven, nonneg, advice) if joint else _components(proven, names, advice)
-    if nonneg:
-        text += " The bound is that without the sign constraint."
-    if rule and proven.scope == "joint" and proven.rows[0]["proof"].endswith(UNRULED):
-        text += f" The bound is that {UNRULED} ({rule}), under which it holds too."
-    elif rule and not (proven.scope == "joint" and proven.rows[0]["proof"].startswith(PARTITIONS)):
-        text += f" Compared with supports under the rule: {rule}."
-    return text
-
-
-def _joint(proven: Proven, nonneg: bool, advice: bool) -> str:
-    (row,) = proven.rows
-    name = OBJECTIVES[proven.measure].label
-    value, bound = percent_text(row["value"]), percent_text(row["upper_bound"], up=True)
-    whose = f"{'orthogonal ' * proven.orthogonal}loadings with these cardinalities"
-    if row["proof"].startswith(PARTITIONS):
-        whose = "disjoint components of all variables"
-    if row["optimal"]:
-        return f"Proven optimal: no {whose} have a larger {name} than this fit, {value} %."
-    text = (
-        f"No {whose} have a larger {name} than {bound} % of the total variance. This fit has {value} %, "
-        f"so at most {percent_text(row['gap'] / 100.0, up=True)} % of this value can be gained."
-    )
-    if row["upper_bound"] >= row["pca_bound"]:
-        text += " The bound is that of dense PCA, so nothing was gained over it."
-    if row["best_known"] > row["value"] * (1.0 + 1e-9):
-        remark = ", with loadings of either sign" if nonneg else ": adopt() returns it" * advice
-        text += f" A fit with {percent_text(row['best_known'])} % was found{remark}."
-    return text
-
-
-def _components(proven: Proven, names: Sequence[str], advice: bool) -> str:
-    names = full_names(names)
-    optimal = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
-    if len(optimal) == len(names):
-        return "Each component is proven optimal, given the earlier ones."
-    unproven = [(name, row) for name, row in zip(names, proven.rows, strict=True) if not row["optimal"]]
-    gaps = [
-        f"{name} {percent_text(row['gap'] / 100.0, up=True)} %"
-        if np.isfinite(row["gap"])
-        else f"{name} (which adds nothing) by a variance of {row['upper_bound']:.3g}"
-        for name, row in unproven
-    ]
-    proof = f"Proven optimal, given the earlier components: {', '.join(optimal)}. " if optimal else ""
-    ending = " Earlier components are held fixed" + "; certify(joint=True) bounds all together" * advice
-    ending = f"{ending}." if len(names) > 1 else ""
-    return f"{proof}Possible improvement{' of the others' * bool(optimal)}, at most: {some_of(gaps)}.{ending}"
-
-
-def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:
-    """Return a share in percent with three digits, rounded up if `up`, unless it exceeds them by rounding."""
-    scaled = 1e5 * share
-    return f"{(np.ceil(scaled - rounding) if up else np.round(scaled)) / 1e3 + 0.0:.3f}"

@@ -18,10 +18,7 @@ from spcastat.fit.state import (
     forced,
     grouped,
     groups_of,
-    percent_text,
-    proof_sentence,
     rule_of,
-    rule_words,
 )
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text
@@ -36,6 +33,7 @@ from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.show.grid import Document, Row, Table
+from spcastat.show.proof_facts import percent_text, proof_sentence
 from spcastat.show.renderings import Outcome
 from spcastat.show.screen import Screen, ending, screen_of
 
@@ -103,9 +101,7 @@ class Certificate(Picklable, Outcome):
     @property
     def sentence(self) -> str:
         """What is proven, in one sentence."""
-        state = self._state
-        nonneg = bool(state.record.options.get("nonneg"))
-        return proof_sentence(self._numbers, nonneg, list(state.components), rule_words(state))
+        return proof_sentence(self._numbers, self._state)
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -330,9 +326,7 @@ def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
     return has_more or bool(rule.broken(supports[None])[0])
 
 
-def _compared(
-    state: FitState, op: Operator, joint: bool | None, objective: str | None
-) -> tuple[bool, str]:
+def _compared(state: FitState, op: Operator, joint: bool | None, objective: str | None) -> tuple[bool, str]:
     """Return whether all components are compared together, and by which measure.
 
     The measure of a joint proof is the given one, or else the objective of the fit, or else PEV.

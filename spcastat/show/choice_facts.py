@@ -385,7 +385,7 @@ def header(chosen: Chosen, between: Sequence[Fact]) -> Iterator[Fact]:
 
 
 def sparseness(chosen: Chosen) -> Fact:
-    """Return why the fit is as sparse as it is."""
+    """Return why the fit is as sparse as it is, for prints."""
     line = chosen.line
     count, cells = int(line[chosen.counted]), chosen.cells
     many = chosen.units > MANY and chosen.predicted
@@ -419,8 +419,8 @@ def kept(chosen: Chosen) -> Fact:
     )
 
 
-def rule_of_choice(chosen: Chosen) -> Fact:
-    """Return the rule by which the fit was chosen, as the end of a sentence."""
+def rule_of_choice(chosen: Chosen, past: bool = False) -> Fact:
+    """Return the rule by which the fit was chosen, as the end of a sentence; `past` is its tense."""
     keys = {
         "worth": "not worth adding",
         "keep": "fewest that keep",
@@ -444,6 +444,7 @@ def rule_of_choice(chosen: Chosen) -> Fact:
         largest=chosen.by == "is",
         price=chosen.selected.price,
         groups=bool(chosen.groups),
+        past=past,
     )
 
 
@@ -462,7 +463,13 @@ def choice_methods(chosen: Chosen) -> Iterator[Fact]:
         partitions="partition" in families,
         equal="equal" in families,
     )
-    yield fact("methods of rule", text=sparseness(chosen))
+    yield fact(
+        "methods of rule",
+        groups=bool(chosen.groups),
+        dense=is_dense(chosen, chosen.line),
+        kept=kept(chosen),
+        rule=rule_of_choice(chosen, past=True),
+    )
 
 
 def choice_reasons(chosen: Chosen) -> Iterator[Fact]:

@@ -14,7 +14,7 @@ from spcastat.fit import frames, outliers
 from spcastat.fit.frames import variance
 from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
 from spcastat.fit.sparse_loadings import variance as loadings_variance
-from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, proof_sentences, rule_words, shares
+from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, rule_words, shares
 from spcastat.inputs.cleaning import FAR_ROW, Cleaning
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
@@ -25,6 +25,7 @@ from spcastat.reading.design import Partial, design_text
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.show.grid import percent
+from spcastat.show.proof_facts import proof_methods, proof_sentence
 from spcastat.show.templates import Fact, fact, part
 
 #: The largest number of covariates named, and of variables with the share that covariates explain.
@@ -535,6 +536,7 @@ def explained(state: FitState) -> Fact:
         "explained",
         k=state.record.k,
         adjusted=totals["cumulative adjusted"],
+        pev=totals["cumulative PEV"],
         least_squares=totals["cumulative least squares"],
         dense=totals["cumulative PCA"],
     )
@@ -576,10 +578,10 @@ def inference(state: FitState) -> Iterator[Fact]:
 
 
 def proofs(state: FitState) -> Iterator[Fact]:
-    """Yield facts about the proofs that a fit shows: their sentences, with and without advice."""
-    sentences = zip(proof_sentences(state), proof_sentences(state, advice=False), strict=True)
-    for sentence, plain in sentences:
-        yield fact("proof", sentence=sentence, plain_sentence=plain)
+    """Yield facts about the proofs that a fit shows: their sentences in prints and in methods sections."""
+    for proven in state.inference.proofs:
+        sentences = {"sentence": proof_sentence(proven, state), "in_methods": proof_methods(proven, state)}
+        yield fact("proof", **sentences)
 
 
 def software(versions: Mapping[str, str]) -> Fact:

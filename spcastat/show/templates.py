@@ -238,7 +238,7 @@ TEMPLATES: dict[str, Template] = {
     "kind correlation": Template(part="{name?{name} }correlation"),
     "serial": Template(
         methods="Successive rows were correlated (r = {r:.2f} of their scores) beyond what sorting or groups "
-        "explain, so that inference which takes rows as independent is not valid."
+        "explain, so inference that assumes independent rows is not valid."
     ),
     "partial": Template(
         label="Partial",
@@ -306,7 +306,7 @@ TEMPLATES: dict[str, Template] = {
         cites=("hubert2016",),
     ),
     "of cleaned data": Template(
-        methods="Loadings and variances are those of the {cells?cleaned data|other rows}."
+        methods="Loadings and variances were computed from the {cells?cleaned data|other rows}."
     ),
     "successive rows": Template(
         label="Rows",
@@ -352,18 +352,18 @@ TEMPLATES: dict[str, Template] = {
         warning="variances from {smallest:.3g} to {largest:.3g}: variables with large ones dominate.",
     ),
     # --- components
-    "components": Template(methods="The analysis has {k|# component|# components}."),
+    "components": Template(methods="The analysis had {k|# component|# components}."),
     "equal numbers": Template(
-        methods="The analysis has {k|# component|# components}, with {card|# nonzero loading|# nonzero "
-        "loadings}{k|| each}; all others are exactly zero."
+        methods="The analysis had {k|# component|# components} with {card|# nonzero loading|# nonzero "
+        "loadings}{k|| each}; all other loadings were exactly zero."
     ),
     "unequal numbers": Template(
-        methods="The analysis has {k|# component|# components}, with {cards} nonzero loadings; all others "
-        "are exactly zero."
+        methods="The analysis had {k|# component|# components} with {cards} nonzero loadings; all other "
+        "loadings were exactly zero."
     ),
     "share kept": Template(
-        methods="These are the fewest nonzero loadings found that keep {goal:%g} % of the variance that the "
-        "same number of dense principal components explains."
+        methods="These were the fewest nonzero loadings found that kept {goal:%g} % of the variance "
+        "explained by the same number of dense principal components."
     ),
     "goal": Template(
         label="Kept",
@@ -379,23 +379,25 @@ TEMPLATES: dict[str, Template] = {
     "goal of loadings": Template(
         label="Kept", line="at least {goal:%g} % of the variance that PCA explains: {share:%.2f} %"
     ),
-    "rule": Template(label="Rule", line="{rule}", methods="The supports were held to a rule: {rule}."),
+    "rule": Template(
+        label="Rule", line="{rule}", methods="The choice of variables was subject to a rule: {rule}."
+    ),
     "groups of components": Template(label="Together", line="{groups}"),
     # --- method
     "method": Template(
         label="Method",
         line="{name}: {title}{nonneg?, nonnegative}{published?; {paper}}",
         methods='The loadings were computed by the method "{name}" ({title}; {paper}){nonneg?, with '
-        "nonnegative loadings}, whose criterion is the {criterion} ({ending}).{several? It was the best of "
+        "nonnegative loadings}, with the criterion {criterion} ({ending}).{several? It was the best of "
         "{starts|# start|# starts}.}",
         cites=("{citation}",),
     ),
     "joint method": Template(
         label="Method",
         line="{name}: {title}{nonneg?, nonnegative}{published?; {paper}}",
-        methods="The loadings of all components were determined jointly{nonneg?, with nonnegative "
-        "loadings}, by a "
-        'search that maximises the {measure} (method "{name}").',
+        methods="The loadings of all components were determined together{nonneg?, with nonnegative "
+        "loadings,} by a "
+        'search that maximised the {measure} (method "{name}").',
     ),
     "print of a fit": Template(
         part="{loadings?Sparse loadings|{sparse?Sparse PCA|PCA}} of {data}: {k|# component|# "
@@ -428,12 +430,12 @@ TEMPLATES: dict[str, Template] = {
         part="Constraint: {label} (largest {product} {violation:.0e}); without it the {measure} is "
         "{without:%.2f} %.",
         line="{label}: largest {product} {violation:.0e}; {without:%.2f} % without the constraint",
-        methods="They have {label}; without this constraint the {measure} was {without:%.2f} % of the total "
-        "variance.",
+        methods="The fit was constrained to have {label}; without the constraint the {measure} was "
+        "{without:%.1f} % of the total variance.",
     ),
     "settled fits": Template(
-        methods="These loadings were reached by {hits} of {fits|# fit|# fits} whose variables were exchanged "
-        "as long as that raised the value under the constraint."
+        methods="Variables were exchanged as long as this increased the value under the constraint; "
+        "{hits} of {fits|# such search|# such searches} ended in these loadings."
     ),
     "status": Template(
         label="Status",
@@ -444,7 +446,7 @@ TEMPLATES: dict[str, Template] = {
         label="Status", line="{advice}{converged?|; the last ascent did not converge}"
     ),
     "better proven impossible": Template(
-        methods="It is proven that no other {groups?partition of the variables is|loadings of these "
+        methods="It was proven that no other {groups?partition of the variables is|loadings with these "
         "cardinalities are} better."
     ),
     "all partitions": Template(methods="All partitions of the variables were compared."),
@@ -456,22 +458,24 @@ TEMPLATES: dict[str, Template] = {
         "{agreeing} of {chains|# search|# searches}}."
     ),
     "settled": Template(
-        methods="No single {groups?move of a variable|exchange of a nonzero with a zero loading} improves "
+        methods="No single {groups?move of a variable|exchange of a nonzero with a zero loading} improved "
         "them."
     ),
     "fewest proven": Template(
-        methods="Fewer are impossible, since each component has only one.",
+        methods="Fewer were impossible, since each component had only one.",
     ),
-    "nothing sparser": Template(methods="Nothing sparser that was tried keeps this share."),
-    "sparsest of proposals": Template(methods="These loadings are the sparsest of {number} proposals."),
+    "nothing sparser": Template(methods="No sparser fit that was tried kept this share."),
+    "sparsest of proposals": Template(
+        methods="They were the sparsest of {number} fits that kept this share."
+    ),
     "no fewer by search": Template(
-        methods="A joint search found no loadings with one nonzero less.",
+        methods="A joint search found no fit with one nonzero loading fewer.",
     ),
     "method of loadings": Template(
         label="Method",
         line="{title}; {paper}",
-        methods="Sparse loadings P minimise the squared differences between the data and T P', where the "
-        "scores T are uncorrelated and have unit variance ({work}. The fit is the best of {starts|# "
+        methods="Sparse loadings P minimised the squared differences between the data and T P', where the "
+        "scores T were uncorrelated with unit variance ({work}. The fit was the best of {starts|# "
         "start|# starts}, improved by exchanges of nonzero with zero loadings.",
         cites=("{citation}",),
     ),
@@ -485,13 +489,13 @@ TEMPLATES: dict[str, Template] = {
         label="Search",
         line="{proven?no other set{size} is better (proven{nodes?, {nodes|# node|# nodes}})|exchanges; "
         "another set{size} has at most {gap:%1} % more (certify())}",
-        methods="{proven?No other set{size} reproduces more, as a branch and bound search proved.}",
+        methods="{proven?A branch-and-bound search proved that no other set{size} reproduces more.}",
     ),
     "held-out variables": Template(
         label="Held out",
         line="{share:%1} %, PCA {pca:%1} % ({folds} folds, the choice repeated in each)",
-        methods="In cross-validation with {folds} folds, with the choice repeated in each, variables chosen "
-        "so reproduced {share:%1} % of the variance of held-out rows, and principal components {pca:%1} %.",
+        methods="In {folds}-fold cross-validation, with the choice repeated in each fold, the variables "
+        "reproduced {share:%1} % of the variance of held-out rows, and principal components {pca:%1} %.",
     ),
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
     "next variables": Template(note="Next to add: {names}."),
@@ -499,51 +503,48 @@ TEMPLATES: dict[str, Template] = {
         note="In %: share without the variable, and with the one instead{draws?; how many of {draws|# "
         "resample|# resamples} of {normal?normal rows|the rows} chose it}."
     ),
-    "determined variable": Template(
-        note="{name} is determined by {others}, and adds nothing to these."
-    ),
+    "determined variable": Template(note="{name} is determined by {others}, and adds nothing to these."),
     "variables by scores": Template(
-        methods="{m|# variable was|# variables were} kept ({names}) so that their best {k|# linear "
-        "combination reproduces|# linear combinations reproduce} as much of the variance of all variables as "
-        "possible (Tanaka and Mori, 1997), {share:%1} %; {k|the first principal component explains|as many "
-        "principal components explain} {pca:%1} %.",
+        methods="The analysis kept {m|# variable|# variables} ({names}), chosen so that the best {k|# linear "
+        "combination|# linear combinations} of them reproduced as much of the variance of all variables as "
+        "possible (Tanaka and Mori, 1997), {share:%1} %; {k|the first principal component|as many "
+        "principal components} explained {pca:%1} %.",
         cites=("tanaka1997",),
     ),
     "variables by regressions": Template(
-        methods="{m|# variable was|# variables were} kept ({names}) so that regressions on them reproduce as "
-        "much of the variance of all variables as possible (McCabe, 1984), {share:%1} %; as many principal "
-        "components explain {pca:%1} %.",
+        methods="The analysis kept {m|# variable|# variables} ({names}), chosen so that regressions on them "
+        "explained as much of the variance of all variables as possible (McCabe, 1984), {share:%1} %; as "
+        "many principal components explained {pca:%1} %.",
         cites=("mccabe1984",),
     ),
     # --- variance
-    "explained by PCA": Template(methods="They explain {dense} % of the total variance."),
+    "explained by PCA": Template(methods="They explained {dense} % of the total variance."),
     "explained": Template(
-        methods="{k|The component explains|Together the components explain} {adjusted} % of the total "
-        "variance as adjusted variance, which counts the variance shared by correlated scores only once "
-        "(Zou, Hastie and Tibshirani, 2006), and {least_squares} % by regression of the variables on the "
-        "scores; the same number of dense principal components explains {dense} %.",
+        methods="{k|The component|Together the components} explained {adjusted} % of the total variance as "
+        "adjusted variance, which counts the variance shared by correlated scores only once (Zou, Hastie and "
+        "Tibshirani, 2006), {pev} % by projection on the loadings (PEV), and {least_squares} % by regression "
+        "of the variables on the scores; the same number of dense principal components explained {dense} %.",
         cites=("zou2006",),
     ),
     "explained by loadings": Template(
-        methods="{k|The component explains|Together the components explain} {share:%1} % of the total "
-        "variance; the same number of dense principal components explains {dense:%1} %."
+        methods="{k|The component|Together the components} explained {share:%1} % of the total "
+        "variance; the same number of dense principal components explained {dense:%1} %."
     ),
     # --- inference
     "halves": Template(
-        methods="The stability of the selection was assessed by {halves} fits of complementary halves of "
-        "the rows (Shah and Samworth, 2013): {stable} of {number|# loading|# loadings} were selected in at "
-        "least {threshold:%g} % of them.",
+        methods="The stability of the selection was assessed by {halves} fits to complementary halves of "
+        "the rows (Shah and Samworth, 2013): at least {threshold:%g} % of them selected {stable} of "
+        "{number|# nonzero loading|# nonzero loadings}.",
         cites=("shah2013",),
     ),
     "intervals": Template(
-        methods="Intervals of loadings are 95 % bootstrap intervals ({draws|# draw|# draws}; "
-        "{select?numbers of components and of nonzero loadings as in the fit, variables reselected in each "
-        "draw|given the selection}{near?, by a local search that starts from the fit}): normal intervals, "
-        "extended to zero if fewer than 97.5 % of the draws give the loading the sign that it has in the "
-        "fit."
+        methods="Intervals for loadings were 95 % bootstrap intervals ({draws|# draw|# draws}; "
+        "{select?variables selected again in each draw, with the cardinalities of the fit|given the "
+        "selection}{near?, by a local search that started from the fit}): normal intervals, extended to zero "
+        "if fewer than 97.5 % of the draws gave the loading the sign that it had in the fit."
     ),
     "percentile intervals": Template(
-        methods="Intervals of loadings are 95 % percentile intervals of the bootstrap ({draws|# draw|# "
+        methods="Intervals for loadings were 95 % percentile intervals of the bootstrap ({draws|# draw|# "
         "draws}; {select?variables selected again in each draw|given the selection})."
     ),
     "split": Template(
@@ -553,15 +554,15 @@ TEMPLATES: dict[str, Template] = {
         cites=("rinaldo2019",),
     ),
     "repeated splits": Template(
-        methods="P values combine {repeats} splits and control the family-wise error rate (Meinshausen, "
+        methods="P values combined {repeats} splits and controlled the family-wise error rate (Meinshausen, "
         "Meier and Bühlmann, 2009).",
         cites=("meinshausen2009",),
     ),
     **{
         key: Template(
             methods="Loadings were tested by {draws|# permutation|# permutations} of the rows of each "
-            "variable, with a studentised statistic (DiCiccio and Romano, 2017); q values control the false "
-            "discovery rate "
+            "variable, with a studentised statistic (DiCiccio and Romano, 2017); q values controlled the "
+            "false discovery rate "
             f"over all variables and components ({paper}).",
             cites=("diciccio2017", citation),
         )
@@ -570,7 +571,7 @@ TEMPLATES: dict[str, Template] = {
             ("tests fdr_by", "benjamini2001", "Benjamini and Yekutieli, 2001"),
         )
     },
-    "proof": Template(label="Proof", line="{sentence}", methods="{plain_sentence}"),
+    "proof": Template(label="Proof", line="{sentence}", methods="{in_methods}"),
     "software": Template(methods="Computations used spcastat {version}{python?, Python {python}}."),
     # --- notes on a fit
     "forced at zero": Template(
@@ -642,8 +643,7 @@ _LARGE_ROWS = (
 )
 _UNTESTED = (
     "{p:,} of {variables|{variables:,} variable was|{variables:,} variables were} tested in {rows|{rows:,} "
-    "row|{rows:,} rows}, about half; a sparse fit of the other rows selected these variables. Half of the "
-    "rows have less power for weak components, and components of many more variables may be missed."
+    "row|{rows:,} rows}, about half; a sparse fit of the other rows selected these variables."
 )
 #: Facts about choices of the number of components and of cardinalities.
 CHOICE_TEMPLATES: dict[str, Template] = {
@@ -686,14 +686,12 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "nevertheless.",
     ),
     "methods of number": Template(
-        methods="The number of components is {k}. {predicting|# component predicts|# components predict} "
-        "held-out rows ({folds}-fold cross-validation; each further component predicts {least:.2g} of a "
-        "variable more, by more than two standard errors, by sparse fits with at most as many loadings as "
-        "variables){fewer?, and {deflated} of them exceed noise|, and each exceeds noise}, simulated by "
-        "flipping the signs "
-        "of the residuals from the earlier components (Hong, Sheng and Dobriban, 2020; {draws|# draw|# "
-        "draws}, "
-        "level {level} %).",
+        methods="Components were retained if they predicted held-out rows in {folds}-fold cross-validation "
+        "(each further component predicted {least:.2g} of a variable more, by more than two standard errors, "
+        "in sparse fits with at most as many loadings as variables), which {predicting} did, and exceeded "
+        "noise, simulated by flipping the signs of the residuals from the earlier components (Hong, Sheng "
+        "and Dobriban, 2020; {draws|# draw|# draws}, level {level} %), which {fewer?{deflated}|all} of these "
+        "did.",
     ),
     "last counts": Template(
         note="The last of {number|# component|# components} compared still counts; {possible?a larger kmax "
@@ -705,9 +703,13 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "{k} with.",
         note=_LARGE_ROWS + ' A fit with method="spcagrid" or method="rspca-l0" is less influenced by such '
         "rows.",
-        methods=_LARGE_ROWS,
+        methods=_LARGE_ROWS.replace(" is|", " was|").replace(" are} the", " were} the"),
     ),
-    "untested variables": Template(note=_UNTESTED, methods=_UNTESTED),
+    "untested variables": Template(
+        note=f"{_UNTESTED} Half of the rows have less power for weak components, and components of many more "
+        "variables may be missed.",
+        methods=_UNTESTED,
+    ),
     "shrunk rows": Template(
         label="Rows",
         line="For the tests of k, {pulled|# row|# rows} of more than 1.5 times the median size "
@@ -759,11 +761,14 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="{share:%0} % of the most that a candidate explains in these data"
     ),
     "share of PCA": Template(part="{share:%1} % of dense PCA's variance"),
-    "not worth adding": Template(part="further {groups?groups|ones} are not worth adding"),
-    "fewest that keep": Template(
-        part="they are the fewest that keep {share:%0} %{variance?, all components together}"
+    "not worth adding": Template(
+        part="further {groups?groups|{past?loadings|ones}} {past?were|are} not worth adding"
     ),
-    "keeps too little": Template(part="no candidate keeps {share:%0} %"),
+    "fewest that keep": Template(
+        part="{past?the fewest loadings that kept|they are the fewest that keep} {share:%0} %{variance?, all "
+        "components together}"
+    ),
+    "keeps too little": Template(part="no candidate {past?kept|keeps} {share:%0} %"),
     "within an error": Template(part="the sparsest fit within one standard error of the smallest error"),
     "within a paired error": Template(
         part="the sparsest fit within one standard error of the difference, paired by fold"
@@ -773,12 +778,14 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "fit of choice": Template(label="Fit", line="{call}"),
     "methods of choice": Template(
         methods="The {groups?numbers of groups|numbers of nonzero loadings} were chosen by {criterion}"
-        "{predicted? ({folds} folds{several?, {repeats} divisions}; cells predicted from the others of their "
-        "row)} among {equal?equal cardinalities}{rotated?{equal?, }cardinalities of the largest rotated "
-        "loadings}"
+        "{predicted? ({folds} folds{several?, {repeats} divisions}; each held-out cell predicted from the "
+        "other cells of its row)} among {equal?equal cardinalities}{rotated?{equal?, }cardinalities of the "
+        "largest rotated loadings}"
         "{partitions?{rotated?, and }partitions of the variables}.",
     ),
-    "methods of rule": Template(methods="In the chosen fit, {text}."),
+    "methods of rule": Template(
+        methods="{dense?Every {groups?group|loading} was needed.|The chosen fit kept {kept} ({rule}).}"
+    ),
     "divisions": Template(
         note="Single divisions into folds, of {repeats}, choose {low:,} to {high:,} nonzero "
         "{groups?groups|loadings}."

@@ -112,9 +112,9 @@ def test_of_a_correlation_matrix():
     fit = sp.spca_cov(sp.datasets.load_pitprops(), 6, [7, 4, 4, 1, 1, 1], method="greedy", n_obs=180)
     found = fit.describe()
     assert "applied to the correlation matrix of 13 variables, from 180 rows." in found.text
-    assert "has 6 components, with 7, 4, 4, 1, 1 and 1 nonzero loadings" in found.text
+    assert "had 6 components with 7, 4, 4, 1, 1 and 1 nonzero loadings" in found.text
     last = fit.variance.iloc[-1]
-    for column in ("cumulative adjusted", "cumulative least squares", "cumulative PCA"):
+    for column in ("cumulative adjusted", "cumulative PEV", "cumulative least squares", "cumulative PCA"):
         assert f"{100 * last[column]:.1f} %" in found.text
     assert "He, Monteiro and Park (2010)" in found.text
     assert [line.partition("(")[2][:4] for line in found.references[:2]] == ["2010", "2006"]
@@ -128,8 +128,8 @@ def test_of_a_correlation_matrix():
     ("options", "said"),
     [
         ({"card": 4}, "These loadings were reached from"),
-        ({"variance": 0.8}, "These loadings are the sparsest of"),
-        ({"card": 13}, "It is proven that no other loadings of these cardinalities are better."),
+        ({"variance": 0.8}, "They were the sparsest of"),
+        ({"card": 13}, "It was proven that no other loadings with these cardinalities are better."),
         ({"disjoint": True}, "partition"),
     ],
 )
@@ -156,8 +156,8 @@ def test_of_rows_with_missing_values_weights_and_draws():
         assert absent not in text
     fit = fit.with_inference(fit.stability(5, rng=0), fit.bootstrap(20, rng=0))
     text = fit.describe().text
-    assert "10 fits of complementary halves" in text
-    assert "95 % bootstrap intervals (20 draws; numbers of components and of nonzero loadings as in" in text
+    assert "10 fits to complementary halves" in text
+    assert "95 % bootstrap intervals (20 draws; variables selected again in each draw" in text
 
 
 def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
@@ -171,7 +171,7 @@ def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
 
 def test_the_choice_of_components_is_described_with_its_levels_and_source(planted_rows):
     found = sp.choose(planted_rows, n_draws=99).fit.describe()
-    assert "predicts 0.2 of a variable more, by more than two standard errors" in found.text
+    assert "predicted 0.2 of a variable more, by more than two standard errors" in found.text
     assert "by flipping the signs of the residuals from the earlier components" in found.text
     assert "99 draws, level 1 %" in found.text
     source = "Hong, D., Sheng, Y. and Dobriban, E. (2020)"

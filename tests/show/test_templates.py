@@ -58,6 +58,18 @@ def test_every_fact_is_worded_with_one_and_with_several(key, number):
             assert not re.search(WRONG[number], sentence), (kind, sentence)
 
 
+#: Sentences about what is proven, about how rows depend and how figures are defined are true at any time.
+TIMELESS = {"proven optimal", "proven bound", "better proven impossible", "serial"}
+
+
+@pytest.mark.parametrize("key", [key for key, template in TEMPLATES.items() if template.methods])
+def test_methods_sections_are_in_the_past_tense(key):
+    text = re.sub(r"\(.*?\)", "", TEMPLATES[key].methods)
+    present = r"(?<!to )(?<!not )\b(is|are|has|have|[a-z]+imises?|explains?|keeps?|improves?|predicts?|exceeds?|combine)\b"
+    if key not in TIMELESS:
+        assert not re.search(present, text), text
+
+
 def test_the_language_of_templates():
     """Choices by number, conditions with and without another text, formats, and facts as parts."""
     text = "{n|# row was|# rows were} read{dropped?; {dropped|# was|# were} left out}, {share:%.1f} %"

@@ -1,0 +1,141 @@
+"""What is proven about a fit: facts, and their sentences in prints and in methods sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spcastat.fit.record import PARTITIONS, UNRULED, Proven
+from spcastat.fit.state import FitState, rule_words
+from spcastat.labels import full_names, some_of
+from spcastat.search.objectives import OBJECTIVES
+from spcastat.show.templates import TEMPLATES, Fact, Template, fact, methods, worded
+
+#: Key of a fact -> its wordings.
+PROOF_TEMPLATES: dict[str, Template] = {
+    # --- all components together
+    "loadings bounded": Template(
+        part="{partitions?disjoint components of all variables|{orthogonal?orthogonal }loadings with these "
+        "cardinalities}"
+    ),
+    "proven optimal": Template(
+        line="Proven optimal: no {whose} have a larger {measure} than this fit, {value} %.",
+        methods="It was proven that no {whose} have a larger {measure}.",
+    ),
+    "proven bound": Template(
+        line="No {whose} have a larger {measure} than {bound} % of the total variance. This fit has {value} "
+        "%, so at most {gain} % of this value can be gained.",
+        methods="It was proven that no {whose} have a larger {measure} than {bound} % of the total variance, "
+        "so that at most {gain} % of the value of these loadings could be gained.",
+    ),
+    "bound of PCA": Template(
+        line="The bound is that of dense PCA, so nothing was gained over it.",
+        methods="The bound was the share of dense principal components.",
+    ),
+    "better fit found": Template(
+        line="A fit with {share} % was found{nonneg?, with loadings of either sign|: adopt() returns it}.",
+        methods="Loadings{nonneg? of either sign} with {share} % were found.",
+    ),
+    # --- each component, given the earlier ones
+    "each component optimal": Template(
+        line="Each component is proven optimal, given the earlier ones.",
+        methods="Each component was proven optimal, given the earlier ones.",
+    ),
+    "components optimal": Template(
+        line="Proven optimal, given the earlier components: {names}.",
+        methods="Given the earlier components, {names} {number|was|were} proven optimal.",
+    ),
+    "components bounded": Template(
+        line="Possible improvement{others? of the others}, at most: {gaps}.",
+        methods="{others?|Given the earlier components, u}{others?U}pper bounds on the possible "
+        "improvement{others? of the others} were {gaps}.",
+    ),
+    "gap of component": Template(part="{name} {gain} %"),
+    "gap of nothing": Template(part="{name} (which adds nothing) by a variance of {variance:.3g}"),
+    "earlier held fixed": Template(
+        line="Earlier components are held fixed; certify(joint=True) bounds all together."
+    ),
+    # --- what the bound holds for
+    **{
+        key: Template(line=text, methods=text.replace("is that", "was that").replace("holds", "held"))
+        for key, text in (
+            ("bound of any sign", "The bound is that without the sign constraint."),
+            ("bound without rule", "The bound is that {unruled} ({rule}), under which it holds too."),
+            ("bound under rule", "Compared with supports under the rule: {rule}."),
+        )
+    },
+}
+TEMPLATES |= PROOF_TEMPLATES
+
+
+def proof_sentence(proven: Proven, state: FitState) -> str:
+    """Return a proof in words, with advice on what to call next."""
+    sentences = [worded(PROOF_TEMPLATES[one.key].line, one.values) for one in facts_of(proven, state)]
+    return " ".join(sentences)
+
+
+def proof_methods(proven: Proven, state: FitState) -> str:
+    """Return a proof in words for a methods section."""
+    return " ".join(methods(facts_of(proven, state)))
+
+
+def facts_of(proven: Proven, state: FitState) -> Iterator[Fact]:
+    """Yield what is proven, and for which loadings."""
+    nonneg, rule = bool(state.record.options.get("nonneg")), rule_words(state)
+    joint = proven.scope == "joint"
+    yield from _together(proven, nonneg) if joint else _one_by_one(proven, full_names(state.components))
+    if nonneg:
+        yield fact("bound of any sign")
+    how = proven.rows[0]["proof"]
+    if rule and joint and how.endswith(UNRULED):
+        yield fact("bound without rule", unruled=UNRULED, rule=rule)
+    elif rule and not (joint and how.startswith(PARTITIONS)):
+        yield fact("bound under rule", rule=rule)
+
+
+def _together(proven: Proven, nonneg: bool) -> Iterator[Fact]:
+    """Yield the bound for all components together."""
+    (row,) = proven.rows
+    partitions = row["proof"].startswith(PARTITIONS)
+    yield fact(
+        "proven optimal" if row["optimal"] else "proven bound",
+        whose=fact("loadings bounded", partitions=partitions, orthogonal=proven.orthogonal),
+        measure=OBJECTIVES[proven.measure].label,
+        value=percent_text(row["value"]),
+        bound=percent_text(row["upper_bound"], up=True),
+        gain=percent_text(row["gap"] / 100.0, up=True),
+    )
+    if row["optimal"]:
+        return
+    if row["upper_bound"] >= row["pca_bound"]:
+        yield fact("bound of PCA")
+    if row["best_known"] > row["value"] * (1.0 + 1e-9):
+        yield fact("better fit found", share=percent_text(row["best_known"]), nonneg=nonneg)
+
+
+def _one_by_one(proven: Proven, names: list[str]) -> Iterator[Fact]:
+    """Yield the bounds for each component, given the earlier ones."""
+    optimal = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
+    if len(optimal) == len(names):
+        yield fact("each component optimal")
+        return
+    gaps = [
+        fact("gap of component", name=name, gain=percent_text(row["gap"] / 100.0, up=True))
+        if np.isfinite(row["gap"])
+        else fact("gap of nothing", name=name, variance=row["upper_bound"])
+        for name, row in zip(names, proven.rows, strict=True)
+        if not row["optimal"]
+    ]
+    if optimal:
+        yield fact("components optimal", names=", ".join(optimal), number=len(optimal))
+    texts = [worded(TEMPLATES[gap.key].part, gap.values) for gap in gaps]
+    yield fact("components bounded", gaps=some_of(texts), others=bool(optimal))
+    if len(names) > 1:
+        yield fact("earlier held fixed")
+
+
+def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:
+    """Return a share in percent with three digits, rounded up if `up`, unless it exceeds them by rounding."""
+    scaled = 1e5 * share
+    return f"{(np.ceil(scaled - rounding) if up else np.round(scaled)) / 1e3 + 0.0:.3f}"
