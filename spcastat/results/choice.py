@@ -485,7 +485,7 @@ class Choice(Summary):
         cut: float = 0.0,
         groups: ByRow | None = None,
     ) -> None:
-        """Write a report that begins with the choice and its plots, then describes the fit.
+        """Write a report on the fit, with the tables and plots of the choice after those of the fit.
 
         Parameters
         ----------
@@ -536,7 +536,7 @@ class Choice(Summary):
         return self._k_choice._noise_for(spectrum)
 
     def _chapters(self) -> tuple[Chapter, ...]:
-        """Return the chapters that precede those of the fit in the report."""
+        """Return the chapters on the choice in the report of the fit."""
         plot_tests = None if self._k_choice is None else self._k_choice.plot
         return choice_tables.chapters(self._how, self.plot, self._tests, plot_tests)
 

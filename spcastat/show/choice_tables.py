@@ -158,16 +158,16 @@ def chapters(
     alternative_text = "The criterion of every candidate"
     unsaid = (
         f"Every candidate by {NAMES[chosen.by]}"
-        f"{', with one standard error' if chosen.by == 'cv' else ''}. It does not say how sure the "
-        "variables of the choice are, nor that those left out have nothing to do with the component."
+        f"{', with one standard error' if chosen.by == 'cv' else ''}. It does not show how stable the "
+        "selected variables are, nor that the others are unrelated to the components."
     )
     sparse = chapter_of("How sparse", choice_document(chosen), plot, alternative_text, unsaid)
     if tests is None or plot_tests is None:
         return (sparse,)
     alternative_text = "Eigenvalues of the data and of noise"
     unsaid = (
-        "Eigenvalues compared with those of noise. A component below the line may be real and weak, and "
-        "one above it need not mean anything."
+        "Eigenvalues compared with those of noise. A component below the line may be real but weak, and "
+        "one above it may have no meaning."
     )
     return chapter_of(
         "How many components", number_document(tests), plot_tests, alternative_text, unsaid

@@ -23,7 +23,6 @@ from spcastat.show.grid import (
     Arrangement,
     Chapter,
     Document,
-    Lines,
     Picture,
     Row,
     Table,
@@ -33,10 +32,10 @@ from spcastat.show.grid import (
 )
 from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
-from spcastat.show.report import bibtex, loadings_picture, made, methods
+from spcastat.show.report import bibtex, first_chapter, last_chapter, loadings_picture, methods
 from spcastat.show.resampling_tables import bootstrap_header, loading_rows
 from spcastat.show.summary import bounds_of, loadings_table
-from spcastat.show.templates import Fact, explained_warnings, fact, line, lines, notes, part
+from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes, part
 
 
 def summarise(
@@ -135,7 +134,8 @@ def chapters(
 ) -> Iterator[Chapter]:
     """Yield the chapters of a report; `arrangement` and `digits` are for the table of loadings."""
     of_loadings = with_loadings(state)
-    yield Chapter("Summary", (summarise(state, digits, arrangement)._document(),))
+    summary = summarise(state, digits, arrangement)._document()
+    yield first_chapter(state, summary)
     yield Chapter("Loadings", (loadings_picture(of_loadings, arrangement.groups),))
     if state.inference.bootstrap is not None:
         yield Chapter("Uncertainty", (bootstrap_document(state, state.inference.bootstrap, 0.95),))
@@ -148,8 +148,8 @@ def chapters(
             "biplot",
             "Scores of the rows and loadings on the first two components.",
         )
-        yield Chapter("Rows on the components", (picture,))
+        yield Chapter("Score plots", (picture,))
     description = describe_loadings(state)
     yield Chapter("For a methods section", (methods(description),))
-    yield Chapter("What was fitted", (Lines((), line(fact("sense of loadings"))), made(state.record, call)))
+    yield last_chapter(state, summary, call)
     yield Chapter("References as BibTeX", (bibtex(description),))

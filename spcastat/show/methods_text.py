@@ -91,6 +91,14 @@ def describe(state: FitState, choice: Any = None) -> Description:
     return description(sentences, cited, record)
 
 
+def in_short(state: FitState) -> str:
+    """Return what was fitted and how much it explains, in a few sentences."""
+    of_loadings = state.pattern is not None
+    numbers = facts.numbers(state.record, with_loadings(state).V if of_loadings else state.V)
+    explained = facts.explained_by_loadings(state) if of_loadings else facts.explained(state)
+    return " ".join(methods([*facts.data_of_methods(state), *numbers, explained]))
+
+
 def describe_loadings(state: FitState) -> Description:
     """Return a paragraph that describes a fit of sparse loadings, with its references."""
     record = state.record

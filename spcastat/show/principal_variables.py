@@ -114,7 +114,6 @@ def _proof(about: PrincipalSet) -> Fact:
     return fact(
         "search for variables",
         proven=about.is_proven,
-        nodes=about.nodes,
         gap=gap,
         size="" if about.budget is not None else f" of {len(about.chosen)}",
     )

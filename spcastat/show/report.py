@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from html import escape
 from importlib.resources import files
-from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -46,7 +45,7 @@ from spcastat.show.grid import (
     percent,
 )
 from spcastat.show.html import STYLE, content
-from spcastat.show.methods_text import Description, describe, equations
+from spcastat.show.methods_text import Description, describe, equations, in_short
 from spcastat.show.summary import summarise
 from spcastat.show.templates import fact, notes
 
@@ -72,12 +71,16 @@ def chapters(
     arrangement: Arrangement,
     digits: int = DIGITS,
     row_groups: Any = None,
+    of_choice: Sequence[Chapter] = (),
 ) -> Iterator[Chapter]:
-    """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables."""
+    """Yield the chapters of a fit's report; `arrangement` and `digits` are for its tables of variables.
+
+    The loadings come first, then figures, then how the numbers were chosen (`of_choice`), and how it was
+    fitted.
+    """
     in_memory = source is not None and source.holds_scores
-    yield Chapter("Summary", (summarise(state, digits=digits, arrangement=arrangement)._document(),))
-    lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
-    yield Chapter("Equations", (Lines(tuple(lines), "Zero terms are left out."),))
+    summary = summarise(state, digits=digits, arrangement=arrangement)._document()
+    yield first_chapter(state, summary)
     loadings = loadings_picture(state, arrangement.groups)
     yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
     if state.inference.is_resampled:
@@ -88,10 +91,23 @@ def chapters(
     yield Chapter("Overlap and correlations", (together(state), correlations(state, arrangement)))
     if in_memory:
         yield Chapter("Outliers", (diagnostics_picture(state, source),))
+    lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
+    yield Chapter("Equations", (Lines(tuple(lines), "Zero terms are left out."),))
+    yield from of_choice
     description = describe(state)
     yield Chapter("For a methods section", (methods(description),))
-    yield Chapter("Call and versions", (made(state.record, call),))
+    yield last_chapter(state, summary, call)
     yield Chapter("References as BibTeX", (bibtex(description),))
+
+
+def first_chapter(state: FitState, summary: Document) -> Chapter:
+    """Return what was fitted in a few sentences, and the tables of the summary."""
+    return Chapter("Summary", (Lines((), in_short(state)), replace(summary, title="", facts=())))
+
+
+def last_chapter(state: FitState, summary: Document, call: str) -> Chapter:
+    """Return the header of the summary, the call that made the fit, and the versions."""
+    return Chapter("How it was fitted", (Document(summary.title, summary.facts), made(state.record, call)))
 
 
 def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
@@ -422,7 +438,7 @@ def _html(part: Content) -> str:
 def write_report(
     state: FitState,
     source: Data | None,
-    before: Sequence[Chapter],
+    of_choice: Sequence[Chapter],
     path: str | PathLike[str],
     *,
     title: str | None,
@@ -436,15 +452,14 @@ def write_report(
 
     The page is self-contained, has no scripts, works on phones, in dark mode, with screen readers and in
     print, and offers each figure as SVG. A Word file has real tables, whose headings are repeated on every
-    page, and figures of 300 dpi with captions and text alternatives. The report of a choice begins with the
-    choice and its plot.
+    page, and figures of 300 dpi with captions and text alternatives.
 
     Parameters
     ----------
     state : FitState
     source : Data or None
-    before : sequence of Chapter
-        Chapters placed before those of the fit.
+    of_choice : sequence of Chapter
+        Chapters on how the numbers of components and of nonzeros were chosen.
     path : str or path
         A name with the extension .html or .htm for a page, or .docx for Word, which needs an optional
         dependency: ``pip install 'spcastat[docx]'``.
@@ -476,10 +491,10 @@ def write_report(
     kind = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
     heading = f"{kind}{'' if record.paper == OURS else f' by the method {record.method}'}"
     chapters_of_fit = notes_once(
-        chapters(state, source, call or record.call, arrangement, digits, row_groups)
+        chapters(state, source, call or record.call, arrangement, digits, row_groups, of_choice)
     )
     title = heading if title is None else text("title", title) or heading
-    write_chapters(path, title, record.versions, source, chain(before, chapters_of_fit), full_names)
+    write_chapters(path, title, record.versions, source, chapters_of_fit, full_names)
 
 
 def write_chapters(

@@ -482,12 +482,12 @@ TEMPLATES: dict[str, Template] = {
     # --- principal variables
     "PCA of all": Template(
         label="PCA of all",
-        line="{share:%2} % with {k|# component|# components}; those kept reproduce {part:%1} % of that",
+        line="{share:%2} % with {k|# component|# components}; kept variables reproduce {part:%1} % of it",
     ),
     "costs of variables": Template(label="Cost", line="{spent:g} of {budget:g}"),
     "search for variables": Template(
         label="Search",
-        line="{proven?no other set{size} is better (proven{nodes?, {nodes|# node|# nodes}})|exchanges; "
+        line="{proven?no other set{size} is better (proven)|exchanges; "
         "another set{size} has at most {gap:%1} % more (certify())}",
         methods="{proven?A branch-and-bound search proved that no other set{size} reproduces more.}",
     ),
@@ -500,8 +500,8 @@ TEMPLATES: dict[str, Template] = {
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
     "next variables": Template(note="Next to add: {names}."),
     "columns of variables": Template(
-        note="In %: share without the variable, and with the one instead{draws?; how many of {draws|# "
-        "resample|# resamples} of {normal?normal rows|the rows} chose it}."
+        note="In %: share without the variable, and with the one under instead in its place{draws?; share of "
+        "{draws|# resample|# resamples} of {normal?normal rows|the rows} that chose it}."
     ),
     "determined variable": Template(note="{name} is determined by {others}, and adds nothing to these."),
     "variables by scores": Template(

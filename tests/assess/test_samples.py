@@ -427,7 +427,7 @@ def test_a_local_search_of_draws_is_named(planted, tmp_path):
     fit = fit.with_inference(near)
     assert said in plain(fit.summary().as_text())
     assert said in plain(fit.summary(conf_int=True).as_text())
-    assert "by a local search that starts from the fit" in fit.describe().text
+    assert "by a local search that started from the fit" in fit.describe().text
     fit.save(tmp_path / "near.spca")
     assert said in plain(sp.load(tmp_path / "near.spca").inference["bootstrap"].as_text())
     assert said not in plain(fit.bootstrap(9, select=False).as_text())

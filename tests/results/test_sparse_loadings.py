@@ -384,10 +384,10 @@ def test_draws_take_whole_clusters(tmp_path):
 def test_the_description_cites_the_paper_and_both_variances(fit):
     text = fit.describe().text
     assert "with sparse loadings was applied to 178 rows of 13 variables" in text
-    assert "(Adachi and Trendafilov, 2016). The fit is the best of 30 starts" in text
+    assert "(Adachi and Trendafilov, 2016). The fit was the best of 30 starts" in text
     kept = fit.variance.iloc[-1]
-    assert f"explain {100 * kept['cumulative']:.1f} % of the total variance" in text
-    assert f"dense principal components explains {100 * kept['cumulative PCA']:.1f} %" in text
+    assert f"explained {100 * kept['cumulative']:.1f} % of the total variance" in text
+    assert f"dense principal components explained {100 * kept['cumulative PCA']:.1f} %" in text
     assert fit.describe().references[0].startswith("Adachi, K. and Trendafilov, N. T. (2016)")
 
 

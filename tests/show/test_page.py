@@ -47,7 +47,7 @@ def pictures(page: Page) -> list[ElementTree.Element]:
 def test_tables_pictures_call_and_versions(fit, whole):
     page = Page(whole)
     assert "Props & <props>" in page.text
-    for heading in ("Equations", "Loadings and variance", "Score plots", "Call and versions"):
+    for heading in ("Equations", "Loadings and variance", "Score plots", "How it was fitted"):
         assert heading in page.text
     assert page.tags.count("table") == 3
     assert len(pictures(page)) == 5
@@ -225,7 +225,7 @@ def test_notes_appear_once_and_bibtex_comes_last(tmp_path):
     page = (tmp_path / "a.html").read_text()
     assert page.count("An interval shows how much a loading varies") == 1
     assert page.count('<p class="note">An interval shows how much a loading varies') == 1
-    assert page.index("References as BibTeX") > page.index("Call and versions")
+    assert page.index("References as BibTeX") > page.index("How it was fitted")
     assert page.count("<pre>") == page.count("</pre>") == 3  # equations, the call, BibTeX
     pytest.importorskip("docx")
     from docx import Document
@@ -235,3 +235,24 @@ def test_notes_appear_once_and_bibtex_comes_last(tmp_path):
     assert heading.text == "References as BibTeX"
     assert entries.text.count("@") == page.count("<span>@") > 1
     assert {run.font.name for run in entries.runs} == {"Courier New"}
+
+
+def test_a_report_begins_with_the_result_and_ends_with_how_it_was_found(tmp_path):
+    """A few sentences and the loadings, then figures, then the choice, the method and the call."""
+    choice = sp.choose(sp.datasets.pitprops_sample(), k=2, cards=[3, 5], by="ebic", scale=True)
+    choice.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    sections = re.findall(r"<section.*?>(.*?)</section>", page, flags=re.DOTALL)
+    first, *others = (re.findall(r"(?s)<h2 .*?>(.*?)</h2>(.*)", text)[0] for text in sections)
+    assert first[0] == "Summary"
+    sentences, _, tables = first[1].partition("<table")
+    share = 100 * choice.fit.measure("adjusted")
+    assert f"Together the components explained {share:.1f} % of the total variance" in sentences
+    assert "<dl>" not in first[1]
+    assert "topdiam" in tables
+    headings = [heading for heading, _ in others]
+    figures = [place for place, (_, inner) in enumerate(others) if 'class="plot"' in inner]
+    places = [headings.index(name) for name in ("How sparse", "For a methods section", "How it was fitted")]
+    assert places == sorted(places)
+    assert headings[figures[0]] == "Loadings and variance"
+    assert all(place <= places[0] for place in figures)
