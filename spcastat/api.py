@@ -70,6 +70,16 @@ def spca(
     data: types.Rows,
     **options: Unpack[types.SpcaKeywords],
 ) -> SpcaResult: ...
+@overload
+def spca(
+    formula: str | None = None,
+    /,
+    *,
+    k: types.Whole,
+    card: types.Card | None = None,
+    imputations: types.Imputations,
+    **options: Unpack[types.SpcaKeywords],
+) -> SpcaResult: ...
 @with_table_by_name
 def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
@@ -78,6 +88,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     card: types.Card | None = None,
     *,
     data: Any = None,
+    imputations: types.Imputations | None = None,
     variance: float | None = None,
     formula: str | None = None,
     scale: types.Scale | None = None,
@@ -112,6 +123,10 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Rows are observations, columns are variables; not modified. The first argument without a name, or
         ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta), rows in chunks, or what :func:`rows`
         returned, which describes all options of the data from `formula` to `block_length`.
+    imputations : list of DataFrame, or DataFrame with a column ".imp", optional
+        Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
+        long format of mice. Their covariance matrices are averaged, and ``fit.bootstrap()`` follows Rubin's
+        rules. See docs/data.md.
     k : int
         Number of components; :func:`choose` can choose it.
     card : int, sequence of k ints, or mapping, optional
@@ -215,7 +230,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
     with listening(progress):
-        data, formula = table_and_formula("spca", data_or_formula, data, formula)
+        data, formula = table_and_formula("spca", data_or_formula, data, formula, imputations)
         refuse_other_names("spca", options, method)
         data_options = {name: options.pop(name) for name in READING if name in options}
         request = request_of(
@@ -382,6 +397,15 @@ def spca_path(
 def spca_path(
     formula: str, /, k: types.Whole = 1, *, data: types.Rows, **options: Unpack[types.PathKeywords]
 ) -> SpcaPath: ...
+@overload
+def spca_path(
+    formula: str | None = None,
+    /,
+    *,
+    k: types.Whole = 1,
+    imputations: types.Imputations,
+    **options: Unpack[types.PathKeywords],
+) -> SpcaPath: ...
 @with_table_by_name
 def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
@@ -389,6 +413,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     k: types.Whole = 1,
     *,
     data: Any = None,
+    imputations: types.Imputations | None = None,
     cards: types.Cards | None = None,
     formula: str | None = None,
     scale: types.Scale | None = None,
@@ -414,6 +439,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
         Rows, or a covariance or correlation matrix; also what :func:`rows` or :func:`covariance` returned.
         The first argument without a name, or ``data=``.
+    imputations : list of DataFrame, or DataFrame with a column ".imp", optional
+        Multiple imputations of one table, in place of `data`. See :func:`spca`.
     k : int
         Number of components.
     cards : sequence of ints or of sequences of k ints, optional
@@ -483,7 +510,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     from spcastat.results.path import SpcaPath  # imported late, as few calls need it
 
     with listening(progress):
-        data, formula = table_and_formula("spca_path", data_or_formula, data, formula)
+        data, formula = table_and_formula("spca_path", data_or_formula, data, formula, imputations)
         purpose = "fits a range of cardinalities"
         refuse_controls("spca_path", purpose, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, method)

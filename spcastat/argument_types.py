@@ -133,6 +133,8 @@ class DataValue(Protocol):  # what rows() and covariance() return
     def facts(self) -> dict[str, Any]: ...
 
 
+#: Imputations of one table, or the long format of mice.
+Imputations: TypeAlias = "Sequence[pd.DataFrame] | pd.DataFrame"
 Rows: TypeAlias = Table | DaskTable | Chunks | DataValue
 EagerT = TypeVar("EagerT", bound=ArrowTable)
 OwnT = TypeVar("OwnT", bound=ArrowTable | DaskTable)

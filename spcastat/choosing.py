@@ -298,6 +298,15 @@ def choose(
     data: types.Rows,
     **options: Unpack[types.ChoiceKeywords],
 ) -> Choice: ...
+@overload
+def choose(
+    formula: str | None = None,
+    /,
+    *,
+    k: types.Whole | None = None,
+    imputations: types.Imputations,
+    **options: Unpack[types.ChoiceKeywords],
+) -> Choice: ...
 @with_table_by_name
 def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
@@ -305,6 +314,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     k: types.Whole | None = None,
     *,
     data: Any = None,
+    imputations: types.Imputations | None = None,
     cards: types.Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
     rule: Literal["worth", "keep", "1se", "paired", "min"] = "worth",
@@ -341,6 +351,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
         Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
         :func:`covariance` returned. The first argument without a name, or ``data=``.
+    imputations : list of DataFrame, or DataFrame with a column ".imp", optional
+        Multiple imputations of one table, in place of `data`: their averaged covariance matrix is judged, by
+        "ebic" by default. See :func:`spca`.
     k : int, optional
         Number of components, less than the number of variables; by default from :func:`choose_k`.
     cards : sequence of ints, optional
@@ -488,7 +501,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     6
     """
     with listening(progress):
-        data, formula = table_and_formula("choose", data_or_formula, data, formula)
+        data, formula = table_and_formula("choose", data_or_formula, data, formula, imputations)
         one_of("rule", rule, RULES)
         one_of("family", family, ("auto", *FAMILIES))
         if share is not None:

@@ -260,7 +260,7 @@ def frequencies(
     budget = asked.budget if asked.budget is not None else float(len(chosen))
     with stage("Resamples", draws, "draws") as advance:
         for number in range(draws):
-            S = matrix_of(sampler.bootstrap(draw_generator(seed, number)))
+            S = matrix_of(sampler.of_draw(number).bootstrap(draw_generator(seed, number)))
             problem = replace(asked.problem(S), budget=budget)
             U, _ = problem.search(np.random.default_rng(0), "quick", [chosen])
             counts[U] += 1.0

@@ -419,7 +419,7 @@ def by_place(
 
 class _Draws(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [self.given.sampler.bootstrap(rng)]
+        return [self.given.sampler.of_draw(number).bootstrap(rng)]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         V, k = aligned.V, aligned.V.shape[1]
@@ -845,10 +845,10 @@ class LoadingDraws:
 
     def __call__(self, number: int) -> tuple[tuple[np.ndarray, ...], int]:
         """Return the loadings of a draw, their variances and its constant columns, and the failed samples."""
-        return attempted(partial(self._fitted, draw_generator(self.seed, number)))
+        return attempted(partial(self._fitted, number, draw_generator(self.seed, number)))
 
-    def _fitted(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-        drawn = with_matrix(self.sampler.bootstrap(rng))
+    def _fitted(self, number: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        drawn = with_matrix(self.sampler.of_draw(number).bootstrap(rng))
         leading_components(drawn, self.P.shape[1])  # raises for a rank below the number of components
         found = near(drawn, self.P, self.nonzeros) if self.select else best_on_support(drawn, self.P)
         return *self._aligned(found, drawn.unit), constant_in(drawn, self.op)

@@ -51,7 +51,7 @@ class Call:
 
     def text(self, data: Data) -> str:
         """Return the call with these data as text; see `call_text`."""
-        return call_text(self.function, {**self.arguments, **data.options})
+        return call_text(self.function, {**self.arguments, **data.options}, data.argument)
 
     def repeat(self, data: Data, changes: Mapping[str, Any]) -> Any:
         """Repeat the call with some arguments changed, on the rows that were fitted.
@@ -68,7 +68,7 @@ class Call:
         DataError
             If the data have changed since the fit.
         """
-        name = data_name(self.function)
+        name = "imputations" if "imputations" in changes else data_name(self.function)
         data_options = {option: changes[option] for option in changes if option in data.option_names}
         fit_options = {option: changes[option] for option in changes if option not in (name, *data_options)}
         arguments = self.changed(fit_options).arguments
@@ -76,6 +76,8 @@ class Call:
             return self.function(data.changed(**data_options), **arguments)
         if not isinstance(changes[name], Data):
             data_options = data.changed_options(data_options)
+        if name == "imputations":
+            return self.function(imputations=changes[name], **data_options, **arguments)
         return self.function(changes[name], **data_options, **arguments)
 
     def changed(self, changes: Mapping[str, Any]) -> Call:
@@ -112,7 +114,7 @@ def data_name(function: Callable[..., Any]) -> str:
     return "S" if "S" in inspect.signature(function).parameters else "data"
 
 
-def call_text(function: Callable[..., Any], call: Mapping[str, Any]) -> str:
+def call_text(function: Callable[..., Any], call: Mapping[str, Any], data: str = "") -> str:
     """Return ``spca(data, k=3, card=[7, 4, 4])``, without defaults and options that do not affect results.
 
     Parameters
@@ -120,9 +122,11 @@ def call_text(function: Callable[..., Any], call: Mapping[str, Any]) -> str:
     function : callable
     call : mapping
         Its arguments. `progress` and `context` are left out of the text.
+    data : str
+        How the data are given, if not as the first argument.
     """
     parameters = inspect.signature(function).parameters
-    parts = [data_name(function)]
+    parts = [data or data_name(function)]
     option_names = [name for name in call if name not in parameters]
     for name in [*(name for name in parameters if name in call), *option_names]:
         value = call[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from spcastat.config import checked_level, flag, one_of
 from spcastat.errors import NotRotatedError, OptionError
 from spcastat.fit import rows as distances
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy, number_of_rows
+from spcastat.fit.rubin import Pooled, within_imputations
 from spcastat.fit.state import FitState, Moments
 from spcastat.linalg.standardisation import deviations
 from spcastat.measures import MEASURES, Measure, measures_of
@@ -34,6 +35,9 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
     The kind "hull" is the normal interval, the estimate plus or minus z standard deviations of the draws,
     extended to zero unless the share of draws in which the loading has the sign of the estimate is at least
     (1 + level) / 2: the estimate was selected for its size, which the normal interval ignores.
+
+    For imputations, standard errors and multiples are those of Rubin's rules, and there are two more columns:
+    "fmi", the fraction of missing information, and "imputations", the share that selects the variable.
     """
     if isinstance(kind, str) and kind == "normal":
         raise OptionError(
@@ -44,12 +48,13 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
     is_unbounded = boot.draws < least_draws(level)
     estimate = state.V.T.ravel()[boot.places]
     values = boot.values
-    error = spread(values)
+    pooled = pooled_errors(boot, values, boot.imputed)
+    error = spread(values) if pooled is None else pooled.error
     bounds: Any
     if kind == "percentile":
         bounds = quantiles(values, level)
     else:
-        half = ndtri(0.5 + level / 2.0) * error
+        half = ndtri(0.5 + level / 2.0) * error if pooled is None else pooled.half(level)
         lower, upper = estimate - half, estimate + half
         same_sign = (values * np.sign(estimate) > 0).mean(axis=0)
         unsure = same_sign < 0.5 + level / 2.0
@@ -57,7 +62,17 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
     frame = _intervals(state, boot.places, estimate, error, bounds)
     frame.loc[is_unbounded | (estimate == 0), ["lower", "upper"]] = np.nan
     frame["selected"] = (boot.values != 0).mean(axis=0)
+    if pooled is not None:
+        frame["fmi"] = np.where(estimate == 0, np.nan, pooled.missing)
+        frame["imputations"] = boot.imputation_share
     return frame
+
+
+def pooled_errors(boot: Bootstrapped, draws: np.ndarray, estimates: np.ndarray | None) -> Pooled | None:
+    """Return errors by Rubin's rules, from draws and the estimates of imputations; None without these."""
+    if estimates is None:
+        return None
+    return Pooled.of(within_imputations(draws, len(estimates)), estimates, boot.rows or len(draws))
 
 
 def variance_ci(
@@ -82,8 +97,14 @@ def variance_ci(
     shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
     if kind == "normal":
         logs = np.log(np.where(positive, draws, 1.0))
-        errors = np.hypot(spread(logs), 0.5 * np.log(shrunk))
-        half = np.exp(ndtri(0.5 + level / 2.0) * errors)
+        optimism = 0.5 * np.log(shrunk)
+        of_each = boot.imputed_variances
+        of_each = None if of_each is None else np.log(np.where(positive, of_each, 1.0))
+        pooled = pooled_errors(boot, logs, of_each)
+        if pooled is None:
+            half = np.exp(ndtri(0.5 + level / 2.0) * np.hypot(spread(logs), optimism))
+        else:
+            half = np.exp(replace(pooled, error=np.hypot(pooled.error, optimism)).half(level))
         lower, upper = held_out / half, held_out * half
     else:
         lower, upper = quantiles(draws, level) * shrunk
@@ -91,12 +112,17 @@ def variance_ci(
         {
             "component": state.components,
             "estimate": estimate,
-            "std_error": spread(draws),
+            "std_error": _error_of(boot, draws, boot.imputed_variances),
             "lower": np.where(positive, lower, np.nan),
             "upper": np.where(positive, upper, np.nan),
             "held_out": held_out,
         }
     )
+
+
+def _error_of(boot: Bootstrapped, draws: np.ndarray, estimates: np.ndarray | None) -> np.ndarray:
+    pooled = pooled_errors(boot, draws, estimates)
+    return spread(draws) if pooled is None else pooled.error
 
 
 def number_found(state: FitState, draws: Bootstrapped) -> int | None:
@@ -330,9 +356,10 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
     if inference.bootstrap is not None:
         kind = "hull" if state.pattern is None else "percentile"
         intervals = conf_int(state, inference.bootstrap, level, kind).set_axis(inference.bootstrap.places)
-        intervals = intervals[["std_error", "lower", "upper", "selected"]].reindex(places)
-        intervals["selected"] = intervals["selected"].fillna(0.0)
-        for name in ("std_error", "lower", "upper", "selected"):
+        intervals = intervals.drop(columns=["component", "term", "estimate"]).reindex(places)
+        shares = [name for name in ("selected", "imputations") if name in intervals]
+        intervals[shares] = intervals[shares].fillna(0.0)
+        for name in intervals:
             frame[name] = intervals[name].to_numpy()
     if inference.stability is not None:
         frame["frequency"] = frequency(state, inference.stability).to_numpy().T.ravel()[places]

@@ -76,6 +76,11 @@ def original_data(state: FitState, data: Data | None, table: Any, analysis: str)
 def _read_again(state: FitState, table: Any, analysis: str) -> Data:
     """Return a table as the fit read it; see `original_data`."""
     record, table = state.record, table_of(table).data
+    if record.imputations:
+        raise DataError(
+            f"{analysis} needs the {record.imputations} imputations of the fit: give "
+            f"{analysis[:-1]}data=rows(imputations=frames, ...)), with the options of the fit, {record.call}."
+        )
     if record.weighted:
         raise WeightsError(
             f"{analysis} needs the weights of the rows, and a fit from a file does not have them: give "

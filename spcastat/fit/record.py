@@ -265,6 +265,8 @@ class Record:
         Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None
         Groups of variables used for scaling; see :class:`spcastat.linalg.standardisation.ScalingGroups`.
+    imputations : int or None
+        Number of imputations of one table whose covariance matrices were averaged.
     reading : dict, or None
         Options with which the command read the file, by which it reads new rows.
     """
@@ -310,6 +312,7 @@ class Record:
     reading: Annotated[dict[str, Any] | None, ReadingFacts | None] = None
     row_design: dict[str, Any] | None = None
     serial: float | Callable[[], float | None] | None = None
+    imputations: int | None = None
 
     @property
     def converged(self) -> bool:
@@ -566,6 +569,14 @@ class Bootstrapped:
         the fit, and in older files.
     k_found : int or None
         Number of components that `choose_k` found on the same rows, if the call gave its result.
+    imputed : ndarray of shape (M, m), or None
+        For M imputations of one table: the loadings of the fit of each. Draw b is from imputation b modulo M.
+    imputed_variances : ndarray of shape (M, k), or None
+        Variances of the scores of the fit's components in each imputation.
+    imputation_share : ndarray of shape (m,), or None
+        The share of the imputations whose own fit selects the variable.
+    rows : int or None
+        For imputations: the number of rows, clusters or blocks that are drawn independently.
     """
 
     places: Annotated[np.ndarray, "i m"]
@@ -582,6 +593,10 @@ class Bootstrapped:
     notice: str = ""
     search: str = ""
     k_found: int | None = None
+    imputed: Annotated[np.ndarray, "f imputations m"] | None = None
+    imputed_variances: Annotated[np.ndarray, "f imputations k"] | None = None
+    imputation_share: Annotated[np.ndarray, "f m"] | None = None
+    rows: int | None = None
 
     @property
     def draws(self) -> int:

@@ -195,7 +195,7 @@ def need_rows(state: FitState, data: Data | None, analysis: str) -> RowData:
         If they are not in memory; the message names an alternative.
     """
     if data is not None:
-        rows: RowData = data.rows(analysis, state.function)
+        rows: RowData = data.rows_shown(analysis, state.function)
         return rows
     if state.record.from_rows:
         raise errors.NoRowsError(
@@ -216,6 +216,13 @@ def scores(state: FitState, data: Data | None) -> Any:
         return state.scores
     rows: Data = need_rows(state, data, "scores") if data is None else data
     return rows.scores(state.V, state.components, state.function)
+
+
+def scores_sd(state: FitState, data: Data | None) -> pd.DataFrame:
+    """Return the standard deviations of the scores between imputations, n x k."""
+    if data is None:
+        raise state.no_data("scores_sd")
+    return data.scores_sd(state.V, state.components)
 
 
 def transform(state: FitState, new: Any, na: str | None = None) -> Any:

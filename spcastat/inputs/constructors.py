@@ -14,6 +14,8 @@ from spcastat.config import flag, nearest, shown
 from spcastat.inputs.chunk_data import ChunkData
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
 from spcastat.inputs.data import Data, copied_option
+from spcastat.inputs.imputations import Imputations, with_imputations
+from spcastat.inputs.imputed_data import ImputedData
 from spcastat.inputs.opening import source_of, table_of
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
@@ -30,6 +32,7 @@ def rows(
     /,
     *,
     data: Any = None,
+    imputations: types.Imputations | None = None,
     formula: str | None = None,
     scale: types.Scale | None = None,
     na: types.Missing = "raise",
@@ -58,6 +61,9 @@ def rows(
         Rows are observations, columns are variables; not modified. The first argument without a name, or
         ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta): text of up to 100 MB and Parquet of
         up to 500 MB are read as a data frame, larger files and other large data in chunks.
+    imputations : list of DataFrame, or DataFrame with a column ".imp", optional
+        Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
+        long format of mice. Covariance matrices are averaged; intervals follow Rubin's rules.
     formula : str, optional
         One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``; also the first argument if the table is
         given as ``data=``. Components of ``"~ . | age + C(subject)"`` are computed from the residuals of the
@@ -127,7 +133,7 @@ def rows(
     >>> sp.spca(d, k=3, card=4).card.tolist()
     [4, 4, 4]
     """
-    table, formula = table_and_formula("rows", data_or_formula, data, formula)
+    table, formula = table_and_formula("rows", data_or_formula, data, formula, imputations)
     options = {
         "formula": formula,
         "scale": scale,
@@ -273,6 +279,8 @@ def data_of(
         options = given_of(**options)
     if isinstance(data, Data):
         return _as_it_is(function, data, options, is_covariance, whole)
+    if isinstance(data, Imputations):
+        return _of_imputations(data, options, is_covariance, whole)
     certain = is_covariance is not None and not unsure
     source = table_of(data) if is_covariance else source_of(data)
     if is_covariance is None:
@@ -285,6 +293,17 @@ def data_of(
     if source.in_memory:
         return RowData.read(source.data, data_options, files=source.files)
     return ChunkData.read(source, data_options)
+
+
+def _of_imputations(
+    data: Imputations,
+    options: Mapping[str, Any],
+    is_covariance: bool | None,
+    owner: Callable[..., Any] | None,
+) -> ImputedData:
+    if is_covariance:
+        raise errors.OptionError("covariance=True was given with imputations=, which are rows; leave it out.")
+    return ImputedData.read(data, describing(options, False, owner))
 
 
 def given_of(**arguments: Any) -> dict[str, Any]:
@@ -353,7 +372,9 @@ def _as_it_is(
     return data
 
 
-def table_and_formula(function: str, positional: Any, data: Any, formula: Any) -> tuple[Any, Any]:
+def table_and_formula(
+    function: str, positional: Any, data: Any, formula: Any, imputations: Any = None
+) -> tuple[Any, Any]:
     """Return the table and the formula of a call, of which either may be the first argument.
 
     Parameters
@@ -362,7 +383,7 @@ def table_and_formula(function: str, positional: Any, data: Any, formula: Any) -
         The function that was called, for messages.
     positional : object
         The argument without a name: a table or, if `data` is given, a formula.
-    data, formula : object
+    data, formula, imputations : object
         The arguments with these names.
 
     Raises
@@ -372,6 +393,10 @@ def table_and_formula(function: str, positional: Any, data: Any, formula: Any) -
     OptionError
         If the table or the formula is given twice, or a formula without `data`.
     """
+    if imputations is not None:
+        is_formula = isinstance(positional, str) and positional.lstrip().startswith("~")
+        table = positional if data is None and not is_formula else data
+        data = with_imputations(function, table, imputations)
     if data is None:
         if positional is None:
             raise errors.DataError(f"{function}() was given no data; give a table first, or data=.")

@@ -16,13 +16,13 @@ import pandas as pd
 
 from spcastat.argument_names import Explained
 from spcastat.config import plural, shown
-from spcastat.errors import NoRowsError
+from spcastat.errors import NoRowsError, NotImputedError
 from spcastat.inputs.missing import Gaps
 from spcastat.inputs.opening import require_apart
 from spcastat.inputs.scaling import warn_of_unequal_variances
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import Scale, ScalingGroups, Standardisation
-from spcastat.reading.design import RowDesign, Spec
+from spcastat.reading.design import RowDesign, Spec, design_text
 from spcastat.reading.frames import COPY_LIMIT
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Data(Explained, ABC):
     #: The function that makes such data, and the names of its options.
     constructor: ClassVar[str] = "rows"
     option_names: ClassVar[tuple[str, ...]] = ()
+    #: How the text of a call gives such data, if not as its first argument.
+    argument: ClassVar[str] = ""
     #: Whether there are rows, in memory or in chunks, rather than a covariance matrix.
     from_rows: ClassVar[bool] = True
     #: The criterion by which `choose` compares cardinalities, unless another is asked for.
@@ -177,7 +179,7 @@ class Data(Explained, ABC):
     @property
     def drawn(self) -> str:
         """What is drawn, in words; "" for single rows."""
-        return ""
+        return "" if self.design is None else design_text(self.design.as_record)
 
     @property
     def is_sample(self) -> bool:
@@ -286,6 +288,10 @@ class Data(Explained, ABC):
             If they are not in memory; the message names an alternative.
         """
 
+    def rows_shown(self, analysis: str, function: str = "spca") -> Any:
+        """Return the rows that plots and tables of a fit show, as `rows` does."""
+        return self.rows(analysis, function)
+
     @abstractmethod
     def sampler(self, analysis: str, keep_rows: bool = False) -> Sampler:
         """Return what draws samples and halves; `keep_rows` for a method that needs rows."""
@@ -326,6 +332,12 @@ class Data(Explained, ABC):
     @abstractmethod
     def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> Any:
         """Return the scores of the rows, n x k; chunk by chunk for rows in chunks."""
+
+    def scores_sd(self, V: np.ndarray, components: pd.Index) -> pd.DataFrame:
+        """Return the standard deviations of the scores of each row between imputations, n x k."""
+        raise NotImputedError(
+            "scores_sd is for fits with imputations=, and this one has one value for each cell."
+        )
 
     @abstractmethod
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:

@@ -1,14 +1,124 @@
-"""Lists of imputations of one table, which are not rows one after another."""
+"""Multiple imputations of one table: given as such, or by mistake as rows one after another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import DataError
+from spcastat.config import shown
+from spcastat.errors import DataError, OptionError
+
+#: The columns in which mice, for R, stores the number of the imputation and of the row.
+NUMBER, ROW = ".imp", ".id"
+
+
+# --- imputations as given --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Imputations:
+    """Imputations of one table: the same rows and columns, with values of their own where it had none.
+
+    Attributes
+    ----------
+    frames : tuple of DataFrame
+        Two or more, with equal row labels and columns.
+    """
+
+    frames: tuple[pd.DataFrame, ...]
+
+    @classmethod
+    def of(cls, data: Any) -> Imputations:
+        """Return the imputations in a list of frames, or in a frame in the long format of mice.
+
+        Raises
+        ------
+        DataError
+            For other data, a single imputation, and frames with other row labels or columns.
+        """
+        frames = _of_long(data) if isinstance(data, pd.DataFrame) else data
+        if not isinstance(frames, list | tuple):
+            raise DataError(
+                f"imputations= was given data of type {type(data).__name__}; it must be a list of data "
+                "frames, one for each imputation, or one data frame with the number of the imputation in a "
+                f"column {NUMBER!r}."
+            )
+        for number, frame in enumerate(frames, 1):
+            if not isinstance(frame, pd.DataFrame):
+                raise DataError(
+                    f"Imputation {number} is of type {type(frame).__name__}; imputations= takes data frames: "
+                    "give pd.DataFrame(array, columns=names) for an array."
+                )
+        if len(frames) < 2:
+            raise DataError(
+                f"imputations= was given {'one data frame' if frames else 'no data frame'}, and the "
+                "uncertainty of imputed values shows in the differences of two or more: give more, or a "
+                "single frame as data."
+            )
+        for number, frame in enumerate(frames[1:], 2):
+            _require_alike(frames[0], frame, number)
+        return cls(tuple(frames))
+
+
+def with_imputations(function: str, data: Any, imputations: Any) -> Any:
+    """Return the data of a call: the imputations, if it has some, or the data.
+
+    Raises
+    ------
+    OptionError
+        If both are given.
+    """
+    if imputations is None:
+        return data
+    if data is not None:
+        raise OptionError(
+            f"{function}() was given data and imputations=; give imputations= alone, without the table that "
+            "has missing values."
+        )
+    return Imputations.of(imputations)
+
+
+def _of_long(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the imputations in a table that mice made: ``complete(imp, "long")``."""
+    if NUMBER not in table.columns:
+        raise DataError(
+            f"imputations= was given one data frame without a column {NUMBER!r}; give a list of data frames, "
+            f"one for each imputation, or one with their numbers in {NUMBER!r}, as complete(imp, 'long') of "
+            "mice has."
+        )
+    labelled = table.set_index(ROW) if ROW in table.columns else None
+    frames = []
+    for number, frame in (table if labelled is None else labelled).groupby(NUMBER):
+        if number != 0:  # the table with missing values
+            rows = frame.drop(columns=NUMBER)
+            frames.append(rows if labelled is not None else rows.reset_index(drop=True))
+    return frames
+
+
+def _require_alike(reference: pd.DataFrame, frame: pd.DataFrame, number: int) -> None:
+    """Raise DataError unless a frame has the rows and columns of the first, in their order."""
+    if list(reference.columns) != list(frame.columns):
+        changed = [name for name in reference.columns if name not in frame.columns]
+        changed += [name for name in frame.columns if name not in reference.columns]
+        difference = f"such as {shown(changed[0])}" if changed else "in another order"
+        raise DataError(
+            f"Imputation {number} has other columns than the first, {difference}; give frames with the same "
+            "columns in the same order."
+        )
+    if len(reference) != len(frame) or not reference.index.equals(frame.index):
+        difference = "other row labels" if len(reference) == len(frame) else f"{len(frame):,} rows"
+        raise DataError(
+            f"Imputation {number} has {difference}, and the first has {len(reference):,} rows; imputations "
+            "have the same rows in the same order."
+        )
+
+
+# --- imputations given as rows ---------------------------------------------------------------------
+
 
 #: Imputations of one table have at least this share of cells in common.
 LEAST_EQUAL = 0.5
@@ -35,25 +145,25 @@ def refuse_imputations(data: Any) -> None:
     n = len(first)
     raise DataError(
         f"The {len(frames)} frames have the same {n:,} row labels and {100 * equal:.0f} % equal cells, as "
-        f"imputations of one table have, and stacked they would count as {len(frames) * n:,} rows. Pool "
-        f"their covariance matrices: spca_cov(sum(f.cov() for f in frames) / {len(frames)}, ..., "
-        f"n_obs={n}), with scale=True for correlations. If they are successive rows, give lambda: frames."
+        f"imputations of one table have, and stacked they would count as {len(frames) * n:,} rows. Give "
+        "imputations=frames in place of the data, to spca(), spca_path(), choose() or rows(). If they are "
+        "successive rows, give lambda: frames."
     )
 
 
-def _is_alike(first: pd.DataFrame, other: pd.DataFrame) -> bool:
+def _is_alike(reference: pd.DataFrame, other: pd.DataFrame) -> bool:
     """Whether two frames have the same columns and row labels, and more than one row."""
     return (
-        len(first) > 1
-        and first.shape == other.shape
-        and first.columns.equals(other.columns)
-        and first.index.equals(other.index)
+        len(reference) > 1
+        and reference.shape == other.shape
+        and reference.columns.equals(other.columns)
+        and reference.index.equals(other.index)
     )
 
 
 def _equal_cells(frames: Sequence[pd.DataFrame]) -> tuple[float, float]:
     """Return the shares of cells that are equal in the same row, and in the next row of the second frame."""
-    first, second = (frame.iloc[:MOST_ROWS].to_numpy(dtype=object) for frame in frames)
-    same = np.asarray(first == second, dtype=bool)
-    shifted = np.asarray(first == np.roll(second, 1, axis=0), dtype=bool)
-    return float(same.mean()), float(shifted.mean())
+    cells, other_cells = (frame.iloc[:MOST_ROWS].to_numpy(dtype=object) for frame in frames)
+    equality = np.asarray(cells == other_cells, dtype=bool)
+    equality_shifted = np.asarray(cells == np.roll(other_cells, 1, axis=0), dtype=bool)
+    return float(equality.mean()), float(equality_shifted.mean())

@@ -36,7 +36,7 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import warn_of_missing_codes, warn_of_row_numbers
-from spcastat.reading.design import PLAIN, Design, ReadOptions, RowDesign, Spec, design_text, order_mark
+from spcastat.reading.design import PLAIN, Design, ReadOptions, RowDesign, Spec, order_mark
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import formula_inputs, read_data, replay, replay_table
 
@@ -206,7 +206,7 @@ class RowData(Data):
     def drawn(self) -> str:
         if self.is_sample:
             return f"a sample of {self.n:,} of {self.total_rows:,} rows"
-        return "" if self.design is None else design_text(self.design.as_record)
+        return super().drawn
 
     @property
     def is_sample(self) -> bool:

@@ -17,7 +17,7 @@ from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.inputs.row_groups import RowGroups, StandardRows
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.eigenvectors import symmetric
-from spcastat.linalg.operators import Gram, Operator
+from spcastat.linalg.operators import Gram, Operator, averaged
 from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
     Given,
@@ -111,6 +111,15 @@ class Sampler(ABC):
     @property
     def independent(self) -> int:
         return self.n
+
+    @property
+    def imputations(self) -> tuple[Sampler, ...]:
+        """The samplers of multiple imputations; none for other data."""
+        return ()
+
+    def of_draw(self, number: int) -> Sampler:
+        """Return the data that a bootstrap draw is from: imputations take turns."""
+        return self.imputations[number % len(self.imputations)] if self.imputations else self
 
     @abstractmethod
     def whole(self) -> Operator:
@@ -231,6 +240,47 @@ class RowSampler(Sampler):
             return self.rules.of_rows(X, w)[1]
         rank = min(self.gaps.as_record.get("rank", 1), max(1, len(rows) - 2))
         return self.rules.of_rows(X, w, rank, self.gaps.model)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class ImputedSampler(Sampler):
+    """Multiple imputations of the same rows. The same rows are drawn of all, and covariances averaged.
+
+    Attributes
+    ----------
+    parts : tuple of RowSampler
+    """
+
+    parts: tuple[RowSampler, ...]
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.parts[0].n
+
+    @property
+    def independent(self) -> int:
+        return self.parts[0].independent
+
+    @property
+    def imputations(self) -> tuple[Sampler, ...]:
+        return self.parts
+
+    def whole(self) -> Operator:
+        return self._pooled([part.whole() for part in self.parts])
+
+    def bootstrap(self, rng: np.random.Generator) -> Operator:
+        rows, weights = self.parts[0].groups.bootstrap(rng)
+        return self._pooled([part.operator(rows, weights) for part in self.parts])
+
+    def halves(self, rng: np.random.Generator) -> tuple[ImputedSampler, ImputedSampler]:
+        first_half, second_half = self.parts[0].groups.halves(rng)
+        return self._with_rows(first_half), self._with_rows(second_half)
+
+    def _with_rows(self, groups: RowGroups) -> ImputedSampler:
+        return ImputedSampler(tuple(replace(part, groups=groups) for part in self.parts))
+
+    def _pooled(self, operators: list[Operator]) -> Operator:
+        return averaged(operators, self.n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ matrix itself; `DenseRows` and `SparseRows` centre and scale the rows inside the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from spcastat.linalg.accumulate import (
 from spcastat.linalg.eigenvectors import (
     DENSE_ORDER,
     orthonormalise,
+    symmetric,
     top_dense,
     top_eigh,
     top_lanczos,
@@ -275,6 +277,13 @@ class Gram(Operator):
 
 
 # --- rows in memory -------------------------------------------------------------------------------
+
+
+def averaged(operators: Sequence[Operator], n: int) -> Operator:
+    """Return the mean of covariance matrices of the same n rows, as multiple imputations have them."""
+    places = np.arange(operators[0].p)
+    mean = symmetric(np.mean([op.block(places) * op.unit**2 for op in operators], axis=0))
+    return Gram(mean, max(1, min(len(mean), n - 1))).at_unit_size()
 
 
 #: Cross-products of sparse rows are computed from dense blocks, which are centred, if a mean exceeds this

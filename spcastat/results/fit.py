@@ -809,6 +809,22 @@ class SpcaResult(Picklable, Shown):
         """
         return rows.imputed(self._state, self._source)
 
+    @property
+    def scores_sd(self) -> pd.DataFrame:
+        """The standard deviations of the scores of each row between imputations, n x k.
+
+        `scores` has their means. It is zero for a row without missing values: the centre and scale of the
+        variables are means over imputations.
+
+        Raises
+        ------
+        NotImputedError
+            For a fit without ``imputations=``.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        return rows.scores_sd(self._state, self._source)
+
     # --- resampling -----------------------------------------------------------------------------
 
     def bootstrap(

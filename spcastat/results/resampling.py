@@ -489,6 +489,7 @@ def bootstrap(
     choice: ParallelAnalysis | None,
 ) -> Bootstrapped:
     """Return loadings and variances of `n` draws of rows with replacement; see `SpcaResult.bootstrap`."""
+    from spcastat.assess.imputation_fits import with_imputations
     from spcastat.assess.samples import bootstrap as draws_of
 
     k_found = None if choice is None else number_found(fit.state, choice)
@@ -498,7 +499,9 @@ def bootstrap(
     with listening(fit.progress):
         resampling = _resampling(fit, "bootstrap()", fixed=fixed, starts=starts)
         _require_three(resampling.sampler)
-        return replace(draws_of(resampling, n), k_found=k_found)
+        _require_draws_of_each(resampling.sampler, n)
+        draws = replace(draws_of(resampling, n), k_found=k_found)
+        return with_imputations(draws, resampling, _search_of_draws(fit.state, search, False))
 
 
 def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
@@ -540,6 +543,16 @@ def _require_three(sampler: Sampler) -> None:
     """Raise TooFewRowsError for fewer than three rows: with two, every draw that varies equals the data."""
     if sampler.n < 3:
         raise TooFewRowsError(f"bootstrap() resamples rows, and {sampler.n} are too few: it needs 3 or more.")
+
+
+def _require_draws_of_each(sampler: Sampler, n: int) -> None:
+    """Raise OptionError for fewer than two draws of each imputation, which have no variance."""
+    minimum = 2 * len(sampler.imputations)
+    if n < minimum:
+        raise OptionError(
+            f"n={n} was given for {len(sampler.imputations)} imputations, which take turns in the draws; "
+            f"give n={minimum} or more (999 by default)."
+        )
 
 
 def stability(fit: Drawing, n: int, *, threshold: float, min_correlation: float) -> HalfSamples:

@@ -77,6 +77,8 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
     yield from adjustment(state)
     if state.cleaning is not None:
         yield from robust_methods(state.cleaning)
+    if record.imputations:
+        yield fact("imputations", number=record.imputations)
     contrast = (record.centring == "none") != (record.scaling == "none")
     yield fact("standardisation", contrast=contrast, **standardisation(record))
     yield from weighted_groups(record)
@@ -109,6 +111,7 @@ def dataset(state: FitState) -> Fact:
             **standardisation(record),
             contrast_mean=(record.centring or "none") != "mean",
             title=record.title_of_data,
+            imputations=record.imputations,
             dropped=record.dropped,
             formula=record.formula,
             weighted=record.weighted,

@@ -130,24 +130,30 @@ def print_of_bootstrap(
     frame = frames.conf_int(state, found, kind=kind)
     frame = frame[frame["estimate"] != 0]
     with_bounds = found.draws >= frames.least_draws(0.95)
-    columns = ["component", "term", "estimate", "lower", "upper", "selected"]
+    shares = [name for name in ("selected", "fmi", "imputations") if name in frame]
+    columns = ["component", "term", "estimate", "lower", "upper", *shares]
     rows: list[Line] = []
-    for component, term, loading, lower, upper, share in frame[columns].itertuples(index=False):
+    for component, term, loading, lower, upper, share, *pooled in frame[columns].itertuples(index=False):
         interval = (_interval(lower, upper),) if with_bounds else ()
-        cells = (*_cells([loading]), *interval, f"{100 * share:.0f} %")
+        cells = (*_cells([loading]), *interval, *(f"{100 * value:.0f} %" for value in (share, *pooled)))
         rows.append((name_text(component), name_text(term), cells, share))
     if with_bounds:
         doubtful = ~((frame["lower"] > 0) | (frame["upper"] < 0)).to_numpy()
-        headings, doubt = ("loading", "95 % interval", "selected"), "intervals include zero"
+        headings, doubt = ("loading", "95 % interval", *shares), "intervals include zero"
         estimates = Estimates(headings, rows, doubtful, doubt)
     else:
         doubtful = (frame["selected"] < 1.0).to_numpy()
-        estimates = Estimates(("loading", "selected"), rows, doubtful, "variables are not in all draws")
+        estimates = Estimates(("loading", *shares), rows, doubtful, "variables are not in all draws")
     few = list(facts.few_draws(found))
     return Screen(
         part(facts.bootstrap(found, 0.95, loadings=kind == "percentile")),
         estimates.lines,
-        (*_drawn(found.drawn), part(fact("selected")) if found.select else "", *map(part, few)),
+        (
+            *_drawn(found.drawn),
+            part(fact("selected")) if found.select else "",
+            *map(part, facts.of_imputations(found)),
+            *map(part, few),
+        ),
         _warnings([*facts.about_rows(state, found.notice), *facts.components_in_doubt(state, found), *few]),
         screen.ending("boot", notes),
     )

@@ -79,6 +79,12 @@ def of_intervals(state: FitState, found: Bootstrapped, level: float) -> Iterator
     yield from components_in_doubt(state, found)
 
 
+def of_imputations(draws: Bootstrapped) -> Iterator[Fact]:
+    """Yield the fact about intervals from multiple imputations."""
+    if draws.imputed is not None:
+        yield fact("pooled intervals", number=len(draws.imputed))
+
+
 def interval_meaning(select: bool, level: float = 0.95) -> Fact:
     """Return what an interval says; `select`: whether draws selected the variables again."""
     if not select:
@@ -132,6 +138,7 @@ def of_bootstrap(state: FitState, found: Bootstrapped, level: float) -> Iterator
     """Yield the facts for the notes on a bootstrap."""
     if found.draws >= frames.least_draws(level):
         yield from of_intervals(state, found, level)
+    yield from of_imputations(found)
     yield from local_search(found)
     yield from about_rows(state, found.notice)
     if found.select:

@@ -25,7 +25,7 @@ MOST_FALSE = 0.5
 #: Column of a frame -> its heading, if different; and the columns that are blank if the loading is zero.
 HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
 BOUNDS = ("lower", "upper")
-BLANK = ("loading", "estimate", "std_error", *BOUNDS)
+BLANK = ("loading", "estimate", "std_error", "fmi", *BOUNDS)
 
 
 def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
@@ -115,11 +115,13 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
     if results.bootstrap is not None:
         draws = results.bootstrap
         frame = frames.conf_int(state, draws).iloc[np.searchsorted(draws.places, places)]
-        column_names = ("selected",) if intervals else ("lower", "upper", "selected")
+        column_names = ["selected"] if intervals else ["lower", "upper", "selected"]
+        column_names += [name for name in ("fmi", "imputations") if name in frame]
         columns |= {name: frame[name].to_numpy() for name in column_names}
         if not intervals:
             sentences.append(fact("columns of intervals", select=draws.select, draws=len(draws.values)))
-            sentences += [*facts.of_intervals(state, draws, 0.95), *facts.local_search(draws)]
+            sentences += [*facts.of_intervals(state, draws, 0.95), *facts.of_imputations(draws)]
+            sentences += facts.local_search(draws)
             sentences += facts.few_draws(draws)
     if results.stability is not None:
         columns["frequency"] = frames.frequency(state, results.stability).to_numpy().T.ravel()[places]
@@ -147,7 +149,7 @@ def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Tabl
     q_value = frames.q_values(state, found.places)
     if q_value is not None:
         visible_rows = visible_rows.assign(q_value=q_value[visible_rows.index])
-    width = 5 if q_value is None else 6
+    width = len(visible_rows.columns) - 2
     table, hidden = loading_rows(visible_rows, "conf_int()", width, marked=frames.not_found(state, found))
     if len(hidden_shares):
         single = len(state.components) == 1

@@ -40,6 +40,13 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "zero if fewer than {share:g} % of the draws give the loading the sign that it has in the fit. "
         "test_loadings() tests, with more power, whether the variable belongs to the component: see its q."
     ),
+    "pooled intervals": Template(
+        note="Intervals pool {number} imputations by Rubin's rules (1987), with the degrees of freedom of "
+        "Barnard and Rubin (1999); draws take turns in the imputations. fmi: the fraction of missing "
+        "information, (1 + 1/M) B / T. imputations: the share of them whose own fit selects the variable.",
+        part="fmi: fraction of missing information; imputations: the share of {number} that select the "
+        "variable.",
+    ),
     "component presupposed": Template(
         note="Intervals presuppose a component that exceeds noise, which choose_k() tests."
     ),

@@ -217,13 +217,20 @@ TEMPLATES: dict[str, Template] = {
     ),
     "rows": Template(
         label="Data",
-        line="{n|# row|# rows} x {p|# variable|# variables}{title? ({title})}{dropped?, {dropped|# row|# "
+        line="{n|# row|# rows} x {p|# variable|# variables}{title? ({title})}"
+        "{imputations?, {imputations} imputations pooled}{dropped?, {dropped|# row|# "
         "rows} with missing values dropped}{formula?, formula {formula}}, {centring}, {scaling}{weighted?, "
         "rows weighted}",
-        part="{n|# row|# rows} and {p|# variable|# variables}{title? ({title})}{dropped?, {dropped|# row|# "
+        part="{n|# row|# rows} and {p|# variable|# variables}{title? ({title})}"
+        "{imputations?, {imputations} imputations pooled}{dropped?, {dropped|# row|# "
         "rows} with missing values dropped}{contrast_mean?, {centring}}, {scaling}{weighted?, rows weighted}",
         methods="{analysis} was applied to {n|# row|# rows} of {p|# variable|# variables}"
         "{formula? (formula {formula})}{dropped?; {dropped|# row|# rows} with missing values were left out}.",
+    ),
+    "imputations": Template(
+        methods="The covariance matrices of {number|# imputation|# imputations} of the missing values were "
+        "averaged (Rubin, 1987).",
+        cites=("rubin1987",),
     ),
     "matrix": Template(
         label="Data",

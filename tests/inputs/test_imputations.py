@@ -1,15 +1,16 @@
-"""Imputations of one table are refused as chunks of rows; what the message advises is accepted."""
+"""Imputations of one table are refused as chunks of rows, and pooled if they are given as such."""
 
 from __future__ import annotations
 
-import re
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.errors import DataError
+from spcastat.errors import DataError, FormulaError, MissingValuesError, NoRowsError, OptionError, SpcaError
+from spcastat.fit.rubin import Pooled
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +46,11 @@ def test_imputations_are_not_rows(table, missing, kind, call):
 
 
 def test_the_advice_is_accepted(table):
-    """Pooled covariances are a fit of 178 rows, and a function gives rows one after another."""
+    """imputations= pools the frames as 178 rows, and a function gives rows one after another."""
     frames = imputed(table, 0.1)
-    with pytest.raises(DataError) as raised:
+    with pytest.raises(DataError, match=r"Give imputations=frames.*give lambda: frames"):
         sp.spca(frames, 2, 4, scale=True)
-    (advice,) = re.findall(r"spca_cov\(.*\)(?=, with)", str(raised.value))
-    names = {"sp": sp, "frames": frames}
-    fit = eval("sp." + advice.replace("...", "2, 4, scale=True"), names)
-    assert fit.glance()["n"].tolist() == [178]
-    mean = np.mean([frame.cov() for frame in frames], axis=0)
-    expected = sp.spca_cov(mean, 2, 4, scale=True)
-    np.testing.assert_allclose(fit.loadings, expected.loadings, atol=1e-10)  # equal up to rounding of means
+    assert sp.spca(imputations=frames, k=2, card=4, scale=True).glance()["n"].tolist() == [178]
     assert sp.spca(lambda: frames, 2, 4, scale=True).glance()["n"].tolist() == [534]
 
 
@@ -71,3 +66,219 @@ def test_chunks_of_rows_are_read(values):
     assert sp.rows(chunks).n == 300
     copies = [chunks[0], chunks[0].set_axis(range(100, 200))]
     assert sp.rows(copies).n == 200
+
+
+# --- pooled ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def frames(table) -> list[pd.DataFrame]:
+    return imputed(table, 0.15)
+
+
+@pytest.fixture(scope="module")
+def fit(frames):
+    return sp.spca(imputations=frames, k=2, card=4, scale=True)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_covariances_are_averaged(frames, scale):
+    """The fit is that of the mean of the matrices, each of its own scaling; n is that of one imputation."""
+    S = np.mean([frame.corr() if scale else frame.cov() for frame in frames], axis=0)
+    expected = sp.spca_cov(S, 2, 4, scale=False)
+    fit = sp.spca(imputations=frames, k=2, card=4, scale=scale)
+    np.testing.assert_allclose(fit.loadings, expected.loadings, atol=1e-9)  # sums in another order
+    np.testing.assert_allclose(fit.variance, expected.variance, rtol=1e-9)
+    assert fit.glance()["n"].tolist() == [178]
+
+
+def test_any_order_and_the_long_format_are_the_same(table, frames, fit):
+    """mice's long format has the table with gaps as number 0, which is left out."""
+    long = pd.concat([f.assign(**{".imp": i, ".id": f.index}) for i, f in enumerate([table, *frames])])
+    for given in (frames[::-1], long, long.drop(columns=".id")):
+        again = sp.spca(imputations=given, k=2, card=4, scale=True)
+        np.testing.assert_allclose(again.loadings, fit.loadings, atol=1e-12)  # a sum in another order
+
+
+def test_equal_imputations_are_one_table(table):
+    """No variance between imputations: the plain fit, and no missing information."""
+    plain = sp.spca(table, 2, 4, scale=True)
+    fit = sp.spca(imputations=[table] * 3, k=2, card=4, scale=True)
+    np.testing.assert_allclose(fit.loadings, plain.loadings, atol=1e-12)  # the rounding of a mean of three
+    intervals = fit.bootstrap(12, search="near").conf_int()
+    intervals = intervals[intervals["estimate"] != 0]
+    assert intervals["fmi"].max() < 1e-20
+    assert (intervals["imputations"] == 1).all()
+
+
+def test_rubins_rules_of_a_mean():
+    """T, its degrees of freedom and the interval as Barnard and Rubin (1999) give them, for one estimate."""
+    estimates, variances, n = np.array([1.2, 1.5, 0.9, 1.4]), np.array([0.20, 0.25, 0.22, 0.21]), 30
+    W, B, m = variances.mean(), estimates.var(ddof=1), 4
+    gamma = (1 + 1 / m) * B / (W + (1 + 1 / m) * B)
+    old, observed = (m - 1) / gamma**2, (n / (n + 2)) * (n - 1) * (1 - gamma)
+    pooled = Pooled.of(np.array([W]), estimates[:, None], n)
+    np.testing.assert_allclose(pooled.error**2, W + 1.25 * B, rtol=1e-14)
+    np.testing.assert_allclose(pooled.missing, gamma, rtol=1e-14)
+    np.testing.assert_allclose(pooled.freedom, old * observed / (old + observed), rtol=1e-14)
+
+
+def test_intervals_of_fixed_supports_follow_rubins_rules(frames, fit):
+    """W from the draws of each imputation, and B from its fit on the same supports, both by hand."""
+    boot = fit.bootstrap(30, select=False)
+    numbers, V = boot._numbers, fit.loadings.to_numpy()
+    estimates = []
+    for frame in frames:
+        supports = {name: list(v.index[v != 0]) for name, v in fit.loadings.items()}
+        alone = sp.spca_cov(frame.corr(), 2, 4, include=supports)
+        loadings = alone.loadings.to_numpy()
+        estimates.append((loadings * np.sign((loadings * V).sum(axis=0))).T.ravel()[numbers.places])
+    np.testing.assert_allclose(numbers.imputed, estimates, atol=1e-6)  # searches stop at 1e-10 of variance
+    within = np.mean([numbers.values[m::3].var(axis=0, ddof=1) for m in range(3)], axis=0)
+    between = np.var(estimates, axis=0, ddof=1)
+    table = boot.conf_int()
+    shown = (table["estimate"] != 0).to_numpy()
+    expected = np.sqrt(within + 4 / 3 * between)[shown]
+    np.testing.assert_allclose(table["std_error"][shown], expected, rtol=1e-4)
+
+
+def test_shares_of_imputations_are_those_of_their_own_fits(frames, fit):
+    """A variable that one of three imputations selects in its own fit has a third."""
+    table = fit.bootstrap(6).conf_int().set_index(["component", "term"])["imputations"]
+    V, counts = fit.loadings, 0.0 * fit.loadings
+    for frame in frames:
+        own = sp.spca(frame, 2, 4, scale=True).loadings
+        order = abs(own.T @ V).to_numpy().argmax(axis=0)  # components may change places
+        counts += (own.iloc[:, order] != 0).to_numpy() / 3
+    for (component, term), share in table.items():
+        assert share == pytest.approx(counts.loc[term, component])
+
+
+def test_scores_are_means_with_deviations(frames, fit):
+    """Scores with the common centre and scale; a row without gaps has the same score everywhere."""
+    centre, scale = (np.mean([getattr(f, what)() for f in frames], axis=0) for what in ("mean", "std"))
+    scores = np.array([(frame - centre) / scale @ fit.loadings.to_numpy() for frame in frames])
+    np.testing.assert_allclose(fit.scores, scores.mean(axis=0), atol=1e-10)  # sums in another order
+    np.testing.assert_allclose(fit.scores_sd, scores.std(axis=0, ddof=1), atol=1e-10)
+    np.testing.assert_allclose(fit.transform(frames[1]), scores[1], atol=1e-10)
+    with pytest.raises(SpcaError, match="imputations="):
+        _ = sp.spca(frames[0], 2, 4, scale=True).scores_sd
+
+
+def test_what_is_said_and_saved(frames, fit, tmp_path):
+    """Header, call, methods section, print, table and file; a file's bootstrap needs the imputations."""
+    boot = fit.bootstrap(12, search="near")
+    assert "178 rows and 13 variables, 3 imputations pooled" in " ".join(str(fit).split())
+    assert fit.call == "spca(imputations=imputations, k=2, card=4, scale=True)"
+    assert "covariance matrices of 3 imputations of the missing values were averaged (Rubin, 1987)" in str(
+        fit.describe()
+    )
+    assert "imputations: the share of 3 that select" in " ".join(str(boot).split())
+    assert "Rubin's rules" in " ".join(str(boot.summary()).split())
+    shown = fit.with_inference(boot)
+    shown.save(tmp_path / "fit.spca")
+    loaded = sp.load(tmp_path / "fit.spca")
+    pd.testing.assert_frame_equal(loaded.inference["bootstrap"].table, boot.table)
+    pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(fit)).loadings, fit.loadings)
+    with pytest.raises(DataError, match="needs the 3 imputations of the fit"):
+        loaded.bootstrap(12, data=frames[0])
+    again = loaded.bootstrap(12, search="near", data=sp.rows(imputations=frames, scale=True))
+    pd.testing.assert_frame_equal(again.table, boot.table)
+
+
+def test_choose_and_paths_take_imputations(frames):
+    choice = sp.choose(imputations=frames, k=2, cards=[3, 5], scale=True)
+    assert choice.by == "ebic"
+    assert choice.fit.call.startswith("spca(imputations=imputations, k=2")
+    path = sp.spca_path(imputations=frames, k=2, cards=[3, 4], scale=True)
+    assert path[4].refit(card=3).card.tolist() == [3, 3]
+
+
+CALLS = {
+    "one": (lambda f: {"imputations": f[:1]}, DataError, "one data frame, and .* give more"),
+    "none": (lambda f: {"imputations": []}, DataError, "no data frame"),
+    "a frame": (lambda f: {"imputations": f[0]}, DataError, "without a column '.imp'"),
+    "a dict": (lambda f: {"imputations": dict(enumerate(f))}, DataError, "data of type dict"),
+    "arrays": (lambda f: {"imputations": [g.to_numpy() for g in f]}, DataError, "1 is of type ndarray"),
+    "rows": (lambda f: {"imputations": [f[0], f[1][1:]]}, DataError, "2 has 177 rows"),
+    "labels": (lambda f: {"imputations": [f[0], f[1][::-1]]}, DataError, "2 has other row labels"),
+    "columns": (lambda f: {"imputations": [f[0], f[1].iloc[:, 1:]]}, DataError, "such as 'alcohol'"),
+    "order": (lambda f: {"imputations": [f[0], f[1].iloc[:, ::-1]]}, DataError, "in another order"),
+    "gaps": (lambda f: {"imputations": [f[0], f[1].mask(f[1] > 3)]}, MissingValuesError, "Imputation 2 has"),
+    "data": (lambda f: {"data": f[0], "imputations": f}, OptionError, "data and imputations="),
+    "na": (lambda f: {"imputations": f, "na": "em"}, OptionError, "leave na out"),
+    "robust": (lambda f: {"imputations": f, "robust": True}, OptionError, "clean the table before"),
+    "weights": (
+        lambda f: {"imputations": [g.assign(w=i + 1) for i, g in enumerate(f)], "weights": "w"},
+        DataError,
+        "2 has other weights",
+    ),
+    "covariates": (lambda f: {"imputations": f, "formula": "~ . | ash"}, FormulaError, "make these columns"),
+    "method": (lambda f: {"imputations": f, "method": "spcagrid"}, SpcaError, "spcagrid.*one table"),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_what_cannot_be_pooled_is_refused(frames, case):
+    options, error, message = CALLS[case]
+    with pytest.raises(error, match=message):
+        sp.spca(k=2, card=4, scale=True, **options(frames))
+
+
+def test_analyses_of_one_table_are_refused(frames, fit):
+    for analysis in (fit.split_inference, fit.test_loadings):
+        with pytest.raises(NoRowsError, match="rows of one table"):
+            analysis(9)
+    with pytest.raises(NoRowsError, match="leave by out"):
+        sp.choose(imputations=frames, by="cv", scale=True)
+    with pytest.raises(OptionError, match="n=6 or more"):
+        fit.bootstrap(5)
+
+
+# --- coverage --------------------------------------------------------------------------------------
+
+
+def augmented(X: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Imputations of normal rows by data augmentation (Schafer, 1997), with Jeffreys' prior."""
+    n, p = X.shape
+    gaps, imputations = np.isnan(X), []
+    Y = np.where(gaps, np.nanmean(X, axis=0), X)
+    for step in range(30 + 10 * count):
+        mean = Y.mean(axis=0)
+        root = np.linalg.cholesky(np.linalg.inv((Y - mean).T @ (Y - mean)))
+        A = np.tril(rng.standard_normal((p, p)), -1)
+        A[np.diag_indices(p)] = np.sqrt(rng.chisquare(n - 1 - np.arange(p)))
+        S = np.linalg.inv(root @ A @ A.T @ root.T)  # inverse Wishart
+        mu = rng.multivariate_normal(mean, S / n)
+        for i in np.flatnonzero(gaps.any(axis=1)):
+            h, o = gaps[i], ~gaps[i]
+            K = np.linalg.solve(S[np.ix_(o, o)], S[np.ix_(o, h)])
+            root_of_row = np.linalg.cholesky(S[np.ix_(h, h)] - S[np.ix_(h, o)] @ K)
+            Y[i, h] = mu[h] + (Y[i, o] - mu[o]) @ K + root_of_row @ rng.standard_normal(h.sum())
+        if step >= 30 and step % 10 == 9:
+            imputations.append(Y.copy())
+    return imputations
+
+
+@pytest.mark.slow
+def test_coverage_of_intervals():
+    """100 sets of 100 normal rows with a fifth of the cells missing at random; 20 proper imputations.
+
+    The loadings of the population are known, and so is their support. The standard error of a share of
+    coverage, of eight loadings in 100 sets, is below .01.
+    """
+    V = np.kron(np.eye(2), np.array([[0.6, 0.5, 0.45, 0.43]]).T)
+    V /= np.linalg.norm(V, axis=0)
+    S = V @ np.diag([4.0, 2.5]) @ V.T + 0.6 * np.eye(8)
+    covered, truth = [], V.T[V.T != 0]
+    for seed in range(1000, 1100):
+        rng = np.random.default_rng(seed)
+        X = rng.multivariate_normal(np.zeros(8), S, size=100)
+        X[rng.random(X.shape) < 0.2] = np.nan
+        frames = [pd.DataFrame(Y, columns=list("abcdefgh")) for Y in augmented(X, 20, rng)]
+        fit = sp.spca(imputations=frames, k=2, card=4, scale=False)
+        intervals = fit.bootstrap(400, select=False, rng=0).conf_int()
+        intervals = intervals[intervals["estimate"] != 0]
+        signed = truth * np.sign(intervals["estimate"])
+        covered.append(intervals["lower"].le(signed) & intervals["upper"].ge(signed))
+    assert 0.93 <= np.mean(covered) <= 0.97

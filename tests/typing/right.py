@@ -35,6 +35,7 @@ fit = sp.spca(data=df, k=2, card=5, na="em", k_em=2)
 fit = sp.spca(df, k=2, card=5, clusters="whorls", strata=df["knots"] > 1, weights=df["bowmax"])
 fit = sp.spca(df, k=2, card=5, block_length="auto").refit(block_length=10)
 boot = fit.bootstrap(40, search="near")
+fit = sp.spca(imputations=[df, df], k=2, card=5, scale=True)
 fit = sp.choose(df, 2, clusters=["a", "b"] * 90, folds=2).fit
 fit = sp.spca("~ log(moist) | whorls", data=df, k=1, card=3, context={"log": np.log})
 fit = sp.spca_cov(df.corr().to_numpy(), 2, 5, mean=[0.0] * 13, sd=np.ones(13), rng=1)

@@ -1,0 +1,273 @@
+"""Multiple imputations of one table as the data of a fit: their covariance matrices are averaged.
+
+Rubin (1987), Multiple Imputation for Nonresponse in Surveys, Wiley: an estimate is the mean over imputations,
+here of the covariance matrices, so that all imputations have the same components and supports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from spcastat import errors
+from spcastat.config import shown
+from spcastat.inputs.data import Data
+from spcastat.inputs.imputations import Imputations
+from spcastat.inputs.row_data import ROW_OPTIONS, RowData
+from spcastat.linalg.operators import Operator, averaged
+from spcastat.linalg.standardisation import ScalingGroups, Standardisation
+from spcastat.reading.design import RowDesign, Spec
+
+if TYPE_CHECKING:
+    from spcastat.inputs.fold_rows import FoldRows
+    from spcastat.inputs.noise import Noise, PulledIn
+    from spcastat.inputs.samplers import ImputedSampler
+
+#: Options that imputations do not have, and what to do instead.
+REFUSED = {
+    "na": "imputations have no missing values: leave na out",
+    "robust": "rows judged in each imputation would differ: clean the table before it is imputed",
+    "passes": "the imputations are in memory: leave passes out",
+}
+#: Analyses of single tables of rows, whose p-values and intervals ignore the imputations.
+OF_ONE_TABLE = ("split_inference()", "test_loadings()")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class ImputedData(Data):
+    """Imputations of one table.
+
+    Attributes
+    ----------
+    parts : tuple of RowData
+        The imputations, with the same rows, columns, weights and clusters.
+    """
+
+    parts: tuple[RowData, ...]
+
+    option_names: ClassVar[tuple[str, ...]] = ROW_OPTIONS
+    argument: ClassVar[str] = "imputations=imputations"
+    usual_criterion: ClassVar[str] = "ebic"
+
+    @classmethod
+    def read(cls, table: Imputations, options: Mapping[str, Any]) -> ImputedData:
+        """Read imputations; `options` are those of :func:`spcastat.rows`, the same for each."""
+        for name, advice in REFUSED.items():
+            if options.get(name) is not None:
+                raise errors.OptionError(
+                    f"{name}={shown(options[name])} was given with imputations=, and {advice}."
+                )
+        parts = []
+        for number, frame in enumerate(table.frames, 1):
+            try:
+                parts.append(RowData.read(frame, options, warns=number == 1))
+            except errors.MissingValuesError as error:
+                gap = str(error).partition(". Use ")[0]
+                raise errors.MissingValuesError(
+                    f"Imputation {number} has missing values: {gap}. Impute them too, or give the table as "
+                    "data with na='em'."
+                ) from None
+            _require_same_rows(parts[0], parts[-1], number)
+        return cls(options=parts[0].options, table=table, parts=tuple(parts))
+
+    @property
+    def reference(self) -> RowData:
+        """The first imputation, for what all of them have in common."""
+        return self.parts[0]
+
+    # --- columns and moments -----------------------------------------------------------------------
+
+    @property
+    def spec(self) -> Spec:
+        return self.reference.spec
+
+    @cached_property
+    def _operator(self) -> Operator:
+        return averaged([part.op for part in self.parts], self.n)
+
+    @property
+    def op(self) -> Operator:
+        return self._operator
+
+    @cached_property
+    def standard(self) -> Standardisation:
+        """The means of the centres and scales of the imputations, for scores."""
+        standards = [part.standard for part in self.parts]
+        centre = np.mean([standard.mean for standard in standards], axis=0)
+        scale = np.mean([standard.scale for standard in standards], axis=0)
+        return replace(standards[0], mean=centre, scale=scale)
+
+    @property
+    def n(self) -> int:
+        return self.reference.n
+
+    @property
+    def weight(self) -> float:
+        return self.reference.weight
+
+    @property
+    def weighted(self) -> bool:
+        return self.reference.weighted
+
+    @property
+    def groups(self) -> ScalingGroups | None:
+        return self.reference.groups
+
+    @property
+    def row_labels(self) -> pd.Index:
+        return self.reference.index
+
+    @property
+    def design(self) -> RowDesign | None:
+        return self.reference.design
+
+    @property
+    def holds_scores(self) -> bool:
+        return True
+
+    @property
+    def size(self) -> str:
+        return f"{super().size}, {len(self.parts)} imputations"
+
+    def facts(self) -> dict[str, Any]:
+        return {**super().facts(), "imputations": len(self.parts)}
+
+    # --- questions of analyses ---------------------------------------------------------------------
+
+    def for_method(self, method: str) -> ImputedData:
+        if method:
+            raise errors.NoRowsError(
+                f"{method} needs the rows of one table, and imputations are averaged as covariance matrices: "
+                "give one of them as data, or use spca() with another method."
+            )
+        return self
+
+    def rows(self, analysis: str, function: str = "spca") -> Any:
+        raise errors.NoRowsError(
+            f"{analysis} needs the rows of one table, and this is a fit of {len(self.parts)} imputations: "
+            f"use it with each imputation, for instance {function}(imputations[0], ...)."
+        )
+
+    @cached_property
+    def _means(self) -> RowData:
+        mean = np.mean([part.matrix for part in self.parts], axis=0)
+        standard = self.standard
+        return replace(
+            self.reference,
+            table=None,
+            contents=replace(self.reference.contents, matrix=mean),
+            center=standard.mean,
+            scale=standard.scale,
+            checksum=None,
+            warns=False,
+        )
+
+    def rows_shown(self, analysis: str, function: str = "spca") -> RowData:
+        """Return the means of the imputations, whose scores are the means of their scores."""
+        self.require_same()
+        return self._means
+
+    def require_folds(self) -> None:
+        raise errors.NoRowsError(
+            "by='cv' was given with imputations=, of which the averaged covariance matrix is judged; leave "
+            "by out for by='ebic', or give one of the imputations as data."
+        )
+
+    def sampler(self, analysis: str, keep_rows: bool = False) -> ImputedSampler:
+        from spcastat.inputs.samplers import ImputedSampler
+
+        if analysis in OF_ONE_TABLE:
+            self.rows(analysis)  # raises
+        return ImputedSampler(tuple(part.sampler(analysis, keep_rows) for part in self.parts))
+
+    def noise(
+        self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True
+    ) -> tuple[Noise, PulledIn | None]:
+        from spcastat.inputs.noise import covariance_noise
+
+        return covariance_noise(self.op, self.free, None, seed, unit), None
+
+    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
+        from spcastat.inputs.fold_rows import of_covariance
+
+        return of_covariance(self.op, self.free, None, folds, repeats, seed, within)
+
+    def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
+        yield self.rows_shown(analysis).matrix, self.row_labels
+
+    def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> pd.DataFrame:
+        rows = self.rows_shown("scores")
+        return pd.DataFrame(rows.standard.project(rows.matrix, V), index=self.row_labels, columns=components)
+
+    def scores_sd(self, V: np.ndarray, components: pd.Index) -> pd.DataFrame:
+        self.require_same()
+        scores = np.array([self.standard.project(part.matrix, V) for part in self.parts])
+        return pd.DataFrame(scores.std(axis=0, ddof=1), index=self.row_labels, columns=components)
+
+    def order_mark(self, V: np.ndarray) -> float:
+        """Return a mark of the order of the rows, by which it is recognised again."""
+        return self.reference.order_mark(V)
+
+    def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
+        return self.reference.fingerprint(columns)
+
+    def remark(self) -> str:
+        return self.reference.remark()
+
+    def serial_correlation(self) -> float | None:
+        return self.reference.serial_correlation()
+
+    def by_row(self, given: Any, option: str) -> Any:
+        return self.reference.by_row(given, option)
+
+    def changed(self, **changes: Any) -> ImputedData:
+        if not changes:
+            self.require_same()
+            return self
+        return ImputedData.read(self.table, self.changed_options(changes))
+
+    # --- whether they are as they were -------------------------------------------------------------
+
+    def require_same(self) -> None:
+        for part in self.parts:
+            part.require_same()
+
+    def require_unchanged(self) -> None:
+        for part in self.parts:
+            part.require_unchanged()
+
+
+def _require_same_rows(reference: RowData, part: RowData, number: int) -> None:
+    """Raise an error unless an imputation has the columns, weights and clusters of the first.
+
+    A formula must not estimate its terms from the rows, or adjust for covariates, which differ.
+    """
+    if reference.estimates_terms or reference.covariates is not None:
+        raise errors.FormulaError(
+            f"{shown(reference.reading.formula)} was given with imputations=, and its terms or covariates "
+            "are estimated from the rows of each; make these columns in every frame first."
+        )
+    if not reference.columns.equals(part.columns):
+        raise errors.DataError(
+            f"Imputation {number} gives other columns of numbers than the first, since levels of a factor "
+            "differ; give all frames the same categories."
+        )
+    designs = [
+        [None if of is None else getattr(of, name) for name in ("clusters", "strata")]
+        for of in (reference.design, part.design)
+    ]
+    pairs = [(reference.weights, part.weights), *zip(*designs, strict=True)]
+    if not all(_equal(a, b) for a, b in pairs):
+        raise errors.DataError(
+            f"Imputation {number} has other weights, clusters or strata than the first; these describe the "
+            "sample, and are the same in all imputations."
+        )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
