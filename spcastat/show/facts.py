@@ -497,21 +497,30 @@ def of_loadings(state: FitState) -> Iterator[Fact]:
 
 def headline(state: FitState, counts: Sequence[int]) -> Fact:
     """Return the fact about what was fitted to which data; `counts` are the cardinalities."""
-    record = state.record
-    if len(set(counts)) == 1:
-        cards = fact("equal cards", card=counts[0], k=record.k)
-    elif len(counts) <= FEW_COUNTS:
-        cards = fact("unequal cards", cards=f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}")
-    else:
-        cards = fact("unequal cards", cards=f"{min(counts)} to {max(counts)}")
     return fact(
         "print of a fit",
         loadings=state.pattern is not None,
-        sparse=record.sparse,
+        sparse=state.record.sparse,
         data=dataset(state),
-        k=record.k,
-        cards=cards,
+        k=state.record.k,
+        cards=_cards(state.record, counts),
     )
+
+
+def headline_in_brief(state: FitState, counts: Sequence[int]) -> Fact:
+    """Return the fact about what was fitted, without the data."""
+    record = state.record
+    cards = _cards(record, counts)
+    return fact("brief print of a fit", sparse=record.sparse, p=record.p, k=record.k, cards=cards)
+
+
+def _cards(record: Record, counts: Sequence[int]) -> Fact:
+    """Return the cardinalities as a part of a sentence."""
+    if len(set(counts)) == 1:
+        return fact("equal cards", card=counts[0], k=record.k)
+    if len(counts) <= FEW_COUNTS:
+        return fact("unequal cards", cards=f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}")
+    return fact("unequal cards", cards=f"{min(counts)} to {max(counts)}")
 
 
 def how_found_loadings(record: Record) -> Fact:
@@ -524,6 +533,12 @@ def how_found(record: Record) -> Fact:
     key = "method printed" if record.evidence is None else "search printed"
     goal = record.options.get("variance")
     return fact(key, **method(record).values, advice=record.advice, reached=record.reached, goal=goal)
+
+
+def found_in_brief(record: Record) -> Fact:
+    """Return the fact about what the search maximised, or the name of the method."""
+    key = "method in brief" if record.evidence is None else "search in brief"
+    return fact(key, **method(record).values, goal=record.options.get("variance"))
 
 
 # --- variance and inference -----------------------------------------------------------------------

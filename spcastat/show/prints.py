@@ -47,14 +47,25 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     ]
     title = part(facts.headline(state, variance["cardinality"].tolist()))
     constraint = [part(fact) for fact in facts.constraint(record)]
-    sentences = [part(facts.how_found(record)), *constraint, *_results(state), *_rules(header)]
-    return Screen(
-        title,
-        _components(state, variance, largest).lines,
-        tuple(sentences),
-        tuple(warnings(cautions)),
-        screen.ending("fit", notes),
+    body, alerts = _components(state, variance, largest).lines, tuple(warnings(cautions))
+    below = [*constraint, *_results(state)]
+    brief = Screen(
+        part(facts.headline_in_brief(state, variance["cardinality"].tolist())),
+        body,
+        (part(facts.found_in_brief(record)), *below, *_brief_rules(header)),
+        alerts,
+        screen.ending("fit", []),
     )
+    sentences = (part(facts.how_found(record)), *below, *_rules(header))
+    return Screen(title, body, sentences, alerts, screen.ending("fit", notes), brief)
+
+
+def _brief_rules(header: Sequence[Fact]) -> Iterator[str]:
+    """Yield outlying cells and rows, and the rule for supports, as sentences."""
+    for item in header:
+        if item.key in ("robust", "rule"):
+            sentence = part(item)
+            yield screen.cut(sentence[0].upper() + sentence[1:])
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:

@@ -71,7 +71,7 @@ TEMPLATES |= PROOF_TEMPLATES
 
 def proof_sentence(proven: Proven, state: FitState) -> str:
     """Return a proof in words, with advice on what to call next."""
-    sentences = [worded(PROOF_TEMPLATES[one.key].line, one.values) for one in facts_of(proven, state)]
+    sentences = [worded(PROOF_TEMPLATES[item.key].line, item.values) for item in facts_of(proven, state)]
     return " ".join(sentences)
 
 
@@ -84,17 +84,19 @@ def facts_of(proven: Proven, state: FitState) -> Iterator[Fact]:
     """Yield what is proven, and for which loadings."""
     nonneg, rule = bool(state.record.options.get("nonneg")), rule_words(state)
     joint = proven.scope == "joint"
-    yield from _together(proven, nonneg) if joint else _one_by_one(proven, full_names(state.components))
+    yield from (
+        _joint_bound(proven, nonneg) if joint else _component_bounds(proven, full_names(state.components))
+    )
     if nonneg:
         yield fact("bound of any sign")
-    how = proven.rows[0]["proof"]
-    if rule and joint and how.endswith(UNRULED):
+    description = proven.rows[0]["proof"]
+    if rule and joint and description.endswith(UNRULED):
         yield fact("bound without rule", unruled=UNRULED, rule=rule)
-    elif rule and not (joint and how.startswith(PARTITIONS)):
+    elif rule and not (joint and description.startswith(PARTITIONS)):
         yield fact("bound under rule", rule=rule)
 
 
-def _together(proven: Proven, nonneg: bool) -> Iterator[Fact]:
+def _joint_bound(proven: Proven, nonneg: bool) -> Iterator[Fact]:
     """Yield the bound for all components together."""
     (row,) = proven.rows
     partitions = row["proof"].startswith(PARTITIONS)
@@ -114,7 +116,7 @@ def _together(proven: Proven, nonneg: bool) -> Iterator[Fact]:
         yield fact("better fit found", share=percent_text(row["best_known"]), nonneg=nonneg)
 
 
-def _one_by_one(proven: Proven, names: list[str]) -> Iterator[Fact]:
+def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
     """Yield the bounds for each component, given the earlier ones."""
     optimal = [name for name, row in zip(names, proven.rows, strict=True) if row["optimal"]]
     if len(optimal) == len(names):

@@ -9,6 +9,7 @@ b  2.5
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -51,6 +52,9 @@ class Screen:
         Short sentences on what a reader must not miss, each on a line of its own; notes explain them.
     ending : str
         The last sentence: where to find everything else.
+    brief : Screen, optional
+        The same result with a shorter title and fewer sentences, which is printed if only its body then has
+        room for everything.
     """
 
     title: str
@@ -58,18 +62,30 @@ class Screen:
     sentences: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     ending: str = ""
+    brief: Screen | None = None
 
     def text(self, encoding: str | None = None) -> str:
         """Return the lines as text; characters that the console lacks are written as escapes."""
+        title, body, below = self._parts(encoding)
+        if self.brief is not None and hides(body):
+            brief_parts = self.brief._parts(encoding)
+            title, body, below = (title, body, below) if hides(brief_parts[1]) else brief_parts
+        return "\n\n".join("\n".join(part) for part in (title, body, below) if part)
+
+    def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
+        """Return the lines of the title, of the body, and of what is below it."""
         warnings = [f"Warning: {text}" for text in self.warnings]
         if len(warnings) > MOST_WARNINGS:
             hidden_count = len(warnings) - MOST_WARNINGS + 1
             warnings = [*warnings[: MOST_WARNINGS - 1], f"Warning: {hidden_count} more in the notes."]
         title = _lines([self.title], encoding)
         below = _lines([*warnings, " ".join(filter(None, (*self.sentences, self.ending)))], encoding)
-        body = self.body(LINES - len(title) - len(below) - 1 - bool(below))
-        parts = ["\n".join(part) for part in (title, body, below) if part]
-        return "\n\n".join(parts)
+        return title, self.body(LINES - len(title) - len(below) - 1 - bool(below)), below
+
+
+def hides(lines: Sequence[str]) -> bool:
+    """Return whether some lines count what has no room."""
+    return any(re.search(r"\band [\d,]+ more\b", line) for line in lines)
 
 
 def _lines(sentences: Iterable[str], encoding: str | None) -> list[str]:

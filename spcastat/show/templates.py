@@ -387,7 +387,10 @@ TEMPLATES: dict[str, Template] = {
         label="Kept", line="at least {goal:%g} % of the variance that PCA explains: {share:%.2f} %"
     ),
     "rule": Template(
-        label="Rule", line="{rule}", methods="The choice of variables was subject to a rule: {rule}."
+        label="Rule",
+        line="{rule}",
+        part="{rule}.",
+        methods="The choice of variables was subject to a rule: {rule}.",
     ),
     "groups of components": Template(label="Together", line="{groups}"),
     # --- method
@@ -410,6 +413,15 @@ TEMPLATES: dict[str, Template] = {
         part="{loadings?Sparse loadings|{sparse?Sparse PCA|PCA}} of {data}: {k|# component|# "
         "components}{sparse? with {cards}}"
     ),
+    "brief print of a fit": Template(
+        part="{sparse?Sparse PCA|PCA} of {p|# variable|# variables}: {k|# component|# components}{sparse? "
+        "with {cards}}"
+    ),
+    "search in brief": Template(
+        part="{goal?Fewest nonzero loadings found that keep {goal:%g} % of PCA's variance|Largest {measure} "
+        "found}."
+    ),
+    "method in brief": Template(part='Method "{name}".'),
     "equal cards": Template(part="{card|# nonzero loading|# nonzero loadings}{k|| each}"),
     "unequal cards": Template(part="{cards} nonzero loadings"),
     "search printed": Template(

@@ -69,6 +69,20 @@ def test_loadings_in_a_print_are_those_of_the_fit_and_the_others_are_counted(p, 
             assert len(line.split()) == 1 + np.count_nonzero(row)
 
 
+def test_a_shorter_title_is_printed_if_all_loadings_then_have_room():
+    R = sp.datasets.load_harman74()
+    text = str(sp.spca_cov(R, 4, disjoint=True, n_obs=145))
+    assert is_one_screen(text)
+    assert "more" not in text
+    assert all(len(re.findall(rf"\d {name}\b", text)) == 1 for name in R.index)
+    assert "Every variable is in one component." in text
+    assert "correlation matrix" in str(sp.spca_cov(R, 4, card=2, n_obs=145, method="greedy"))  # has room
+    many = str(fit_of(100, 2))
+    assert "and " not in many.splitlines()[-1]
+    wide = fit_of(2000, 2, method="pca")
+    assert "40 rows" in str(wide)  # a shorter title would not make room for 2000
+
+
 def test_the_matrix_is_sorted_by_component():
     """As R's print(loadings, sort = TRUE): by the component with the largest loading, then by its size."""
     fit = fit_of(13, 3)
