@@ -24,6 +24,7 @@ from spcastat.show import principal_variables as show
 from spcastat.show.methods_text import Description
 from spcastat.show.renderings import Shown, Summary
 from spcastat.show.report import write_chapters
+from spcastat.show.screen import Screen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -379,6 +380,9 @@ class PrincipalVariables(Picklable, Shown):
         return plots.plot_represented(self.represented, kept=list(self.kept), max_rows=max_rows, ax=ax)
 
     # --- helpers --------------------------------------------------------------------------------
+
+    def _screen(self) -> Screen:
+        return show.print_of(self._state)
 
     def _tables(self, notebook: bool) -> Summary:
         return self.summary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,12 @@ from spcastat.fit.record import PrincipalSet
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, short_name, some_of
 from spcastat.show import facts
-from spcastat.show.grid import Chapter, Document, Picture, Row, Table, fixed, percent, restyled
+from spcastat.show.grid import Chapter, Document, Layout, Picture, Row, Table, fixed, percent, restyled
 from spcastat.show.methods_text import Description, description
+from spcastat.show.plain_text import filled, render_tables, render_text
 from spcastat.show.renderings import Summary
 from spcastat.show.report import bibtex, made, methods
+from spcastat.show.screen import WIDTH, Screen
 from spcastat.show.templates import Fact, fact, lines, notes
 from spcastat.show.templates import methods as sentences
 
@@ -59,6 +62,15 @@ def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> 
     )
     tables = {"variables": kept, "represented": represented, "path": path}
     return Summary(restyled(document, digits + 1), tables)
+
+
+def print_of(state: FitState) -> Screen:
+    """Return the print: the summary with short names, without the key to them."""
+    document = summarise(state)._document()
+    about_all = render_text(replace(document, tables=(), notes=(), key=()), Layout(width=WIDTH)).splitlines()
+    remarks = [line for note in document.all_notes for line in filled(note, WIDTH).splitlines()]
+    body = [*about_all, "", *render_tables(document, WIDTH), "", *remarks]
+    return Screen("", lambda room: body)
 
 
 def _room(taken: int, kept: int) -> tuple[int, int]:

@@ -446,8 +446,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "constraint": Template(
         label="Constraint",
-        part="Constraint: {label} (largest {product} {violation:.0e}); without it the {measure} is "
-        "{without:%.2f} %.",
+        part="Constraint: {label}{violation? (largest {product} {violation:.0e})}; without it the {measure} "
+        "is {without:%.2f} %.",
         line="{label}: largest {product} {violation:.0e}; {without:%.2f} % without the constraint",
         methods="The fit was constrained to have {label}; without the constraint the {measure} was "
         "{without:%.1f} % of the total variance.",

@@ -378,6 +378,7 @@ def test_a_print_has_at_most_25_lines(wine, plan):
         quick(wine, 10, 3, scale=True),
         quick(table, 6, 3, scale=True),
         sp.principal_variables(table, k=2, budget=4, cost={"ash": 2}, scale=True, n_resamples=2),
+        quick(wine.add_prefix("concentration_in_all_bottles_of_"), 9, scale=True),
     ]
     for one in plans:
         lines = str(one).splitlines()
