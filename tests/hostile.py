@@ -619,8 +619,6 @@ def _further(name: str, parameters: Mapping[str, Any]) -> dict[str, Callable[[],
         return {"table": lambda: choice().table}
     if name.startswith("plots.plot_kept"):
         return {"path": lambda: principal().path}
-    if name.startswith("plots.plot_components"):
-        return {"table": lambda: number().table}
     if name in ("spca", "spca_cov", "sparse_loadings", "sparse_loadings_cov"):
         return first | {"card": GOOD["card"]}
     if name == "spca_path":

@@ -21,22 +21,18 @@ from spcastat.plots.measure_plots import plot_choice as plot_choice
 from spcastat.plots.measure_plots import plot_choice_data as plot_choice_data
 from spcastat.plots.measure_plots import plot_compare as plot_compare
 from spcastat.plots.measure_plots import plot_compare_data as plot_compare_data
-from spcastat.plots.measure_plots import plot_components as plot_components
-from spcastat.plots.measure_plots import plot_components_data as plot_components_data
-from spcastat.plots.measure_plots import plot_coordinates_path as plot_coordinates_path
-from spcastat.plots.measure_plots import plot_coordinates_path_data as plot_coordinates_path_data
 from spcastat.plots.measure_plots import plot_path as plot_path
 from spcastat.plots.measure_plots import plot_path_data as plot_path_data
 from spcastat.plots.measure_plots import plot_reconstruction as plot_reconstruction
 from spcastat.plots.measure_plots import plot_reconstruction_data as plot_reconstruction_data
 from spcastat.plots.measure_plots import screeplot as screeplot
 from spcastat.plots.measure_plots import screeplot_data as screeplot_data
-from spcastat.plots.score_plots import plot_coordinates as plot_coordinates
-from spcastat.plots.score_plots import plot_coordinates_data as plot_coordinates_data
+from spcastat.plots.score_panels import plot_coordinates as plot_coordinates
+from spcastat.plots.score_panels import plot_coordinates_data as plot_coordinates_data
+from spcastat.plots.score_panels import plot_scores as plot_scores
+from spcastat.plots.score_panels import plot_scores_data as plot_scores_data
 from spcastat.plots.score_plots import plot_diagnostics as plot_diagnostics
 from spcastat.plots.score_plots import plot_diagnostics_data as plot_diagnostics_data
-from spcastat.plots.score_plots import plot_scores as plot_scores
-from spcastat.plots.score_plots import plot_scores_data as plot_scores_data
 from spcastat.plots.slopes import plot_slopes as plot_slopes
 from spcastat.plots.slopes import plot_slopes_data as plot_slopes_data
 
@@ -46,9 +42,7 @@ __all__ = [
     "biplot_data",
     "plot_choice",
     "plot_compare",
-    "plot_components",
     "plot_coordinates",
-    "plot_coordinates_path",
     "plot_correlations",
     "plot_diagnostics",
     "plot_kept",

@@ -227,8 +227,17 @@ def _contrast(a: np.ndarray, b: np.ndarray) -> float:
 NOTE = "note"
 #: Sides of the frame that are not drawn: in most plots, and in plots of named rows.
 OPEN, ROWS_ONLY = ("top", "right"), ("top", "right", "left")
+#: The share of the place of axes that the names of their rows may always have.
+NAMES_SHARE = 0.4
+#: Position of a legend above the axes.
+ABOVE: dict[str, Any] = {
+    "loc": "lower left",
+    "bbox_to_anchor": (0.0, 1.0),
+    "borderaxespad": 0.2,
+    "columnspacing": 1.2,
+}
 #: Position of a legend to the right of the axes.
-BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
+BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
 
 # --- axes -----------------------------------------------------------------------------------------
 
@@ -282,6 +291,13 @@ def name_rows(ax: Axes, names: Sequence[str], components_above: bool = False) ->
     ax.tick_params(axis="y", length=0)
     if components_above:
         ax.tick_params(axis="x", which="major", top=False, bottom=False, labeltop=True, labelbottom=False)
+
+
+def name_room(ax: Axes, share: float) -> float:
+    """Return the width in points of a share of the place of the axes, for names beside them."""
+    figure = ax.get_figure(root=False)
+    assert figure is not None
+    return share * float(ax.get_position(original=True).width * in_points(ax, figure.bbox.width))
 
 
 def stacked(ax: Axes, names: pd.Index, height: float) -> Iterator[Axes]:
@@ -456,13 +472,19 @@ def write(ax: Axes, text: str, at: Any, away: tuple[float, float] = (0.0, 0.0), 
     return ax.annotate(text, at, away, **plain, **style)
 
 
-def write_legend(ax: Axes, artists: Sequence[Any] | None, names: Sequence[str], **options: Any) -> Legend:
+def write_legend(
+    ax: Axes,
+    artists: Sequence[Any] | None,
+    names: Sequence[str],
+    size: float | str = "small",
+    **options: Any,
+) -> Legend:
     """Add a legend of these names to the axes, with opaque marks of one size; return it.
 
     The names are set afterwards, because matplotlib leaves out those that begin with "_".
     """
     numbers = [str(i) for i in range(len(names))]
-    how: dict[str, Any] = {"frameon": False, "fontsize": "small", "title_fontsize": "small", **options}
+    how: dict[str, Any] = {"frameon": False, "fontsize": size, "title_fontsize": size, **options}
     legend = ax.legend(**how) if artists is None else ax.legend(artists, numbers, **how)
     for text, handle, name in zip(legend.get_texts(), legend.legend_handles, names, strict=True):
         text.set_parse_math(False)

@@ -62,13 +62,15 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     ax.locator_params(axis="x", integer=True, nbins=8)
     if len(sizes) == 1:
         ax.set_xlim(sizes[0] - 1, sizes[0] + 1)
-    ax.set(xlabel="Variables kept", ylabel="% of the variance")
+    ax.ticklabel_format(axis="y", useOffset=False)
+    size = helpers.name_size()
+    helpers.label_components(ax, ("Variables kept", "% of the variance"), size)
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(
         handles,
         labels,
         frameon=False,
-        fontsize="small",
+        fontsize=size,
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
         ncols=2,

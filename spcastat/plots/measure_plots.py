@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.config import elements, flag, listed, one_of, real_number, shown, text, whole_number
+from spcastat.config import elements, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
-from spcastat.labels import short_name, short_names
+from spcastat.labels import full_names, short_name
 from spcastat.linalg.ties import is_sparse
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import MARKERS, accents, colours_of, ink, line, shade
+from spcastat.plots.blocks import labels_for, width_of
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 
 #: Measures along a path -> their names in the legend.
 DRAWN = {name: one.legend for name, one in MEASURES.items()} | {
-    "score_correlation": "largest score correlation"
+    "score_correlation": "largest score correlation",
+    "cpev": "CPEV of the loadings",
+    "fit": "kept by the sparse coordinates",
+}
+#: Horizontal axis of a path -> its label.
+_ACROSS = {
+    "nonzeros": "Nonzero loadings",
+    "card": "Cardinality of each component",
+    "cpzc": "Zero coordinates (CPZC), %",
 }
 #: Kind of measure -> label of the vertical axis.
 _AXES = {
@@ -32,8 +41,8 @@ _AXES = {
     "error": "Relative reconstruction error, %",
     "correlation": "Largest correlation of two scores, %",
 }
-#: Columns of a path of sparse coordinates -> their names in the legend.
-_COORDINATES = {"cpev": "CPEV of the loadings", "fit": "kept by the sparse coordinates"}
+#: A curve of more points has no marks.
+MOST_MARKS = 40
 #: Criteria of a choice -> column of the table, and label of the vertical axis.
 CRITERIA = {
     "cv": ("error", "Error / that of the column means"),
@@ -46,7 +55,9 @@ CRITERIA = {
 
 def _kind_of(name: str) -> str:
     """Return what a measure of a path is a share of, a key of `_AXES`."""
-    return MEASURES[name].of if name in MEASURES else "correlation"
+    if name in MEASURES:
+        return MEASURES[name].of
+    return "correlation" if name == "score_correlation" else "total"
 
 
 def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
@@ -58,9 +69,9 @@ def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFra
 
 
 def _curve(ax: Axes, values: pd.Series, colour: Any, marker: str, label: str, **style: Any) -> None:
-    """Draw fractions as percentages against their index, with marks if there are at most 40."""
+    """Draw fractions as percentages against their index, with marks if there are few."""
     style = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3, **style}
-    style["marker"] = marker if len(values) <= 40 else None
+    style["marker"] = marker if len(values) <= MOST_MARKS else None
     ax.plot(values.index.to_numpy(dtype=float), 100 * values, color=colour, label=label, **style)
 
 
@@ -73,8 +84,9 @@ def _labelled(ax: Axes, x: str, y: str, loc: Any = "best", whole: bool = True) -
     """Set the axis labels and draw the legend; if `whole`, ticks of the horizontal axis are integers."""
     if whole:
         ax.locator_params(axis="x", integer=True)
-    ax.set(xlabel=x, ylabel=y)
-    ax.legend(frameon=False, fontsize="small", loc=loc)
+    size = helpers.name_size()
+    helpers.label_components(ax, (x, y), size)
+    ax.legend(frameon=False, fontsize=size, loc=loc)
     return ax
 
 
@@ -83,7 +95,7 @@ def plot_path(
     table: pd.DataFrame,
     *,
     measures: str | Sequence[str] = "adjusted",
-    x: Literal["nonzeros", "card"] = "nonzeros",
+    x: Literal["nonzeros", "card", "cpzc"] = "nonzeros",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw measures against the number of nonzero loadings (He, Monteiro and Park 2010, Figure 1).
@@ -91,11 +103,14 @@ def plot_path(
     Parameters
     ----------
     table : DataFrame
-        One row for each fit, with "nonzeros" and the measures, such as ``spca_path(...).table``.
+        One row for each fit, with "nonzeros" and the measures, such as ``spca_path(...).table``; or of sparse
+        coordinates, with "cpzc".
     measures : str or sequence of str
-        "adjusted", "pev", "least_squares", "relative_adjusted", "rre", "score_correlation".
-    x : {"nonzeros", "card"}
-        Whether the axis counts nonzeros in total or per component.
+        "adjusted", "pev", "least_squares", "relative_adjusted", "rre", "score_correlation"; for sparse
+        coordinates "cpev" and "fit".
+    x : {"nonzeros", "card", "cpzc"}
+        Whether the axis counts nonzeros in total or per component, or shows the share of coordinates that are
+        zero.
     ax : Axes, optional
         By default a new figure is created.
 
@@ -116,13 +131,12 @@ def plot_path(
     ax = _percent_axes(ax, 5.6, 3.8, data)
     for i, (name, colour) in enumerate(zip(chosen, colours_of(ax, None, chosen), strict=True)):
         style = ("-", "--", "-.", ":")[i % 4]
-        _curve(ax, data[name], colour, MARKERS[i % len(MARKERS)], DRAWN[name], linestyle=style)
+        curve = data[name] if x != "cpzc" else data[name].set_axis(100 * data.index)
+        _curve(ax, curve, colour, MARKERS[i % len(MARKERS)], DRAWN[name], linestyle=style)
     if "PCA" in data:
         _dense_line(ax, 100 * float(data["PCA"].iloc[-1]))
-    falling = data[chosen[0]].iloc[0] > data[chosen[0]].iloc[-1]
-    label = "Nonzero loadings" if x == "nonzeros" else "Cardinality of each component"
     unit = _AXES[kinds[0]] if len(set(kinds)) == 1 else "%"
-    return _labelled(ax, label, unit, "upper right" if falling else "lower right")
+    return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc")
 
 
 @explained
@@ -130,16 +144,18 @@ def plot_path_data(
     table: pd.DataFrame,
     *,
     measures: str | Sequence[str] = "adjusted",
-    x: Literal["nonzeros", "card"] = "nonzeros",
+    x: Literal["nonzeros", "card", "cpzc"] = "nonzeros",
 ) -> pd.DataFrame:
     """Return the measures that `plot_path` draws, indexed by `x`, and "PCA" with shares of the total."""
     chosen = elements(measures, len(DRAWN))
     for name in chosen:
         one_of("measures", name, DRAWN)
-    one_of("x", x, ("nonzeros", "card"))
+    one_of("x", x, _ACROSS)
     if not chosen:
         raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
-    helpers.need_columns(table, ["nonzeros", *chosen, "pca"], "The table of a path")
+    helpers.need_columns(
+        table, ["cpzc" if x == "cpzc" else "nonzeros", *chosen, "pca"], "The table of a path"
+    )
     if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
         raise OptionError(
             "x='card' was given, and the cardinalities of this path are not one number for all "
@@ -148,43 +164,6 @@ def plot_path_data(
     kinds = [_kind_of(name) for name in chosen]
     data = table[[*chosen, "pca"]].rename(columns={"pca": "PCA"}).set_axis(pd.Index(table[x], name=x))
     return data if "total" in kinds else data.drop(columns="PCA")
-
-
-@explained
-def plot_coordinates_path(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the variance that sparse coordinates explain against the share of coordinates that are zero.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row for each penalty, with the fractions "cpzc", "cpev", "fit" and "pca".
-    ax : Axes, optional
-        By default a new figure is created.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ShapeError, OptionError
-        If columns are missing, or `ax` is not an Axes.
-    """
-    data = plot_coordinates_path_data(table)
-    ax = _percent_axes(ax, 5.4, 3.7, data)
-    for (name, label), colour, marker in zip(_COORDINATES.items(), accents(ax), "o^", strict=True):
-        _curve(ax, data[name].set_axis(100 * data.index), colour, marker, label)
-    _dense_line(ax, 100 * float(data["pca"].iloc[0]))
-    ax.set_xlim(-2, 102)
-    return _labelled(ax, "Zero coordinates (CPZC), %", _AXES["total"], "lower left", whole=False)
-
-
-@explained
-def plot_coordinates_path_data(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the fractions that `plot_coordinates_path` draws, indexed by "cpzc"."""
-    needed = ["cpzc", *_COORDINATES, "pca"]
-    helpers.need_columns(table, needed, "The table of a path")
-    return table.set_index("cpzc")[needed[1:]].astype(float)
 
 
 @explained
@@ -330,8 +309,15 @@ def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
 # --- several fits side by side ---------------------------------------------------------------------
 
 
+#: The largest share of the place of the axes for the names of fits above them.
+LEGEND_SHARE = 0.8
 #: The columns drawn, from top to bottom, with their labels: the measures that are shares of variance.
-ROWS = {one.name: one.legend.replace(", ", ",\n") for one in [*measures_of("total"), *measures_of("pca")]}
+ROWS = {
+    measure.name: measure.legend.replace(", ", ",\n")
+    .replace(" variance", "\nvariance")
+    .replace(" to ", "\nto ")
+    for measure in [*measures_of("total"), *measures_of("pca")]
+}
 
 
 @explained
@@ -358,10 +344,13 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         If `ax` is not an Axes.
     """
     data = plot_compare_data(measures)
-    fits, counted = short_names(list(data.index), 24), "nonzeros" in measures.columns
-    if counted:
-        fits = [f"{name} ({int(count)})" for name, count in zip(fits, measures["nonzeros"], strict=True)]
-    ax = helpers.axes_for(ax, 6.6, 1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS), helpers.ROWS_ONLY)
+    fits, counted = full_names(list(data.index)), "nonzeros" in measures.columns
+    counts = [f" ({int(count)})" for count in measures["nonzeros"]] if counted else [""] * len(fits)
+    height = 1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS)
+    ax = helpers.axes_for(ax, 6.6, height + 0.14 * len(fits), helpers.ROWS_ONLY)
+    size = helpers.name_size()
+    rooms = [helpers.name_room(ax, LEGEND_SHARE) - width_of(count, size) for count in counts]
+    fits = [label + count for label, count in zip(labels_for(fits, rooms, size), counts, strict=True)]
     places = np.arange(len(ROWS), dtype=float)
     # within the band of a measure, fits are shown one below the other, so that equal values do not overlap
     offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
@@ -371,16 +360,15 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         # without clipping, markers at 0 and 100 % are drawn completely
         style |= {"clip_on": False, "zorder": 3, "color": colour, "label": str(i)}
         ax.plot(100 * data.iloc[i].to_numpy(), places + offsets[i], **style)
-    ax.set_yticks(places, list(ROWS.values()))
+    helpers.label_components(ax, ("%", ""), size)
+    ax.set_yticks(places, list(ROWS.values()), fontsize=size)
     ax.set_ylim(len(ROWS) - 0.5, -0.5)
     ax.set_xlim(0, 100)
-    ax.set_xlabel("%")
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
-    helpers.write_legend(
-        ax, None, fits, title="fit (nonzeros)" if counted else None, alignment="left", **helpers.BESIDE
-    )
+    title = "fit (nonzeros)" if counted else None
+    helpers.write_legend(ax, None, fits, title=title, alignment="left", size=size, **helpers.ABOVE)
     return ax
 
 
@@ -406,7 +394,7 @@ MOST = 10_000
 
 @explained
 def screeplot(
-    variance: pd.DataFrame,
+    variance: pd.DataFrame | None,
     spectrum: Any = None,
     *,
     kind: Literal["variance", "share", "cumulative"] = "variance",
@@ -419,9 +407,9 @@ def screeplot(
 
     Parameters
     ----------
-    variance : DataFrame, k x any
+    variance : DataFrame, k x any, or None
         One row for each component, with the columns "adjusted variance", "share of total" (adjusted variance
-        as a fraction of the total) and "cumulative PCA" (a fraction of the total).
+        as a fraction of the total) and "cumulative PCA" (a fraction of the total). None for no bars.
     spectrum : array-like, optional
         All eigenvalues of the covariance matrix, descending; by default the first k, from `variance`.
     kind : {"variance", "share", "cumulative"}
@@ -431,8 +419,9 @@ def screeplot(
         second line.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-        line: dense components above it exceed those of data without structure. The method of a fit also takes
-        what `choose_k` or `choose` returned.
+        line: dense components above it exceed those of data without structure. Marks of the components
+        before the first one below it are filled. The method of a fit also takes what `choose_k` or `choose`
+        returned.
     max_components : int, optional
         The largest number of components of the spectrum to draw; never fewer than were fitted.
     ax : Axes, optional
@@ -454,21 +443,29 @@ def screeplot(
     data = screeplot_data(
         variance, spectrum, kind=kind, sparse=sparse, parallel=parallel, max_components=max_components
     )
-    k = len(variance)
-    count = len(data)
+    k, count = 0 if variance is None else len(variance), len(data)
     ax = helpers.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, helpers.OPEN)
     blue, orange = accents(ax)
     place, drawn = np.arange(1, count + 1), data if kind == "variance" else 100 * data
     label = "sparse PCA (adjusted)" if sparse else "PCA"
-    ax.bar(place[:k], drawn["sparse"].iloc[:k], width=0.66, color=blue, alpha=0.6, label=label, zorder=2)
+    if k:
+        ax.bar(place[:k], drawn["sparse"].iloc[:k], width=0.66, color=blue, alpha=0.6, label=label, zorder=2)
     style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
     if drawn["dense"].notna().any() and (sparse or count > k):
-        label = "dense PCA" if sparse else "PCA, further components"
+        label = "dense PCA" if sparse else "PCA" + ", further components" * bool(k)
         marks: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "mfc": ax.get_facecolor()}
-        ax.plot(place, drawn["dense"], color=ink(ax), label=label, **style, **(marks if count <= 40 else {}))
+        ax.plot(
+            place,
+            drawn["dense"],
+            color=ink(ax),
+            label=label,
+            **style,
+            **(marks if count <= MOST_MARKS else {}),
+        )
     if "parallel" in drawn:
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
         ax.plot(place, drawn["parallel"], color=orange, **style, **dashes)
+        _fill_marks(ax, drawn, kind)
     _ticks(ax, list(data.index), k)
     _limits(ax, drawn, kind)
     if kind == "share":
@@ -477,9 +474,18 @@ def screeplot(
     return ax
 
 
+def _fill_marks(ax: Axes, data: pd.DataFrame, kind: str) -> None:
+    """Fill the marks of the dense components before the first that does not exceed parallel analysis."""
+    if kind == "cumulative" or len(data) > MOST_MARKS:
+        return
+    above = np.cumprod((data["dense"] > data["parallel"]).to_numpy()).astype(bool)
+    style: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "ls": "none", "zorder": 4}
+    ax.plot(np.arange(1, len(data) + 1)[above], data["dense"][above], color=ink(ax), **style)
+
+
 @explained
 def screeplot_data(
-    variance: pd.DataFrame,
+    variance: pd.DataFrame | None,
     spectrum: Any = None,
     *,
     kind: Literal["variance", "share", "cumulative"] = "variance",
@@ -495,10 +501,17 @@ def screeplot_data(
     flag("sparse", sparse)
     one_of("kind", kind, KINDS)
     needed = ["adjusted variance", "share of total", "cumulative PCA"]
-    helpers.need_columns(variance, needed, "The frame of variances")
+    if variance is None:
+        if spectrum is None:
+            raise OptionError("variance=None was given without spectrum; give one of them, or both.")
+        variance = pd.DataFrame(columns=needed, dtype=float)
+    else:
+        helpers.need_columns(variance, needed, "The frame of variances")
     adjusted, share, cumulative = (variance[column].to_numpy(dtype=float) for column in needed)
     k, usable = len(adjusted), share > 0
     total = float(np.median(adjusted[usable] / share[usable])) if usable.any() else np.nan
+    if k == 0:
+        total = float(_numbers("spectrum", spectrum).sum())
     dense = np.diff(cumulative, prepend=0.0) * total
     if spectrum is not None:
         dense = _numbers("spectrum", spectrum)
@@ -523,18 +536,21 @@ def screeplot_data(
 
 
 def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
-    """Write percentages at the bottom of the bars and above the first ten points of the line."""
-    if len(data) > 20:
+    """Write percentages at the bottom of the bars and above the first ten points, where they have room."""
+    size = helpers.SMALLEST_NAME
+    pitch = helpers.name_room(ax, 1.0) / len(data)
+    decimals = 1 if width_of("00.0", size) < pitch else 0
+    if width_of("00", size) > pitch:
         return
-    how: dict[str, Any] = {"va": "bottom", "fontsize": "x-small", "color": ink(ax), "zorder": 4}
+    how: dict[str, Any] = {"va": "bottom", "fontsize": size, "color": ink(ax), "zorder": 4}
     low, high = ax.get_ylim()
     ax.set_ylim(low, 1.06 * high)
     labelled = max(k, 10)
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         if i < k and np.isfinite(sparse):
-            helpers.write(ax, f"{sparse:.1f}", (i + 1, 0.0), (0, 2), ha="center", **how)
+            helpers.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **how)
         if i < labelled and np.isfinite(dense):
-            helpers.write(ax, f"{dense:.1f}", (i + 1, dense), (3, 3), ha="left", **how)
+            helpers.write(ax, f"{dense:.{decimals}f}", (i + 1, dense), (1, 4), ha="left", **how)
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
@@ -582,61 +598,3 @@ def _numbers(what: str, values: Any) -> np.ndarray:
             f"{what} must be finite numbers, one for each component, the largest first, at most {MOST}."
         )
     return numbers.astype(float)
-
-
-@explained
-def plot_components(
-    spectrum: pd.DataFrame,
-    table: pd.DataFrame,
-    *,
-    alpha: float = 0.05,
-    label: str = "data",
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw the leading eigenvalues and thresholds from noise.
-
-    Parameters
-    ----------
-    spectrum, table : DataFrame
-        The attributes of the result of ``choose_k(...)``.
-    alpha : float
-        The share of noise eigenvalues that exceed the threshold, for the legend.
-    label : str
-        The name of the eigenvalues, for the legend.
-    ax : Axes, optional
-        By default a new figure is created.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ShapeError, OptionError
-        If columns are missing, `label` is not text, or `ax` is not an Axes.
-    """
-    label = text("label", label)
-    data = plot_components_data(spectrum, table, alpha=alpha)
-    data = data.iloc[: max(20, len(table))]
-    ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
-    blue = accents(ax)[0]
-    x, values = np.arange(1, len(data) + 1), data["eigenvalue"].to_numpy()
-    # components before the first one that does not exceed the threshold have filled marks
-    above = np.cumprod((data["eigenvalue"] > data["noise"]).to_numpy()).astype(bool)
-    ax.plot(x, values, color=blue, linewidth=line(1.3), zorder=2, label=label)
-    marks: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": line(5.5), "zorder": 3}
-    ax.plot(x[above], values[above], color=blue, **marks)
-    ax.plot(x[~above], values[~above], color=ax.get_facecolor(), markeredgecolor=blue, **marks)
-    dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(1.1)}
-    ax.plot(x, data["noise"], color=ink(ax), label=f"{100 * (1 - alpha):g} % of noise", **dashes)
-    ax.set_ylim(bottom=0)
-    return _labelled(ax, "Component", "Eigenvalue")
-
-
-@explained
-def plot_components_data(spectrum: pd.DataFrame, table: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
-    """Return the eigenvalues and thresholds that `plot_components` draws, indexed by component."""
-    real_number("alpha", alpha, 0.0, 1.0)
-    helpers.need_columns(spectrum, ["eigenvalue"], "spectrum, as choose_k gives it,")
-    helpers.need_columns(table, ["noise"], "table, as choose_k gives it,")
-    return spectrum[["eigenvalue"]].assign(noise=table["noise"].reindex(spectrum.index))

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import ByRow, Palette, Several
-from spcastat.config import elements, flag, is_single, is_whole, listed, plural, shown, whole_number
-from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
+from spcastat.argument_types import ByRow
+from spcastat.config import elements, is_single, is_whole, plural, shown, whole_number
+from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.labels import short_name, short_names
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import (
@@ -22,7 +22,6 @@ from spcastat.plots.axes_and_names import (
     colour_map,
     colours_of,
     line,
-    need_coloured,
     paper,
     shade,
 )
@@ -268,6 +267,15 @@ def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> Non
 
 #: Largest number of characters of the name of a row.
 WIDTH = 20
+
+
+def row_names(index: pd.Index, limit: int = WIDTH) -> list[str]:
+    """Return the names of rows: their labels, or their numbers from 1 if labels repeat."""
+    if not index.is_unique:
+        return [str(i + 1) for i in range(len(index))]
+    return short_names(list(index), limit)
+
+
 #: How many rows are named by default, if they have names.
 NAMED = 3
 
@@ -299,7 +307,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
         labels = n if labels else 0
     if is_whole(labels):
         most = min(whole_number("labels", labels, 0), n)
-        names = short_names(list(index), WIDTH) if most else []
+        names = row_names(index) if most else []
         chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[:most].tolist())
         return [names[i] if i in chosen else "" for i in range(n)]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
@@ -330,181 +338,6 @@ def _text(value: Any) -> str:
     return "" if missing or value == "" else short_name(value, WIDTH)
 
 
-#: Largest number of components: more would be too many pairs for a figure.
-MOST = 5
-
-
-@explained
-def plot_scores(
-    scores: pd.DataFrame,
-    *,
-    components: Several | None = None,
-    groups: ByRow | None = None,
-    palette: Palette | None = None,
-    densities: bool = True,
-    shares: pd.Series | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw every pair of the chosen columns of scores against one another, and the density of each.
-
-    Parameters
-    ----------
-    scores : DataFrame, n x k
-    components : one to five of int or str, optional
-        Numbers counted from one, or names; by default the first five, and a note names those that are shown.
-    groups : Series, Categorical or array of length n, optional
-        Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
-    palette : mapping, sequence of colours, or str, optional
-        The colours of the groups, as for the biplot.
-    densities : bool
-        Whether the diagonal shows kernel density estimates of each component (Gaussian kernel, Silverman's
-        bandwidth), for each group scaled by its share of the rows. With up to 1,000 rows there is a mark for
-        each.
-    shares : Series, optional
-        The fraction of variance of each component, for the axis labels.
-    ax : Axes, optional
-        The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row;
-        the title of a pair is its correlation.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ComponentsError
-        If there are more than five components, or one does not exist.
-    ShapeError, OptionError
-        If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
-    """
-    need_coloured(palette, groups is not None)
-    densities = flag("densities", densities)
-    values, found = _with_groups(plot_scores_data(scores, components=components, groups=groups), groups)
-    names = helpers.axis_names(list(values.columns), shares)
-    xy, k = values.to_numpy(dtype=float), values.shape[1]
-    densities = densities or k == 1
-    side = k if densities else k - 1
-    aside = found is not None and side == 1  # a single panel leaves no corner free for the legend
-    size = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side]
-    ax = helpers.axes_for(ax, size + 1.3 * aside, 0.75 * size if k == 1 else size)
-    ax.set_axis_off()
-    artists: list[Any] = []
-    labels: list[str] = []
-    columns: dict[int, Axes] = {}
-    for i in range(k - side, k):
-        for j in range(i + 1 if densities else i):
-            # margins of 7 % to the next panel and 13 % to the one above
-            row = i - (k - side)
-            panel = ax.inset_axes((j / side, 1 - (row + 1) / side, 0.93 / side, 0.87 / side))
-            if i == j:
-                _draw_density(panel, xy[:, j], found, palette)
-            else:
-                artists, labels = _draw_pair(panel, xy[:, [j, i]], found, palette)
-            panel.locator_params(nbins=4, axis="x" if i == j else "both")
-            panel.tick_params(labelsize="x-small", length=2.5)
-            first = columns.setdefault(j, panel)
-            if first is not panel:
-                panel.sharex(first)
-            # names and numbers only at the edges of the triangle
-            panel.tick_params(labelbottom=i == k - 1, labelleft=j == 0 and i != j)
-            panel.set_xlabel(names[j] if i == k - 1 else "", parse_math=False)
-            panel.set_ylabel(names[i] if j == 0 and i != j else "", parse_math=False)
-    if found is not None:
-        if not labels:
-            shown = list(groups_of(ax, found, len(xy), palette))
-            artists = [ax.scatter([], [], color=[one.colour], marker=one.marker) for one in shown]
-            labels = [one.name for one in shown]
-        corner = "upper left" if aside else "upper right"
-        helpers.write_legend(
-            ax, artists, labels, title=helpers.title_of(groups), loc=corner, bbox_to_anchor=(1.0, 1.0)
-        )
-    if components is None and scores.shape[1] > k:
-        first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
-        of_all = f"{first_and_last} of {scores.shape[1]} components are shown; components= chooses others."
-        note = helpers.write_note(ax, [of_all])
-        if note is not None:  # below the labels of the last panels
-            note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
-            note.set_position((0, -38))
-    return ax
-
-
-@explained
-def plot_scores_data(
-    scores: pd.DataFrame,
-    *,
-    components: Several | None = None,
-    groups: ByRow | None = None,
-) -> pd.DataFrame:
-    """Return the columns of scores that `plot_scores` draws, and "group" if groups were given."""
-    helpers.frame_of(scores, "scores")
-    every = list(scores.columns)
-    first = range(1, min(len(every), MOST) + 1)
-    chosen = helpers.positions(first if components is None else components, every)
-    if len(chosen) > MOST:
-        raise ComponentsError(
-            f"{len(chosen)} of {len(every)} components were chosen; pairs of up to {MOST} fit on one figure."
-        )
-    values = scores.iloc[:, chosen].copy()
-    return values if groups is None else values.assign(group=group_rows(groups, scores.index))
-
-
-def _with_groups(data: pd.DataFrame, groups: Any) -> tuple[pd.DataFrame, pd.Categorical | None]:
-    """Return the values of a table that a plot draws, and the groups in its last column if there are any."""
-    return (data, None) if groups is None else (data.iloc[:, :-1], data["group"].array)
-
-
-def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any) -> tuple[list[Any], list[str]]:
-    """Draw the points of two components; return artists and names of the groups."""
-    helpers.cross(panel, 0.18, 0.7)
-    drawn = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
-    panel.margins(x=0.06, y=0.12)
-    panel.spines[["top", "right"]].set_visible(False)
-    r = helpers.correlation_of(*xy.T)
-    title = f"r = {helpers.value_text(r)}" if np.isfinite(r) else ""
-    panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
-    return drawn
-
-
-# --- densities ------------------------------------------------------------------------------------
-
-
-def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:
-    """Draw the density of each group, and marks for the rows below it if there are at most 1,000."""
-    known = values[np.isfinite(values)]
-    reach = 0.15 * float(np.ptp(known)) if len(known) else 1.0
-    grid = np.linspace(known.min() - reach, known.max() + reach, 200) if len(known) else np.zeros(1)
-    drawn = list(groups_of(panel, groups, len(values), palette))
-    heights = [density(values[one.rows], grid) * one.rows.sum() / len(values) for one in drawn]
-    top = max(float(height.max(initial=0.0)) for height in heights)
-    for one, height in zip(drawn, heights, strict=True):
-        panel.fill_between(grid, height, color=one.colour, alpha=0.3, linewidth=0, zorder=2)
-        panel.plot(grid, height, color=one.colour, linewidth=line(1.2), zorder=3)
-        if len(values) <= 1000:
-            style: dict[str, Any] = {"colors": [one.colour], "linewidth": line(0.7), "alpha": 0.7}
-            panel.vlines(values[one.rows], -0.07 * top, -0.01 * top, zorder=2, **style)
-    panel.set_ylim(-0.08 * top, 1.1 * top if top > 0 else 1.0)
-    panel.set_yticks([])
-    panel.spines[["top", "right", "left"]].set_visible(False)
-
-
-def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return a Gaussian kernel density estimate at `grid`; bandwidth 0.9 min(sd, IQR / 1.34) n^(-1/5)."""
-    from scipy.stats import gaussian_kde  # slow to import
-
-    values = values[np.isfinite(values)]
-    if len(values) < 2 or not np.ptp(values) > 0:
-        return np.zeros(len(grid))
-    low, high = np.quantile(values, [0.25, 0.75])
-    sd = float(values.std(ddof=1))
-    width = 0.9 * (min(sd, (high - low) / 1.34) or sd) * len(values) ** -0.2
-    weights = None
-    if len(values) > 5000:  # a histogram of 512 cells is accurate to less than the width of a line
-        weights, edges = np.histogram(values, 512)
-        values = (edges[:-1] + edges[1:]) / 2
-    spread = np.sqrt(np.cov(values, aweights=weights))
-    return np.asarray(gaussian_kde(values, width / spread, weights)(grid))
-
-
 # --- distances ------------------------------------------------------------------------------------
 
 
@@ -525,7 +358,7 @@ def plot_diagnostics(
     Parameters
     ----------
     diagnostics : DataFrame, n x 2
-        "T2" and "Q".
+        "T2" and "Q". Rows have the names of their labels, or numbers from 1 if labels repeat.
     limits : Series
         "T2" and "Q"; its name, the level, is written next to the lines. A limit of NaN is not drawn.
     groups : Series, Categorical or array of length n, optional
@@ -566,14 +399,14 @@ def plot_diagnostics(
         ax.scatter(*xy[~out].T, color=[blue], linewidths=0, **how)
         ax.scatter(*xy[out].T, color=[orange], marker="^", linewidths=0, **{**how, "alpha": 0.9})
     _limit_lines(ax, limits)
-    ax.set_xlabel("Hotelling T² (distance within the components)")
-    ax.set_ylabel("Q (squared residual)")
+    helpers.label_components(ax, ("Hotelling T²", "Q"), helpers.name_size())
     labelled = np.flatnonzero(points["labelled"].to_numpy())
     excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
     labelled = labelled[np.argsort(-excess, kind="stable")]
     texts = Names(ax, helpers.name_size(), xy)
+    names = row_names(points.index, 16)
     for i in labelled.tolist():
-        texts.add(xy[i], short_name(points.index[i], 16), shade(ax, 0.75), needed=True)
+        texts.add(xy[i], names[i], shade(ax, 0.75), needed=True)
     return ax
 
 
@@ -629,99 +462,17 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
 
 
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:
-    """Draw the limits that are known, and write their level, such as "95 %", next to them."""
+    """Draw the limits that are known, and write their level, such as "95 %", at their ends, outside."""
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
-    text: dict[str, Any] = {"fontsize": "x-small", "color": grey}
+    text: dict[str, Any] = {"fontsize": helpers.name_size(), "color": grey}
     try:
         level = f"{100 * float(limits.name):g} %"  # type: ignore[arg-type]
     except (TypeError, ValueError):  # a Series without a level as its name
         level = "limit"
     if np.isfinite(x := limits["T2"]):
         ax.axvline(x, **style)
-        helpers.write(ax, level, (x, 1), (2, -2), xycoords=("data", "axes fraction"), va="top", **text)
+        helpers.write(ax, level, (x, 1), (0, 2), xycoords=("data", "axes fraction"), ha="center", **text)
     if np.isfinite(y := limits["Q"]):
         ax.axhline(y, **style)
-        helpers.write(ax, level, (1, y), (-2, 2), xycoords=("axes fraction", "data"), ha="right", **text)
-
-
-# --- sparse coordinates ----------------------------------------------------------------------------
-
-
-@explained
-def plot_coordinates(
-    coordinates: pd.DataFrame,
-    *,
-    components: Several | None = None,
-    groups: ByRow | None = None,
-    palette: Palette | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
-
-    Nonzero coordinates are drawn as stems, zeros as small dots on the line.
-
-    Parameters
-    ----------
-    coordinates : DataFrame, n x k
-    components : sequence of int or str, optional
-        Numbers counted from one, or names; by default all.
-    groups : Series, Categorical or array of length n, optional
-        Groups that set the colours of the stems; rows are in the order of the data.
-    palette : mapping, sequence of colours, or str, optional
-        As for the biplot.
-    ax : Axes, optional
-        The panels, its ``child_axes``, are drawn in its place; by default a new figure is created.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ComponentsError, ShapeError, OptionError
-        If a component does not exist, groups do not match the rows, or `ax` is not an Axes.
-    """
-    data = plot_coordinates_data(coordinates, components=components, groups=groups, palette=palette)
-    values, found = _with_groups(data, groups)
-    n, k = values.shape
-    ax = helpers.axes_for(ax, 7.0, 0.7 + 1.5 * k)
-    kinds = list(groups_of(ax, found, n, palette))
-    row = np.arange(1, n + 1)
-    for j, panel in enumerate(helpers.stacked(ax, values.columns, 0.84)):
-        column = values.iloc[:, j].to_numpy(dtype=float)
-        zero = column == 0
-        panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
-        small: dict[str, Any] = {"s": area(3), "color": [shade(panel, 0.45)], "linewidths": 0, "zorder": 1.5}
-        panel.scatter(row[zero], column[zero], **small)
-        marks = []
-        for kind in kinds:
-            x, y = row[kind.rows & ~zero], column[kind.rows & ~zero]
-            panel.vlines(x, 0, y, colors=[kind.colour], linewidth=line(1.0), zorder=2)
-            style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
-            marks.append(panel.scatter(x, y, zorder=3, linewidths=0, **style))
-        if j == 0 and found is not None:
-            helpers.write_legend(panel, marks, [kind.name for kind in kinds], **helpers.BESIDE)
-        title = f"{int((~zero).sum())} of {n} nonzero"
-        panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
-        panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)
-        panel.locator_params(axis="y", nbins=4)
-        panel.tick_params(labelsize="small")
-        panel.set_xlabel("Row" if j == k - 1 else "")
-    return ax
-
-
-@explained
-def plot_coordinates_data(
-    coordinates: pd.DataFrame,
-    *,
-    components: Several | None = None,
-    groups: ByRow | None = None,
-    palette: Palette | None = None,
-) -> pd.DataFrame:
-    """Return the columns that `plot_coordinates` draws, and "group" if groups were given."""
-    need_coloured(palette, groups is not None)
-    helpers.frame_of(coordinates, "coordinates")
-    chosen = helpers.positions(components, list(coordinates.columns))
-    values = coordinates.iloc[:, chosen].copy()
-    return values if groups is None else values.assign(group=group_rows(groups, coordinates.index))
+        helpers.write(ax, level, (1, y), (3, 0), xycoords=("axes fraction", "data"), va="center", **text)

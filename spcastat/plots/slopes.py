@@ -12,9 +12,10 @@ from spcastat.argument_names import explained
 from spcastat.argument_types import Palette, Several
 from spcastat.config import checked_level
 from spcastat.errors import DataError, ShapeError
-from spcastat.labels import short_name, short_names
+from spcastat.labels import full_names, short_name, short_names
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import line, shade
+from spcastat.plots.blocks import labels_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 FILL = 0.42
 #: Differences with an adjusted p-value up to this are marked.
 LEVEL = 0.05
+#: The least width of the band of a component, in points, if names need room.
+BAND = 45.0
+#: Height of the names of the components above the axes, in font sizes.
+HEADING = 2.2
 
 
 @explained
@@ -75,30 +80,40 @@ def plot_slopes(
     width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(chosen)
     height = 1.3 + (0.16 + 0.09 * len(groups)) * max(len(terms), 4)
     ax = helpers.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, helpers.ROWS_ONLY)
-    helpers.name_rows(ax, short_names(terms), components_above=True)
+    size = helpers.name_size()
+    place = helpers.name_room(ax, 1.0)
+    room = max(helpers.NAMES_SHARE * place, place - BAND * len(chosen))
+    labels = labels_for(full_names(terms), [room] * len(terms), size)
+    helpers.name_rows(ax, labels, components_above=True)
+    ax.tick_params(labelsize=size)
     reach = float(np.nanmax(np.abs(drawn["estimate"]) + half * drawn["std_error"]))
     draw_bands(ax, pd.DataFrame(0.0, index=range(len(terms)), columns=chosen), reach)
     colours = helpers.colours_of(ax, palette, groups)
     offsets = np.linspace(-0.27, 0.27, len(groups)) if len(groups) > 1 else np.zeros(1)
     marks = []
-    size = FILL / reach
+    unit = FILL / reach
     for colour, offset, group in zip(colours, offsets, groups, strict=True):
         own = drawn[drawn["group"] == group]
         y = np.array([terms.index(term) for term in own["term"]]) + offset
         x = np.array([chosen.index(name) for name in own["component"]], dtype=float)
-        middle = x + size * own["estimate"].to_numpy()
-        error = size * half * own["std_error"].to_numpy()
+        middle = x + unit * own["estimate"].to_numpy()
+        error = unit * half * own["std_error"].to_numpy()
         ax.hlines(y, middle - error, middle + error, colors=[colour], linewidth=line(1.6), gid="interval")
         marks += ax.plot(middle, y, "o", color=colour, markersize=line(4.0), zorder=3)
     differing = drawn[(drawn["p_adjusted"] <= LEVEL) & (drawn["group"] == groups[0])]
     for component, term in zip(differing["component"], differing["term"], strict=True):
-        place = chosen.index(component) + 0.46, terms.index(term)
-        ax.annotate("*", place, ha="center", va="center", color=shade(ax, 1.0), gid="differs")
-    helpers.write_legend(ax, marks, [short_name(group) for group in groups], **helpers.BESIDE)
+        position = chosen.index(component) + 0.46, terms.index(term)
+        ax.annotate("*", position, ha="center", va="center", color=shade(ax, 1.0), gid="differs")
+    names = [short_name(group) for group in groups]
+    if len(differing):
+        marks += ax.plot([], [], "*", color=shade(ax, 1.0), markersize=line(4.0))
+        names.append(f"differs between groups (adjusted p ≤ {LEVEL:g})".replace("0.", "."))
+    above = 1.0 + HEADING * size / float(helpers.size_of(ax)[1])  # above the names of the components
+    corner = {**helpers.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, above)}
+    helpers.write_legend(ax, marks, names, size=size, ncols=2 if len(names) > 3 else 1, **corner)
     many = slopes["term"].nunique()
-    ax.set_xlabel(
-        "Slope of the variable on the score" + f"\n{len(terms)} of {many} variables" * (len(terms) < many)
-    )
+    words = "Slope on the score" + f"\n{len(terms)} of {many} variables" * (len(terms) < many)
+    ax.set_xlabel(words + ax.get_xlabel(), fontsize=size + 1.0)
     return ax
 
 

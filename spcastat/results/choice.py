@@ -23,6 +23,9 @@ from spcastat.show.grid import Arrangement, Chapter, Document
 from spcastat.show.renderings import Summary
 from spcastat.show.report import write_report
 
+#: Number of leading eigenvalues that a plot shows at least.
+SHOWN = 20
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -135,7 +138,9 @@ class ComponentChoice(Summary):
         return choice_tables.number_methods(self._tests)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the leading eigenvalues and thresholds from noise.
+        """Draw the leading eigenvalues, and the values that noise exceeds with probability `alpha`.
+
+        Marks are filled up to the last component that exceeds noise.
 
         Parameters
         ----------
@@ -147,8 +152,13 @@ class ComponentChoice(Summary):
         Axes
         """
         tests = self._tests
-        label = "data" if tests.large is None else "data, large rows shrunk"
-        return plots.plot_components(tests.spectrum, tests.table, alpha=self.alpha, label=label, ax=ax)
+        noise = tests.table["noise"]
+        count = max(SHOWN, len(noise))
+        eigenvalues = tests.spectrum["eigenvalue"]
+        ax = plots.screeplot(None, eigenvalues, sparse=False, parallel=noise, max_components=count, ax=ax)
+        if tests.large is not None:
+            ax.set_ylabel("Variance (large rows shrunk)")
+        return ax
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.

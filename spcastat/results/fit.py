@@ -2070,9 +2070,10 @@ class SpcaResult(Picklable, Shown):
         groups: types.ByRow | None = None,
         palette: types.Palette | None = None,
         densities: bool = True,
+        against: Literal["components", "index"] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw every pair of the chosen columns of scores against one another, and the density of each.
+        """Draw every pair of the chosen columns of scores and the density of each, or each over the index.
 
         Parameters
         ----------
@@ -2086,8 +2087,12 @@ class SpcaResult(Picklable, Shown):
             The colours of the groups, as for the biplot.
         densities : bool
             Whether the diagonal shows kernel density estimates of each component (Gaussian kernel,
-            Silverman's bandwidth), for each group scaled by its share of the rows. With up to 1,000 rows
-            there is a mark for each.
+            Silverman's bandwidth), for each group of five rows or more scaled by its share of the rows. With
+            up to 1,000 rows there is a mark for each.
+        against : {"components", "index"}, optional
+            Whether components are drawn against one another, or each in a panel over the index of the rows:
+            its dates, its numbers, or else the order of the rows. By default over dates if the index has
+            these (DatetimeIndex or PeriodIndex), and otherwise against one another.
         ax : Axes, optional
             The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by
             row; the title of a pair is its correlation.
@@ -2101,7 +2106,8 @@ class SpcaResult(Picklable, Shown):
         ComponentsError
             If there are more than five components, or one does not exist.
         ShapeError, OptionError
-            If groups do not match the rows, there are too many groups, or `ax` is not an Axes.
+            If groups do not match the rows, there are too many groups, `against` is another word, or `ax` is
+            not an Axes.
 
         See Also
         --------
@@ -2120,6 +2126,7 @@ class SpcaResult(Picklable, Shown):
             groups=self._by_row(groups, "groups"),
             palette=palette,
             densities=densities,
+            against=against,
             shares=self.variance["share of total"],
             ax=ax,
         )

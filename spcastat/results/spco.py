@@ -463,7 +463,7 @@ class SpcoPath(Outcome):
         -------
         Axes
         """
-        return plots.plot_coordinates_path(self._table, ax=ax)
+        return plots.plot_path(self._table, measures=["cpev", "fit"], x="cpzc", ax=ax)
 
 
 def _coordinates_row(value: float, option: str, fit: SpcoResult) -> dict[str, Any]:

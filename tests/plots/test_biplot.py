@@ -16,7 +16,7 @@ from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.blocks import Block
 from spcastat.plots.loadings_plot import plot_loadings
 from spcastat.plots.names import Name, Names
-from spcastat.plots.score_plots import plot_scores, plot_scores_data
+from spcastat.plots.score_panels import plot_scores, plot_scores_data
 
 # --- biplot ---------------------------------------------------------------------------------------
 

@@ -371,7 +371,8 @@ def test_the_figure(found):
     assert {"v4", "v9"} <= {label.get_text() for label in drawn}
     stars = [text for text in ax.texts if text.get_gid() == "differs"]
     assert len(stars) == 2
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    words = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert words == ["a", "b", "differs between groups (adjusted p ≤ .05)"]
     bars = [one for one in ax.collections if one.get_gid() == "interval"]
     assert len(bars) == 2
     assert len(found.plot(components=["PC1"], max_rows=2).get_yticklabels()) == 2

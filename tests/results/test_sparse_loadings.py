@@ -20,7 +20,7 @@ from spcastat.errors import (
     NoRowsError,
     OptionError,
 )
-from spcastat.plots.score_plots import plot_coordinates_data
+from spcastat.plots.score_panels import plot_coordinates_data
 
 # --- Sparse loadings as users see them ------------------------------------------------------------
 

@@ -1,0 +1,404 @@
+"""Scores in panels: pairs of components, their densities, and over the rows; sparse coordinates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.ticker import MaxNLocator
+
+from spcastat.argument_names import explained
+from spcastat.argument_types import ByRow, Palette, Several
+from spcastat.config import flag, listed, one_of
+from spcastat.errors import ComponentsError
+from spcastat.labels import short_name
+from spcastat.plots import axes_and_names as helpers
+from spcastat.plots.axes_and_names import accents, area, line, need_coloured, shade
+from spcastat.plots.blocks import width_of
+from spcastat.plots.score_plots import dots, group_rows, groups_of, scatter_groups
+from spcastat.reading.checks import real_array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Largest number of components: more would be too many pairs for a figure.
+MOST = 5
+#: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
+FEWEST_FOR_DENSITY = 5
+#: Up to so many rows each have a mark below the densities.
+MOST_MARKS = 1000
+#: Room above a pair for its correlation, in font sizes.
+TITLE_ROOM = 1.9
+
+
+@explained
+def plot_scores(
+    scores: pd.DataFrame,
+    *,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+    palette: Palette | None = None,
+    densities: bool = True,
+    against: Literal["components", "index"] | None = None,
+    shares: pd.Series | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw every pair of the chosen columns of scores and the density of each, or each over the index.
+
+    Parameters
+    ----------
+    scores : DataFrame, n x k
+    components : one to five of int or str, optional
+        Numbers counted from one, or names; by default the first five, and a note names those that are shown.
+    groups : Series, Categorical or array of length n, optional
+        Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
+    palette : mapping, sequence of colours, or str, optional
+        The colours of the groups, as for the biplot.
+    densities : bool
+        Whether the diagonal shows kernel density estimates of each component (Gaussian kernel, Silverman's
+        bandwidth), for each group of five rows or more scaled by its share of the rows. With up to 1,000 rows
+        there is a mark for each.
+    against : {"components", "index"}, optional
+        Whether components are drawn against one another, or each in a panel over the index of the rows: its
+        dates, its numbers, or else the order of the rows. By default over dates if the index has these
+        (DatetimeIndex or PeriodIndex), and otherwise against one another.
+    shares : Series, optional
+        The fraction of variance of each component, for the axis labels.
+    ax : Axes, optional
+        The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row;
+        the title of a pair is its correlation.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ComponentsError
+        If there are more than five components, or one does not exist.
+    ShapeError, OptionError
+        If groups do not match the rows, there are too many groups, `against` is another word, or `ax` is not
+        an Axes.
+    """
+    need_coloured(palette, groups is not None)
+    densities = flag("densities", densities)
+    table = plot_scores_data(scores, components=components, groups=groups, against=against)
+    values, categories = _with_groups(table, groups)
+    labels = helpers.axis_names(list(values.columns), shares)
+    title = helpers.title_of(groups)
+    if _over_index(scores.index, against):
+        ax = _draw_over_index(ax, values, labels, categories, palette, title)
+    else:
+        ax = _draw_pairs(ax, values, labels, categories, palette, densities, title)
+    if components is None and scores.shape[1] > values.shape[1]:
+        first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
+        of_all = f"{first_and_last} of {scores.shape[1]} components are shown; components= chooses others."
+        note = helpers.write_note(ax, [of_all])
+        if note is not None:  # below the labels of the last panels
+            note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
+            note.set_position((0, -38))
+    return ax
+
+
+@explained
+def plot_scores_data(
+    scores: pd.DataFrame,
+    *,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+    against: Literal["components", "index"] | None = None,
+) -> pd.DataFrame:
+    """Return the columns of scores that `plot_scores` draws, and "group" if groups were given.
+
+    Rows drawn over their index have it in its order.
+    """
+    helpers.frame_of(scores, "scores")
+    every = list(scores.columns)
+    first = range(1, min(len(every), MOST) + 1)
+    chosen = helpers.positions(first if components is None else components, every)
+    if len(chosen) > MOST:
+        raise ComponentsError(
+            f"{len(chosen)} of {len(every)} components were chosen; pairs of up to {MOST} fit on one figure."
+        )
+    values = scores.iloc[:, chosen].copy()
+    if groups is not None:
+        values["group"] = group_rows(groups, scores.index)
+    if not _over_index(scores.index, against):
+        return values
+    return values.iloc[np.argsort(_positions(scores.index)[0], kind="stable")]
+
+
+def _with_groups(data: pd.DataFrame, groups: Any) -> tuple[pd.DataFrame, pd.Categorical | None]:
+    """Return the values of a table that a plot draws, and the groups in its last column if there are any."""
+    return (data, None) if groups is None else (data.iloc[:, :-1], data["group"].array)
+
+
+# --- pairs ---
+
+
+def _draw_pairs(
+    ax: Axes | None,
+    values: pd.DataFrame,
+    names: list[str],
+    groups: pd.Categorical | None,
+    palette: Any,
+    densities: bool,
+    title: str | None,
+) -> Axes:
+    """Draw a triangle of panels: pairs of components, and on the diagonal their densities."""
+    xy, k = values.to_numpy(dtype=float), values.shape[1]
+    densities = densities or k == 1
+    side = k if densities else k - 1
+    aside = groups is not None and side == 1  # a single panel leaves no corner free for the legend
+    inches = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side]
+    ax = helpers.axes_for(ax, inches + 1.3 * aside, 0.75 * inches if k == 1 else inches)
+    ax.set_axis_off()
+    size = helpers.name_size()
+    width, height = helpers.size_of(ax) / side
+    gap = max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
+    if any(width_of(name, size + 1.0) > 0.93 * width for name in names):
+        names = [short_name(name, 12) for name in values.columns]  # without their shares
+    artists: list[Any] = []
+    columns: dict[int, Axes] = {}
+    for i in range(k - side, k):
+        for j in range(i + 1 if densities else i):
+            row = i - (k - side)
+            panel = ax.inset_axes((j / side, 1 - (row + 1) / side, 0.93 / side, (1 - gap) / side))
+            if i == j:
+                _draw_density(panel, xy[:, j], groups, palette)
+            else:
+                artists = _draw_pair(panel, xy[:, [j, i]], groups, palette, size)
+            panel.locator_params(nbins=4, axis="x" if i == j else "both")
+            panel.tick_params(labelsize=size - 0.5, length=2.5)
+            first = columns.setdefault(j, panel)
+            if first is not panel:
+                panel.sharex(first)
+            # names and numbers only at the edges of the triangle
+            panel.tick_params(labelbottom=i == k - 1, labelleft=j == 0 and i != j)
+            style: dict[str, Any] = {"parse_math": False, "fontsize": size + 1.0}
+            panel.set_xlabel(names[j] if i == k - 1 else "", **style)
+            panel.set_ylabel(names[i] if j == 0 and i != j else "", **style)
+    if groups is not None:
+        kinds = list(groups_of(ax, groups, len(xy), palette))
+        if not artists:
+            artists = [ax.scatter([], [], color=[kind.colour], marker=kind.marker) for kind in kinds]
+        corner: dict[str, Any] = {
+            "loc": "upper left" if aside else "upper right",
+            "bbox_to_anchor": (1.0, 1.0),
+        }
+        helpers.write_legend(ax, artists, [kind.name for kind in kinds], title=title, **corner)
+    return ax
+
+
+def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: float) -> list[Any]:
+    """Draw the points of two components; return the artists of the groups."""
+    helpers.cross(panel, 0.18, 0.7)
+    drawn, _ = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
+    panel.margins(x=0.06, y=0.12)
+    panel.spines[["top", "right"]].set_visible(False)
+    r = helpers.correlation_of(*xy.T)
+    title = f"r = {helpers.value_text(r)}" if np.isfinite(r) else ""
+    panel.set_title(title, fontsize=size - 0.5, color=shade(panel, 0.75), pad=1.5)
+    return drawn
+
+
+# --- densities ------------------------------------------------------------------------------------
+
+
+def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:
+    """Draw the density of each group of five rows or more; marks for rows of small tables and groups."""
+    known = values[np.isfinite(values)]
+    reach = 0.15 * float(np.ptp(known)) if len(known) else 1.0
+    grid = np.linspace(known.min() - reach, known.max() + reach, 200) if len(known) else np.zeros(1)
+    drawn = list(groups_of(panel, groups, len(values), palette))
+    heights = [density(values[one.rows], grid) * one.rows.sum() / len(values) for one in drawn]
+    top = max(float(height.max(initial=0.0)) for height in heights) or 1.0
+    for one, height in zip(drawn, heights, strict=True):
+        few = np.isfinite(values[one.rows]).sum() < FEWEST_FOR_DENSITY
+        if not few:
+            panel.fill_between(grid, height, color=one.colour, alpha=0.3, linewidth=0, zorder=2)
+            panel.plot(grid, height, color=one.colour, linewidth=line(1.2), zorder=3)
+        if few or len(values) <= MOST_MARKS:
+            style: dict[str, Any] = {"colors": [one.colour], "linewidth": line(1.4 if few else 0.7)}
+            panel.vlines(values[one.rows], -0.07 * top, -0.01 * top, zorder=2 + few, alpha=0.7, **style)
+    panel.set_ylim(-0.08 * top, 1.1 * top)
+    panel.set_yticks([])
+    panel.spines[["top", "right", "left"]].set_visible(False)
+
+
+def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Return a Gaussian kernel density estimate at `grid`; bandwidth 0.9 min(sd, IQR / 1.34) n^(-1/5)."""
+    from scipy.stats import gaussian_kde  # slow to import
+
+    values = values[np.isfinite(values)]
+    if len(values) < 2 or not np.ptp(values) > 0:
+        return np.zeros(len(grid))
+    low, high = np.quantile(values, [0.25, 0.75])
+    sd = float(values.std(ddof=1))
+    width = 0.9 * (min(sd, (high - low) / 1.34) or sd) * len(values) ** -0.2
+    weights = None
+    if len(values) > 5000:  # a histogram of 512 cells is accurate to less than the width of a line
+        weights, edges = np.histogram(values, 512)
+        values = (edges[:-1] + edges[1:]) / 2
+    spread = np.sqrt(np.cov(values, aweights=weights))
+    return np.asarray(gaussian_kde(values, width / spread, weights)(grid))
+
+
+# --- scores over the index --------------------------------------------------------------------------
+
+
+def _over_index(index: pd.Index, against: Any) -> bool:
+    """Return whether scores are drawn over the index of their rows."""
+    if against is None:
+        return isinstance(index, (pd.DatetimeIndex, pd.PeriodIndex)) and not index.hasnans
+    return one_of("against", against, ("components", "index")) == "index"
+
+
+def _positions(index: pd.Index) -> tuple[np.ndarray, str]:
+    """Return the dates or numbers of an index, or the numbers of the rows from 1; and what they are."""
+    title = helpers.title_of(index) or ""
+    if not index.hasnans:
+        if isinstance(index, pd.PeriodIndex):
+            return index.to_timestamp().to_numpy(), title
+        if isinstance(index, pd.DatetimeIndex):
+            return index.tz_localize(None).to_numpy(), title  # the time on the clock
+        if (numbers := real_array(index)) is not None and index.is_unique:
+            return numbers, title or "Row"
+    return np.arange(1, len(index) + 1), "Row"
+
+
+def _draw_over_index(
+    ax: Axes | None,
+    values: pd.DataFrame,
+    names: list[str],
+    groups: pd.Categorical | None,
+    palette: Any,
+    title: str | None,
+) -> Axes:
+    """Draw each component over the index in a panel; rows of groups have marks in their colours."""
+    n, k = values.shape
+    x, title_of_x = _positions(values.index)
+    ax = helpers.axes_for(ax, 6.4, 0.9 + 1.3 * k)
+    size = helpers.name_size()
+    artists: list[Any] = []
+    panels = list(helpers.stacked(ax, values.columns, 0.86))
+    for panel, name, column in zip(panels, names, values.to_numpy(dtype=float).T, strict=True):
+        panel.axhline(0, color=shade(panel, 0.3), linewidth=line(0.7), zorder=1)
+        colour = accents(panel)[0] if groups is None else shade(panel, 0.45)
+        panel.plot(x, column, color=colour, linewidth=line(1.1 if groups is None else 0.7), zorder=2)
+        if groups is not None:
+            kinds = groups_of(panel, groups, n, palette)
+            artists = [
+                panel.scatter(
+                    x[kind.rows],
+                    column[kind.rows],
+                    color=[kind.colour],
+                    marker=kind.marker,
+                    linewidths=0,
+                    zorder=3,
+                    **dots(n, 14.0),
+                )
+                for kind in kinds
+            ]
+        if np.issubdtype(x.dtype, np.datetime64):
+            locator = AutoDateLocator(minticks=3, maxticks=7)
+            panel.xaxis.set_major_locator(locator)
+            panel.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        panel.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
+        panel.tick_params(labelsize=size)
+        panel.xaxis.get_offset_text().set_fontsize(size)
+        height = float(helpers.size_of(ax)[1]) / k
+        words = name if width_of(name, size + 1.0) <= 0.86 * height else name.split(" (")[0]
+        panel.set_ylabel(words, fontsize=size + 1.0, parse_math=False)
+    panels[-1].set_xlabel(title_of_x, fontsize=size + 1.0, parse_math=False)
+    if groups is not None:
+        kinds = groups_of(ax, groups, n, palette)
+        names = [kind.name for kind in kinds]
+        helpers.write_legend(
+            panels[0], artists, names, title=title, **helpers.ABOVE, ncols=min(len(names), 4)
+        )
+    return ax
+
+
+# --- sparse coordinates ----------------------------------------------------------------------------
+
+
+@explained
+def plot_coordinates(
+    coordinates: pd.DataFrame,
+    *,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+    palette: Palette | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
+
+    Nonzero coordinates are drawn as stems, zeros as small dots on the line.
+
+    Parameters
+    ----------
+    coordinates : DataFrame, n x k
+    components : sequence of int or str, optional
+        Numbers counted from one, or names; by default all.
+    groups : Series, Categorical or array of length n, optional
+        Groups that set the colours of the stems; rows are in the order of the data.
+    palette : mapping, sequence of colours, or str, optional
+        As for the biplot.
+    ax : Axes, optional
+        The panels, its ``child_axes``, are drawn in its place; by default a new figure is created.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ComponentsError, ShapeError, OptionError
+        If a component does not exist, groups do not match the rows, or `ax` is not an Axes.
+    """
+    data = plot_coordinates_data(coordinates, components=components, groups=groups, palette=palette)
+    values, found = _with_groups(data, groups)
+    n, k = values.shape
+    ax = helpers.axes_for(ax, 7.0, 0.7 + 1.5 * k)
+    kinds = list(groups_of(ax, found, n, palette))
+    row = np.arange(1, n + 1)
+    for j, panel in enumerate(helpers.stacked(ax, values.columns, 0.84)):
+        column = values.iloc[:, j].to_numpy(dtype=float)
+        zero = column == 0
+        panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
+        small: dict[str, Any] = {"s": area(3), "color": [shade(panel, 0.45)], "linewidths": 0, "zorder": 1.5}
+        panel.scatter(row[zero], column[zero], **small)
+        marks = []
+        for kind in kinds:
+            x, y = row[kind.rows & ~zero], column[kind.rows & ~zero]
+            panel.vlines(x, 0, y, colors=[kind.colour], linewidth=line(1.0), zorder=2)
+            style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
+            marks.append(panel.scatter(x, y, zorder=3, linewidths=0, **style))
+        if j == 0 and found is not None:
+            helpers.write_legend(panel, marks, [kind.name for kind in kinds], **helpers.BESIDE)
+        title = f"{int((~zero).sum())} of {n} nonzero"
+        panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
+        panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)
+        panel.locator_params(axis="y", nbins=4)
+        panel.tick_params(labelsize="small")
+        panel.set_xlabel("Row" if j == k - 1 else "")
+    return ax
+
+
+@explained
+def plot_coordinates_data(
+    coordinates: pd.DataFrame,
+    *,
+    components: Several | None = None,
+    groups: ByRow | None = None,
+    palette: Palette | None = None,
+) -> pd.DataFrame:
+    """Return the columns that `plot_coordinates` draws, and "group" if groups were given."""
+    need_coloured(palette, groups is not None)
+    helpers.frame_of(coordinates, "coordinates")
+    chosen = helpers.positions(components, list(coordinates.columns))
+    values = coordinates.iloc[:, chosen].copy()
+    return values if groups is None else values.assign(group=group_rows(groups, coordinates.index))

@@ -1,0 +1,148 @@
+"""Scores in panels and over dates, and what every plot of a journal's column width must have room for."""
+
+from __future__ import annotations
+
+import warnings
+
+import matplotlib.dates
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from spcastat import plots
+from spcastat.plots.measure_plots import ROWS
+
+# --- densities ------------------------------------------------------------------------------------
+
+
+def test_groups_of_fewer_than_five_rows_have_marks_and_no_density(scores):
+    """Five rows are the fewest with a density; each row of a smaller group has its mark."""
+    groups = np.repeat(["many", "five", "four", "one"], [50, 5, 4, 1])
+    ax = plots.plot_scores(scores, components=[1], groups=groups)
+    (panel,) = ax.child_axes
+    curves = [line for line in panel.lines if len(line.get_xdata()) > 2]
+    assert len(curves) == 2
+    marks = [len(lines.get_segments()) for lines in panel.collections if hasattr(lines, "get_segments")]
+    assert sorted(marks) == [1, 4, 5, 50]
+
+
+# --- over the index -------------------------------------------------------------------------------
+
+DATES = pd.date_range("2020-01-31", periods=60, freq="D", name="day")
+
+
+@pytest.mark.parametrize("index", [DATES, DATES.to_period("D"), DATES.tz_localize("Europe/Rome")])
+def test_scores_of_dated_rows_are_drawn_over_their_dates(scores, index):
+    """One panel a component, in the order of the dates, whatever the order of the rows."""
+    order = np.random.default_rng(0).permutation(60)
+    dated = scores.set_axis(index).iloc[order]
+    ax = plots.plot_scores(dated)
+    assert len(ax.child_axes) == 3
+    for panel, name in zip(ax.child_axes, scores, strict=True):
+        (curve,) = (line for line in panel.lines if len(line.get_xdata()) == 60)
+        np.testing.assert_array_equal(curve.get_ydata(), scores[name])
+        days = matplotlib.dates.date2num(DATES.to_numpy())
+        np.testing.assert_allclose(matplotlib.dates.date2num(curve.get_xdata()), days)
+    assert ax.child_axes[-1].get_xlabel() == "day"
+    pairs = plots.plot_scores(dated, against="components", densities=False)
+    assert len(pairs.child_axes) == 3
+    assert all(panel.get_title().startswith("r = ") for panel in pairs.child_axes)
+
+
+def test_other_rows_are_drawn_over_their_numbers_on_demand(scores):
+    """Numbers of the index if it has them, else those of the rows; groups colour the marks."""
+    halves = scores.set_axis(pd.Index(np.arange(60) / 2, name="depth"))
+    for frame, last, label in ((halves, 29.5, "depth"), (scores, 60, "Row")):
+        ax = plots.plot_scores(frame, against="index", groups=["a", "b"] * 30)
+        panel = ax.child_axes[-1]
+        (curve,) = (line for line in panel.lines if len(line.get_xdata()) == 60)
+        assert curve.get_xdata()[-1] == last
+        assert panel.get_xlabel() == label
+        assert [len(marks.get_offsets()) for marks in panel.collections] == [30, 30]
+
+
+# --- a column of a journal ------------------------------------------------------------------------
+
+LONG = [f"Score of the pupil in the test of {word} on the second day" for word in ("sums", "words", "flags")]
+
+
+def measures() -> pd.DataFrame:
+    names = [*ROWS, "nonzeros"]
+    return pd.DataFrame(0.5, index=[f"{name}, card=5" for name in LONG], columns=names)
+
+
+def slopes() -> pd.DataFrame:
+    rows = [
+        {"group": group, "component": component, "term": term, "p_adjusted": 0.01 * (1 + len(term) % 9)}
+        for group in ("men", "women")
+        for component in ("PC1", "PC2")
+        for term in LONG
+    ]
+    return pd.DataFrame(rows).assign(loading=0.5, estimate=0.4, std_error=0.1)
+
+
+def variance() -> pd.DataFrame:
+    share = np.array([0.4, 0.2, 0.1])
+    columns = {"adjusted variance": 10 * share, "share of total": share, "cumulative PCA": share.cumsum()}
+    return pd.DataFrame(columns, index=["PC1", "PC2", "PC3"])
+
+
+def diagnostics() -> pd.DataFrame:
+    values = np.random.default_rng(0).chisquare(2, (80, 2))
+    return pd.DataFrame(values, columns=["T2", "Q"], index=["north"] * 40 + ["south"] * 40)
+
+
+def path() -> pd.DataFrame:
+    return pd.DataFrame({"nonzeros": [2, 4, 8], "adjusted": [0.2, 0.4, 0.5], "pca": 0.6})
+
+
+LIMITS = pd.Series({"T2": 4.0, "Q": 4.0}, name="0.95")
+KEPT = pd.DataFrame({"share": [0.9997, 0.99992, 1.0], "of_pca": 1.0}, index=[1, 2, 3])
+DRAWINGS = {
+    "compare": lambda ax: plots.plot_compare(measures(), ax=ax),
+    "slopes": lambda ax: plots.plot_slopes(slopes(), ax=ax),
+    "scree": lambda ax: plots.screeplot(variance(), [4.0, 2.0, 1.5, 1.0] + [0.1] * 16, kind="share", ax=ax),
+    "noise": lambda ax: plots.screeplot(None, [4.0, 2.0, 1.0], parallel=[2.0, 1.5, 1.0], ax=ax),
+    "diagnostics": lambda ax: plots.plot_diagnostics(diagnostics(), LIMITS, ax=ax),
+    "path": lambda ax: plots.plot_path(path(), ax=ax),
+    "kept": lambda ax: plots.plot_kept(KEPT, ax=ax),
+}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_every_text_is_within_a_figure_of_a_column(name):
+    """3.4 x 3 inches, with names of 50 characters: no text leaves the figure, none is below 6.5 points."""
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a layout without room
+        DRAWINGS[name](figure.subplots())
+        figure.canvas.draw()
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    assert len(texts) > 4
+    assert min(text.get_fontsize() for text in texts) >= 6.5
+    box = figure.get_tightbbox(figure.canvas.get_renderer())  # inches, of everything that is drawn
+    assert min(box.x0, box.y0) > -0.01
+    assert box.x1 < 3.41
+    assert box.y1 < 3.01
+
+
+def test_rows_whose_labels_repeat_are_named_by_their_number():
+    ax = plots.plot_diagnostics(frame := diagnostics(), LIMITS, labels=3)
+    (names,) = (child for child in ax.get_children() if child.get_gid() == "names")
+    beyond = (frame / [4.0, 4.0]).max(axis=1).to_numpy()
+    assert {name.text for name in names.names} == {str(i + 1) for i in np.argsort(-beyond)[:3]}
+
+
+def test_marks_are_filled_before_the_first_component_within_noise():
+    ax = plots.screeplot(None, [5.0, 3.0, 1.0, 0.9], sparse=False, parallel=[2.0, 1.5, 1.2, 0.8])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PCA", "parallel analysis"]
+    np.testing.assert_array_equal(ax.lines[-1].get_xydata(), [[1, 5], [2, 3]])
+
+
+def test_a_path_of_coordinates_is_drawn_over_the_share_of_zeros():
+    table = pd.DataFrame({"cpzc": [0.0, 0.5], "cpev": [0.9, 0.8], "fit": [0.9, 0.5], "pca": 0.95})
+    ax = plots.plot_path(table, measures=["cpev", "fit"], x="cpzc")
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 90], [50, 80]])
+    assert [line.get_label() for line in ax.lines][-1] == "dense PCA"
