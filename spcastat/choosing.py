@@ -173,13 +173,17 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     - C is the number of components that predict. Each cell of a held-out row is predicted from the other
       cells of its row, by the model of :func:`choose` fitted to the other rows (ten folds). For each number
       of components, the best of several sparse fits with at most p loadings in all counts: partitions of the
-      variables of which some are left out, and the supports of the largest rotated loadings. A number of
+      variables of which some are left out, and the supports of the largest rotated loadings; with more
+      variables than rows (and up to 500 variables) also those of the largest slopes on sparse components that
+      are found one after another. A number of
       components counts if, compared with the last number that counts, it predicts at least `least` variables
       more for each further component, by more than two standard errors, paired by fold. With many rows each
       minor component would improve the prediction by PCA; one loading per variable leaves none for them.
     - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
       after removing the earlier components is compared with sign flips of these residuals, at the level
-      `alpha` / 5.
+      `alpha` / 5. With more variables than rows, and up to 500, an eigenvalue hardly shows a component of a
+      few variables. From the first component that does not exceed noise so, the variance of a sparse
+      component of the residuals of the regressions on earlier sparse ones is compared, at the same level.
 
     For comparison, parallel analysis keeps the leading components whose eigenvalues are exceeded by the
     eigenvalue of the same rank in at most a share `alpha` of the draws. A strong general component masks the

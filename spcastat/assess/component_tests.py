@@ -13,7 +13,9 @@ import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS
+from spcastat.assess.many_sets import MATRICES
 from spcastat.assess.prediction import KMAX, LEAST, Prediction, prediction
+from spcastat.assess.sparse_sequence import near_card, sparse_components
 from spcastat.config import draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
@@ -135,6 +137,9 @@ class Standing:
     deflated_p_values : ndarray of shape (m,)
         The same for the first eigenvalue given the earlier components; NaN beyond the components that
         predict, and after this test has ended.
+    sparse_p_values : ndarray of shape (m,)
+        The same for a sparse component given the earlier ones, from the first that the deflated test does not
+        count; NaN if this is not tested.
     draws : Draws
     """
 
@@ -143,6 +148,7 @@ class Standing:
     bound: np.ndarray
     p_values: np.ndarray
     deflated_p_values: np.ndarray
+    sparse_p_values: np.ndarray
     draws: Draws
 
     @property
@@ -153,7 +159,12 @@ class Standing:
     @property
     def deflated(self) -> int:
         """Number D of components, of those tested, before the first that does not exceed noise."""
-        return _leading(self.deflated_p_values, self.draws.level)
+        return _leading(self.noise_p_values, self.draws.level)
+
+    @property
+    def noise_p_values(self) -> np.ndarray:
+        """The smaller p-value of each component in the deflated and the sparse test, shape (m,)."""
+        return np.asarray(np.fmin(self.deflated_p_values, self.sparse_p_values))
 
     @property
     def parallel(self) -> int:
@@ -198,12 +209,14 @@ def standing(noise: Noise, prediction: Prediction, most: int, draws: Draws) -> S
     p_values = _p_values(values, drawn)
     rank = int(np.sum(values > NO_VARIANCE * values[0]))  # the others are rounding errors
     tested = min(max(prediction.number, *prediction.by_division), m, rank)
+    deflated = _deflated(noise, p_values[0], tested, m, draws)
     return Standing(
         prediction=prediction,
         values=values,
         bound=np.quantile(drawn, 1.0 - draws.alpha, axis=0),
         p_values=p_values,
-        deflated_p_values=_deflated(noise, p_values[0], tested, m, draws),
+        deflated_p_values=deflated,
+        sparse_p_values=_sparse(noise, _leading(deflated, draws.level), tested, m, draws),
         draws=draws,
     )
 
@@ -251,6 +264,33 @@ def _largest_of_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> Iter
     """Yield the largest eigenvalue of flips drawn from each generator."""
     for rng in rngs:
         yield float(noise.flipped(rng).leading(1)[0])
+
+
+def _sparse(noise: Noise, start: int, tested: int, m: int, draws: Draws) -> np.ndarray:
+    """Return p-values, shape (m,), of sparse components after removing the earlier ones, NaN up to `start`.
+
+    With more variables than rows, a few related variables may exceed noise, and not an eigenvalue of all. Of
+    fewer variables, small parts of general components would be counted so.
+    """
+    p_values = np.full(m, np.nan)
+    if not noise.rows < noise.p <= MATRICES:
+        return p_values
+    for j in range(tested):
+        variance, loadings = sparse_components(noise.S[None])
+        if j >= start:
+            variances = partial(_sparse_in_flips, noise)
+            p_values[j] = draws.p_value(float(variance[0]), variances, (m + j) * draws.most)
+            if not p_values[j] <= draws.level:
+                break
+        if j < tested - 1:
+            noise = noise.residuals(loadings[0])
+    return p_values
+
+
+def _sparse_in_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> list[float]:
+    """Return the variances of the sparse components of flips drawn from each generator."""
+    S = np.stack([noise.flipped(rng).S for rng in rngs])
+    return [float(variance) for variance in sparse_components(S)[0]]
 
 
 def _leading(p_values: np.ndarray, alpha: float) -> int:
@@ -371,6 +411,7 @@ class ComponentTests:
                 "noise": standing.bound * self.unit,
                 "p": standing.p_values,
                 "deflated_p": standing.deflated_p_values,
+                "sparse_p": standing.sparse_p_values,
                 **standing.prediction.table.reindex(range(len(tested))).set_index(tested.index),
                 "share": tested["share"],
                 "cumulative": tested["cumulative"],
@@ -438,11 +479,6 @@ def is_tested_in_part(data: Data, cells: int) -> bool:
         Largest number of cells for which all signs are flipped.
     """
     return data.p > GRAM_ORDER and data.cells > cells
-
-
-def near_card(p: int) -> int:
-    """Return the cardinality of the sparse fit by which columns are selected: 1.5 log(p), at least two."""
-    return min(p, max(2, round(1.5 * np.log(p))))
 
 
 def require_room(kmax: int) -> None:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from spcastat.assess.sparse_sequence import sparse_sequence
 from spcastat.linalg.eigenvectors import top_eigh, varimax
 from spcastat.linalg.operators import Operator
 
@@ -48,8 +49,8 @@ class DataSets(ABC):
         """Return the products with loadings, shape (..., f, p, k)."""
 
     @abstractmethod
-    def part(self, number: int) -> DataSets:
-        """Return one of the data sets."""
+    def part(self, numbers: Sequence[int]) -> DataSets:
+        """Return some of the data sets."""
 
     def leading(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues, shape (f, k), and their eigenvectors, shape (f, p, k)."""
@@ -99,15 +100,20 @@ class Matrices(DataSets):
         pairs = [top_eigh(S, self.most) for S in self.S]
         return np.stack([values for values, _ in pairs]), np.stack([vectors for _, vectors in pairs])
 
+    @cached_property
+    def sequence(self) -> np.ndarray:
+        """The loadings of `most` sparse components, see `sparse_sequence`, shape (f, p, most)."""
+        return sparse_sequence(self.S, self.most)
+
     def products(self, V: np.ndarray) -> np.ndarray:
         return self.S @ V
 
-    def part(self, number: int) -> Matrices:
-        return replace(self, S=self.S[number : number + 1])
+    def part(self, numbers: Sequence[int]) -> Matrices:
+        return replace(self, S=self.S[np.asarray(numbers)])
 
     def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = STEPS) -> np.ndarray:
         m, f, p, k = masks.shape
-        if p > FEW:
+        if p > (FEW if steps >= STEPS else EIGH_ORDER):
             return super().weights(masks, near, steps)
         columns = masks.transpose(0, 1, 3, 2).reshape(-1, p)
         of = np.tile(np.repeat(np.arange(f), k), m)
@@ -121,10 +127,10 @@ class Matrices(DataSets):
             some = order[levels == level]
             u = int(sizes[some].max())
             places = np.argsort(~columns[some], axis=1, kind="stable")[:, :u]
-            inside = np.take_along_axis(columns[some], places, axis=1)
+            members = np.take_along_axis(columns[some], places, axis=1)
             blocks = self.S[of[some][:, None, None], places[:, :, None], places[:, None, :]]
-            blocks = blocks * (inside[:, :, None] & inside[:, None, :])
-            vectors = np.linalg.eigh(blocks)[1][:, :, -1] * inside
+            blocks = blocks * (members[:, :, None] & members[:, None, :])
+            vectors = np.linalg.eigh(blocks)[1][:, :, -1] * members
             V[some[:, None], places] = vectors
         return np.asarray(V.reshape(m, f, k, p).transpose(0, 1, 3, 2))
 
@@ -143,15 +149,15 @@ class Operators(DataSets):
     def products(self, V: np.ndarray) -> np.ndarray:
         shape = V.shape
         V = V.reshape(-1, *shape[-3:])
-        found = np.empty(V.shape)
+        products = np.empty(V.shape)
         for i, op in enumerate(self.ops):
             both = np.ascontiguousarray(V[:, i].transpose(1, 0, 2)).reshape(shape[-2], -1)
             product = op.dot(both).reshape(shape[-2], len(V), shape[-1])
-            found[:, i] = product.transpose(1, 0, 2)
-        return found.reshape(shape)
+            products[:, i] = product.transpose(1, 0, 2)
+        return products.reshape(shape)
 
-    def part(self, number: int) -> Operators:
-        return replace(self, ops=self.ops[number : number + 1])
+    def part(self, numbers: Sequence[int]) -> Operators:
+        return replace(self, ops=[self.ops[number] for number in numbers])
 
 
 def sets_of(ops: Sequence[Operator], most: int) -> DataSets:
@@ -171,6 +177,8 @@ def unit_columns(V: np.ndarray) -> np.ndarray:
 #: Up to this many variables covariance matrices of all folds are decomposed together, and up to so many they
 #: are formed.
 FEW, MATRICES = 200, 500
+#: Up to this many variables, groups change by eigenvectors in place of a few power steps from the last ones.
+EIGH_ORDER = 40
 
 
 # --- supports --------------------------------------------------------------------------------------
@@ -241,21 +249,28 @@ def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[
     starts = [A.argmax(axis=2)]
     if near is not None:
         starts.append(np.broadcast_to(near, starts[0].shape))
-    groups, which = np.stack(starts), np.arange(k)
-    V = np.broadcast_to(A, (len(groups), *A.shape))
+    groups, group_numbers = np.stack(starts), np.arange(k)
+    V = np.stack([A] * len(groups))
+    C = np.empty_like(V)
+    changing = np.arange(A.shape[0])  # data sets whose groups changed in the last round
     for _ in range(ROUNDS):
-        inside = groups[..., None] == which
-        V = sets.weights(inside, np.where(inside, V, 0.0) + 1e-3 * inside, ROUND_STEPS)
-        C = sets.with_scores(V)
-        new = (np.round(C / (C.max(axis=(2, 3), keepdims=True) + 1e-300) / EQUAL)).argmax(axis=3)
-        if (new == groups).all():
+        part = sets if len(changing) == len(A) else sets.part(changing.tolist())
+        members = groups[:, changing, :, None] == group_numbers
+        near_loadings = np.where(members, V[:, changing], 0.0) + 1e-3 * members
+        V[:, changing] = part.weights(members, near_loadings, ROUND_STEPS)
+        C[:, changing] = with_scores = part.with_scores(V[:, changing])
+        sizes_of_sets = with_scores.max(axis=(2, 3), keepdims=True) + 1e-300
+        regrouped = np.round(with_scores / sizes_of_sets / EQUAL).argmax(axis=3)
+        still = (regrouped == groups[:, changing]).all(axis=(0, 2))
+        groups[:, changing] = regrouped
+        changing = changing[~still]
+        if not len(changing):
             break
-        groups = new
-    inside = groups[..., None] == which
-    explained = np.einsum("sfpk,sfpk->sf", np.where(inside, C, 0.0), np.where(inside, C, 0.0))
+    members = groups[..., None] == group_numbers
+    explained = np.einsum("sfpk,sfpk->sf", np.where(members, C, 0.0), np.where(members, C, 0.0))
     best = explained.round(12).argmax(axis=0)
     every = np.arange(len(best))
-    return groups[best, every], np.where(inside, C, 0.0)[best, every]
+    return groups[best, every], np.where(members, C, 0.0)[best, every]
 
 
 def pruned(
@@ -276,7 +291,20 @@ def of_rotated(sets: DataSets, k: int, numbers: Sequence[int]) -> np.ndarray:
     return sets.weights(largest(A, numbers), A)
 
 
+def of_sequence(sets: Matrices, k: int, numbers: Sequence[int]) -> np.ndarray:
+    """Return the loadings on supports of the largest slopes on scores of k sparse components, (m, f, p, k).
+
+    The slopes are those of the regression of each variable on all k standardised scores.
+    """
+    V = sets.sequence[:, :, :k]
+    covariances = sets.products(V)
+    of_scores = np.einsum("fpk,fpl->fkl", V, covariances)
+    sd = np.sqrt(np.einsum("fkk->fk", of_scores).clip(min=0.0))
+    slopes = covariances @ np.linalg.pinv(of_scores, hermitian=True) * sd[:, None]
+    return sets.weights(largest(slopes, numbers), slopes)
+
+
 def rotated_cards(sets: DataSets, k: int, numbers: Sequence[int]) -> list[tuple[int, ...]]:
     """Return how many of the largest rotated loadings each component has, descending, for one data set."""
-    counts = largest(sets.part(0).rotated(k), numbers)[:, 0].sum(axis=1)
+    counts = largest(sets.part([0]).rotated(k), numbers)[:, 0].sum(axis=1)
     return [tuple(sorted(row.tolist(), reverse=True)) for row in counts]

@@ -23,7 +23,17 @@ from spcastat.assess.folds import (
     SparseModel,
     batched_press,
 )
-from spcastat.assess.many_sets import FEW, DataSets, Matrices, of_rotated, partitions, pruned, sets_of, sizes
+from spcastat.assess.many_sets import (
+    FEW,
+    DataSets,
+    Matrices,
+    of_rotated,
+    of_sequence,
+    partitions,
+    pruned,
+    sets_of,
+    sizes,
+)
 from spcastat.config import real_number
 from spcastat.inputs.data import Data
 from spcastat.inputs.fold_rows import FoldRows
@@ -160,6 +170,7 @@ class _Predictor:
 
     def __init__(self, rows: FoldRows, disjoint: bool) -> None:
         self.p, self.disjoint = rows.Z.shape[1], disjoint
+        self.is_wide = len(rows.Z) < self.p
         self.by_rows = self.p > FEW and (len(rows.Z) < 2 * self.p or self.p > MOMENTS)
         if self.by_rows:
             self.folds: MomentFolds | RowFolds = RowFolds(
@@ -170,6 +181,8 @@ class _Predictor:
         self.count = self.folds.count * self.folds.repeats
         self.all_rows = rows.rules.of_rows(rows.Z, rows.weights)[1]
         self.mean, self.weight = np.zeros(self.count), np.zeros(self.count)
+        self.eigenvectors = 0  # number of components whose eigenvectors have been computed
+        self.sets: Matrices | None = None
         self.stacked: tuple[np.ndarray, np.ndarray] | None = None
         if self.p <= FEW:
             self.stacked = self._stacked()
@@ -196,12 +209,15 @@ class _Predictor:
 
     def press(self, numbers: range) -> list[np.ndarray]:
         """Return the errors of the best fit by fold, shape (f,), for each number of components."""
-        whole = sets_of([self.all_rows], numbers[-1])
-        near = {k: partitions(whole, k)[0][0] for k in numbers if k > 1}
-        if self.stacked is not None:
+        if numbers[-1] > self.eigenvectors:
+            self.eigenvectors = min(max(KMAX, 2 * self.eigenvectors, numbers[-1]), self.p)
+            self.all_rows_set = sets_of([self.all_rows], self.eigenvectors)
+            if self.stacked is not None:
+                self.sets = Matrices(self.eigenvectors, self.stacked[0])
+        near = {k: partitions(self.all_rows_set, k)[0][0] for k in numbers if k > 1}
+        if self.stacked is not None and self.sets is not None:
             S, H = self.stacked
-            sets = Matrices(numbers[-1], S)
-            fits = [self.fits(sets, k, near.get(k)) for k in numbers]
+            fits = [self.fits(self.sets, k, near.get(k)) for k in numbers]
             errors = [np.where(degenerate(V), np.inf, batched_press(V, S, H)) for V in fits]
         else:
             by_fold = [self._press_of_fold(number, numbers, near) for number in range(self.count)]
@@ -234,10 +250,16 @@ class _Predictor:
     def fits(self, sets: DataSets, k: int, near: np.ndarray | None) -> np.ndarray:
         """Return the fits of k components, shape (m, f, p, k)."""
         if k == 1:
-            return of_rotated(sets, k, sizes(min(2, self.p), self.p, 2 * SIZES))
-        numbers = sizes(min(2 * k, self.p), self.p, SIZES)
-        fits = pruned(sets, k, numbers, near)[1]
-        return fits if self.disjoint else np.concatenate([fits, of_rotated(sets, k, numbers)])
+            numbers = sizes(min(2, self.p), self.p, 2 * SIZES)
+            fits = [of_rotated(sets, k, numbers)]
+        else:
+            numbers = sizes(min(2 * k, self.p), self.p, SIZES)
+            fits = [pruned(sets, k, numbers, near)[1]]
+            if not self.disjoint:
+                fits.append(of_rotated(sets, k, numbers))
+        if self.is_wide and not self.disjoint and isinstance(sets, Matrices):
+            fits.append(of_sequence(sets, k, numbers))
+        return np.concatenate(fits)
 
     def errors(self, press: Sequence[np.ndarray]) -> Errors:
         """Return errors by fold of the fits with 1, 2, ... components, shape (f,) each."""

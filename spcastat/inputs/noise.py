@@ -94,6 +94,14 @@ class Noise(ABC):
         their full variance, flipped, and the directions are projected out again.
         """
 
+    @abstractmethod
+    def residuals(self, v: np.ndarray) -> Noise:
+        """Return the residuals of the regressions on the scores of loadings v, shape (p,).
+
+        No direction has been projected out before. Residuals have a dimension less than the data, and so have
+        their flips.
+        """
+
 
 @dataclass(frozen=True, eq=False)
 class RowNoise(Noise):
@@ -169,6 +177,12 @@ class RowNoise(Noise):
                 Z, groups = in_complement(Z, lost, groups)
         return replace(self, Z=Z, taken=Q, groups=groups)
 
+    def residuals(self, v: np.ndarray) -> Noise:
+        scores = self.Z @ v
+        unit = (scores / max(np.linalg.norm(scores), np.finfo(float).tiny))[:, None]
+        Z, groups = in_complement(self.Z - unit @ (unit.T @ self.Z), unit, self.groups)
+        return replace(self, Z=Z, groups=groups)
+
 
 @dataclass(frozen=True, eq=False)
 class Tails:
@@ -241,6 +255,13 @@ class MomentNoise(Noise):
         residual = _projected(self.S, Q)
         np.fill_diagonal(residual, np.diag(residual).clip(min=0.0))  # rounding errors may be negative
         return replace(self, S=residual, taken=Q)
+
+    def residuals(self, v: np.ndarray) -> Noise:
+        covariances = self.S @ v
+        variance = float(covariances @ v)
+        residual = self.S - np.outer(covariances, covariances) / (variance if variance > 0 else np.inf)
+        np.fill_diagonal(residual, np.diag(residual).clip(min=0.0))
+        return replace(self, S=residual, rows=self.rows - 1)
 
 
 def _covariances_of_noise(rng: np.random.Generator, n: int, p: int, sizes: np.ndarray) -> np.ndarray:

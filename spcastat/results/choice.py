@@ -112,7 +112,8 @@ class ComponentChoice(Summary):
         """One row per component: "observed" eigenvalue, "noise", p-values, and what it predicts.
 
         "noise" is the 1 - alpha quantile of the draws, and "p" belongs to parallel analysis. The test of
-        "deflated_p" ends with the first component that is not significant, and with those that predict.
+        "deflated_p" ends with the first component that is not significant, and with those that predict; from
+        there, and with more variables than rows, "sparse_p" is that of a sparse component.
         "predicted" is the share of the variance of held-out cells that so many components predict; "gain" is
         how much more this is than by the last number of components that "counts", in variables, and "gain_se"
         its standard error over folds. "share" and "cumulative" are shares of the variance.

@@ -66,7 +66,7 @@ def reached(tests: ComponentTests) -> Fact:
         single=last == before,
         gain=table["gain"].iloc[last],
         several=table["gain"].iloc[last] >= 1.0,
-        p=table["deflated_p"].iloc[found.k - 1],
+        p=found.noise_p_values[found.k - 1],
     )
 
 
@@ -77,7 +77,7 @@ def refused(tests: ComponentTests) -> Fact | None:
         return None
     row = table.iloc[found.k]
     if found.deflated < found.predicting:
-        return fact("not above noise", next=found.k + 1, p=row["deflated_p"], level=level(tests))
+        return fact("not above noise", next=found.k + 1, p=found.noise_p_values[found.k], level=level(tests))
     if np.isnan(row["gain"]):
         return None
     least = found.prediction.least
@@ -168,6 +168,7 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
         rules=tests.has_rules,
         stick=tests.broken_stick,
         large=tests.large,
+        wide=not np.isnan(tests.found.sparse_p_values).all(),
     )
 
 

@@ -56,7 +56,7 @@ def _test_lines(tests: ComponentTests) -> Table:
             "" if np.isnan(line["predicted"]) else percent(line["predicted"], 1),
             cell(line["gain"], 2),
             cell(line["gain_se"], 2),
-            cell(line["deflated_p"], 3),
+            cell(tests.found.noise_p_values[i], 3),
             values[i],
             values[m + i],
             cell(line["p"], 3),
