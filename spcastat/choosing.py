@@ -36,7 +36,7 @@ from spcastat.config import (
     shown,
     whole_number,
 )
-from spcastat.errors import ComponentsError, OptionError
+from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
 from spcastat.fit.plan import RULE, Plan, Request, make_plan, require_feasible
@@ -147,8 +147,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
     **options
-        Options of the data: `center`, `blocks`, `categorical`, `context`, `k_em` and `passes` of :func:`rows`
-        for rows; `mean`, `sd`, `blocks`, `given` and `nearest` of :func:`covariance` for a covariance matrix.
+        Options of the data: `center`, `blocks`, `categorical`, `context`, `codes`, `k_em` and `passes` of
+        :func:`rows` for rows; `mean`, `sd`, `blocks`, `given` and `nearest` of :func:`covariance` for a
+        covariance matrix.
 
     Returns
     -------
@@ -432,8 +433,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     **options
         Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
         `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
-        `categorical`, `context`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`, `blocks`,
-        `given` and `nearest` of :func:`covariance` for a covariance matrix.
+        `categorical`, `context`, `codes`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`,
+        `blocks`, `given` and `nearest` of :func:`covariance` for a covariance matrix.
 
     Returns
     -------
@@ -668,20 +669,31 @@ def _require_possible(
         )
     if not data.out_of_core:
         return
-    wanted = path_cards(range(1, min(data.p, 50) + 1) if cards is None else cards, k or 1, data.p)[1]
-    plan = make_plan(request(fitting, k or 1, largest(wanted)), data.p)
-    require_feasible(data, plan, k or 1)
+    number = k or _components_of(cards, data.p)
+    wanted = path_cards(range(1, min(data.p, 50) + 1) if cards is None else cards, number, data.p)[1]
+    plan = make_plan(request(fitting, number, largest(wanted)), data.p)
+    require_feasible(data, plan, number)
     if k is None:
         checked_numbers(data.p, data.p, kmax)
 
 
 def _require_cards(cards: Any, p: int) -> None:
     """Raise CardinalityError if `cards` are possible for no number of components."""
-    k = 1
-    if not is_single(cards):
-        cards = [card if is_single(card) else elements(card, p) for card in elements(cards, MOST_FITS)]
-        k = max(next((len(card) for card in cards if isinstance(card, (list, Mapping))), 1), 1)
-    path_cards(cards, k, p)
+    path_cards(cards, _components_of(cards, p), p)
+
+
+def _components_of(cards: Any, p: int) -> int:
+    """Return the number of components that `cards` are for: the length of the first sequence, or one."""
+    if cards is None or is_single(cards):
+        return 1
+    lists = [card if is_single(card) else elements(card, p) for card in elements(cards, MOST_FITS)]
+    k = max(next((len(card) for card in lists if isinstance(card, (list, Mapping))), 1), 1)
+    if k > p:
+        raise CardinalityError(
+            f"cards has {k} values, one for each component, and there are {p} variables; give {p} values at "
+            "most."
+        )
+    return k
 
 
 def _require_number_of_rows(data: Data, criterion: str) -> None:

@@ -49,7 +49,13 @@ def number_of_components(tests: ComponentTests) -> Fact:
 def _first(tests: ComponentTests) -> dict[str, Any]:
     """Return what the first component predicts."""
     row = tests.table.iloc[0]
-    return {"gain": row["gain"], "se": row["gain_se"], "predicting": tests.found.predicting}
+    nothing = round(row["gain"], 2) <= 0
+    return {
+        "gain": row["gain"],
+        "se": row["gain_se"],
+        "nothing": nothing,
+        "predicting": tests.found.predicting,
+    }
 
 
 def reached(tests: ComponentTests) -> Fact:

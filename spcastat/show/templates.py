@@ -691,7 +691,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "nothing predicted": Template(
         part="{predicting?components predict held-out cells but do not exceed noise|none predicts "
         "held-out cells "
-        "clearly better than the column means (the first: {gain:.1f} of a variable, standard error {se:.1f})}"
+        "clearly better than the column means{nothing?| (the first by {gain:.2f} of a variable, with a "
+        "standard error of {se:.2f})}}"
     ),
     "nothing chosen": Template(
         line="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:.2g}, "
