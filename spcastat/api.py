@@ -190,7 +190,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     robust : {False, True, "cells", "rows"}
         Whether outlying cells are pulled in, and rows with far scores have no weight; "cells" keeps all rows,
         "rows" leaves cells as they are. ``fit.robust`` lists and draws them. See :func:`rows`.
-    center, blocks, categorical, context, k_em, passes
+    center, blocks, categorical, context, codes, k_em, passes
         Further options of the data. See :func:`rows`.
     promise : {"every", "total"}, optional
         Whether the target `variance` applies after every component (the default), or only to all together.
@@ -479,8 +479,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     **options
         Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
         `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
-        `categorical`, `context`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`, `blocks`,
-        `given` and `nearest` of :func:`covariance` for a covariance matrix.
+        `categorical`, `context`, `codes`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`,
+        `blocks`, `given` and `nearest` of :func:`covariance` for a covariance matrix.
 
     Returns
     -------
@@ -553,7 +553,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
 
 
 #: Options of :func:`spca` that describe the data and are not in its signature.
-READING = ("center", "blocks", "categorical", "context", "k_em", "passes", "robust")
+READING = ("center", "blocks", "categorical", "context", "codes", "k_em", "passes", "robust")
 #: The constructor of data -> the function that fits them.
 FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_cov}
 

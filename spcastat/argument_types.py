@@ -149,6 +149,7 @@ class ReadOptions(TypedDict, total=False):
     blocks: Mapping[str, Labels] | None
     categorical: Literal["refuse", "dummy"]
     context: Mapping[str, Any] | None
+    codes: bool
 
 
 class RowOptions(ReadOptions, total=False):

@@ -91,7 +91,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     max_iter : int
         Largest number of sweeps.
     **options
-        Options of the data: `center`, `blocks`, `categorical` and `context` of :func:`spca`.
+        Options of the data: `center`, `blocks`, `categorical`, `context` and `codes` of :func:`spca`.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from spcastat.argument_names import explained
 from spcastat.argument_types import Table
-from spcastat.config import listed, one_of, plural, real_number, shown, warn, whole_number
+from spcastat.config import flag, listed, one_of, plural, real_number, shown, warn, whole_number
 from spcastat.errors import (
     ColumnTypeError,
     ConstantColumnError,
@@ -25,6 +25,7 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import kind_of
 from spcastat.reading.covariance import refuse_covariance
 from spcastat.reading.frames import open_table
+from spcastat.reading.value_labels import codes_of, with_numbers
 
 #: Nodes of the Gauss-Legendre rule. The relative error of the integrals is at most 1e-11 for thresholds up to
 #: 4 in size that differ by more than 1e-5 or not at all, and 1e-8 for all other thresholds up to 5 in size.
@@ -301,6 +302,7 @@ def correlation(
     *,
     max_levels: int = 10,
     bound: float = 0.999,
+    codes: bool = False,
 ) -> pd.DataFrame:
     """Return the correlation matrix of the columns of a table, by default of polychoric correlations.
 
@@ -320,6 +322,9 @@ def correlation(
     bound : float
         The largest absolute polychoric correlation, below 1. If a corner of the table of two items is empty,
         the likelihood may have no maximum below 1.
+    codes : bool
+        Whether unordered categories count, too: by the numbers of the value labels that
+        :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise in the order of the categories.
 
     Returns
     -------
@@ -363,6 +368,8 @@ def correlation(
     advice = "a correlation matrix goes to spca_cov(S, ...) as it is"
     refuse_covariance(source.data, bool(source.files), advice)
     table = open_table(source.data)
+    if flag("codes", codes):
+        table = with_numbers(table, codes_of(table))
     frame = pd.DataFrame(table.values.toarray() if is_sparse(table.values) else table.values)
     names = table.columns
     values = np.column_stack([_numbers(frame.iloc[:, j], name) for j, name in enumerate(names)])
@@ -402,10 +409,12 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
         places = column.cat.codes.to_numpy(dtype=float)
         return np.where(places < 0, np.nan, places)
     if kind_of(column) != "number":
+        remedy = "or give its categories an order, pd.Categorical(values, categories=[...], ordered=True)"
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            remedy += ", or codes=True if its value labels, or its categories as they are, have the order"
         raise ColumnTypeError(
             f"Column {shown(name)} holds {column.dtype}; correlations need numbers or ordered categories: "
-            "leave it out, or give its categories an order, pd.Categorical(values, categories=[...], "
-            "ordered=True)."
+            f"leave it out, {remedy}."
         )
     values = column.to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():

@@ -112,7 +112,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
         For rows in the order of time: `bootstrap` draws blocks of so many rows. See :func:`rows`.
     weights_are : {"frequency", "sampling"}
         What `weights` are. See :func:`rows`.
-    center, blocks, categorical, context, k_em, passes
+    center, blocks, categorical, context, codes, k_em, passes
         See :func:`spca`.
 
     Raises

@@ -147,7 +147,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         For rows in the order of time: blocks of so many rows are held out and resampled. See :func:`rows`.
     weights_are : {"frequency", "sampling"}
         What `weights` are. See :func:`rows`.
-    center, blocks, categorical, context, k_em, passes
+    center, blocks, categorical, context, codes, k_em, passes
         See :func:`spca`.
 
     Raises

@@ -42,6 +42,7 @@ from spcastat.measures import MEASURES
 from spcastat.reading import formula as formulas
 from spcastat.reading.design import Partial, RowDesign, Spec
 from spcastat.reading.missing_values import PpcaModel
+from spcastat.reading.value_labels import Codes
 from spcastat.solvers.solver import ADVICE
 from spcastat.version import __version__
 
@@ -283,6 +284,7 @@ class _Spec(TypedDict):
     model: _Model | None
     given: dict[str, Any] | None
     rank: int | None
+    codes: NotRequired[list[tuple[Any, list[tuple[Level, float]]]] | None]
 
 
 def pack(part: str, values: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:
@@ -329,7 +331,16 @@ def pack_spec(spec: Spec, arrays: dict[str, np.ndarray], name: str = "columns") 
         "model": None if spec.model_spec is None else _pack_model(spec),
         "given": None if partial is None else pack_spec(partial.spec, arrays, "covariates"),
         "rank": None if partial is None else int(partial.regression.rank),
+        "codes": None if spec.codes is None else _pack_codes(spec.codes),
     }
+
+
+def _pack_codes(codes: Codes) -> list[Any]:
+    """Return the numbers of categories as JSON."""
+    return [
+        [pack_label(name), [[_plain(category, "codes"), number] for category, number in numbers.items()]]
+        for name, numbers in codes.items()
+    ]
 
 
 def _pack_model(spec: Spec) -> dict[str, Any]:
@@ -391,7 +402,9 @@ def unpack_spec(given: Any, reader: Reader, p: int) -> Spec:
     columns = unpack_index(packed["columns"], reader.arrays, p)
     if not columns.is_unique:
         raise FileError("two of its columns have one name.")
-    spec = Spec(packed["kind"], columns, packed["formula"])
+    codes = packed.get("codes")
+    numbers = None if codes is None else {unpack_label(name): dict(entry) for name, entry in codes}
+    spec = Spec(packed["kind"], columns, packed["formula"], codes=numbers)
     if packed["model"] is not None:
         spec = _with_model(spec, packed["model"])
     if packed["given"] is None:

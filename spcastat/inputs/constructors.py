@@ -46,6 +46,7 @@ def rows(
     blocks: Mapping[str, types.Labels] | None = None,
     categorical: Literal["refuse", "dummy"] = "refuse",
     context: Mapping[str, Any] | None = None,
+    codes: bool = False,
     k_em: int | None = None,
     passes: int | None = None,
 ) -> Data:
@@ -103,6 +104,12 @@ def rows(
         Whether text and categories in a formula raise an error (the default) or become 0/1 columns.
     context : mapping, optional
         Names other than columns that the formula may use; by default those in the scope of the caller.
+    codes : bool
+        Whether columns of categories are read as numbers: those of the value labels that
+        :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise 1, 2, ... in the order of the
+        categories. New rows are read with the same numbers. For correlations of ordinal variables see
+        :func:`correlation`; ``data.rename(columns=data.attrs["column_names_to_labels"])`` makes the variable
+        labels of SPSS the names.
     k_em : int, optional
         Rank of the EM model; the number of components of each fit by default.
     passes : int, optional
@@ -143,6 +150,7 @@ def rows(
         "blocks": blocks,
         "categorical": categorical,
         "context": context,
+        "codes": codes,
         "k_em": k_em,
         "passes": passes,
         "clusters": clusters,
@@ -235,6 +243,7 @@ def covariance(
 DEFAULTS = {
     "center": True,
     "categorical": "refuse",
+    "codes": False,
     "na": "raise",
     "weights_are": "frequency",
     "robust": False,

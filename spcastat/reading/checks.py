@@ -158,6 +158,8 @@ def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
 
 
 _HINTS = {
+    "items": "ordinal items enter as numbers with codes=True, or sp.correlation(df, codes=True) gives their "
+    "polychoric correlations for spca_cov",
     "levels": "text and categories can enter as 0/1 columns, by a formula and categorical='dummy'",
     "object": "if an object column holds numbers, convert it with df.convert_dtypes() or pd.to_numeric",
     "complex": "take the real or the imaginary part of a complex column",
@@ -297,7 +299,9 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
         )
     descriptions = [f"{shown(label)} ({column.dtype})" for label, column, _ in columns[:8]]
     text = ", ".join(descriptions) + (f" and {len(bad) - 8} more" if len(bad) > 8 else "")
-    hints = [hint for kind, hint in _HINTS.items() if kind in bad.values()]
+    categories = any(isinstance(column.dtype, pd.CategoricalDtype) for _, column, _ in columns)
+    kinds = {*bad.values(), *["items"] * categories}
+    hints = [hint for kind, hint in _HINTS.items() if kind in kinds]
     of_text = [(shown(label), column) for label, column, kind in columns[:8] if kind in ("levels", "object")]
     about = next(filter(None, (_about_text(name, column) for name, column in of_text)), None)
     if about is not None:

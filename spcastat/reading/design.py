@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import MISSING, is_whole, listed, one_of, plural, shown, whole_number
+from spcastat.config import MISSING, flag, is_whole, listed, one_of, plural, shown, whole_number
 from spcastat.errors import ConstantColumnError, OptionError, RowGroupsError
 from spcastat.linalg.regression import Regression
 from spcastat.reading.checks import aligned, rows_to_keep
@@ -292,6 +292,8 @@ class ReadOptions:
     weights_are : {"frequency", "sampling"}
     categorical : {"refuse", "dummy"}
         Whether a formula may use text and categories, as one 0/1 column for each level.
+    codes : bool
+        Whether columns of categories are read as numbers; see `spcastat.reading.value_labels.codes_of`.
 
     Raises
     ------
@@ -309,6 +311,7 @@ class ReadOptions:
     strata: Any = None
     block_length: Any = None
     weights_are: Any = "frequency"
+    codes: Any = False
 
     def __post_init__(self) -> None:
         one_of("na", self.na, MISSING)
@@ -322,6 +325,7 @@ class ReadOptions:
                     f"k_em={self.k_em} was given with na={self.na!r}; it is the rank of the model of na='em'."
                 )
         one_of("categorical", self.categorical, ("refuse", "dummy"))
+        object.__setattr__(self, "codes", flag("codes", self.codes))
         if self.context is not None and not isinstance(self.context, Mapping):
             raise OptionError(
                 f"context of type {type(self.context).__name__} was given; give a mapping such as {{'f': f}}."
@@ -375,6 +379,8 @@ class Spec:
         If `columns` are some of the columns of a fit: all of them. Data without names have all of them.
     positions : ndarray of int, or None
         The positions of `columns` in `whole`.
+    codes : Mapping or None
+        The numbers of the categories of columns that were read as numbers: column -> category -> number.
     """
 
     kind: str
@@ -386,6 +392,7 @@ class Spec:
     partial: Partial | None = None
     whole: pd.Index | None = None
     positions: np.ndarray | None = None
+    codes: Mapping[Hashable, Mapping[Any, float]] | None = None
 
     @property
     def needed(self) -> list[Hashable]:

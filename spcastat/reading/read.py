@@ -38,6 +38,7 @@ from spcastat.reading.design import (
 )
 from spcastat.reading.frames import Table, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
+from spcastat.reading.value_labels import Codes, codes_of, with_numbers
 
 # --- new rows, read as those of the fit -----------------------------------------------------------
 
@@ -207,6 +208,7 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
     columns = spec.columns if spec.whole is None else spec.whole
     p = len(columns)
     framed = isinstance(table.values, pd.DataFrame)
+    table = with_numbers(table, spec.codes)
     if spec.kind == "formula" and not framed:
         _refuse_array(spec)
     if framed and spec.kind in ("frame", "formula"):
@@ -293,7 +295,7 @@ def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[An
     """Return the columns that a formula reads, and their known levels by their names in the formula."""
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
-    frame = table.values
+    frame = with_numbers(table, spec.codes).values
     positions = _find(spec.inputs or {}, table.columns, spec)
     _require_rows(table)
     levels_by_name = {formulas.formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
@@ -398,6 +400,10 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
     table = frames.open_table(data)
     frames.require_unique(table.columns)
     require_rows(len(table.index))
+    if reading.codes:
+        designs = (reading.weights, reading.clusters, reading.strata)
+        codes = codes_of(table, [name for name in designs if isinstance(name, str)])
+        return _coded(read_data(with_numbers(table, codes).values, replace(reading, codes=False)), codes)
     table, weights = frames.take_weights(table, reading.weights)
     w = None if weights is None else read_weights(weights, table.index, table.labelled)
     if not reading.grouping:
@@ -414,6 +420,14 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
     numbers = label_numbers(clusters, "clusters"), label_numbers(strata, "strata")
     rows = RowDesign(*numbers, reading.block_length, sampling)
     return replace(design, rows=rows.rows(design.kept))
+
+
+def _coded(design: Design, codes: Codes) -> Design:
+    """Return a design whose spec reads columns of categories as numbers."""
+    spec, partial = replace(design.spec, codes=codes), design.spec.partial
+    if partial is not None:
+        spec = replace(spec, partial=replace(partial, spec=replace(partial.spec, codes=codes)))
+    return replace(design, spec=spec)
 
 
 def _read_rows(table: frames.Table, reading: ReadOptions, w: np.ndarray | None, defer: bool) -> Design:
@@ -540,6 +554,8 @@ class FoldedTerms:
         self.within = within
         table, weights = frames.take_weights(frames.open_table(data), reading.weights)
         assert isinstance(table.values, pd.DataFrame)
+        if reading.codes:
+            table, reading = with_numbers(table, codes_of(table)), replace(reading, codes=False)
         frame = table.values.set_axis(table.columns, axis=1).reset_index(drop=True)
         if isinstance(weights, pd.Series) and table.labelled:
             weights = weights.reindex(table.index)

@@ -510,6 +510,8 @@ def _is_blank(record: Sequence[str]) -> bool:
     return not record or (len(record) == 1 and bool(record[0]) and not record[0].strip(" \t"))
 
 
+#: The attribute of frames in which `pandas.read_spss` stores value labels, column -> number -> label.
+VALUE_LABELS = "variable_value_labels"
 #: Suffixes of files of SPSS, and of Stata.
 SPSS, STATA = (".sav", ".zsav"), (".dta",)
 #: Column -> number -> label.
@@ -533,7 +535,10 @@ def read_labelled(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     frame, labels = read_codes(path)
     reader = "read_stata" if Path(path).suffix.lower() in STATA else "read_spss"
-    return with_labels(frame, labels, path, f"pd.{reader}(path, convert_categoricals=False)")
+    rows = with_labels(frame, labels, path, f"pd.{reader}(path, convert_categoricals=False)")
+    if labels:
+        rows.attrs[VALUE_LABELS] = {name: dict(of_column) for name, of_column in labels.items()}
+    return rows
 
 
 def read_codes(path: str | os.PathLike[str]) -> tuple[pd.DataFrame, Labels]:

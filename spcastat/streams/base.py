@@ -323,7 +323,7 @@ def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chu
     Raises
     ------
     OptionError
-        For ``categorical="dummy"``.
+        For ``categorical="dummy"`` and ``codes=True``.
     FormulaError
         For a formula that cannot be read, or with terms that depend on several rows.
     DataError
@@ -334,6 +334,11 @@ def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chu
             "categorical='dummy' was given for a stream of chunks: the levels would be those of its first "
             "chunk. Make the 0/1 columns in every chunk, e.g. (chunk['c'] == 'a').astype(float), or use "
             "dask.dataframe.get_dummies(df)."
+        )
+    if reading.codes:
+        raise errors.OptionError(
+            "codes=True was given for a stream of chunks, whose categories may differ: read numbers in every "
+            "chunk, e.g. chunk['c'].cat.codes, or give a data frame."
         )
     with named(name):
         table = _open(chunk)

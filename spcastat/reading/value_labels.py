@@ -1,0 +1,118 @@
+"""Categories as numbers: those of their value labels in files of SPSS and Stata, or their positions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from spcastat.config import listed, shown, warn
+from spcastat.errors import ColumnTypeError, DataWarning, NewDataError, OptionError
+from spcastat.reading.frames import Table
+from spcastat.reading.textfiles import VALUE_LABELS
+
+#: Column -> category -> number.
+Codes = Mapping[Hashable, Mapping[Any, float]]
+
+
+def codes_of(table: Table, designs: Sequence[str] = ()) -> Codes:
+    """Return the numbers of the categories of each column of categories but `designs`, which are labels.
+
+    They are the numbers that ``frame.attrs["variable_value_labels"]`` gives to the labels, as
+    `pandas.read_spss` reads them, and otherwise 1, 2, ... in the order of the categories.
+
+    Raises
+    ------
+    OptionError
+        For tables that are no data frames.
+    ColumnTypeError
+        For categories that are not text, numbers or booleans, and if some have value labels and others not.
+
+    Warns
+    -----
+    DataWarning
+        For three or more unordered categories in alphabetical order.
+    """
+    frame = table.values
+    if not isinstance(frame, pd.DataFrame):
+        raise OptionError(
+            "codes=True was given with data that have no categories; it is for data frames. Leave it out."
+        )
+    labels = frame.attrs.get(VALUE_LABELS)
+    labels = labels if isinstance(labels, Mapping) else {}
+    return {
+        name: _numbers_of(frame.iloc[:, j], name, labels.get(name))
+        for j, name in enumerate(table.columns)
+        if isinstance(frame.dtypes.iloc[j], pd.CategoricalDtype) and name not in designs
+    }
+
+
+def _numbers_of(column: pd.Series, name: Hashable, labels: Any) -> dict[Any, float]:
+    """Return category -> number of a column; `labels` are number -> label, if there are any."""
+    categories = column.cat.categories
+    strange = [c for c in categories if not isinstance(c, (str, bool, int, float, np.number, np.bool_))]
+    if strange:
+        raise ColumnTypeError(
+            f"codes=True was given, and {shown(name)} has categories such as {shown(strange[0])}; they must "
+            "be text or numbers: rename them, or turn the column into numbers."
+        )
+    if isinstance(labels, Mapping) and labels:
+        return _labelled(categories, name, labels)
+    alphabetical = not column.cat.ordered and len(categories) > 2 and list(categories) == sorted(categories)
+    if alphabetical and isinstance(categories[0], str):
+        order = ", ".join(map(shown, categories[:8]))
+        warn(
+            f"codes=True counts the categories of {shown(name)} in the order {order}, which is alphabetical: "
+            f"if it is not meant, order them, df[{shown(name)}].cat.reorder_categories([...]).",
+            DataWarning,
+        )
+    return {category: float(number) for number, category in enumerate(categories, 1)}
+
+
+def _labelled(categories: pd.Index, name: Hashable, labels: Mapping[Any, Any]) -> dict[Any, float]:
+    """Return category -> number by value labels; a category that is a number without a label is itself."""
+    numbers = {text: float(number) for number, text in labels.items()}
+    for category in categories:
+        if category not in numbers:
+            if isinstance(category, str):
+                raise ColumnTypeError(
+                    f"codes=True was given, and the category {shown(category)} of {shown(name)} is none of "
+                    f"its value labels, {listed(numbers)}: correct it, or leave out the value labels, "
+                    f"df.attrs.pop({VALUE_LABELS!r})."
+                )
+            numbers[category] = float(category)
+    return {category: numbers[category] for category in categories}
+
+
+def with_numbers(table: Table, codes: Codes | None, error: type[Exception] = NewDataError) -> Table:
+    """Return the table with numbers in place of the categories, and the text, of the columns of `codes`.
+
+    Raises
+    ------
+    NewDataError
+        For categories that have no number.
+    """
+    frame = table.values
+    if not codes or not isinstance(frame, pd.DataFrame):
+        return table
+    changed = {}
+    for j, name in enumerate(table.columns):
+        column = frame.iloc[:, j]
+        if name not in codes or pd.api.types.is_numeric_dtype(column.dtype):
+            continue
+        values = column.astype(object)
+        unknown = [value for value in values.dropna().unique() if value not in codes[name]]
+        if unknown:
+            raise error(
+                f"Column {shown(name)} has categories without a number: {listed(unknown)}. Known are "
+                f"{listed(codes[name], 12)}."
+            )
+        changed[j] = values.map(codes[name]).astype(float)
+    if not changed:
+        return table
+    columns = [changed.get(j, frame.iloc[:, j]) for j in range(frame.shape[1])]
+    numbers = pd.concat([column.reset_index(drop=True) for column in columns], axis=1)
+    return replace(table, values=numbers.set_axis(frame.index).set_axis(frame.columns, axis=1))
