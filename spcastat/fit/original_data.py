@@ -126,6 +126,8 @@ def _rows_again(state: FitState, table: Any) -> RowData:
         center=center,
         scale=scale,
         warns=False,
+        robust=False if state.cleaning is None else state.cleaning.option,
+        components=None if state.cleaning is None else state.cleaning.components,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -9,7 +11,9 @@ from spcastat.errors import OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
 from spcastat.inputs.cleaning import Cleaning
-from spcastat.linalg.wrapping import BEND
+from spcastat.inputs.opening import source_of
+from spcastat.linalg.wrapping import BEND, wrapped
+from spcastat.reading.read import replay
 
 
 def cleaning_of(state: FitState) -> Cleaning:
@@ -34,21 +38,50 @@ def cells(state: FitState) -> pd.DataFrame:
     within BEND. "kept": whether the fit uses the row.
     """
     found, labels = cleaning_of(state), labels_of(state)
-    order = np.lexsort((found.places[:, 1], found.places[:, 0], -np.abs(found.z)))
-    rows, columns = found.places[order].T
+    frame = _cells(state, labels, found.places, found.values, found.z)
+    return frame.assign(kept=found.kept[frame["position"]])
+
+
+def cells_of_new(state: FitState, new: Any) -> pd.DataFrame:
+    """Return the outlying cells of new rows, the furthest first; as `cells`, without "kept".
+
+    Raises
+    ------
+    OptionError
+        For rows in chunks.
+    """
+    found, source = cleaning_of(state), source_of(new)
+    if not source.in_memory:
+        raise OptionError("cells_of() needs rows in memory; give one chunk after another.")
+    matrix, index = replay(state.spec, source.data, na="pairwise")
+    X = np.asarray(matrix, dtype=float)
+    places, z = found.wrapping.outlying(X)
+    return _cells(state, index, places, X[tuple(places.T)], z)
+
+
+def _order(places: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return the order of cells by distance, then by row and column."""
+    return np.lexsort((places[:, 1], places[:, 0], -np.abs(z)))
+
+
+def _cells(
+    state: FitState, labels: pd.Index, places: np.ndarray, values: np.ndarray, z: np.ndarray
+) -> pd.DataFrame:
+    order, found = _order(places, z), cleaning_of(state)
+    rows, columns = places[order].T
     wrapping = found.wrapping.of_columns(columns)
     limits = [wrapping.restored(np.full((1, len(order)), side * BEND))[0] for side in (-1.0, 1.0)]
+    pulled_in = wrapping.restored(wrapped(z[order])[None])[0] if found.cells else values[order]
     return pd.DataFrame(
         {
             "row": deep_copy(labels[rows]),
             "position": rows,
             "variable": deep_copy(state.spec.columns[columns]),
-            "value": found.values[order],
-            "z": found.z[order],
-            "used": found.used[order],
+            "value": values[order],
+            "z": z[order],
+            "used": pulled_in,
             "low": limits[0],
             "high": limits[1],
-            "kept": found.among_kept[order],
         }
     )
 

@@ -18,13 +18,12 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import one_of, plural, shown, warn
+from spcastat.config import nearest, plural, shown, warn
 from spcastat.labels import name_text
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.linalg.wrapping import (
-    BEND,
     END,
     Wrapping,
     columnwise_location_and_scale,
@@ -122,16 +121,14 @@ class Cleaner:
 
     def _result(self, X: np.ndarray, last: _Judged, settled: bool, grouped: int) -> Cleaning:
         kept, wrapping, scores = last.kept, last.wrapping, last.scores
-        z = wrapping.standardised(X)
-        places = np.argwhere((np.abs(z) > BEND) & ~wrapping.plain)
-        at = tuple(places.T)
+        places, z = wrapping.outlying(X)
         return Cleaning(
             wrapping=wrapping,
             kept=kept,
             distance=scores.distance,
             places=places,
-            values=np.asarray(X[at], dtype=float),
-            z=z[at],
+            values=np.asarray(X[tuple(places.T)], dtype=float),
+            z=z,
             cells=self.cells,
             rows=self.rows,
             components=scores.count,
@@ -231,6 +228,11 @@ class Cleaning:
     grouped: int = 0
     settled: bool = True
 
+    @property
+    def option(self) -> bool | str:
+        """The value of `robust` that gave this."""
+        return True if self.cells and self.rows else "cells" if self.cells else "rows"
+
     def cleaned(self, X: np.ndarray) -> np.ndarray:
         """Return rows with outlying cells pulled in; the same array if there are none."""
         return self.wrapping.cleaned(X) if self.cells else X
@@ -240,14 +242,6 @@ class Cleaning:
         if self.kept.all():
             return weights
         return np.where(self.kept, 1.0 if weights is None else weights, 0.0)
-
-    @property
-    def used(self) -> np.ndarray:
-        """The values that the fit uses in place of `values`, shape (m,)."""
-        if not self.cells:
-            return self.values
-        columns = self.wrapping.of_columns(self.places[:, 1])
-        return columns.restored(wrapped(self.z)[None])[0]
 
     @property
     def among_kept(self) -> np.ndarray:
@@ -390,11 +384,12 @@ def checked_robust(robust: Any) -> bool | str:
     """Return the value of the option `robust`: False, True, "cells" or "rows"."""
     if isinstance(robust, (bool, np.bool_)):
         return bool(robust)
-    if isinstance(robust, str):
-        return one_of("robust", robust, PARTS)
+    if isinstance(robust, str) and robust in PARTS:
+        return robust
+    meant = nearest(robust, PARTS) if isinstance(robust, str) else ""
     raise errors.OptionError(
-        f"robust={shown(robust)} was given; it must be True, False, 'cells' (rows are kept) or 'rows' (cells "
-        "are left as they are)."
+        f"robust={shown(robust)} was given.{meant} It must be True, False, 'cells' (rows are kept) or 'rows' "
+        "(cells are left as they are)."
     )
 
 

@@ -336,6 +336,12 @@ class Wrapping:
             U[:, some] = unbent(U[:, some], self.power[some], self.box_cox[some])
         return np.asarray(self.centre + self.unit * U)
 
+    def outlying(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and column of the cells beyond BEND, shape (m, 2), and their z."""
+        z = self.standardised(X)
+        places = np.argwhere((np.abs(z) > BEND) & ~self.plain)
+        return places, z[tuple(places.T)]
+
     def cleaned(self, X: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
         """Return the rows with cells beyond BEND pulled in; other cells are the same numbers."""
         z = self.standardised(X) if z is None else z

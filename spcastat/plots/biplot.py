@@ -293,6 +293,7 @@ def biplot_data(
     if color is not None:
         points["color"] = points_drawn.row_numbers(color, scores.index)
     points["label"] = points_drawn.row_labels(labels, scores.index, np.hypot(*xy.T))
+    points["left_out"] = np.isin(np.arange(len(points)), scores.attrs.get("left_out", ()))
     markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
     strong = markers["nonzero"] | markers["supplementary"] | (arrows == "correlations")
     stretch = stretch_of(xy, markers.loc[strong.to_numpy(), ["x", "y"]].to_numpy())
@@ -462,6 +463,9 @@ def _sentences(data: BiplotData, scale: float, arrows: str) -> list[str]:
     if data.undrawn:
         count = int(data.arrows["nonzero"].sum())
         sentences.append(f"{count} of {count + data.undrawn} arrows are drawn, the longest.")
+    out = int(data.points["left_out"].sum())
+    if out:
+        sentences.append(f"Open: {plural(out, 'row')} left out of the fit.")
     far = int(data.points["far"].sum())
     if far:
         sentences.append(f"Triangles at the edge: {plural(far, 'row')} farther out.")
@@ -489,10 +493,12 @@ def _points(
     groups = data.points["group"].array if "group" in data.points else None
     clouds = list(points_drawn.groups_of(ax, groups, len(xy), palette))
     artists = []
+    out = data.points["left_out"].to_numpy()
     for cloud in clouds:
-        x, y = xy[cloud.rows & ~far].T
+        x, y = xy[cloud.rows & ~far & ~out].T
         mark: dict[str, Any] = {"color": [cloud.colour], "marker": cloud.marker, "linewidths": 0}
         artists.append(ax.scatter(x, y, **mark, **style))
+        points_drawn.open_points(ax, xy[cloud.rows & ~far & out], cloud, style)
         _edge_marks(ax, frame, xy[cloud.rows & far], cloud.colour)
     if groups is None:
         return None, None

@@ -160,6 +160,15 @@ def scatter_groups(
     return artists, [] if groups is None else [one.name for one in drawn]
 
 
+def open_points(ax: Axes, xy: np.ndarray, group: Group, style: dict[str, Any]) -> None:
+    """Draw the points of rows that the fit leaves out, open and not faint."""
+    if len(xy):
+        marker = "o" if group.marker == "." else group.marker
+        colours = {"facecolors": "none", "edgecolors": [group.colour], "alpha": 1.0}
+        options: dict[str, Any] = {**style, **colours, "marker": marker, "linewidths": line(1.0)}
+        ax.scatter(xy[:, 0], xy[:, 1], **options)
+
+
 def scatter_numbers(
     ax: Axes, xy: np.ndarray, numbers: np.ndarray, *, palette: Any = None, **style: Any
 ) -> PathCollection:

@@ -27,7 +27,7 @@ from spcastat.fit.state import joint_gap
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
-from spcastat.measures import MEASURES, measures_of
+from spcastat.measures import MEASURES, best_order, cumulative_adjusted, measures_of
 from spcastat.progress import listening
 from spcastat.results.fit import SpcaResult
 from spcastat.results.pickling import Picklable
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from spcastat.argument_types import Palette, Progress, Rng, Rows, Several
     from spcastat.assess.permutation import Compared
+    from spcastat.linalg.operators import Operator
     from spcastat.results.fit import SpcaResult
     from spcastat.show.grid import Document
 
@@ -70,23 +71,27 @@ class Comparison(Outcome):
         agreement: pd.DataFrame,
         angles: pd.DataFrame,
         matches: pd.DataFrame,
+        adjusted_on: pd.DataFrame,
         remarks: Sequence[str] = (),
     ) -> None:
         self._measures, self._cardinality, self._remarks = measures, cardinality, remarks
         self._agreement, self._angles, self._matches = agreement, angles, matches
+        self._adjusted_on = adjusted_on
 
     def _document(self) -> Document:
-        return _document(self._measures, self._cardinality, self._agreement, self._angles, self._remarks)
+        tables = self._measures, self._cardinality, self._agreement, self._angles, self._adjusted_on
+        return _document(*tables, self._remarks)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables "measures", "cardinality", "agreement", "angles" and "matches"."""
+        """The tables "measures", "cardinality", "agreement", "angles", "matches" and "adjusted_on"."""
         return {
             "measures": self.measures,
             "cardinality": self.cardinality,
             "agreement": self.agreement,
             "angles": self.angles,
             "matches": self.matches,
+            "adjusted_on": self.adjusted_on,
         }
 
     @property
@@ -127,6 +132,16 @@ class Comparison(Outcome):
         and "cosine" (the absolute cosine between the loadings).
         """
         return deep_copy(self._matches)
+
+    @property
+    def adjusted_on(self) -> pd.DataFrame:
+        """The adjusted variance of the loadings of each fit on the data of others, as shares of their total.
+
+        For fits with ``robust=`` beside others: fits x data. The columns are the names of the first fit of
+        the rows as given, and of the first of each kind of cleaned rows; components are in their best order.
+        Without robust fits, and for data that a fit from a file does not have, there are no columns.
+        """
+        return deep_copy(self._adjusted_on)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw each share of variance of each fit as a point.
@@ -185,7 +200,8 @@ def compare(
     Returns
     -------
     Comparison
-        It has the tables `measures`, `cardinality`, `agreement`, `angles` and `matches`, and a `plot()`.
+        It has the tables `measures`, `cardinality`, `agreement`, `angles`, `matches` and `adjusted_on`, and a
+        `plot()`. For robust fits, `adjusted_on` compares all loadings on the rows as given and as cleaned.
 
     Raises
     ------
@@ -239,9 +255,8 @@ def compare(
         angle = subspace_angles(*(Q[:, Q.any(axis=0)] for Q in spans)).max()
         angles.loc[a, b] = angles.loc[b, a] = float(np.rad2deg(angle))
     cardinality = pd.DataFrame({name: fit.card for name, fit in fits.items()}).T.astype("Int64")
-    return Comparison(
-        measures, cardinality, agreement, angles, pd.DataFrame(matches, columns=columns), remarks
-    )
+    matches_table, crossed = pd.DataFrame(matches, columns=columns), _adjusted_on(fits, loadings)
+    return Comparison(measures, cardinality, agreement, angles, matches_table, crossed, remarks)
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -329,6 +344,30 @@ def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[
     ]
 
 
+def _adjusted_on(fits: Mapping[str, SpcaResult], loadings: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return adjusted variances on the rows as given and as cleaned; see `Comparison.adjusted_on`."""
+    data: dict[Any, tuple[str, Data]] = {}
+    for name, fit in fits.items():
+        cleaning, source = fit._state.cleaning, fit._source
+        if source is not None and source.holds_scores:
+            data.setdefault(
+                None if cleaning is None else (cleaning.option, cleaning.components), (name, source)
+            )
+    if not any(data):  # no robust fit
+        data = {}
+    shares = {
+        column: [_adjusted_share(V.loc[source.columns].to_numpy(), source.op) for V in loadings.values()]
+        for column, source in data.values()
+    }
+    return pd.DataFrame(shares, index=list(fits), dtype=float)
+
+
+def _adjusted_share(V: np.ndarray, op: Operator) -> float:
+    """Return the adjusted variance of loadings as a share of the total variance, in their best order."""
+    order = best_order(V.T @ op.dot(V))
+    return float(cumulative_adjusted(V[:, order], op)[-1])
+
+
 # --- text ---------------------------------------------------------------------------------------
 
 
@@ -337,6 +376,7 @@ def _document(
     card: pd.DataFrame,
     agreement: pd.DataFrame,
     angles: pd.DataFrame,
+    adjusted_on: pd.DataFrame,
     remarks: Sequence[str],
 ) -> Document:
     names = list(measures.index)
@@ -365,6 +405,10 @@ def _document(
         Row(measure.label, tuple(map(percent, measures[measure.name]))) for measure in measures_of("pca")
     ]
     rows += [Row(measure.label, each(measures[measure.name], 4)) for measure in measures_of("error")]
+    heading = "Adjusted, % of total, on the data of"
+    rows += [
+        Row(name_text(name), tuple(map(percent, adjusted_on[name])), heading) for name in adjusted_on.columns
+    ]
     gaps = "Gap to the proven bound"
     rows += [
         Row(

@@ -510,6 +510,8 @@ class SpcaResult(Picklable, Shown):
     def transform(self, new: Any, *, na: types.Missing | None = None) -> Any:
         """Return the scores of new rows, using the formula, centre and scale of the fit.
 
+        Outlying cells are pulled in first if the fit is robust; ``fit.robust.cells_of(new)`` lists them.
+
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
@@ -1620,6 +1622,8 @@ class SpcaResult(Picklable, Shown):
         }
         if self._state.scores is not None or (self._source is not None and self._source.holds_scores):
             sheets["scores"] = self.scores
+        if self._state.cleaning is not None:
+            sheets |= {f"outlying {name}": frame for name, frame in self.robust.frames.items()}
         write_workbook(path, sheets | sheets_of(inference_of(self._state)))
 
     def save(self, path: types.Path, *, scores: bool | None = None) -> None:
@@ -2338,7 +2342,10 @@ class SpcaResult(Picklable, Shown):
             return deep_copy(self._drawn[self._state.components])
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, analysis)
-        return self._row_scores()
+        scores = self._row_scores()
+        if self._state.cleaning is not None:
+            scores.attrs["left_out"] = tuple(self._state.cleaning.left_out.tolist())
+        return scores
 
     def _by_row(self, given: Any, option: str) -> Any:
         """Return the values of an option for the rows; text is the name of a column of the fitted data."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
+from spcastat import argument_types as types
 from spcastat.fit import outliers
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
-from spcastat.plots.cell_map import cell_map_of, checked_sizes, draw_cell_map
+from spcastat.plots.cell_map import checked_sizes, draw_cell_map
 from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document
-from spcastat.show.outlier_tables import outliers_document
+from spcastat.show.outlier_tables import outlier_map, outliers_document
 from spcastat.show.renderings import Summary
 
 if TYPE_CHECKING:
@@ -64,6 +64,23 @@ class Outliers(Picklable, Summary):
         """
         return outliers.columns(self._state)
 
+    def cells_of(self, new: types.Table) -> pd.DataFrame:
+        """Return the outlying cells of new rows, which `transform` pulls in; as `cells`, without "kept".
+
+        Parameters
+        ----------
+        new : DataFrame, array, polars or pyarrow table
+            Rows with all columns of the fit; missing values are not outlying.
+
+        Raises
+        ------
+        NewDataError
+            If columns are missing, or a factor has a level that did not occur in the fit.
+        OptionError
+            For rows in chunks.
+        """
+        return outliers.cells_of_new(self._state, new)
+
     def plot_cells(self, *, rows: int = 40, columns: int = 60, ax: Axes | None = None) -> Axes:
         """Draw a map of the outlying cells.
 
@@ -86,13 +103,5 @@ class Outliers(Picklable, Summary):
         OptionError
             If a number is below 1, or `ax` is not an Axes.
         """
-        state, most = self._state, checked_sizes(rows, columns)
-        found = outliers.cleaning_of(state)
-        V = np.abs(state.V if state.pattern is None else state.pattern)
-        component = np.where(V.any(axis=1), V.argmax(axis=1), V.shape[1])
-        order = np.lexsort((-V.max(axis=1), component))
-        missing = None if self._source is None else np.isnan(self._source.rows("plot_cells()").given)
-        judged = ~found.wrapping.plain
-        table, names = self.rows, state.spec.columns
-        shown = cell_map_of(pd.Series(found.z), found.places, table, names, judged, order, most, missing)
+        shown = outlier_map(self._state, self._source, checked_sizes(rows, columns))
         return draw_cell_map(shown, ax)

@@ -12,14 +12,18 @@ from spcastat.config import plural
 from spcastat.fit import outliers
 from spcastat.fit.state import FitState
 from spcastat.inputs.cleaning import FAR_ROW
+from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.wrapping import BEND
+from spcastat.plots.cell_map import HEIGHT, CellMap, cell_map_of, draw_cell_map
 from spcastat.show.facts import robust
-from spcastat.show.grid import Document, Row, Table, fixed
+from spcastat.show.grid import Document, Picture, Row, Table, fixed
 from spcastat.show.templates import lines
 
 #: So many outlying cells, and rows, are printed; frames have all.
 MOST_CELLS, MOST_LINES = 20, 10
+#: Largest numbers of rows and variables in the map of a report.
+REPORT_MAP = (30, 24)
 
 
 def outliers_document(state: FitState) -> Document:
@@ -49,6 +53,28 @@ def outliers_document(state: FitState) -> Document:
         notes.append("There is no outlying cell or row.")
     header = tuple(lines([robust(state, found)]))
     return Document("Outlying cells and rows", header, tuple(tables), tuple(notes))
+
+
+def outlier_map(state: FitState, source: Data | None, most: tuple[int, int]) -> CellMap:
+    """Return the map of at most so many rows and columns, the variables in the order of the components."""
+    found = outliers.cleaning_of(state)
+    V = np.abs(state.V if state.pattern is None else state.pattern)
+    component = np.where(V.any(axis=1), V.argmax(axis=1), V.shape[1])
+    order = np.lexsort((-V.max(axis=1), component))
+    missing = None if source is None else np.isnan(source.rows("plot_cells()").given)
+    table, judged = outliers.rows(state), ~found.wrapping.plain
+    return cell_map_of(
+        pd.Series(found.z), found.places, table, state.spec.columns, judged, order, most, missing
+    )
+
+
+def map_picture(state: FitState, source: Data | None) -> Picture:
+    """Return the figure of the outlying cells for a report."""
+    shown = outlier_map(state, source, REPORT_MAP)
+    rows, columns = shown.values.shape
+    about = f"Map of outlying cells: {plural(rows, 'row')} by {plural(columns, 'variable')}."
+    height = 2.2 + HEIGHT * max(rows, 6)
+    return Picture(lambda ax: draw_cell_map(shown, ax), 6.4, height, "outlying-cells", about, about)
 
 
 def _names(labels: Iterable[Any], positions: Iterable[int], unique: bool) -> list[str]:

@@ -22,6 +22,7 @@ from spcastat.config import flag, plural, require_extra, text, whole_number
 from spcastat.fit import frames, rows
 from spcastat.fit.archive import file_path, write_bytes
 from spcastat.fit.frames import variance
+from spcastat.fit.outliers import cleaning_of
 from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
@@ -46,6 +47,7 @@ from spcastat.show.grid import (
 )
 from spcastat.show.html import STYLE, content
 from spcastat.show.methods_text import Description, describe, equations, in_short
+from spcastat.show.outlier_tables import map_picture, outliers_document
 from spcastat.show.summary import summarise
 from spcastat.show.templates import fact, notes
 
@@ -89,6 +91,8 @@ def chapters(
         pictures = score_pictures(state, rows.scores(state, source), row_groups)
         yield Chapter("Score plots", tuple(pictures))
     yield Chapter("Overlap and correlations", (together(state), correlations(state, arrangement)))
+    if state.cleaning is not None:
+        yield Chapter("Outlying cells and rows", tuple(outlying_parts(state, source)))
     if in_memory:
         yield Chapter("Outliers", (diagnostics_picture(state, source),))
     lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
@@ -320,6 +324,14 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
             "table gives their correlations.",
             "Scores of every pair of components, at most the first five, and their correlation r.",
         )
+
+
+def outlying_parts(state: FitState, source: Data | None) -> Iterator[Document | Picture]:
+    """Yield the table of outlying cells and rows of a robust fit, and their map if there is any."""
+    yield outliers_document(state)
+    found = cleaning_of(state)
+    if len(found.places) or not found.kept.all():
+        yield map_picture(state, source)
 
 
 def diagnostics_picture(state: FitState, source: Data | None) -> Picture:

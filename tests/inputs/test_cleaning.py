@@ -348,6 +348,81 @@ def test_scores_of_new_rows_are_those_of_the_fit(wine, fit):
     assert fit.residuals.loc["wine 6", "proline"] > 10_000
 
 
+def test_bad_cells_of_new_rows_are_named(wine, fit):
+    new = wine.iloc[10:13].copy()
+    new.iloc[1, 2] = 99.0
+    first = fit.robust.cells_of(new).iloc[0]
+    assert (first["row"], first["position"], first["variable"], first["value"]) == ("wine 12", 1, "ash", 99.0)
+    assert first["low"] < first["used"] < first["high"]
+    right = new.copy()
+    right.iloc[1, 2] = first["used"]
+    assert fit.transform(new).to_numpy() == pytest.approx(fit.transform(right).to_numpy(), abs=1e-9)
+    same = fit.robust.cells_of(wine)
+    pd.testing.assert_frame_equal(same, fit.robust.cells.drop(columns="kept"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"scale": True}, {"scale": False}, {"scale": True, "na": "em"}, {"robust": "cells"}, {"robust": "rows"}],
+    ids=str,
+)
+def test_saved_fits_draw_the_same_rows_cleaned(wine, options, tmp_path):
+    rows = wine.iloc[:, :5].copy()
+    if "na" in options:
+        rows.iloc[3, 4] = np.nan
+    fit = sp.spca(rows, 2, card=2, **{"robust": True, **options}, **QUICK)
+    fit.save(tmp_path / "fit.spca")
+    loaded = sp.load(tmp_path / "fit.spca")
+    drawn = [one.conf_int() for one in (fit.bootstrap(9, rng=1), loaded.bootstrap(9, rng=1, data=rows))]
+    pd.testing.assert_frame_equal(*drawn)
+
+
+def test_comparison_on_the_rows_as_given_and_as_cleaned(wine, fit):
+    """The robust loadings on raw correlations, and the plain ones on those of the cleaned rows."""
+    plain = sp.spca(wine, 3, card=4, scale=True, **QUICK)
+    both = sp.compare({"plain": plain, "robust": fit})
+    cleaned = wine.copy()
+    for cell in fit.robust.cells.itertuples():
+        cleaned.iloc[cell.position, wine.columns.get_loc(cell.variable)] = cell.used
+    for name, one in {"plain": plain, "robust": fit}.items():
+        for column, rows in {"plain": wine, "robust": cleaned}.items():
+            L = one.loadings.to_numpy()
+            best = max(
+                sp.measures.adjusted(L[:, list(order)], S=rows.corr()) for order in permutations(range(3))
+            )
+            assert both.adjusted_on.loc[name, column] == pytest.approx(best, rel=1e-9)
+    assert "on the data of" in str(both)
+    assert sp.compare(plain, plain).adjusted_on.shape[1] == 0
+
+
+@pytest.mark.slow
+def test_report_has_the_outliers(fit, tmp_path):
+    fit.report(tmp_path / "fit.html")
+    page = (tmp_path / "fit.html").read_text(encoding="utf-8")
+    assert "Outlying cells and rows</h2>" in page
+    assert "Map of outlying cells" in page
+    assert "wine 6" in page
+
+
+def test_workbook_has_the_outliers(fit, tmp_path):
+    fit.to_excel(tmp_path / "fit.xlsx")
+    cells = pd.read_excel(tmp_path / "fit.xlsx", sheet_name="outlying cells")
+    assert cells["row"].tolist() == fit.robust.cells["row"].tolist()
+
+
+def test_biplot_draws_rows_left_out_as_open_points():
+    X, _ = spoilt(np.random.default_rng(15), "cluster")
+    fit = sp.spca(X, 2, card=4, robust=True, **QUICK)
+    out = ~fit.robust.rows["kept"].to_numpy()
+    data = fit.biplot_data()
+    assert data.points["left_out"].tolist() == out.tolist()
+    assert f"Open: {out.sum()} rows left out" in data.caption
+    ax = fit.biplot()
+    hollow = [dots for dots in ax.collections if len(dots.get_offsets()) and not len(dots.get_facecolors())]
+    assert len(hollow[0].get_offsets()) == out.sum()
+    assert not sp.spca(X, 2, card=4, **QUICK).biplot_data().points["left_out"].any()
+
+
 def test_saved_fits_have_the_outliers(wine, fit, tmp_path):
     for scores in (True, False):
         fit.save(tmp_path / "fit.spca", scores=scores)
@@ -395,8 +470,8 @@ def test_cell_map_names_rows_and_variables(p):
 # `X` is a frame of 100 x 12, `S` its correlations, `sparse` the same as a sparse matrix.
 # fmt: off
 REFUSED = [
-    ("sp.spca(X, 2, card=4, robust='row')", OptionError, "robust='row' is not known. Did you mean 'rows'"),
-    ("sp.spca(X, 2, card=4, robust=1.5)", OptionError, "robust=1.5 was given; it must be True, False"),
+    ("sp.spca(X, 2, card=4, robust='row')", OptionError, "Did you mean 'rows'. It must be True, False"),
+    ("sp.spca(X, 2, card=4, robust=1.5)", OptionError, "robust=1.5 was given. It must be True, False"),
     ("sp.spca(X[:14], 2, card=4, robust=True)", DataError, "at least 20 rows.*there are 14"),
     ("sp.spca_cov(S, 2, card=4, robust=True)", UnknownOptionError, "give the rows: spca"),
     ("sp.choose(S, robust=True)", UnknownOptionError, "robust= was given with a covariance matrix"),
