@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables
-from benchmarks.trust import assumptions, choosing, groups, intervals, missing, selections, together
+from benchmarks.trust import assumptions, choosing, groups, intervals, missing, robust, selections, together
 from benchmarks.trust.sets import Call, with_number_of_sets
 
 TABLES: dict[str, Callable[[Call], Table]] = {
@@ -37,6 +37,11 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "noise": assumptions.statements_in_noise,
     "noise-split": assumptions.splits_in_noise,
     "rows": assumptions.misleading_rows,
+    "robust": robust.supports,
+    "robust-loss": robust.losses,
+    "robust-real": robust.real,
+    "robust-k": robust.number_of_components,
+    "robust-intervals": robust.intervals,
 }
 
 

@@ -346,9 +346,9 @@ def intervals(call: Call) -> Table:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SpcaWarning)
                 frame = fit.bootstrap(DRAWS, rng=number).conf_int()
-            inside = (frame["conf_low"] <= V[0, 0]) & (frame["conf_high"] >= V[0, 0])
+            inside = (frame["lower"] <= V[0, 0]) & (frame["upper"] >= V[0, 0])
             found[f"{label} covers"] = float(inside.mean())
-            found[f"{label} width"] = float((frame["conf_high"] - frame["conf_low"]).mean())
+            found[f"{label} width"] = float((frame["upper"] - frame["lower"]).mean())
         return found
 
     for name, measured in call.measured("robust-intervals", designs, one).items():
