@@ -437,7 +437,6 @@ def test_the_readme_and_the_first_page_list_all_vignettes():
 #: Those that take seconds: with the slow tests.
 LONG = (
     "01-getting-started",
-    "02-how-sparse",
     "03-explained-variance",
     "05-nonnegative-and-coordinates",
     "07-into-a-report",
@@ -546,7 +545,7 @@ def test_vignette(path, notebook):
 def test_figures_through_other_libraries(library, notebook, tmp_path):
     """Their blocks in the vignette on figures are no cells: they run where the library is installed."""
     pytest.importorskip(library)
-    path = VIGNETTES[12]
+    path = next(path for path in VIGNETTES if path.stem == "13-figures-for-a-paper")
     text = path.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "__main__"}
     for piece in pieces_of(text):

@@ -48,15 +48,15 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     title = part(facts.headline(state, variance["cardinality"].tolist()))
     constraint = [part(fact) for fact in facts.constraint(record)]
     body, alerts = _components(state, variance, largest).lines, tuple(warnings(cautions))
-    below = [*constraint, *_results(state)]
+    results_shown = [*constraint, *_results(state)]
     brief = Screen(
         part(facts.headline_in_brief(state, variance["cardinality"].tolist())),
         body,
-        (part(facts.found_in_brief(record)), *below, *_brief_rules(header)),
+        (part(facts.found_in_brief(record)), *results_shown, *_brief_rules(header)),
         alerts,
         screen.ending("fit", []),
     )
-    sentences = (part(facts.how_found(record)), *below, *_rules(header))
+    sentences = (part(facts.how_found(record)), *results_shown, *_rules(header))
     return Screen(title, body, sentences, alerts, screen.ending("fit", notes), brief)
 
 

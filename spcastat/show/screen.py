@@ -276,8 +276,8 @@ def screen_of(document: grid.Document, end: str) -> Screen:
         warnings = tuple(cut(text, len("Warning: ")) for text in warnings)
 
     def body(room: int) -> list[str]:
-        below = [""] if header and document.tables else []
-        cut_head, whole_head = [*map(cut, header), *below], [*_lines(header, None), *below]
+        blank_line = [""] if header and document.tables else []
+        cut_head, whole_head = [*map(cut, header), *blank_line], [*_lines(header, None), *blank_line]
         tables = _first_tables(document, room - len(cut_head))
         head = whole_head if len(whole_head) + len(tables) <= room else cut_head
         return [*head, *tables]
