@@ -1,13 +1,15 @@
-"""Correlation matrices of ordinal and other variables for `spca_cov`: Pearson, and polychoric from tables."""
+"""Correlation matrices of ordinal and other variables for `spca_cov`: polychoric, polyserial, Pearson."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
+from scipy.optimize import minimize_scalar
+from scipy.special import log_ndtr, ndtri
 
 from spcastat.argument_names import explained
 from spcastat.argument_types import Table
@@ -292,33 +294,84 @@ def _thresholds(below: np.ndarray) -> np.ndarray:
     return np.where(inner > total - inner, -ndtri(smaller), ndtri(smaller))
 
 
-METHODS = ("polychoric", "spearman", "pearson")
+# --- polyserial correlations ------------------------------------------------------------------------
+
+
+def polyserial(x: np.ndarray, levels: np.ndarray, bound: float = 0.999) -> float:
+    """Return the correlation of a number and the normal variable behind an ordinal variable.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+    levels : ndarray of shape (n,)
+        Numbers in the order of the categories.
+    bound : float
+        The largest absolute correlation.
+
+    Returns
+    -------
+    float
+        The two-step estimate: mean and variance of `x` and the thresholds t are those of the margins, and r
+        maximises the sum of log(P(y | z)), with z the standardised `x` and P(y | z) the normal probability
+        between (t_{y-1} - r z) / sqrt(1 - r^2) and (t_y - r z) / sqrt(1 - r^2). For two categories it is the
+        biserial correlation.
+
+    References
+    ----------
+    Olsson, Drasgow and Dorans (1982), The polyserial correlation coefficient, Psychometrika 47, 337-347.
+    """
+    z = (x - x.mean()) / x.std()
+    places = np.unique(levels, return_inverse=True)[1]
+    thresholds = _thresholds(_below(np.bincount(places)[None].astype(float)))[0]
+    limits = np.concatenate([[-np.inf], thresholds, [np.inf]])
+    lower, upper = limits[places], limits[places + 1]
+
+    def deviance(r: float) -> float:
+        a, b = ((limit - r * z) / np.sqrt(1.0 - r * r) for limit in (lower, upper))
+        flipped = a > 0  # the difference of two small tails, on either side
+        a, b = np.where(flipped, -b, a), np.where(flipped, -a, b)
+        log_b = log_ndtr(b)
+        with np.errstate(divide="ignore"):
+            return float(-(log_b + np.log1p(-np.exp(log_ndtr(a) - log_b))).sum())
+
+    minimum = minimize_scalar(deviance, bounds=(-bound, bound), method="bounded", options={"xatol": 1e-9})
+    return float(minimum.x)
+
+
+# --- matrices -----------------------------------------------------------------------------------------
+
+
+#: The kinds of correlations; "auto" chooses by the types of the two variables.
+METHODS = ("auto", "polychoric", "spearman", "pearson")
 
 
 @explained
 def correlation(
     data: Table,
-    method: Literal["polychoric", "spearman", "pearson"] = "polychoric",
+    method: Literal["auto", "polychoric", "spearman", "pearson"] = "auto",
     *,
     max_levels: int = 10,
     bound: float = 0.999,
     codes: bool = False,
 ) -> pd.DataFrame:
-    """Return the correlation matrix of the columns of a table, by default of polychoric correlations.
+    """Return the correlation matrix of the columns of a table, by default by the types of the variables.
 
-    Each correlation uses the rows in which both variables are observed. The polychoric correlation of two
-    ordinal variables is the correlation of the normal variables whose categories they are assumed to be. Few
-    or skewed categories attenuate Pearson correlations, but not polychoric correlations.
+    Each correlation uses the rows in which both variables are observed. Two ordinal variables have their
+    polychoric correlation: that of the normal variables whose categories they are assumed to be. An ordinal
+    and a continuous variable have their polyserial correlation, of the number with such a normal variable,
+    and two continuous variables that of Pearson. Few or skewed categories attenuate Pearson correlations, but
+    not polychoric and polyserial correlations.
 
     Parameters
     ----------
     data : DataFrame, array or other table of shape (n, p)
         Numbers, booleans, or ordered categories. Missing values are left out pairwise.
-    method : {"polychoric", "spearman", "pearson"}
-        Spearman's is the correlation of ranks, Pearson's that of the numbers (ordered categories count as
-        1, 2, ...).
+    method : {"auto", "polychoric", "spearman", "pearson"}
+        "auto": ordered categories, booleans and whole numbers with at most `max_levels` values are ordinal,
+        other numbers continuous. "polychoric": all are ordinal. Spearman's is the correlation of ranks,
+        Pearson's that of the numbers (ordered categories count as 1, 2, ...).
     max_levels : int
-        Largest number of distinct values of an ordinal variable (polychoric only).
+        Largest number of distinct values of an ordinal variable ("auto" and "polychoric").
     bound : float
         The largest absolute polychoric correlation, below 1. If a corner of the table of two items is empty,
         the likelihood may have no maximum below 1.
@@ -329,17 +382,19 @@ def correlation(
     Returns
     -------
     DataFrame of shape (p, p)
-        For :func:`spca_cov`. ``attrs["spcastat"]`` contains ``kind``, the method; ``n_obs``, the number of
-        rows; ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the
-        latter is negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns (polychoric
-        only): ``at_bound`` those whose likelihood is largest at `bound`; ``reaches_bound`` those whose 95 %
+        For :func:`spca_cov`. ``attrs["spcastat"]`` contains ``kind``, the method ("mixed" if "auto" finds
+        ordinal and continuous variables); ``types``, that of each variable; ``n_obs``, the number of rows;
+        ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the latter is
+        negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns: ``at_bound`` those
+        whose likelihood is largest at `bound`; ``reaches_bound`` pairs of ordinal variables whose 95 %
         likelihood interval contains `bound`, so that the data do not determine the correlation well; and
         ``not_converged`` those whose likelihood was not maximised.
 
     Raises
     ------
     ColumnTypeError
-        For text and unordered categories, and columns with more than `max_levels` values.
+        For text and unordered categories, and with "polychoric" for columns with more than `max_levels`
+        values.
     ConstantColumnError, MissingValuesError
         For a column with only one distinct value, and for a pair of columns without common rows or without
         variation in these.
@@ -352,7 +407,8 @@ def correlation(
     References
     ----------
     Olsson (1979), Maximum likelihood estimation of the polychoric correlation coefficient, Psychometrika 44,
-    443-460: the two-step estimator, with thresholds from the margins of each pair.
+    443-460: the two-step estimator, with thresholds from the margins of each pair. Olsson, Drasgow and Dorans
+    (1982), The polyserial correlation coefficient, Psychometrika 47, 337-347.
 
     Examples
     --------
@@ -375,13 +431,14 @@ def correlation(
     values = np.column_stack([_numbers(frame.iloc[:, j], name) for j, name in enumerate(names)])
     _require_variation(values, names)
     marked: dict[str, list[tuple[Any, Any]]] = {"at_bound": [], "reaches_bound": [], "not_converged": []}
-    if method == "polychoric":
+    ordinal = _ordinal(values, frame, most, method)
+    kind = method if method != "auto" else _kind_of(ordinal)
+    if kind == "polychoric":
         R, marked = _polychoric(values, names, most, limit)
     else:
-        kind: Any = method
-        sizes = np.frexp(np.nanmax(np.abs(values), axis=0))[1]  # powers of two, so that squares are finite
-        R = pd.DataFrame(np.ldexp(values, -sizes)).corr(kind, min_periods=2).to_numpy().copy()
-        np.fill_diagonal(R, 1.0)
+        R = _of_numbers(values, "spearman" if kind == "spearman" else "pearson")
+    if kind == "mixed":
+        marked = _insert_ordinal(R, values, ordinal, names, most, limit)
     present = (~np.isnan(values)).astype(float)
     pairs = present.T @ present
     if np.isnan(R).any():
@@ -389,13 +446,59 @@ def correlation(
         _refuse_pair(names[first], names[second])
     out = pd.DataFrame(R, index=names, columns=names)
     out.attrs["spcastat"] = {
-        "kind": method,
+        "kind": kind,
+        "types": ["ordinal" if is_ordinal else "continuous" for is_ordinal in ordinal],
         "n_obs": len(frame),
         "n_pairs_min": int(pairs.min()),
         **marked,
         "smallest_eigenvalue": float(np.linalg.eigvalsh(R)[0]),
     }
     return out
+
+
+def _ordinal(values: np.ndarray, frame: pd.DataFrame, max_levels: int, method: str) -> np.ndarray:
+    """Return which variables are taken as ordinal, shape (p,)."""
+    if method != "auto":
+        return np.full(values.shape[1], method == "polychoric")
+    is_ordinal = []
+    for column, dtype in zip(values.T, frame.dtypes, strict=True):
+        levels = np.unique(column[~np.isnan(column)])
+        is_count = bool((levels == np.rint(levels)).all()) and len(levels) <= max_levels
+        is_ordinal.append(is_count or isinstance(dtype, pd.CategoricalDtype))
+    return np.array(is_ordinal)
+
+
+def _kind_of(ordinal: np.ndarray) -> str:
+    if ordinal.all():
+        return "polychoric"
+    return "mixed" if ordinal.any() else "pearson"
+
+
+def _of_numbers(values: np.ndarray, kind: Literal["spearman", "pearson"]) -> np.ndarray:
+    """Return correlations of numbers or of their ranks, pair by pair."""
+    sizes = np.frexp(np.nanmax(np.abs(values), axis=0))[1]  # powers of two, so that squares are finite
+    R = pd.DataFrame(np.ldexp(values, -sizes)).corr(kind, min_periods=2).to_numpy().copy()
+    np.fill_diagonal(R, 1.0)
+    return R
+
+
+def _insert_ordinal(
+    R: np.ndarray, values: np.ndarray, ordinal: np.ndarray, names: pd.Index, max_levels: int, bound: float
+) -> dict[str, list[tuple[Any, Any]]]:
+    """Put polychoric and polyserial correlations into a matrix of Pearson's; return the marked pairs."""
+    places = np.flatnonzero(ordinal)
+    marked: dict[str, list[tuple[Any, Any]]] = {"at_bound": [], "reaches_bound": [], "not_converged": []}
+    if len(places) > 1:
+        R[np.ix_(places, places)], marked = _polychoric(values[:, places], names[places], max_levels, bound)
+    for i, j in product(np.flatnonzero(~ordinal).tolist(), places.tolist()):
+        complete = ~np.isnan(values[:, [i, j]]).any(axis=1)
+        x, levels = values[complete, i], values[complete, j]
+        if len(np.unique(x)) < 2 or len(np.unique(levels)) < 2:
+            _refuse_pair(names[i], names[j])
+        R[i, j] = R[j, i] = polyserial(x, levels, bound)
+        if abs(R[i, j]) > bound - 1e-6:  # the accuracy of the search
+            marked["at_bound"].append((names[i], names[j]))
+    return marked
 
 
 def _numbers(column: pd.Series, name: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Correlation matrices of ordinal variables, against closed forms and SciPy's normal distribution."""
+"""Correlation matrices of items and mixed variables: R's polycor, closed forms, normal probabilities."""
 
 from __future__ import annotations
 
@@ -210,6 +210,84 @@ def test_categories_count_by_their_order_and_labels_stay():
     pd.testing.assert_frame_equal(sp.correlation(numbers**3), sp.correlation(numbers))
 
 
+def mixed_table() -> pd.DataFrame:
+    """Two numbers of the wines, and three that are cut into four, three and two categories."""
+    wine = sp.datasets.load_wine().reset_index(drop=True)
+    return pd.DataFrame(
+        {
+            "alcohol": wine["alcohol"],
+            "flavanoids": wine["flavanoids"],
+            "color": np.digitize(wine["color_intensity"], [3, 5, 7]),
+            "hue": np.digitize(wine["hue"], [0.8, 1.05]),
+            "proline": wine["proline"] > 800,
+        }
+    )
+
+
+def test_polyserial_correlations_are_those_of_polycor():
+    # polyserial(x, y, ML = TRUE) of R's polycor 0.8-1 estimates the thresholds with the correlation; two
+    # steps differ by less than .003 here, and the quick formula of polycor by up to .06.
+    polycor = {
+        "alcohol": [0.608010777, 0.0178735598, 0.680584459],
+        "flavanoids": [-0.122973944, 0.585106479, 0.621244036],
+    }
+    R = sp.correlation(mixed_table())
+    for number, values in polycor.items():
+        np.testing.assert_allclose(R.loc[number, ["color", "hue", "proline"]], values, atol=3e-3)
+    # polychor() of polycor, two-step as here; it stops at differences of about 1e-5
+    assert R.loc["color", "hue"] == pytest.approx(-0.448368272, abs=2e-5)
+    assert R.loc["hue", "proline"] == pytest.approx(0.46978324, abs=2e-5)
+    assert R.loc["alcohol", "flavanoids"] == pytest.approx(mixed_table().corr().iloc[0, 1], abs=1e-12)
+    about = R.attrs["spcastat"]
+    assert about["kind"] == "mixed"
+    assert about["types"] == ["continuous"] * 2 + ["ordinal"] * 3
+
+
+def test_a_polyserial_correlation_has_the_largest_likelihood():
+    # the likelihood of the definition, on a grid of correlations
+    table = mixed_table()
+    z, y = (table["alcohol"] - table["alcohol"].mean()) / table["alcohol"].std(ddof=0), table["color"]
+    cuts = [-np.inf, *norm.ppf(np.cumsum(y.value_counts(sort=False).sort_index() / len(y))[:-1]), np.inf]
+    ends = np.array([np.take(cuts, y), np.take(cuts, y + 1)])
+    grid = np.linspace(0.3, 0.9, 601)
+    likelihood = [
+        np.log(np.diff(norm.cdf((ends - r * z.to_numpy()) / np.sqrt(1 - r**2)), axis=0)).sum() for r in grid
+    ]
+    found = sp.correlation(table).loc["alcohol", "color"]
+    assert found == pytest.approx(grid[np.argmax(likelihood)], abs=6e-4)  # half a step of the grid
+
+
+def test_mixed_correlations_restore_what_categories_weaken_with_gaps():
+    # 30 draws of 500 rows: the mean has a standard error below .01
+    rng = np.random.default_rng(4)
+    means = []
+    for _ in range(30):
+        x, y = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=500).T
+        table = pd.DataFrame({"x": x, "y": np.digitize(y, [0.8, 1.4])}).mask(rng.random((500, 2)) < 0.1)
+        means.append(sp.correlation(table).loc["x", "y"])
+    assert np.mean(means) == pytest.approx(0.6, abs=0.03)
+
+
+def test_numbers_alone_are_pearson_and_items_alone_polychoric():
+    table = mixed_table()
+    numbers, items = table[["alcohol", "flavanoids"]], table[["color", "hue"]]
+    for part, method in ((numbers, "pearson"), (items, "polychoric")):
+        pd.testing.assert_frame_equal(sp.correlation(part), sp.correlation(part, method))
+        assert sp.correlation(part).attrs["spcastat"]["kind"] == method
+
+
+def test_fits_of_mixed_correlations_say_what_they_are():
+    R = sp.correlation(mixed_table())
+    fit = sp.spca_cov(R, 2, 3, effort="quick")
+    assert "polychoric, polyserial and Pearson correlation matrix" in " ".join(str(fit).split())
+    assert "(Olsson, 1979; Olsson, Drasgow and Dorans, 1982)" in fit.describe().text
+    with pytest.raises(sp.errors.NoRowsError, match="mixed correlations"):
+        fit.bootstrap(9)
+    with pytest.raises(sp.errors.OptionError, match="mixed correlations"):
+        sp.choose_k(R)
+    assert sp.choose(R, 2, cards=[2, 3]).card in (2, 3)
+
+
 @pytest.mark.parametrize(
     ("items", "options", "error", "words"),
     [
@@ -217,7 +295,7 @@ def test_categories_count_by_their_order_and_labels_stay():
         ({"a": pd.Categorical(["x", "y", "x"]), "b": [1, 2, 1]}, {}, sp.errors.ColumnTypeError, "'a'.*order"),
         (
             {"a": range(12), "b": [1, 2] * 6},
-            {},
+            {"method": "polychoric"},
             sp.errors.ColumnTypeError,
             "more than max_levels=10 distinct values: 'a'",
         ),

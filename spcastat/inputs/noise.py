@@ -454,9 +454,9 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
             "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
             "covariance matrix was computed. Give n_obs=."
         )
-    if kind == "polychoric":
+    if kind in ("polychoric", "mixed"):
         raise OptionError(
-            "The matrix has polychoric correlations, which vary more than those of normal rows: give "
+            f"The matrix has {kind} correlations, which vary more than those of normal rows: give "
             "k=, or test the items as numbers, choose_k(items, scale=True)."
         )
     S = op.block(np.arange(op.p)) / unit**2

@@ -29,7 +29,7 @@ TOLERANCE = 1e-8
 #: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5
 #: Kinds of correlations other than Pearson's correlations of the raw values.
-OF_CODES = ("polychoric", "spearman")
+OF_CODES = ("polychoric", "mixed", "spearman")
 #: Up to this many variables eigenvalues decide whether a matrix is semidefinite, above it a Cholesky
 #: factorisation.
 EIGEN_LIMIT = 3000

@@ -37,7 +37,7 @@ FEW_COUNTS = 8
 #: What the table of methods has in place of a paper for methods of this package.
 OURS = "of this package"
 #: Names of kinds of correlations, if they are names of people.
-KINDS = {"spearman": "Spearman", "pearson": "Pearson"}
+KINDS = {"spearman": "Spearman", "pearson": "Pearson", "mixed": "polychoric, polyserial and Pearson"}
 
 # --- data -----------------------------------------------------------------------------------------
 
@@ -68,6 +68,9 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
     record = state.record
     yield dataset(state)
     if not record.from_rows:
+        kind = (record.matrix or {}).get("kind")
+        if kind in ("polychoric", "mixed"):
+            yield fact(f"{kind} correlations")
         yield from adjustment(state)
         yield from weighted_groups(record)
         return

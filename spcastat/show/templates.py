@@ -241,6 +241,16 @@ TEMPLATES: dict[str, Template] = {
         methods="{analysis} was applied to the {kind} matrix of {p|# variable|# variables}"
         "{known_n?, from {n|# row|# rows}}{moved?, replaced by the nearest positive semidefinite matrix}.",
     ),
+    "polychoric correlations": Template(
+        methods="Polychoric correlations were estimated in two steps, thresholds first (Olsson, 1979).",
+        cites=("olsson1979",),
+    ),
+    "mixed correlations": Template(
+        methods="Polychoric correlations of ordinal variables, and polyserial correlations of ordinal and "
+        "continuous ones, were estimated in two steps, thresholds first (Olsson, 1979; Olsson, Drasgow and "
+        "Dorans, 1982); those of continuous variables were Pearson's.",
+        cites=("olsson1979", "olsson1982"),
+    ),
     "kind covariance": Template(part="covariance"),
     "kind correlation": Template(part="{name?{name} }correlation"),
     "serial": Template(
