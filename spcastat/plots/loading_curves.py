@@ -27,6 +27,9 @@ MOST_NAMES, TICKS = 60, 12
 FIRST, FIRST_SHARE = 10, 0.1
 #: Limits of a panel relative to the largest loading, with room for the heading.
 REACH = 1.25
+#: Height of a panel, as a share of the distance of two; panels of more font sizes have ticks at all round
+#: values; numbers of two ticks are so many font sizes apart.
+PANEL, TALL, APART = 0.86, 12.0, 1.2
 #: The longest label of the axis.
 LABEL_WIDTH = 40
 
@@ -89,7 +92,8 @@ def draw_curves(
     low = -reach if values.min() < 0 else -0.05 * reach
     size = helpers.name_size()
     middle = len(headings) // 2
-    panels = list(helpers.stacked(ax, loadings.columns, 0.86))
+    height = PANEL * float(helpers.size_of(ax)[1]) / len(headings)
+    panels = list(helpers.stacked(ax, loadings.columns, PANEL))
     for j, (panel, column, heading) in enumerate(zip(panels, values.T, headings, strict=True)):
         drawn = np.where(column != 0, column, np.nan)
         panel.axhline(0, color=shade(panel, 0.4), linewidth=line(0.6), zorder=1)
@@ -97,7 +101,7 @@ def draw_curves(
         panel.fill_between(x, 0, column, where=column != 0, color=[shade(panel, 0.3)], **style)
         panel.plot(x, drawn, color=ink(panel), linewidth=line(1.0), drawstyle="steps-mid", zorder=3)
         panel.set(ylim=(low, reach), xlim=(float(x.min()), float(x.max())))
-        panel.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], min_n_ticks=1))
+        _scale(panel, height, size)
         panel.tick_params(labelsize=size)
         panel.set_ylabel("Loading" if j == middle else "", fontsize=size + 1.0)
         _write_heading(panel, x, column, heading, size)
@@ -107,6 +111,22 @@ def draw_curves(
         step = max(-(-p // TICKS), 1)
         texts = [short_name(name_text(loadings.index[i]), 14) for i in order[::step]]
         panels[-1].set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
+
+
+def _scale(panel: Axes, height: float, size: float) -> None:
+    """Set ticks of a panel of this height in points: round values, or zero and one on each side of it."""
+    if height > TALL * size:
+        panel.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], min_n_ticks=2))
+        return
+    low, high = panel.get_ylim()
+    power = 10.0 ** np.floor(np.log10(high))
+    value = power * max(step for step in (1, 2, 5) if step * power <= high)
+    places = np.array([-value, 0.0, value])
+    apart = height * value / (high - low)
+    if apart < APART * size:  # numbers would touch
+        places = places[[0, 2]]
+    places = places[places >= low]
+    panel.set_yticks(places, [f"{place:g}".replace("-", "−") for place in places])
 
 
 def _write_heading(

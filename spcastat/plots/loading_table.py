@@ -88,6 +88,13 @@ class LoadingTable(Artist):
         sections = min(sections, 0.3 * width)
         width -= sections
         names_width, heading = self._set_names(width, height)
+        largest = self.size
+        while not self._complete() and self.size > helpers.SMALLEST_NAME:
+            self.size = max(self.size - 0.5, helpers.SMALLEST_NAME)
+            names_width, heading = self._set_names(width, height)
+        if not self._complete():  # no size has room for all names
+            self.size = largest
+            names_width, heading = self._set_names(width, height)
         lines = len(self.rows) + bool(self.hidden)
         if ax.get_ylim() != (lines, 0):
             ax.set_ylim(lines, 0)
@@ -121,6 +128,10 @@ class LoadingTable(Artist):
         rest = [f"and {self.hidden:,} more"] if self.hidden else []
         names_width = max(self._widest([*self.labels, *rest]), width - WIDEST_CELL * self.size * k)
         return min(names_width, width - 2.0 * k), depth
+
+    def _complete(self) -> bool:
+        """Return whether no name is shortened."""
+        return self.labels == [self.names[i] for i in self.rows]
 
     def _widest(self, labels: list[str]) -> float:
         return DRAWN * max(width_of(label, self.size) for label in labels) + GAP

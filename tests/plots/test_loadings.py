@@ -151,9 +151,7 @@ def test_variables_without_room_are_counted(make_loadings, kind):
 
 
 @pytest.mark.parametrize("kind", ["blocks", "table", "line"])
-@pytest.mark.parametrize(
-    ("p", "k"), [(3, 1), (13, 6), (60, 2), pytest.param(30, 15, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("p", "k"), [(3, 1), (13, 6), (60, 2), pytest.param(30, 15, marks=pytest.mark.slow)])
 def test_nothing_is_clipped_or_overlaps(make_loadings, kind, p, k):
     """At the sizes of a thumbnail, a column and a page, with both layout engines."""
     loadings = make_loadings(p, k, min(p, 20)).rename("{} with $a_long$ name".format)
@@ -368,3 +366,38 @@ def test_the_note_says_that_arrows_may_leave_the_circle():
     r = np.corrcoef(fit.scores.T)[0, 1]
     assert abs(r) > 0.1
     assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_each_panel_of_curves_has_a_scale(k, sign):
+    """A number other than zero that is legible, at 3.4 x 3 inches; numbers of a panel do not touch."""
+    values = np.zeros((96, k))
+    for j in range(k):
+        values[12 * j : 12 * j + 12, j] = (sign if j else 1.0) * np.hanning(14)[1:-1] / 2.1
+    loadings = pd.DataFrame(values, index=np.arange(850, 1042, 2)).add_prefix("PC", axis=1)
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = plot_loadings(loadings, ax=figure.subplots())
+    figure.canvas.draw()
+    for panel in ax.child_axes:
+        low, high = panel.get_ylim()
+        numbers = [tick.label1 for tick in panel.yaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+        assert any(float(number.get_text().replace("−", "-")) != 0 for number in numbers)
+        boxes = [number.get_window_extent() for number in numbers]
+        assert all(min(a.y1, b.y1) - max(a.y0, b.y0) < 1 for a, b in itertools.combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("kind", ["blocks", "table"])
+def test_names_of_forty_characters_are_complete_in_a_column(kind):
+    """3.4 x 4.5 inches; text becomes smaller, but not below 6.5 points, before names are shortened."""
+    names = [f"Item {i:02d}: I often worry about small mat" + "ters" * (i % 2) for i in range(15)]
+    values = np.kron(np.eye(2), np.linspace(0.5, 0.3, 8)[:, None])[:15]
+    loadings = pd.DataFrame(values, index=[name[:40] for name in names], columns=["PC1", "PC2"])
+    figure = plt.figure(figsize=(3.4, 4.5), layout="constrained")
+    ax = plot_loadings(loadings, kind=kind, ax=figure.subplots())
+    figure.canvas.draw()
+    parts = [child for child in ax.get_children() if child.get_gid() in ("block", "table")]
+    layouts = [getattr(part, "layout", part) for part in parts]
+    labels = [label for layout in layouts for label in layout.labels]
+    assert sorted(labels) == sorted(loadings.index)
+    assert min(layout.size for layout in layouts) >= 6.5
