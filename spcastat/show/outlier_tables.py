@@ -100,12 +100,18 @@ def _rows_table(far: pd.DataFrame, unique: bool) -> Table:
     )
 
 
+def _short(value: float) -> str:
+    """Return a value with four digits, without an exponent up to seven digits before the point."""
+    text = f"{value:.4g}"
+    return f"{float(text):.0f}" if 1e4 <= abs(value) < 1e7 else text
+
+
 def _cells_table(cells: pd.DataFrame, unique: bool) -> Table:
     some = cells.iloc[:MOST_CELLS]
     names, rows = _names(some["row"], some["position"], unique), []
     for name, one in zip(names, some.itertuples(index=False), strict=True):
-        usual = f"{one.low:.4g} to {one.high:.4g}"
-        used = f"{one.used:.4g}" if one.kept else "left out"
-        texts = (name_text(one.variable), f"{one.value:.4g}", usual, f"{one.z:.1f}", used)
+        usual = f"{_short(one.low)} to {_short(one.high)}"
+        used = _short(one.used) if one.kept else "left out"
+        texts = (name_text(one.variable), _short(one.value), usual, fixed(one.z, 1), used)
         rows.append(Row(name, texts))
     return Table("Cell: row", ("variable", "value", "usual", "z", "used as"), tuple(rows), align="lrrrr")
