@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli import fit_command
+from spcastat.cli import fit_command, keep_command
 from spcastat.cli.fit_command import card, fitting_arguments, grouped, groups_argument, prepare
 from spcastat.cli.input_tables import (
     BUNDLED,
@@ -154,11 +154,14 @@ def show(args: argparse.Namespace) -> str:
     """Return a saved fit, with the results of resampling that were saved with it, as text."""
     refuse_overlap([args.fit], {"--report": args.report, "--out": args.out})
     kind = format_of(args)
-    from spcastat.results.fit import SpcaResult
+    from spcastat.results.fit import SpcaResult, load
+    from spcastat.results.principal_variables import PrincipalVariables
 
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
         raise FileError(f"{args.fit} is not a saved fit; spcastat fit DATA --save FIT.spca makes one.")
-    fit = fit_of_file(args.fit)
+    fit = load(args.fit)
+    if isinstance(fit, PrincipalVariables):
+        return keep_command.shown(fit, kind, args)
     if args.report:
         what = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
         fit.report(args.report, title=f"{what} in {args.fit}", call=args.line, **given_of(args))
@@ -179,6 +182,8 @@ KINDS = (
     "bootstrap",
     "stability",
 )
+#: Plotting methods of principal variables.
+KINDS_OF_VARIABLES = ("plot", "plot_represented")
 PLOT = """\
 examples:
   spcastat plot biplot trees.csv --k 2 --card 5 --groups species --out biplot.pdf
@@ -186,6 +191,7 @@ examples:
   spcastat plot plot_loadings pitprops --k 6 --card 7,4,4,1,1,1 --set kind=table --out loadings.svg
   spcastat plot screeplot trees.spca --out scree.png --size 3.5x2.6 --dpi 600
   spcastat plot stability trees.csv --k 2 --card 5 --stability --out stability.pdf
+  spcastat plot plot_represented kept.spca --out represented.pdf
 The criterion of a choice is drawn by spcastat choose --plot.
 """
 #: Options of plotting methods that cannot be given as text: axes and further data.
@@ -201,23 +207,10 @@ def _size(text: str) -> tuple[float, float]:
     return float(match[1]), float(match[2])
 
 
-def fit_of_file(path: str) -> Fit:
-    """Return a saved fit; raise OptionError for a choice of principal variables."""
-    from spcastat.results.fit import load
-    from spcastat.results.principal_variables import PrincipalVariables
-
-    fit = load(path)
-    if isinstance(fit, PrincipalVariables):
-        raise OptionError(
-            f"{path} is a choice of principal variables, which Python shows: spcastat.load({path!r})."
-        )
-    return fit
-
-
 def plot_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat plot``."""
     add = parser.add_argument
-    add("kind", metavar="KIND", help="as the methods are called: " + ", ".join(KINDS))
+    add("kind", metavar="KIND", help="as the methods are called: " + ", ".join((*KINDS, *KINDS_OF_VARIABLES)))
     add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set; or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
     add("--k", type=int, help="number of components")
@@ -239,7 +232,7 @@ def plot_arguments(parser: argparse.ArgumentParser) -> None:
 
 def plot(args: argparse.Namespace) -> str:
     """Fit, or read a saved fit, draw the figure, and return a message."""
-    kind = one_of("KIND", args.kind, KINDS)
+    kind = one_of("KIND", args.kind, (*KINDS, *KINDS_OF_VARIABLES))
     refuse_overlap([args.data], {"--out": args.out})
     require_picture(args.out)
     if args.dpi is not None and not 10 <= args.dpi <= 2400:
@@ -258,11 +251,18 @@ def _saved(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     needless = [f"--{name}" for name in of_data if getattr(args, name) not in (None, False)]
     if needless:
         raise OptionError(f"{', '.join(needless)}: for data; {args.data} is a saved fit, which has none.")
-    return fit_of_file(args.data), {}
+    from spcastat.results.fit import load
+
+    return load(args.data), {}
 
 
 def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     """Return a fit of the data, and the columns that colour its rows."""
+    if args.kind in KINDS_OF_VARIABLES:
+        raise OptionError(
+            f"KIND {args.kind} draws which variables to keep: give a file of spcastat keep DATA --m M --save "
+            "FILE.spca in place of the data."
+        )
     fit_command.require_k(args)
     wanted = given_of(args, ("groups", "color"))
     table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
@@ -270,8 +270,13 @@ def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     return fit_command.resample(fit, args)[0], columns
 
 
-def _method(fit: Fit, kind: str) -> Callable[..., Axes]:
+def _method(fit: Any, kind: str) -> Callable[..., Axes]:
     """Return the plotting method; for "bootstrap" and "stability" that of their results."""
+    from spcastat.results.principal_variables import PrincipalVariables
+
+    if isinstance(fit, PrincipalVariables) != (kind in KINDS_OF_VARIABLES):
+        kinds = KINDS_OF_VARIABLES if isinstance(fit, PrincipalVariables) else KINDS
+        raise OptionError(f"KIND {kind} is not a figure of what the file has; it has {listed(kinds)}.")
     if kind not in ("bootstrap", "stability") and not hasattr(fit, kind):
         raise OptionError(
             f"{kind} is for sparse weights; a fit of sparse loadings has biplot, plot_loadings and bootstrap."

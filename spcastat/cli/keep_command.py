@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.fit_command import component_and_name, fitting_arguments, group_and_name, prepare
 from spcastat.cli.input_tables import BUNDLED, DATA
@@ -15,9 +15,13 @@ from spcastat.cli.output_files import (
     refuse_overlap,
     require_picture,
     save_figure,
+    written,
 )
 from spcastat.errors import OptionError
 from spcastat.fit.archive import write_bytes
+
+if TYPE_CHECKING:
+    from spcastat.results.principal_variables import PrincipalVariables
 
 EXAMPLES = """\
 examples:
@@ -61,7 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--plot", metavar="OUT.png", help="draw the share against the number of variables")
     add("--out", metavar="OUT.csv", help="write the table of variables kept")
     add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")
-    add("--save", metavar="OUT.spca", help="store the choice in a file, for spcastat.load in Python")
+    add("--save", metavar="OUT.spca", help="store the choice in a file, for show and plot")
     fitting_arguments(parser)
 
 
@@ -84,6 +88,19 @@ def rules(args: argparse.Namespace) -> dict[str, Any]:
     if groups:
         options["together"] = "terms" if list(groups) == [""] else groups
     return options
+
+
+def shown(plan: PrincipalVariables, kind: str, args: argparse.Namespace) -> str:
+    """Return saved principal variables as text, or write them in a format; see ``spcastat show``."""
+    of_loadings = [f"--{name}" for name in given_of(args) if name != "max_rows"]
+    if of_loadings:
+        raise OptionError(
+            f"{' and '.join(of_loadings)} was given, which is for loadings, and {args.fit} has variables to "
+            "keep; leave it out."
+        )
+    if args.report:
+        plan.report(args.report, title=f"Variables to keep in {args.fit}", call=args.line)
+    return written(plan, [], kind, args)
 
 
 def run(args: argparse.Namespace) -> str:

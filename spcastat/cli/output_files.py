@@ -319,7 +319,7 @@ def given_of(args: argparse.Namespace, names: Sequence[str] = ARRANGEMENT) -> di
     return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
-def written(fit: Fit, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
+def written(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
     """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Summary
@@ -378,8 +378,19 @@ def draws_of(fit: Fit) -> dict[str, Any]:
     return {name: result for name, result in fit.inference.items() if name != "certificates"}
 
 
-def as_json(fit: Fit, describe: bool = False) -> str:
+def _json_of_variables(plan: Any, describe: bool) -> str:
+    """Return principal variables as JSON."""
+    content = {"call": plan.call, "share": plan.share, "pca_share": plan.pca_share, "bound": plan.bound}
+    content |= {"options": plan.options}
+    for name in ("variables", "represented", "path"):
+        content[name] = _records(getattr(plan, name))
+    return _json_text(content, plan, describe)
+
+
+def as_json(fit: Any, describe: bool = False) -> str:
     """Return a fit as JSON: loadings not listed are zero, and null stands for NaN."""
+    if not hasattr(fit, "glance"):
+        return _json_of_variables(fit, describe)
     glance = fit.glance().iloc[0].to_dict()
     content: dict[str, Any] = {
         "call": fit.call,
@@ -395,6 +406,10 @@ def as_json(fit: Fit, describe: bool = False) -> str:
     }
     for name, draws in draws_of(fit).items():
         content[name] = {key: _records(frame) for key, frame in draws.frames.items()}
+    return _json_text(content, fit, describe)
+
+
+def _json_text(content: dict[str, Any], fit: Any, describe: bool) -> str:
     if describe:
         words = fit.describe()
         content["description"] = {"text": words.text, "references": words.references, "bibtex": words.bibtex}

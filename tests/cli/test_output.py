@@ -11,9 +11,10 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.cli.commands import KINDS
+from spcastat.cli.commands import KINDS, KINDS_OF_VARIABLES
 from spcastat.cli.fit_command import named_value
 from spcastat.results.fit import SpcaResult
+from spcastat.show.summary import SCREEN
 
 FIT = ["fit", "pitprops", "--k", "2", "--card", "4", "--method", "greedy"]
 
@@ -287,3 +288,41 @@ def test_whole_numbers_in_a_column_of_floats_are_printed_as_whole_numbers():
     assert found.table["group"].unique().tolist() == [1, 2]
     halves = sp.compare_groups(data.assign(site=data["site"] / 2), "site", 1, 2, na="drop", n_draws=19)
     assert halves.table["group"].unique().tolist() == [0.5, 1.0]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Saved principal variables, and what they are."""
+    plan = sp.principal_variables_cov(sp.datasets.load_pitprops(), 4, 2, n_obs=180, n_resamples=0)
+    path = tmp_path_factory.mktemp("kept") / "kept.spca"
+    plan.save(path)
+    return path, plan
+
+
+@pytest.mark.parametrize("kind", ["text", "html", "latex", "markdown"])
+def test_saved_principal_variables_are_shown_in_every_format(capsys, kept, kind):
+    path, plan = kept
+    summary = plan.summary(max_rows=SCREEN) if kind == "text" else plan.summary()
+    assert out_of(capsys, "show", path, "--format", kind).strip() == getattr(summary, f"as_{kind}")().strip()
+
+
+def test_saved_principal_variables_have_numbers_a_page_and_figures(capsys, kept, tmp_path):
+    path, plan = kept
+    numbers = json.loads(out_of(capsys, "show", path, "--format", "json", "--describe"))
+    assert [row["variable"] for row in numbers["variables"]] == list(plan.kept)
+    assert numbers["share"] == plan.share
+    assert numbers["description"]["text"] == plan.describe().text
+    out_of(capsys, "show", path, "--report", tmp_path / "page.html")
+    assert "Variables to keep in" in (tmp_path / "page.html").read_text()
+    for kind in KINDS_OF_VARIABLES:
+        out_of(capsys, "plot", kind, path, "--out", tmp_path / f"{kind}.png")
+        assert (tmp_path / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_principal_variables_do_not_have_is_refused(capsys, kept, tmp_path):
+    path, picture = kept[0], tmp_path / "a.png"
+    assert "for loadings" in refused(capsys, "show", path, "--sort")
+    assert "it has 'plot', 'plot_represented'" in refused(capsys, "plot", "biplot", path, "--out", picture)
+    assert "spcastat keep DATA" in refused(capsys, "plot", "plot", "pitprops", "--out", picture)
+    out_of(capsys, *FIT, "--save", tmp_path / "fit.spca")
+    assert "it has 'biplot'" in refused(capsys, "plot", "plot", tmp_path / "fit.spca", "--out", picture)
