@@ -244,7 +244,7 @@ def plot(args: argparse.Namespace) -> str:
     return f"{kind} written to {args.out}"
 
 
-def _saved(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
+def _saved(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     """Return a saved fit; raise for options that need data."""
     of_data = ["k", "card", "variance", "include", "exclude", "disjoint", "together", "method"]
     of_data += ["loadings", "groups", "color", "bootstrap", "stability"]
