@@ -173,3 +173,47 @@ def test_two_columns_of_one_name_are_refused_by_name():
         data.columns = pd.Index([name, name, "c", "d", "e"], dtype=object, tupleize_cols=False)
         with pytest.raises(sp.errors.DuplicateNamesError, match="More than one column is called"):
             sp.spca(data, 2, 3)
+
+
+# --- supplementary variables --------------------------------------------------------------------------
+
+#: Kinds of values that are numbers, whose correlations are shown.
+NUMERIC = ("int", "float")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_supplementary_factors(kind):
+    """Two halves are a factor whatever their labels: the same means, tests and p-values."""
+    groups = pd.DataFrame({"half": KINDS[kind]}, index=X.index)
+    found, described = FIT.supplement(variables=groups), FIT.describe_components(variables=groups)
+    if kind in NUMERIC:
+        for component, scores in FIT.scores.items():
+            assert found.correlations.loc["half", component] == pytest.approx(scores.corr(groups["half"]))
+        return
+    expected = pd.DataFrame({"half": KINDS["str"]}, index=X.index)
+    plain = FIT.supplement(variables=expected)
+    for table in ("levels", "test_values", "ratios"):
+        np.testing.assert_array_equal(getattr(found, table), getattr(plain, table))
+    of_text = FIT.describe_components(variables=expected)
+    p_values, expected_p = (one.frames["components"]["p_value"] for one in (described, of_text))
+    np.testing.assert_array_equal(p_values, expected_p)
+    assert len(str(found.summary()).splitlines()) == len(str(plain.summary()).splitlines())
+    try:
+        FIT.biplot(supplement=found)
+    finally:
+        plt.close("all")
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("factor", [False, True])
+def test_names_of_supplementary_variables(kind, factor):
+    halves = pd.DataFrame({0: KINDS["str"], 1: KINDS["Timestamp"]}, index=X.index)
+    plain = halves if factor else pd.DataFrame({0: X["a"] + X["b"], 1: X["c"] - X["d"]})
+    named = plain.copy()
+    named.columns = pd.Index(NAMES[kind], dtype=object, tupleize_cols=False)
+    assert all(line.isprintable() for line in str(FIT.supplement(variables=named).summary()).splitlines())
+    found, expected = (FIT.describe_components(variables=frame).frames for frame in (named, plain))
+    np.testing.assert_array_equal(found["components"]["p_value"], expected["components"]["p_value"])
+    np.testing.assert_array_equal(
+        FIT.supplement(variables=named).sizes, FIT.supplement(variables=plain).sizes
+    )

@@ -8,6 +8,7 @@ McDonald's (1999), of one common factor by minimum residuals (Harman and Jones, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,8 @@ class Further:
         Correlation ratios: the share of the variance of a score that lies between the levels of a factor.
     sizes : Series
         Number of rows (sum of weights) of each numeric variable, level and factor.
+    level_counts : tuple of f ints
+        Number of levels of each factor.
     """
 
     correlations: pd.DataFrame
@@ -52,6 +55,7 @@ class Further:
     test_values: pd.DataFrame
     ratios: pd.DataFrame
     sizes: pd.Series
+    level_counts: tuple[int, ...]
 
 
 def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) -> Further:
@@ -81,6 +85,7 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     tests: dict[tuple[Any, Any], np.ndarray] = {}
     ratios: dict[Any, np.ndarray] = {}
     sizes: dict[Any, float] = {}
+    level_counts = []
     for name, column in frame.items():
         observed = column.notna().to_numpy() & (w > 0)
         if observed.sum() < 2:
@@ -99,6 +104,7 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
             for level, mean, test, size in zip(levels, *level_means[:3], strict=True):
                 means[name, level], tests[name, level], sizes[name, level] = mean, test, float(size)
             ratios[name], sizes[name] = level_means[3], float(w[observed].sum())
+            level_counts.append(len(levels))
         else:
             x = _numbers(name, column)[observed, None]
             correlations[name] = _correlations(x, T[observed], w[observed])
@@ -109,7 +115,8 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
         _frame(means, names, ("variable", "level")),
         _frame(tests, names, ("variable", "level")),
         _frame(ratios, names),
-        pd.Series(sizes, dtype=float),
+        pd.Series(list(sizes.values()), index=_names(sizes), dtype=float),
+        tuple(level_counts),
     )
 
 
@@ -123,6 +130,7 @@ def describe(state: FitState, supplement: Further | None, alpha: float) -> pd.Da
     n = state.record.effective_n
     rows: list[tuple[Any, ...]] = []
     correlations = frames.correlations(state)
+    sizes = {} if supplement is None else dict(zip(supplement.sizes.index, supplement.sizes, strict=True))
     for j, component in enumerate(state.components):
         part = []
         for i, (term, r) in enumerate(zip(correlations.index, correlations.to_numpy()[:, j], strict=True)):
@@ -130,14 +138,13 @@ def describe(state: FitState, supplement: Further | None, alpha: float) -> pd.Da
             part.append((component, "variable", term, state.V[i, j], r, *tested))
         if supplement is not None:
             for term, r in supplement.correlations[component].items():
-                part.append(
-                    (component, "supplementary", term, np.nan, r, *_t_test(r, supplement.sizes[term]))
-                )
-            for term, ratio in supplement.ratios[component].items():
-                tested = _f_test(ratio, supplement.sizes[term], len(supplement.levels.loc[[term]]))
+                part.append((component, "supplementary", term, np.nan, r, *_t_test(r, sizes[term])))
+            ratios, means = supplement.ratios[component], supplement.levels[component]
+            for (term, ratio), count in zip(ratios.items(), supplement.level_counts, strict=True):
+                tested = _f_test(ratio, sizes[term], count)
                 part.append((component, "factor", term, np.nan, ratio, *tested))
-            for (factor, value), mean in supplement.levels[component].items():
-                test = float(supplement.test_values[component].loc[(factor, value)])
+            tests = supplement.test_values[component]
+            for ((factor, value), mean), test in zip(means.items(), tests, strict=True):
                 label = f"{name_text(factor)} = {name_text(value)}"
                 p_value = float(2 * ndtr(-abs(test)))
                 part.append((component, "level", label, np.nan, mean, test, p_value))
@@ -244,6 +251,8 @@ def _is_factor(column: pd.Series) -> bool:
         or kinds.is_bool_dtype(column)
         or kinds.is_string_dtype(column)
         or kinds.is_object_dtype(column)
+        or kinds.is_datetime64_any_dtype(column)
+        or isinstance(column.dtype, (pd.PeriodDtype, pd.IntervalDtype))
     )
 
 
@@ -278,13 +287,19 @@ def _numbers(name: Any, column: pd.Series) -> np.ndarray:
     return np.asarray(values)
 
 
+def _names(values: Mapping[Any, Any]) -> pd.Index:
+    """Return the keys as an index; missing names stay as they are, of which pandas would make others."""
+    dtype = object if any(pd.api.types.is_scalar(name) and pd.isna(name) for name in values) else None
+    return pd.Index(list(values), dtype=dtype, tupleize_cols=False)
+
+
 def _frame(values: dict[Any, np.ndarray], names: pd.Index, levels: tuple[str, ...] = ()) -> pd.DataFrame:
     if levels:
         index: pd.Index = pd.MultiIndex.from_tuples(list(values), names=levels)
         if not values:
             index = pd.MultiIndex.from_arrays([[], []], names=levels)
     else:
-        index = pd.Index(list(values), tupleize_cols=False)
+        index = _names(values)
     return pd.DataFrame(
         np.array(list(values.values())).reshape(len(values), len(names)), index=index, columns=names
     )

@@ -127,7 +127,8 @@ def _document(rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: 
     if supplement is not None and len(supplement.correlations):
         correlations = supplement.correlations
         lines = zip(number_rows(correlations[:MOST_ROWS], 2), correlations.index, strict=False)
-        cells = (replace(row, cells=(*row.cells, f"{supplement.sizes[name]:g}")) for row, name in lines)
+        sizes = dict(zip(supplement.sizes.index, supplement.sizes, strict=True))
+        cells = (replace(row, cells=(*row.cells, f"{sizes[name]:g}")) for row, name in lines)
         tables.append(Table("Correlation", (*full_names(correlations.columns), "n"), tuple(cells)))
     if supplement is not None and len(supplement.levels):
         names = level_names(supplement.levels.index)
