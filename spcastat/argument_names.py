@@ -58,6 +58,17 @@ REMOVED_FROM = {
     ("SpcaResult.certify", "orthogonal"): 'fit with constraint="orthogonal", whose proofs are for such '
     "loadings"
 }
+_COLUMNS_BEFORE = (
+    "it uses all columns of X: choose and transform them in a step before it, such as ColumnTransformer, or "
+    "fit the rows with sp.spca(df, k, {}=...)"
+)
+#: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.
+NOT_IN_ESTIMATOR = {
+    **{name: _COLUMNS_BEFORE.format(name) for name in ("formula", "categorical", "context", "codes")},
+    "weights": "weights are given to its methods, fit(X, sample_weight=w)",
+    "clusters": "clusters are given to its methods, fit(X, groups=labels)",
+    "strata": "strata are given to its methods, fit(X, strata=labels)",
+}
 #: Names of one thing in other programs -> the names here; a function has at most one of them.
 _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_NUMBER, ("k", "kmax")),
@@ -102,6 +113,8 @@ def unknown_argument(function: str, name: str, known: Sequence[str]) -> UnknownO
     """Return the error for an argument that a function does not have."""
     if instead := REMOVED.get(name) or REMOVED_FROM.get((function, name)):
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
+    if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
+        return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
     has = listed(known, 12) or "none"
     return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, known)}")
 

@@ -254,6 +254,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         SparsePCA
             The fitted estimator.
         """
+        if isinstance(self.na, str) and self.na == "drop":
+            raise OptionError(
+                "na='drop' was given to SparsePCA, and a transformer returns one row for each row of X: "
+                "leave incomplete rows out before, X[~np.isnan(X).any(axis=1)], or give na='em'."
+            )
         one_of("na", self.na, ("raise", *GAPS))
         # the EM model needs a rank of at least 1, which must be below the number of features
         rows = self._validated(X, ensure_min_samples=2, ensure_min_features=2 if self.na == "em" else 1)

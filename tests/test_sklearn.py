@@ -18,11 +18,11 @@ import spcastat as sp
 pytest.importorskip("sklearn")
 
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spcastat.errors import DataError, MissingValuesError, WeightsError
+from spcastat.errors import DataError, MissingValuesError, OptionError, WeightsError
 from spcastat.sklearn import PrincipalVariables, SparsePCA
 
 
@@ -241,6 +241,39 @@ def test_searches_route_weights_to_fit_and_score(kind):
     one = plain.cv_results_["mean_test_score"]
     assert done["test_score"].shape == (3,)
     assert one[0] < one[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["formula", "categorical", "context", "codes", "weights", "clusters", "strata"]
+)
+def test_arguments_of_spca_that_it_lacks_are_answered(name):
+    with pytest.raises(OptionError, match=rf"no argument {name}=; .*(ColumnTransformer|fit\(X, )") as caught:
+        SparsePCA(2, card=2, **{name: "~ ."})
+    assert "it has" not in str(caught.value)
+
+
+def test_dropped_rows_are_refused_wherever_it_is_used_and_the_advice_works(rows):
+    X = rows.iloc[:, :6].copy()
+    X.iloc[3, 1] = np.nan
+    y = rows.iloc[:, 7]
+    wrong = SparsePCA(2, card=2, scale=True, na="drop")
+    uses = (
+        lambda estimator, X, y: estimator.fit_transform(X),
+        lambda estimator, X, y: make_pipeline(estimator, LinearRegression()).fit(X, y).predict(X),
+        lambda estimator, X, y: cross_val_score(estimator, X, cv=3, error_score="raise"),
+        lambda estimator, X, y: (
+            GridSearchCV(estimator, {"card": [1, 2]}, cv=3, error_score="raise")
+            .fit(X)
+            .cv_results_["mean_test_score"]
+        ),
+    )
+    complete = ~np.isnan(X).any(axis=1)
+    for use in uses:
+        with pytest.raises(OptionError, match=r"one row for each row of X.*na='em'"):
+            use(wrong, X, y)
+        assert np.isfinite(use(wrong.set_params(na="em"), X, y)).all()
+        assert np.isfinite(use(wrong.set_params(na="raise"), X[complete], y[complete])).all()
+        wrong.set_params(na="drop")
 
 
 def test_the_estimator_has_the_arguments_of_spca():
