@@ -75,6 +75,25 @@ def test_examples_print_what_they_say(name):
     assert not found.failed
 
 
+def methods_of_fits() -> Iterator[tuple[str, str]]:
+    """Yield the name and the docstring of each public method of fits."""
+    for fit in (sp.SpcaResult, sp.results.loadings.SparseLoadings):
+        for name in dir(fit):
+            if not name.startswith("_") and inspect.isfunction(inspect.getattr_static(fit, name)):
+                yield f"{fit.__name__}.{name}", inspect.getdoc(getattr(fit, name)) or ""
+
+
+@pytest.mark.parametrize(("name", "text"), list(methods_of_fits()))
+def test_every_method_of_a_fit_has_an_example_and_related_methods(name, text):
+    for heading in ("See Also\n--------\n", "Examples\n--------\n>>> import spcastat as sp\n"):
+        assert heading in text
+    related = re.findall(r"(?m)^([\w., ]+) : ", text.split("See Also")[1].split("Examples")[0])
+    fit = getattr(sp, name.split(".")[0], sp.SpcaResult)
+    for other in [one.strip() for line in related for one in line.split(",")]:
+        owner = sp if other.startswith("spcastat.") else fit
+        assert hasattr(owner, other.removeprefix("spcastat.").split(".")[-1]), other
+
+
 # --- The gallery is that of its script: every figure is there, with the lines that draw it --------
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

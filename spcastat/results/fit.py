@@ -486,6 +486,10 @@ class SpcaResult(Picklable, Shown):
         DuplicateNamesError
             If two components would have the same name.
 
+        See Also
+        --------
+        components : The names.
+
         Examples
         --------
         >>> import spcastat as sp
@@ -1140,6 +1144,11 @@ class SpcaResult(Picklable, Shown):
         ------
         OptionError
             If a result is something else, or of another fit: with other loadings or variables.
+
+        See Also
+        --------
+        inference : The results that a fit shows.
+        bootstrap, stability, split_inference, test_loadings, certify : Methods with such results.
 
         Examples
         --------

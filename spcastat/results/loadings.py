@@ -164,6 +164,17 @@ class SparseLoadings(Picklable, Shown):
         ----------
         names : mapping or sequence of str
             Mapping from old names or numbers (from 1) to new names, or a sequence of names for all.
+
+        See Also
+        --------
+        components : The names.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> list(fit.rename({"PC1": "size"}).components)
+        ['size', 'PC2']
         """
         return type(self)(interpretation.renamed(self._state, names), self._source, self._call)
 
@@ -199,6 +210,17 @@ class SparseLoadings(Picklable, Shown):
             If columns are missing, or a factor has a level that did not occur in the fit.
         NoRowsError
             For a fit of a covariance matrix given without `mean`.
+
+        See Also
+        --------
+        scores : Scores of the rows of the fit.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings(sp.datasets.load_wine(), 2, card=4, scale=True, n_init=2)
+        >>> fit.transform(sp.datasets.load_wine().head(3)).shape
+        (3, 2)
         """
         return rows.transform(self._state, new, na)
 
@@ -250,6 +272,17 @@ class SparseLoadings(Picklable, Shown):
             For frequency weights that are not whole numbers.
         TooFewRowsError
             If there are fewer than three rows.
+
+        See Also
+        --------
+        with_inference : A fit that shows the intervals in its tables and files.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> fit.bootstrap(20).conf_int().columns.tolist()
+        ['component', 'term', 'estimate', 'std_error', 'lower', 'upper', 'selected']
         """
         fit = resampling.Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
         return LoadingsBootstrap(self._state, resampling.bootstrap_loadings(fit, n, select=select))
@@ -266,6 +299,17 @@ class SparseLoadings(Picklable, Shown):
         ------
         OptionError
             If a result is something else, or of another fit: with other loadings or variables.
+
+        See Also
+        --------
+        bootstrap : Intervals and frequencies of selection.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> list(fit.with_inference(fit.bootstrap(20)).inference)
+        ['bootstrap']
         """
         return self._with_state(with_results(self._state, results, LOADINGS_RESULTS))
 
@@ -312,6 +356,18 @@ class SparseLoadings(Picklable, Shown):
             that the fit shows (see `with_inference`).
         level : float in (0, 1)
             The confidence level of these intervals.
+
+        See Also
+        --------
+        report : The same tables with figures, as a page.
+        tidy : The numbers as a data frame.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> print(fit.summary(digits=2, max_rows=4).as_text(notes=False).splitlines()[0])
+        Sparse loadings: 2 components of 13 variables, 8 nonzero loadings
         """
         state, intervals = showing(self._state, "conf_int", conf_int, LOADINGS_RESULTS)
         return loading_tables.summarise(
@@ -337,12 +393,36 @@ class SparseLoadings(Picklable, Shown):
             True of the one that the fit shows.
         level : float in (0, 1)
             The confidence level of these intervals.
+
+        See Also
+        --------
+        glance : One row for the fit.
+        loadings : The loadings as a matrix.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> fit.tidy().shape
+        (8, 3)
         """
         state, is_wide = showing(self._state, "conf_int", conf_int, LOADINGS_RESULTS)
         return frames.tidy(with_loadings(state), zeros, is_wide, level)
 
     def glance(self) -> pd.DataFrame:
-        """Return the fit in one row: sizes, nonzeros, explained variance and PCA's, convergence."""
+        """Return the fit in one row: sizes, nonzeros, explained variance and PCA's, convergence.
+
+        See Also
+        --------
+        tidy : One row for each nonzero loading.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> fit.glance()["nonzeros"].tolist()
+        [8]
+        """
         return sparse_loadings.glance(self._state)
 
     def describe(self) -> Description:
@@ -352,6 +432,17 @@ class SparseLoadings(Picklable, Shown):
         -------
         Description
             It prints as text; its parts are `text`, `references` and `bibtex`.
+
+        See Also
+        --------
+        report : A page with this paragraph, tables and figures.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> fit.describe().references[0].split(" (")[0]
+        'Adachi, K. and Trendafilov, N. T.'
         """
         return describe_loadings(self._state)
 
@@ -373,6 +464,16 @@ class SparseLoadings(Picklable, Shown):
         OptionError
             For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
             the fit are read from.
+
+        See Also
+        --------
+        spcastat.load : Read the file.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> fit.save("fit.spca")  # doctest: +SKIP
         """
         saved_fits.save(self._state, self._source, path, scores)
 
@@ -413,6 +514,17 @@ class SparseLoadings(Picklable, Shown):
             If the file cannot be written, or its name has another extension.
         ExtraError
             If a Word file is requested and python-docx is not installed.
+
+        See Also
+        --------
+        summary : Its tables.
+        describe : Its paragraph.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> fit.report("loadings.html")  # doctest: +SKIP
         """
         parts = loading_tables.chapters(
             self._state,
@@ -463,6 +575,16 @@ class SparseLoadings(Picklable, Shown):
             If the rows are not in memory.
         ComponentsError
             If there are fewer than two components, or one does not exist.
+
+        See Also
+        --------
+        plot_loadings : All components.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings(sp.datasets.load_wine(), 2, card=4, scale=True, n_init=2)
+        >>> ax = fit.biplot()
         """
         if not self._has_scores:
             rows.need_rows(self._state, self._source, "biplot")  # raises
@@ -506,6 +628,16 @@ class SparseLoadings(Picklable, Shown):
         Returns
         -------
         Axes
+
+        See Also
+        --------
+        biplot : Rows and variables of two components.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
+        >>> ax = fit.plot_loadings()
         """
         return plots.plot_loadings(
             self.loadings,
