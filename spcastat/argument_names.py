@@ -44,7 +44,7 @@ ARGUMENTS = {
     "drop": 'leave columns out of the data, df.drop(columns=["id"]), or by a formula, "~ . - id"',
     "groups": "rows are coloured by group in plots, fit.biplot(groups=)",
     "cv": "the number of folds is choose(folds=)",
-    "covariates": 'covariates stand behind a bar in the formula, formula="~ . | age"',
+    "covariates": 'covariates come after a bar in the formula, formula="~ . | age"',
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
 #: Arguments that were removed, and what to use instead.

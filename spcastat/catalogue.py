@@ -59,7 +59,7 @@ def methods(name: MethodName | None = None) -> Summary:
     if name is None:
         return _list()
     if isinstance(name, str) and name == "spco":
-        raise MethodError("name='spco' is a function of its own; see help(spcastat.spco).")
+        raise MethodError("name='spco' is a separate function; see help(spcastat.spco).")
     return _page(SOLVERS[one_of("name", name, SOLVERS, MethodError)])
 
 

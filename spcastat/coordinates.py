@@ -168,6 +168,6 @@ def _check_rank(op: Rows, k: int) -> None:
     if k > op.rank_limit or rank < k:
         most = min(op.rank_limit, rank) if k <= op.rank_limit else op.rank_limit
         raise ComponentsError(
-            f"k={k} was given, but the data have rank {most} at most; ask for at most "
+            f"k={k} was given, but the data have at most rank {most}; ask for at most "
             f"{plural(most, 'component')}."
         )

@@ -585,6 +585,6 @@ def _require_variation(values: np.ndarray, names: pd.Index) -> None:
 
 def _refuse_pair(first: Any, second: Any) -> None:
     raise MissingValuesError(
-        f"In the rows that have both {shown(first)} and {shown(second)} one of them does not vary, or there "
+        f"In rows with both {shown(first)} and {shown(second)}, one of them is constant, or there "
         "are fewer than two such rows, so that they have no correlation. Leave one of them out."
     )

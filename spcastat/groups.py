@@ -314,7 +314,7 @@ def _require_several(counts: np.ndarray, group: pd.Categorical, unit: str) -> No
     if counts.min() < FEWEST:
         raise TooFewRowsError(
             f"group {_label(group, counts.argmin())} has {plural(int(counts.min()), unit)}, and a group "
-            f"needs {FEWEST} at least; leave it out, or merge it with another."
+            f"needs at least {FEWEST}; leave it out, or merge it with another."
         )
 
 

@@ -486,8 +486,8 @@ def require_room(kmax: int) -> None:
     most = COLUMNS // ROOM // near_card(COLUMNS)
     if kmax > most:
         raise ComponentsError(
-            f"kmax={kmax} was given; of so much data {COLUMNS} variables are tested, which allows at most "
-            f"{most} components: give a smaller kmax=."
+            f"kmax={kmax} was given; with so many data only {COLUMNS} variables are tested, which allows at "
+            f"most {most} components: give a smaller kmax=."
         )
 
 

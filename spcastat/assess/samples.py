@@ -310,7 +310,7 @@ def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
             reason = str(error)
     raise DataError(
         f"{ATTEMPTS} successive samples of the rows could not be fitted; the reason for the last: {reason} "
-        "Ask for fewer components, or take more rows."
+        "Ask for fewer components, or use more rows."
     )
 
 

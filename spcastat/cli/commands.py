@@ -74,7 +74,7 @@ def cardinalities(text: str) -> list[Any]:
                 f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities; give fewer: 5;10;20;50"
             )
         elif int(low) > int(high):
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} runs downwards; it takes 2-8")
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} decreases; a range is written 2-8")
         else:
             found += range(int(low), int(high) + 1)
     return found

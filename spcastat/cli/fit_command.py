@@ -278,7 +278,7 @@ def fit_of(args: argparse.Namespace, data: Any, covariance: bool, given: dict[st
     refused += ["--stability"] * (args.stability is not None)
     if refused:
         raise OptionError(
-            f"{', '.join(refused)}: for sparse weights; with --loadings there are --card, --variance, "
+            f"{', '.join(refused)}: for sparse weights only; with --loadings use --card, --variance, "
             "--option total=N, --n-init, --rng, --bootstrap, and the options on the data."
         )
     fit: Fit = function(data, k=args.k, **given)

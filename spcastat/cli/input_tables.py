@@ -366,7 +366,7 @@ def workbook_table(
         size = sum(member.file_size for member in packed.infolist())
     if size > MOST:
         raise FileError(
-            f"{path} cannot be read: it unpacks to {size:,} bytes; {MOST:,} are the most. Save it as CSV."
+            f"{path} cannot be read: it unpacks to {size:,} bytes; the limit is {MOST:,}. Save it as CSV."
         )
     with pd.ExcelFile(path, engine="openpyxl") as book:
         sheets = book.sheet_names

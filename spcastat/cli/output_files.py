@@ -302,13 +302,13 @@ def format_of(args: argparse.Namespace) -> str:
     kind = args.format or ENDINGS.get(suffix, "" if args.out else "text")
     if not kind:
         raise OptionError(
-            f"--out {args.out} says no format; give --format, or name it {', '.join(dict.fromkeys(ENDINGS))}."
+            f"--out {args.out} has no format; give --format, or name it {', '.join(dict.fromkeys(ENDINGS))}."
         )
     if kind == "docx" and suffix != ".docx":
         raise OptionError("--format docx is a file for Word; name it: --out OUT.docx.")
     refused = [f"--{name.replace('_', '-')}" for name in given_of(args, (*_LAYOUT, *ARRANGEMENT))]
     if kind == "json" and refused:
-        raise OptionError(f"{', '.join(refused)}: for tables; --format json has the numbers in full.")
+        raise OptionError(f"{', '.join(refused)}: for tables only; --format json has the numbers in full.")
     if kind == "text" and args.label is not None:
         raise OptionError("--label was given, which text has no use for; leave it out.")
     return kind

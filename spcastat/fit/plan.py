@@ -151,7 +151,7 @@ def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
         )
     if p > MOST_GROUPED and options.get("together"):
         raise errors.OptionError(
-            f"together= was given with {p} columns; groups are exchanged among {MOST_GROUPED} at most. Leave "
+            f"together= was given with {p} columns; groups are exchanged among at most {MOST_GROUPED}. Leave "
             "out factors of many levels, or give card= without together=."
         )
     if card is not None and len(card) > SEQUENTIAL:
@@ -249,7 +249,7 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
         if max(cards) > len(columns):
             raise errors.CardinalityError(
                 f"card={list(cards)} was given with together=, where it counts groups; there are "
-                f"{len(columns)}, {listed(columns)}. Give {len(columns)} at most."
+                f"{len(columns)}, {listed(columns)}. Give at most {len(columns)}."
             )
     _require_each_possible(rule, cards, columns, noun, need)
     if rule.disjoint:
@@ -613,7 +613,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     """
     if isinstance(method, str) and method == "spco":
         raise errors.MethodError(
-            "method='spco' was given, and sparse principal coordinates have a function of their own: use "
+            "method='spco' was given, and sparse principal coordinates have a separate function: use "
             "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
         )
     if isinstance(method, str) and method in METHODS:
@@ -640,7 +640,7 @@ def require_components(k: int, p: int) -> None:
     """Raise ComponentsError for more components than variables."""
     if k > p:
         raise errors.ComponentsError(
-            f"k={shown(k)} was given, but the data have rank {p} at most, the number of variables; ask for "
+            f"k={shown(k)} was given, but the data have at most rank {p}, the number of variables; ask for "
             f"at most {plural(p, 'component')}."
         )
 
@@ -650,7 +650,7 @@ def require_rank(k: int, rows: int | None, centred: bool) -> None:
     rank_limit = None if rows is None else max(rows - int(centred), 1)
     if rank_limit is not None and k > rank_limit:
         raise errors.ComponentsError(
-            f"k={k} was given, but {plural(rows or 0, 'row')} have rank {rank_limit} at most; ask for at "
+            f"k={k} was given, but {plural(rows or 0, 'row')} have at most rank {rank_limit}; ask for at "
             f"most {plural(rank_limit, 'component')}."
         )
 
@@ -734,7 +734,7 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
         )
     if values.get("together"):
         raise errors.OptionError(
-            f"{what} with together=, whose groups the search does not know: leave one of them out."
+            f"{what} with together=, whose groups this search does not support: leave one of them out."
         )
     if order == "best":
         raise errors.OptionError(

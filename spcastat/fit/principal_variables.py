@@ -269,7 +269,7 @@ def _require_possible(asked: KeepRequest, columns: pd.Index) -> None:
             )
         if asked.m > count:
             raise CardinalityError(
-                f"m={asked.m} was given, and there are {count} to choose from; give m={count} at most."
+                f"m={asked.m} was given, and there are {count} to choose from; give m={count} or less."
             )
     if asked.budget is None:
         return

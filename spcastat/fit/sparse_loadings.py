@@ -76,7 +76,7 @@ def requested(
         total = whole_number("total", total, 1, p * k, CardinalityError)
         if total < k:
             raise CardinalityError(
-                f"total={total} was given with k={k}, and every component has one nonzero loading at least; "
+                f"total={total} was given with k={k}, and every component has at least one nonzero loading; "
                 f"give total={k} or more, or fewer components."
             )
         return PatternRequest(k, Nonzeros(total=total), None, n_init, rng)

@@ -200,7 +200,7 @@ def _chunks_of_parquet(data: Any) -> Chunks:
     if not os.path.exists(pattern) and glob.has_magic(pattern) and "://" not in pattern:
         matches = sorted(glob.glob(pattern, recursive=True))
         if not matches:
-            raise FileError(f"There is no file whose path fits the pattern {shown(pattern)}.")
+            raise FileError(f"There is no file whose path matches the pattern {shown(pattern)}.")
         files = [_parquet_path(path) for path in matches]
         return parquet_chunks(files, f"Parquet files {one_line(pattern, 100)}")
     return parquet_chunks(_parquet_path(data))
@@ -313,7 +313,7 @@ def _from_iterable(data: Any) -> Chunks | None:
         iterator = iter(data)
     except Exception as error:
         raise DataError(
-            f"Data of type {name} were given, which cannot be walked over: {reason_of(error)}."
+            f"Data of type {name} were given, which cannot be iterated over: {reason_of(error)}."
         ) from error
     if iterator is data:
         raise DataError(f"Data of type {name} were given, which {ONCE}")

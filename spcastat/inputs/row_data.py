@@ -680,7 +680,7 @@ def _scaling_of(contents: Design, reading: ReadOptions, scaling: Mapping[str, An
     if contents.spec.partial is not None and center is not True:
         raise errors.OptionError(
             f"center={shown(center)} was given with the covariates of formula={shown(reading.formula)}; "
-            "regression on them has an intercept, so that what is left has mean zero. Leave center out."
+            "regression on them has an intercept, so that residuals have mean zero. Leave center out."
         )
     center = column_values("center", center, contents.columns)
     scale, blocks = scaling.get("scale"), scaling.get("blocks")

@@ -301,7 +301,7 @@ class Terms:
     def learnt_from(self, rows: np.ndarray, columns: pd.Index, weights: np.ndarray | None) -> np.ndarray:
         """Return the columns of the formula for some rows, with transforms estimated from these rows only.
 
-        Transforms of what does not vary in these rows have the states of all rows.
+        Transforms of columns that are constant in these rows have the states of all rows.
         """
         data = self.data.iloc[rows].reset_index(drop=True)
         model, states = replace(self.model, states={}), self.model.states
@@ -428,7 +428,7 @@ def covariance_sampler(
     n, free = rows
     if n is None:
         raise NoRowsError(
-            f"{analysis} needs the number of rows behind a covariance matrix; fit the matrix again with "
+            f"{analysis} needs the number of rows of a covariance matrix; fit the matrix again with "
             "n_obs=, that number."
         )
     _require_normal(about, analysis)

@@ -109,14 +109,14 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
             values = pd.Categorical(pd.array(list(values), dtype=object))
         except Exception as error:  # values without hash or order, such as lists
             raise OptionError(
-                f"groups={shown(groups)} was given, whose values cannot be told apart; give one text, number "
-                "or category for each row."
+                f"groups={shown(groups)} was given; its values cannot be distinguished: give one text, "
+                "number or category for each row."
             ) from error
     values = values.remove_unused_categories()
     if len(values.categories) > MOST_GROUPS:
         raise OptionError(
-            f"groups has {len(values.categories)} different values; at most {MOST_GROUPS} can be told apart: "
-            "merge some, cut numbers into classes with pandas.cut, or give numbers as color=."
+            f"groups has {len(values.categories)} different values; at most {MOST_GROUPS} can be "
+            "distinguished: merge some, cut numbers into classes with pandas.cut, or give numbers as color=."
         )
     if all(isinstance(one, float) and one.is_integer() for one in values.categories):
         return values.rename_categories(int)  # 1, not 1.0

@@ -401,7 +401,7 @@ def _require_few(formula: str, plain: str, context: Mapping[str, Any], columns: 
         if count > limit:
             raise FormulaError(
                 f"formula={shortened(formula)} makes more than {limit} terms, or has an exponent above "
-                f"{LARGEST_EXPONENT} behind a bracket. Write out the terms that are wanted."
+                f"{LARGEST_EXPONENT} after a bracket. Write out the terms that you need."
             )
 
 
@@ -497,7 +497,7 @@ def parse(
     parsed = _resolve(formula, main_pieces, variables, names, context)
     if covariates is not None and (twice := [name for name in parsed.used if name in covariates.used]):
         raise FormulaError(
-            f"formula={shown(formula)} has {listed(twice)} before and behind the bar: leave one out."
+            f"formula={shown(formula)} has {listed(twice)} before and after the bar: leave one out."
         )
     return replace(parsed, given=covariates)
 
@@ -572,7 +572,7 @@ def _at_the_bar(formula: str, pieces: list[Piece]) -> tuple[list[Piece], list[Pi
         return pieces, None
     if len(bars) > 1 or bars[0] == len(pieces) - 1:
         raise FormulaError(
-            f"formula={shown(formula)} has {plural(len(bars), 'bar')}; one bar, with terms behind it, "
+            f"formula={shown(formula)} has {plural(len(bars), 'bar')}; one bar, with terms after it, "
             "separates the variables from the covariates, as in '~ a + b | age + sex'."
         )
     return pieces[: bars[0]], pieces[bars[0] + 1 :]

@@ -533,7 +533,7 @@ def require_rank(k_em: int, n: int, p: int) -> None:
     if rank_limit < 1:
         raise OptionError(
             f"na='em' was given for {plural(n, 'row')} (of positive weight) and {plural(p, 'column')}; it "
-            "needs two columns and three rows at least. Use na='drop'."
+            "needs at least two columns and three rows. Use na='drop'."
         )
     if not 1 <= k_em <= rank_limit:
         raise OptionError(

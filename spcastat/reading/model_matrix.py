@@ -390,7 +390,7 @@ def evaluate(
             columns_of_model = _combine(model, values, encodings, len(data))
     except UnknownLevels as unknown:
         raise error(
-            f"formula={shortened(text)} met levels that it does not know: {unknown}. Allowed are the levels "
+            f"formula={shortened(text)} contains unknown levels: {unknown}. Allowed are the levels "
             "that the fit has seen, or that the formula names."
         ) from None
     except FormulaError as refused:

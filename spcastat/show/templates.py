@@ -818,7 +818,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         methods="{dense?Every {groups?group|loading} was needed.|The chosen fit kept {kept} ({rule}).}"
     ),
     "divisions": Template(
-        note="Single divisions into folds, of {repeats}, choose {low:,} to {high:,} nonzero "
+        note="The {repeats} divisions into folds, taken singly, choose {low:,} to {high:,} nonzero "
         "{groups?groups|loadings}."
     ),
     "EBIC instead": Template(note="EBIC would take {name} ({count|{count:,} loading|{count:,} loadings})."),

@@ -27,7 +27,7 @@ MANY = 1000
 LARGEST_BLOCK = 5_000_000
 
 ONCE = (
-    "can be walked over only once, and a fit needs its rows again (for the scores, say). Give a list of "
+    "can be read only once, and a fit reads the rows again (for the scores, for example). Give a list of "
     "chunks, or a function without arguments that opens the source again, e.g. "
     "lambda: pd.read_csv(path, chunksize=100_000)."
 )

@@ -366,7 +366,7 @@ OPTIONS = [
     Call("fit ok.csv --k 1 --formula '~ z'", words="z"),
     Call("fit ok.csv --k 1 --formula ''", words="formula"),
     Call("choose ok.csv --cards 1-999999999", 2, "100,000"),
-    Call("choose ok.csv --cards 3-1", 2, "downwards"),
+    Call("choose ok.csv --cards 3-1", 2, "decreases"),
     Call("choose ok.csv --cards '1;2,2'", words="card"),
     Call("choose ok.csv --method controlled", words="card"),
     Call("choose - --k 1 --cards 1-2", stdin="semicolon.csv", words="--sep semicolon"),

@@ -142,7 +142,7 @@ def test_what_cannot_be_opened_is_refused_at_the_door(tmp_path):
         source_of(tmp_path / "none.csv")
     with pytest.raises(DataError, match=r"a path must be to Parquet files"):
         source_of(tmp_path / "notes.txt")
-    with pytest.raises(FileError, match="fits the pattern"):
+    with pytest.raises(FileError, match="matches the pattern"):
         source_of(str(tmp_path / "*.parquet"))
 
 

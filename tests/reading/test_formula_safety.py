@@ -375,7 +375,7 @@ CHANGES: list[tuple[Callable[[dict], Any], str]] = [
     (lambda s: states(s).update({"bs(b, df=5)": states(s).pop("bs(b, df=4)")}), "what 'bs"),
     (lambda s: states(s).popitem(), "does not hold what"),
     (lambda s: s["model"]["levels"].clear(), "the levels of 'C"),
-    (lambda s: s["model"]["levels"].update({"C(g)": []}), "levels that it does not know"),
+    (lambda s: s["model"]["levels"].update({"C(g)": []}), "unknown levels"),
     (lambda s: s["model"]["levels"].update({"C(g)": [{}]}), "model is not of its type"),
     (lambda s: s["model"]["context"].update(n={"a": 1}), "model is not of its type"),
     (lambda s: s["model"]["context"].update(n=[0] * 10_000), "uses too many values"),

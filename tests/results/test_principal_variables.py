@@ -330,7 +330,7 @@ def test_frequencies(wine, plan):
         ),
         ({"m": 3, "include": ["ashh"]}, errors.OptionError, "Did you mean 'ash'"),
         ({"m": 3, "include": ["ash"], "exclude": ["ash"]}, errors.OptionError, "both name 'ash'"),
-        ({"m": 14}, errors.CardinalityError, "m=13 at most"),
+        ({"m": 14}, errors.CardinalityError, "m=13 or less"),
         ({"m": 2.5}, errors.CardinalityError, "whole number"),
         ({"m": 1, "include": ["ash", "hue"]}, errors.CardinalityError, "m=2 or more"),
         ({"budget": 0.5}, errors.OptionError, "cheapest"),

@@ -130,7 +130,7 @@ GROUPS = [
     ("sp.compare_groups(X, {'a': 1}, 2, 5)", RowGroupsError, "of type dict"),
     ("sp.compare_groups(X, ['a', np.nan] * 120, 2, 4)", RowGroupsError, "120 missing labels"),
     ("sp.compare_groups(X.mask(X > 0), GROUP, 2, 4, na='drop')", TooFewRowsError, "had been dropped"),
-    ("sp.compare_groups(X, ['a'] * 238 + ['b'] * 2, 2, 4)", TooFewRowsError, "needs 3"),
+    ("sp.compare_groups(X, ['a'] * 238 + ['b'] * 2, 2, 4)", TooFewRowsError, "needs at least 3"),
     ("sp.compare_groups(X, GROUP, 2, 4, na='em')", OptionError, "na='drop'"),
     ("sp.compare_groups(X.mask(X == X.iloc[0, 0]), GROUP, 2, 4)", MissingValuesError, "give na='drop'"),
     ("sp.compare_groups(X, [None, *GROUP[1:]], 2, 4)", RowGroupsError, "groups has 1 missing"),

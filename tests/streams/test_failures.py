@@ -79,7 +79,7 @@ def test_the_file_is_named(tmp_path):
 
 def test_sources_that_can_be_walked_only_once():
     for once in [iter(HALVES), (piece for piece in HALVES), map(len, HALVES)]:
-        raises(errors.DataError, "walked over only once.*lambda", once)
+        raises(errors.DataError, "read only once.*lambda", once)
     held = iter(HALVES)
     raises(errors.DataError, "the lambda function gave the same iterator again", lambda: held)
 
@@ -411,10 +411,10 @@ def test_more_components_than_rows_are_refused_where_their_number_is_known(tmp_p
     path = tmp_path / "few.parquet"
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(4, 9)), columns=list("abcdefghi"))
     X.assign(a=[1.0, 2.0, np.nan, 3.0]).to_parquet(path)  # which a pass over the rows would refuse
-    with pytest.raises(errors.ComponentsError, match="4 rows have rank 3 at most"):
+    with pytest.raises(errors.ComponentsError, match="4 rows have at most rank 3"):
         sp.spca(path, 4, 2)
     da = pytest.importorskip("dask.array")
-    with pytest.raises(errors.ComponentsError, match="4 rows have rank 3 at most"):
+    with pytest.raises(errors.ComponentsError, match="4 rows have at most rank 3"):
         sp.spca(da.from_array(np.eye(4, 9), chunks=(2, 9)), 4, 2)
 
 
