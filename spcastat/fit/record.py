@@ -267,6 +267,9 @@ class Record:
         Groups of variables used for scaling; see :class:`spcastat.linalg.standardisation.ScalingGroups`.
     imputations : int or None
         Number of imputations of one table whose covariance matrices were averaged.
+    may_be_counts : bool
+        Whether rows in memory are nonnegative whole numbers, most variables vary more than their means, and
+        the fit is unscaled.
     reading : dict, or None
         Options with which the command read the file, by which it reads new rows.
     """
@@ -313,6 +316,7 @@ class Record:
     row_design: dict[str, Any] | None = None
     serial: float | Callable[[], float | None] | None = None
     imputations: int | None = None
+    may_be_counts: bool = False
 
     @property
     def converged(self) -> bool:

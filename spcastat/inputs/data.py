@@ -231,6 +231,11 @@ class Data(Explained, ABC):
         """Whether the moments take a pass over rows that are not in memory."""
         return False
 
+    @property
+    def may_be_counts(self) -> bool:
+        """Whether rows in memory are nonnegative whole numbers that vary more than their means, unscaled."""
+        return False
+
     def facts(self) -> dict[str, Any]:
         """Return the facts about the data that go into the record of a fit."""
         standard, missing, groups, design = self.standard, self.missing, self.groups, self.design
@@ -249,6 +254,7 @@ class Data(Explained, ABC):
             "matrix": dict(self.about) or None,
             "groups": None if groups is None else groups.as_record,
             "row_design": None if design is None else design.as_record,
+            "may_be_counts": self.may_be_counts,
         }
 
     # --- questions of analyses ---------------------------------------------------------------------

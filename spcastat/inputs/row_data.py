@@ -229,6 +229,18 @@ class RowData(Data):
         has_table = isinstance(self.table, pd.DataFrame | np.ndarray) or is_sparse(self.table)
         return has_table and self.table.shape[0] == self.n
 
+    @cached_property
+    def may_be_counts(self) -> bool:
+        matrix, standard = self.given, self.standard
+        if standard.scaling != "none" or standard.centring != "mean" or self.reading.formula is not None:
+            return False
+        values = matrix.data if is_sparse(matrix) else np.asarray(matrix)
+        for cells in (values[:1000], values):  # a few first, which most tables fail
+            if not ((cells >= 0) & (cells == np.rint(cells))).all():
+                return False
+        variances = self.op.diagonal() * self.op.unit**2
+        return bool((variances > standard.mean)[variances > 0].mean() > 0.5)
+
     # --- cleaned -----------------------------------------------------------------------------------
 
     @cached_property

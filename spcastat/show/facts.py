@@ -289,6 +289,12 @@ def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=
         yield fact("unequal variances", smallest=positive.min(), largest=positive.max(), call=advice)
 
 
+def counts(record: Record) -> Iterator[Fact]:
+    """Yield a fact about rows that may be counts, of which a few large ones decide the components."""
+    if record.may_be_counts:
+        yield fact("counts")
+
+
 def shares_of_groups(state: FitState, groups: ScalingGroups | None) -> Iterator[Fact]:
     """Yield the share of the variance of each group of variables, for a fit that is scaled by groups."""
     if groups is None:

@@ -479,6 +479,7 @@ def summarise(
         *facts.cautions(state, largest, variance["cardinality"]),
         *facts.split_factors(state, groups),
         *facts.another_order(state),
+        *facts.counts(record),
     ]
     document = Document(
         title=_title(record, variance["cardinality"]),

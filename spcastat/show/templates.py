@@ -362,6 +362,11 @@ TEMPLATES: dict[str, Template] = {
         part=_NEAREST,
         warning="the nearest correlation matrix replaces the given one, which was not positive semidefinite.",
     ),
+    "counts": Template(
+        note="The rows are nonnegative whole numbers, and most variables have a variance above their mean, "
+        "as counts do: then a few large counts decide the components. For counts give np.log1p(data) and "
+        "scale=True.",
+    ),
     "unequal variances": Template(
         label="Scale",
         line="Variances range from {smallest:.3g} to {largest:.3g}, and variables with large variances "

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import spcastat as sp
 from spcastat.fit.method_table import SOLVERS
@@ -223,3 +224,32 @@ def test_every_result_of_a_correlation_matrix_says_so(tmp_path):
         assert "covariance matrix of" not in text, text[:500]
     assert "correlation matrix of 13 variables" in str(path)
     assert "covariance matrix of 13 variables" in str(sp.spca_path(4.0 * R, k=1, cards=[2]))
+
+
+def poisson() -> pd.DataFrame:
+    """Counts of 80 rows, whose means vary by a factor of about ten."""
+    rng = np.random.default_rng(0)
+    means = np.exp(0.5 * rng.normal(size=(80, 2)) @ rng.normal(size=(2, 6)) + 1.0)
+    return pd.DataFrame(rng.poisson(means), columns=list("abcdef"))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "expected"),
+    [
+        (lambda counts: counts, {}, True),
+        (lambda counts: scipy.sparse.csr_array(counts.to_numpy()), {}, True),
+        (lambda counts: counts.astype(float), {}, True),
+        (lambda counts: counts, {"scale": True}, False),
+        (lambda counts: np.log1p(counts), {"scale": True}, False),
+        (lambda counts: counts - 1, {}, False),
+        (lambda counts: counts + 0.5, {}, False),
+        (lambda counts: (counts > 2) * 1, {}, False),  # p (1 - p) is below p
+        (lambda counts: counts.clip(1, 5), {}, False),  # answers from 1 to 5
+    ],
+)
+def test_a_note_on_counts_names_the_logarithm(tmp_path, change, options, expected):
+    """Unscaled whole numbers of which most variables vary more than their means; the advice is accepted."""
+    fit = sp.spca(change(poisson()), 1, 3, effort="quick", **options)
+    fit.save(tmp_path / "fit.spca")
+    for result in (fit, sp.load(tmp_path / "fit.spca")):
+        assert any("np.log1p(data) and scale=True" in note for note in result.notes) is expected
