@@ -210,6 +210,22 @@ def test_the_links_of_the_readme_lead_to_files():
     assert [link for link in links if ":" not in link and not (RELEASE_ROOT / link).exists()] == []
 
 
+def test_the_links_of_pages_lead_to_pages():
+    """Vignettes are built in a folder of docs/, and conf.py changes their links to pages of docs/."""
+    pages = [*DOCS.glob("*.md"), *VIGNETTES]
+    written = {"changelog.md", "references.md"}  # by conf.py
+    for page in pages:
+        text = re.sub(r"(?s)```.*?```", "", page.read_text(encoding="utf-8"))
+        for link in LINK.findall(text):
+            target = link.partition("#")[0]
+            if ":" in link or not target or target in written:
+                continue
+            if page.parent == DOCS:
+                assert not target.startswith("../"), f"{page.name}: {link} leads out of docs/"
+            folder = RELEASE_ROOT if target.startswith("vignettes/") else page.parent
+            assert (folder / target).exists(), f"{page.name}: {link}"
+
+
 def test_the_description_is_read_without_the_files_beside_it():
     described = runpy.run_path(str(RELEASE_ROOT / "setup.py"))["described"]
     readme = (RELEASE_ROOT / "README.md").read_text(encoding="utf-8")
