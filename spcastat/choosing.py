@@ -47,6 +47,7 @@ from spcastat.inputs.row_data import RowData
 from spcastat.linalg.operators import Operator
 from spcastat.progress import listening, stage
 from spcastat.results.choice import Choice, ComponentChoice
+from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL
 from spcastat.search.default import together as fitted_together
 from spcastat.search.joint_method import Joint
 from spcastat.search.objectives import PEV
@@ -495,8 +496,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
     ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of
-    the largest rotated loadings and partitions, up to all variables, with the leading eigenvector on each
-    support.
+    the largest rotated loadings, up to all variables, with the leading eigenvector on each support.
 
     Examples
     --------
@@ -763,26 +763,31 @@ def _families(
 ) -> tuple[str, ...]:
     """Return the families of candidates that are compared."""
     rules = [name for name in RULE if fitting.get(name)]
-    possible: tuple[str, ...] = FAMILIES
-    why = ""
+    families: tuple[str, ...] = FAMILIES
+    cause = ""
     if cards is not None:
-        possible, why = ("equal",), "cards=, which names the candidates"
+        families, cause = ("equal",), "cards=, which names the candidates"
     elif how.by not in ("cv", "ebic"):
-        possible, why = ("equal",), f"by={how.by!r}, which compares equal cardinalities"
+        families, cause = ("equal",), f"by={how.by!r}, which compares equal cardinalities"
     elif "together" in rules:
-        possible, why = ("equal",), "together=, whose cardinalities count groups"
+        families, cause = ("equal",), "together=, whose cardinalities count groups"
     elif k == 1:
-        possible = ("rotated",) if p > MOMENTS else ("equal",)
+        families = ("rotated",) if p > MOMENTS else ("equal",)
     elif rules == ["disjoint"] and isinstance(plan.solver, Joint):
-        possible, why = ("partition",), "disjoint=True, which allows partitions only"
+        families, cause = ("partition",), "disjoint=True, which allows partitions only"
     elif rules or not isinstance(plan.solver, Joint):
         option = f"{rules[0]}=" if rules else f"method={plan.method.name!r}"
-        possible, why = ("equal", "rotated"), f"{option}, for which partitions are not compared"
+        families, cause = ("equal", "rotated"), f"{option}, for which partitions are not compared"
+    elif p > GRAM_LIMIT or k > SEQUENTIAL:  # spca() fits no partitions then
+        families = ("equal", "rotated")
+        cause = f"{p} variables and {k} components; partitions are for at most {GRAM_LIMIT} and {SEQUENTIAL}"
+        if how.family == "auto" and p > MOMENTS:
+            return ("rotated",)
     if how.family == "auto":
-        return possible[1:] if p > MOMENTS and len(possible) == len(FAMILIES) else possible
-    if how.family not in possible and k > 1:
-        raise OptionError(f"family={how.family!r} was given with {why}; leave out one of them.")
-    return (how.family,) if k > 1 else possible
+        return families
+    if how.family not in families and k > 1:
+        raise OptionError(f"family={how.family!r} was given with {cause}; give family='auto'.")
+    return (how.family,) if k > 1 else families
 
 
 def _cardinalities(candidates: Candidates, families: Sequence[str], cards: Any) -> list[CardinalitySet]:

@@ -269,7 +269,8 @@ class Choice(Summary):
 
     The printout has the answer, the reasons for the number of components and for the cardinalities, and a few
     fits beside the choice, which `alternatives` has with their calls. `table` has all candidates and
-    criteria, `notes` all remarks; ``print(choice.k_choice)`` compares the numbers of components.
+    criteria, `notes` all remarks, and `summary()` all of these; ``print(choice.k_choice)`` compares the
+    numbers of components.
     """
 
     def __init__(
@@ -294,7 +295,7 @@ class Choice(Summary):
         return None if self._k_choice is None else self._k_choice._tests
 
     @property
-    def _how(self) -> Chosen:
+    def _reasons(self) -> Chosen:
         """How cardinalities were chosen.
 
         Raises
@@ -308,7 +309,7 @@ class Choice(Summary):
 
     @property
     def _fit(self) -> SpcaResult:
-        fit, _ = self._found_fit, self._how
+        fit, _ = self._found_fit, self._reasons
         assert fit is not None
         return fit
 
@@ -341,7 +342,7 @@ class Choice(Summary):
 
         Its report, too, has a chapter on them.
         """
-        return type(self)(self._fit.with_inference(*results), self._how, self._k_choice, self._halves)
+        return type(self)(self._fit.with_inference(*results), self._reasons, self._k_choice, self._halves)
 
     @property
     def k(self) -> int:
@@ -354,7 +355,8 @@ class Choice(Summary):
 
         It is what ``spca(card=)`` takes, and counts groups of variables with ``together=``.
         """
-        return deep_copy(self._how.card) if isinstance(self._how.card, list) else int(self._how.card)
+        card = self._reasons.card
+        return deep_copy(card) if isinstance(card, list) else int(card)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -368,7 +370,7 @@ class Choice(Summary):
         or PCA (in-sample without cross-validation). Smaller values of "ebic" and "bic" and larger values of
         "is" are better. "call" is the call of `spca` that makes the fit.
         """
-        return deep_copy(self._how.table)
+        return deep_copy(self._reasons.table)
 
     @property
     def alternatives(self) -> pd.DataFrame:
@@ -377,12 +379,19 @@ class Choice(Summary):
         They are the sparsest fit that keeps .6 of the best prediction (with more than 200 variables half, and
         four fifths), the sparsest of another family that predicts nearly as well, and the best one.
         """
-        return choice_tables.alternatives(self._how)
+        return choice_tables.alternatives(self._reasons)
 
     @property
     def notes(self) -> list[str]:
         """Remarks on the choice, and the explanations of its tables."""
-        return choice_tables.choice_notes(self._how, self._tests)
+        return choice_tables.choice_notes(self._reasons, self._tests)
+
+    def summary(self) -> Summary:
+        """Return everything about the choice, as text, HTML, LaTeX, Markdown or for Word.
+
+        The tests of the number of components, all candidates with their criteria, and the remarks of `notes`.
+        """
+        return Summary(choice_tables.summary_document(self._answer, self._tests), self.frames)
 
     @property
     def k_choice(self) -> ComponentChoice | None:
@@ -392,12 +401,12 @@ class Choice(Summary):
     @property
     def by(self) -> Literal["cv", "ebic", "bic", "is", "variance"]:
         """The criterion of the choice."""
-        return cast('Literal["cv", "ebic", "bic", "is", "variance"]', self._how.by)
+        return cast('Literal["cv", "ebic", "bic", "is", "variance"]', self._reasons.by)
 
     @property
     def call(self) -> str:
         """The call that reproduces the fit, with `data` for the data."""
-        return self._how.call
+        return self._reasons.call
 
     @property
     def reason(self) -> str:
@@ -409,7 +418,7 @@ class Choice(Summary):
     @property
     def method_text(self) -> str:
         """Text for a methods section on how the numbers of nonzero loadings were chosen."""
-        return choice_tables.choice_methods(self._how)
+        return choice_tables.choice_methods(self._reasons)
 
     def stability(self, n: int = 20, *, rng: int | None = None) -> ChoiceStability:
         """Repeat the choice on random halves of the rows, and report how much it varies.
@@ -439,7 +448,7 @@ class Choice(Summary):
         without replacement, for which :func:`choose` is called with the same arguments. It takes about as
         long as `n` choices.
         """
-        n, _ = whole_number("n", n, 2, 10_000), self._how
+        n, _ = whole_number("n", n, 2, 10_000), self._reasons
         if self._halves is None:
             raise NoRowsError(
                 "stability() draws halves of the rows, and this choice is not from rows in memory (a frame, "
@@ -480,7 +489,7 @@ class Choice(Summary):
         The curve joins candidates with the same cardinality for all components; for cross-validation a band
         shows plus and minus one standard error. Candidates with unequal cardinalities are drawn separately.
         """
-        return plots.plot_choice(self._how.table, by=self.by, dense=self._how.dense_error, ax=ax)
+        return plots.plot_choice(self._reasons.table, by=self.by, dense=self._reasons.dense_error, ax=ax)
 
     def report(
         self,
@@ -549,7 +558,7 @@ class Choice(Summary):
     def _chapters(self) -> tuple[Chapter, ...]:
         """Return the chapters on the choice in the report of the fit."""
         plot_tests = None if self._k_choice is None else self._k_choice.plot
-        return choice_tables.chapters(self._how, self.plot, self._tests, plot_tests)
+        return choice_tables.chapters(self._reasons, self.plot, self._tests, plot_tests)
 
 
 def support_overlap(A: np.ndarray, B: np.ndarray) -> float:

@@ -309,6 +309,10 @@ def card_text(card: Any) -> str:
     return ", ".join(map(str, card)) if isinstance(card, (tuple, list)) else str(card)
 
 
+#: A longer list of cardinalities is named by the smallest and the largest; calls have the list.
+NAME = 26
+
+
 def fit_name(chosen: Chosen, line: pd.Series) -> str:
     """Return a short name of a candidate, for tables."""
     count, units = int(line[chosen.counted]), chosen.units
@@ -316,7 +320,11 @@ def fit_name(chosen: Chosen, line: pd.Series) -> str:
         out = units - count
         return "partition" if not out else f"partition, {out:,} left out"
     card = line["card"]
-    return f"card=[{card_text(card)}]" if isinstance(card, (tuple, list)) else f"card={card}"
+    if not isinstance(card, (tuple, list)):
+        return f"card={card}"
+    if len(text := f"card=[{card_text(card)}]") > NAME:
+        return f"cards of {min(card)} to {max(card)}"
+    return text
 
 
 def is_dense(chosen: Chosen, line: pd.Series) -> bool:
@@ -379,12 +387,12 @@ def unequal_variances(chosen: Chosen) -> Iterator[Fact]:
     yield from facts.unequal_variances(chosen.state.record, chosen.state.moments.variances, SCALED)
 
 
-def header(chosen: Chosen, between: Sequence[Fact]) -> Iterator[Fact]:
-    """Yield the lines of the header of the choice; `between` is inserted after the data."""
+def header(chosen: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = ()) -> Iterator[Fact]:
+    """Yield the lines of the header of the choice; `between` is inserted after the data and the fit."""
     yield facts.dataset(chosen.state)
     if chosen.drawn:
         yield fact("drawn", text=chosen.drawn)
-    for remark in chosen.remarks:
+    for remark in (*remarks_on_rows, *chosen.remarks):
         yield fact("remark on rows", remark=remark)
     yield fact("fit of choice", call=chosen.call)
     yield from between

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from spcastat.labels import short_names
 from spcastat.show import choice_facts
 from spcastat.show.choice_facts import NAMES, Chosen, NothingChosen, fit_name
 from spcastat.show.grid import Chapter, Document, Row, Table, alike, fixed, percent
+from spcastat.show.renderings import Summary
 from spcastat.show.report import chapter_of
 from spcastat.show.templates import Fact, fact, lines, methods, notes, part
 
@@ -103,6 +105,24 @@ def choice_document(chosen: Chosen) -> Document:
     )
 
 
+def summary_document(chosen: Chosen | NothingChosen, tests: ComponentTests | None) -> Document:
+    """Return everything about a choice: the tests of components, all candidates, criteria and remarks."""
+    if isinstance(chosen, NothingChosen):
+        answer, number = nothing_document(chosen), number_document(chosen.tests)
+        return replace(answer, tables=number.tables, notes=(*answer.notes, *number.notes))
+    candidates = choice_document(chosen)
+    if tests is None:
+        return candidates
+    between, number = [choice_facts.number_of_components(tests)], number_document(tests)
+    header = [*choice_facts.unequal_variances(chosen), *choice_facts.header(chosen, between, tests.remarks)]
+    return replace(
+        candidates,
+        facts=tuple(lines(header)),
+        tables=(*number.tables, *candidates.tables),
+        notes=(*number.notes, *candidates.notes),
+    )
+
+
 def choice_screen(chosen: Chosen, tests: ComponentTests | None) -> Document:
     """Return the printout: the answer, why, the fits beside it, and the variables of each component."""
     between: list[Fact] = []
@@ -111,16 +131,15 @@ def choice_screen(chosen: Chosen, tests: ComponentTests | None) -> Document:
         between.append(choice_facts.number_of_components(tests))
         about = list(choice_facts.untested(tests))
         between += choice_facts.large_rows(tests)
-    header = [*choice_facts.unequal_variances(chosen), *_remarks_on_rows(tests)]
-    header += choice_facts.header(chosen, between)
-    columns = _columns(chosen, True)
-    tables = [_table(chosen, columns, choice_facts.compared(chosen)), _variables(chosen)]
-    return Document(_title(chosen), tuple(lines(header)), tuple(tables), tuple(notes(about)))
-
-
-def _remarks_on_rows(tests: ComponentTests | None) -> list[Fact]:
-    """Return lines on rows that may not be independent, if the number of components was chosen."""
-    return [] if tests is None else [fact("remark on rows", remark=remark) for remark in tests.remarks]
+    remarks = () if tests is None else tests.remarks
+    header = [*choice_facts.unequal_variances(chosen), *choice_facts.header(chosen, between, remarks)]
+    fits = _table(chosen, _columns(chosen, True), choice_facts.compared(chosen))
+    document = Document(_title(chosen), tuple(lines(header)), (fits,), tuple(notes(about)))
+    for count in range(min(MOST_SHOWN, chosen.k), 0, -1):
+        screen = replace(document, tables=(fits, _variables(chosen, count)))
+        if len(Summary(screen, {}).as_text().splitlines()) <= LINES:
+            break
+    return screen
 
 
 def _title(chosen: Chosen) -> str:
@@ -251,12 +270,12 @@ def _pca_cells(chosen: Chosen, columns: tuple[str, ...]) -> list[str]:
 MOST_SHOWN = 6
 
 
-def _variables(chosen: Chosen) -> Table:
-    """Return the variables of each component, those with the largest loadings first, in a line each."""
+def _variables(chosen: Chosen, count: int) -> Table:
+    """Return the variables of `count` components, those with the largest loadings first, in a line each."""
     V, names = chosen.state.V, short_names(list(chosen.state.spec.columns))
     rows = []
     labels = [str(name) for name in chosen.state.components]
-    for label, v in list(zip(labels, V.T, strict=True))[:MOST_SHOWN]:
+    for label, v in list(zip(labels, V.T, strict=True))[:count]:
         order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
         rows.append(Row(label, (listing([names[i] for i in order], WIDTH - max(map(len, labels)) - 2),)))
     further = len(labels) - len(rows)

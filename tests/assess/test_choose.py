@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from math import comb
 
 import matplotlib.pyplot as plt
@@ -17,6 +19,7 @@ from spcastat.assess.folds import MomentFolds, PlainRows, RowFolds, SparseModel,
 from spcastat.config import seed_of
 from spcastat.errors import (
     ConstantColumnError,
+    DataWarning,
     MissingValuesError,
     NoRowsError,
     OptionError,
@@ -620,11 +623,70 @@ def test_the_rule_keep_is_the_sparsest_that_keeps_the_share():
     assert table.loc[table["chosen"], "nonzeros"].item() == sparsest
 
 
-def test_the_print_is_short_and_a_table_without_structure_has_an_answer():
+def test_a_table_without_structure_has_an_answer():
     noise = sp.choose(np.random.default_rng(0).standard_normal((60, 8)))
     assert noise.k == 0
     assert "No component: none predicts held-out cells" in " ".join(str(noise).split())
-    for data in (sp.datasets.load_wine(), sp.datasets.pitprops_sample()):
-        lines = str(sp.choose(data, scale=True, repeats=1)).splitlines()
-        assert len(lines) <= 25
-        assert max(map(len, lines)) <= 80
+
+
+def named(n: int, p: int, k: int, card: int, variance: float) -> pd.DataFrame:
+    """Return rows with k components of `card` variables each, under long names."""
+    names = [f"a_rather_long_name_of_variable_{i:04d}" for i in range(p)]
+    return planted(n, p, (card,) * k, (variance,) * k, 0).set_axis(names, axis=1)
+
+
+def by_person() -> pd.DataFrame:
+    """Return four rows of each of 40 persons, with their number."""
+    return named(160, 24, 4, 5, 9.0).assign(person=np.repeat(np.arange(40), 4))
+
+
+#: Choices whose prints have many lines, or long ones.
+PRINTED = {
+    "ten cardinalities": lambda: sp.choose(
+        named(300, 40, 10, 4, 9.0), 10, cards=[[5] * 5 + [4] * 5, [4] * 5 + [3] * 5, [3] * 5 + [2] * 5]
+    ),
+    "formula and clusters": lambda: sp.choose(
+        "~ . | C(person)", data=by_person(), clusters="person", scale=True, repeats=1
+    ),
+    "other units": lambda: sp.choose(sp.datasets.load_wine(), repeats=1),
+    "keep": lambda: sp.choose(named(160, 24, 4, 5, 9.0), rule="keep", share=0.8, repeats=1),
+    "folds differ": lambda: sp.choose(sp.datasets.load_wine(), scale=True, repeats=1),
+    "nothing": lambda: sp.choose(np.random.default_rng(0).standard_normal((60, 8))),
+}
+
+
+@pytest.mark.parametrize("kind", PRINTED)
+def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
+    with warnings.catch_warnings():  # of variables in other units
+        warnings.simplefilter("ignore", DataWarning)
+        choice = PRINTED[kind]()
+    lines = str(choice).splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    loaded = pickle.loads(pickle.dumps(choice))
+    assert (str(loaded), loaded.notes if choice.k else "") == (str(choice), choice.notes if choice.k else "")
+    # of lines about the rows the data come first, and before them what to change
+    labels = [line.split()[0] for line in lines[1:] if line[:1] not in ("", " ")]
+    assert labels[0] == ("Scale" if kind == "other units" else "Data")
+
+
+def test_the_summary_has_all_candidates_and_the_tests_of_components():
+    choice = sp.choose(sp.datasets.load_judges(), scale=True, repeats=1)
+    text = str(choice.summary())
+    for name in (f"card={card} " for card in choice.table["card"]):
+        assert name in text
+    assert "deflated p" in text
+    assert str(choice.notes[-1]).split(";")[0] in " ".join(text.split())
+
+
+def test_the_choice_of_many_variables_is_a_fit_that_spca_makes():
+    """With more than 1000 variables spca() has no partitions, and the fit of one would be refused."""
+    X = named(40, 1010, 2, 60, 60.0)
+    choice = sp.choose(X, 2, scale=True)
+    assert set(choice.table["family"]) == {"rotated"}
+    true = np.arange(1010)[:, None] // 60 == np.arange(2)
+    support = choice.fit.loadings.to_numpy() != 0
+    overlap = max((support & true).sum(), (support[:, ::-1] & true).sum())
+    assert 2 * overlap / (support.sum() + true.sum()) > 0.85  # F1
+    with pytest.raises(OptionError, match="partitions are for at most 1000"):
+        sp.choose(X, 2, scale=True, family="partition")

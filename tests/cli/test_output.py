@@ -326,3 +326,9 @@ def test_what_principal_variables_do_not_have_is_refused(capsys, kept, tmp_path)
     assert "spcastat keep DATA" in refused(capsys, "plot", "plot", "pitprops", "--out", picture)
     out_of(capsys, *FIT, "--save", tmp_path / "fit.spca")
     assert "it has 'biplot'" in refused(capsys, "plot", "plot", tmp_path / "fit.spca", "--out", picture)
+
+
+def test_a_table_without_structure_has_an_answer_and_no_error(capsys, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((60, 5))
+    pd.DataFrame(rows).add_prefix("v").to_csv(tmp_path / "noise.csv", index=False)
+    assert out_of(capsys, "choose", tmp_path / "noise.csv").startswith("Choice: no component\n")
