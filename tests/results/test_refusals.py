@@ -75,7 +75,7 @@ FITS = [
     ("stored.summary(dense=True)", NoRowsError, r"dense=True needs the data, .* fit again: spca\("),
     ("fit.supplement()", OptionError, "given nothing"),
     ("fit.supplement(variables=rows.iloc[:39])", ShapeError, r"none for 1 label, 'r39'.*same labels"),
-    ("fit.supplement(variables=rows.assign(when=pd.Timedelta('1d')))", ColumnTypeError,
+    ("fit.supplement(variables=rows.assign(when=pd.Timedelta('1h')))", ColumnTypeError,
      "'when' has the type"),
     ("fit.supplement(variables=rows[['a']].iloc[:1].reindex(rows.index))", DataError, "'a' has 1 value"),
     ("fit.supplement(variables=rows[['a']] * np.inf)", DataError, "infinite"),
