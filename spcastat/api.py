@@ -539,7 +539,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
             groups = len(getattr(plan.solver, "together", None) or ())
             limits = (groups, groups) if groups else (fitted.op.p, fitted.op.rank_limit)
             keys, cardinalities = path_cards(None, request.k, *limits)
-        keys, cardinalities = plan.allowed(keys, cardinalities, fitted.columns, cards is not None)
+        keys, cardinalities = plan.admissible_cards(keys, cardinalities, fitted.columns, cards is not None)
         fits = {}
         for key, card, fit in zip(
             keys, cardinalities, fit_path(fitted.op, plan, cardinalities, request.seed), strict=True
@@ -559,10 +559,12 @@ FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_c
 
 
 def request_of(arguments: Mapping[str, Any]) -> Request:
-    """Return the request of a fit with these arguments; options of some methods only are `further`."""
-    names = {field_of_request.name for field_of_request in fields(Request)} - {"further"}
+    """Return the request of a fit with these arguments; the others are `method_options`."""
+    names = {field_of_request.name for field_of_request in fields(Request)} - {"method_options"}
     named_arguments = {name: value for name, value in arguments.items() if name in names}
-    return Request(**named_arguments, further={n: value for n, value in arguments.items() if n not in names})
+    return Request(
+        **named_arguments, method_options={n: value for n, value in arguments.items() if n not in names}
+    )
 
 
 def _number(k: Any) -> Any:

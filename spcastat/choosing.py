@@ -238,7 +238,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         draws, least = Draws(alpha, n_draws, seed_of(rng)), checked_least(least)
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
-        value = data_of("choose_k", data, options, covariance, whole=choose_k)
+        value = data_of("choose_k", data, options, covariance, owner=choose_k)
         if value.out_of_core:  # before rows are read
             checked_numbers(value.p, value.p, kmax)
         value.variance_check  # noqa: B018  # may warn
@@ -745,7 +745,7 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
     found = Candidates(sample.op, _fitter(plan, k, how.seed), sample.free, parts, how.jobs, groups)
     wanted = _cardinalities(found, families, cards)
     if any(fitting.get(name) for name in RULE) and wanted:
-        wanted = plan.allowed(wanted, wanted, sample.columns, cards is not None)[1]
+        wanted = plan.admissible_cards(wanted, wanted, sample.columns, cards is not None)[1]
     if wanted:
         found.add(wanted)
     if cards is None and p > MOMENTS and "rotated" in families:
@@ -868,7 +868,7 @@ def _result(
         dense=found.dense,
         dense_error=float(found.errors.error[-1]) if how.by == "cv" else None,
         groups=compared.groups,
-        drawn=sample.drawn,
+        drawn=sample.sampling_text,
         remarks=[*(about_rows(sample) if components is None else []), *filter(None, [compared.remark])],
     )
     repeat = None

@@ -142,7 +142,7 @@ def test_draws_and_folds_scale_blocks_again(rows):
     samplers = [one.sampler("draws()") for one in (frame, matrix, chunks.in_memory(0))]
     for sampler in samplers:
         ops.append(sampler.bootstrap(np.random.default_rng(0)))
-        ops.append(sampler.halves(np.random.default_rng(1))[1].whole())
+        ops.append(sampler.halves(np.random.default_rng(1))[1].all_rows())
     for op in ops:
         np.testing.assert_allclose(first_eigenvalues(op, rows.columns), 1.0, rtol=1e-10)
 

@@ -214,7 +214,7 @@ def test_draws_halves_and_folds_are_regressed_again():
     given_back = 59 / (59 - 3)  # of 59 degrees of freedom a draw loses 3
     expected = residuals(drawn[y], design(drawn)).cov() * given_back
     np.testing.assert_allclose(covariance(op), expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(covariance(sampler.whole()), covariance(source.op), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(covariance(sampler.all_rows()), covariance(source.op), rtol=0, atol=1e-12)
     half = source.half(0, 0)
     one = data.iloc[np.sort(order[np.random.default_rng([0, 2]).permutation(60)[:30]])]
     np.testing.assert_allclose(covariance(half.op), residuals(one[y], design(one)).cov(), rtol=0, atol=1e-12)

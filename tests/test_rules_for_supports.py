@@ -456,7 +456,7 @@ def test_a_damaged_file_has_no_groups(wrong):
     """Groups have names, and each variable is in one."""
     data = sp.datasets.make_hastie(30).iloc[:, :3]
     fit = sp.spca(data, 1, 1, together={"first": list(data.columns[[0, 2]])}, effort="quick")
-    kept = dataclasses.asdict(fit._state.record.written())
+    kept = dataclasses.asdict(fit._state.record.as_text())
     right = [["a", [0, 2]], ["b", [1]]]
     assert record_of({**kept, "options": {**kept["options"], "together": right}}, Reader({})).p == 3
     with pytest.raises(sp.errors.FileError, match="its record"):

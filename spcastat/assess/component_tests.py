@@ -566,7 +566,7 @@ def component_tests(
         most=most,
         tested=None if tested.op.p == data.p else TestedVariables(data.p, tested.n or 0),
         large=large,
-        drawn=data.drawn,
+        drawn=data.sampling_text,
         remarks=about_rows(data),
         sampled=data.is_sample,
         n=tested.n,

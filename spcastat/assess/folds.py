@@ -456,7 +456,7 @@ class RowFolds(Folds):
         out = self.labels[number // self.count] == number % self.count
         training, own = self.columns(~out)
         w, v = (None, None) if self.weights is None else (self.weights[~out], self.weights[out])
-        if self.rules.how is None:
+        if self.rules.missing_rule is None:
             standard, op = self.rules.of_rows(training, w)
             return op, _held_rows(own, v, standard)
         standard, op = self.rules.of_rows(training, w, rank_of(self.k_em, self.k, w, training.shape))

@@ -108,7 +108,7 @@ class _Left:
 
     def __call__(self, numbers: Sequence[int]) -> list[np.ndarray]:
         refit, op = self.given.refit, self.given.op
-        whole, every = self.given.sampler.whole(), np.arange(op.p)
+        whole, every = self.given.sampler.all_rows(), np.arange(op.p)
         plan = replace(refit.plan, solver=_narrower(refit, op.p - 1))
         narrow = replace(refit, plan=plan, starts="alone")
         ops, begun = [], []

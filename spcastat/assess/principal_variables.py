@@ -103,8 +103,8 @@ def folds_of(data: Data, asked: KeepRequest, count: int, seed: int) -> list[Fold
     """
     if data.missing is not None:
         raise OptionError(
-            f"Held-out shares need complete rows, and missing values are treated by na={data.missing.how!r}; "
-            "give na='drop', or m= with folds=0 for a choice without them."
+            "Held-out shares need complete rows, and missing values are treated by "
+            f"na={data.missing.rule!r}; give na='drop', or m= with folds=0 for a choice without them."
         )
     rows = data.rows("cross-validation", "principal_variables")
     parts = divided(rows, count, 1, seed=seed, k=asked.k or 1, rank=None, keep_rows=False)

@@ -242,7 +242,7 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
     }
     nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
     own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
-    request = Request(record.k, further=further, **own)
+    request = Request(record.k, method_options=further, **own)
     return make_plan(request, record.p, recorded=True).on(Spec("array", pd.RangeIndex(record.p)))
 
 
@@ -471,7 +471,7 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
 
 class _Halves(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [half.whole() for half in self.given.sampler.halves(rng)]
+        return [half.all_rows() for half in self.given.sampler.halves(rng)]
 
     def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         places = np.flatnonzero(aligned.V.T)
@@ -637,7 +637,7 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
 
     def draw() -> tuple[tuple[Sampler, Sampler], tuple[Operator, Operator], np.ndarray]:
         halves = given.sampler.halves(rng)
-        first, second = halves[0].whole(), halves[1].whole()
+        first, second = halves[0].all_rows(), halves[1].all_rows()
         return halves, (first, second), given.aligned(given.refit(first, rng)).V
 
     (halves, ops, W), again = attempted(draw)
@@ -724,7 +724,7 @@ def _jackknife_errors(half: Sampler, W: np.ndarray, rng: np.random.Generator) ->
     unknown = np.full(W.shape, np.nan)
     parts = half.jackknife(LEFT_OUT, rng)
     try:
-        z = np.array([fisher(with_others(part.whole(), W)[0]) for part in parts])
+        z = np.array([fisher(with_others(part.all_rows(), W)[0]) for part in parts])
     except (ComponentsError, ConstantColumnError, MissingValuesError):
         return unknown
     if len(z) < 2:

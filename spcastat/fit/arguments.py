@@ -30,7 +30,7 @@ def with_table_by_name(function: Function) -> Function:
     inner = explained(function)
 
     @functools.wraps(function)
-    def checked(*arguments: Any, **options: Any) -> Any:
+    def wrapper(*arguments: Any, **options: Any) -> Any:
         first_argument, second_argument = (*arguments, None, None)[:2]
         if isinstance(first_argument, str) and len(getattr(second_argument, "shape", ())) == 2:
             name = function.__name__
@@ -43,7 +43,7 @@ def with_table_by_name(function: Function) -> Function:
             )
         return inner(*arguments, **options)
 
-    return cast(Function, checked)
+    return cast(Function, wrapper)
 
 
 # --- names of arguments ---------------------------------------------------------------------------
@@ -88,13 +88,13 @@ def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = 
             raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
 
 
-def refuse_unknown(function: str, options: Iterable[str], known: Set[str]) -> None:
-    """Raise UnknownOptionError for an argument that is not among the `known` ones of a function."""
+def refuse_unknown(function: str, options: Iterable[str], argument_names: Set[str]) -> None:
+    """Raise UnknownOptionError for an argument that is not among the `argument_names` of a function."""
     for name in options:
-        if name not in known:
+        if name not in argument_names:
             raise UnknownOptionError(
-                f"{function}() has no argument {name}=; it has {listed(sorted(known), 40)}."
-                f"{nearest(name, sorted(known))}"
+                f"{function}() has no argument {name}=; it has {listed(sorted(argument_names), 40)}."
+                f"{nearest(name, sorted(argument_names))}"
             )
 
 
@@ -130,7 +130,7 @@ def hint(
     """
     if name in ARGUMENTS:
         return f" Here {ARGUMENTS[name]}."
-    if place := _elsewhere(function, option_names, homes, name):
+    if place := _home_of(function, option_names, homes, name):
         single = name.removesuffix("s")
         suggestion = f" Did you mean {single!r}?" if single != name and single in option_names else ""
         return f"{suggestion} {name}= {place}."
@@ -139,7 +139,7 @@ def hint(
     for arguments in homes.values():
         if suggestion := nearest(name, sorted(arguments)):
             word = suggestion.split("'")[1]
-            return f"{suggestion} That {_elsewhere(function, option_names, homes, word)}."
+            return f"{suggestion} That {_home_of(function, option_names, homes, word)}."
     return ""
 
 
@@ -161,7 +161,7 @@ def refuse_controls(function: str, role: str, options: Mapping[str, Any], advice
             )
 
 
-def _elsewhere(function: str, option_names: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
+def _home_of(function: str, option_names: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
     """Return a description of the function to which an argument belongs, or an empty string."""
     if reason := NO_PLACE.get((function, name)):
         return f"has no place in {function}(): {reason}"

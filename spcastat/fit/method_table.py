@@ -77,7 +77,7 @@ _RSPCA = "Zhao, Meng and Xu (2014), Science China"
 _RSVD = "Shen and Huang (2008), JMVA"
 _GPOWER = "Journee, Nesterov, Richtarik and Sepulchre (2010), JMLR"
 
-_ALL = (
+_METHODS = (
     Method(
         "joint",
         "Joint search over all components",
@@ -378,4 +378,4 @@ _ALL = (
     ),
 )
 
-SOLVERS: dict[str, Method] = {method.name: method for method in _ALL}
+SOLVERS: dict[str, Method] = {method.name: method for method in _METHODS}

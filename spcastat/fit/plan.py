@@ -262,18 +262,18 @@ def _require_each_possible(
     """Raise OptionError if `include` or `exclude` leave a component without a support of its cardinality."""
     for i, (card, may, must) in enumerate(zip(cards, rule.may, rule.must, strict=True)):
         if (must & ~may).any():
-            overlap = _named(columns, must & ~may)
+            overlap = _names_of(columns, must & ~may)
             raise errors.OptionError(
                 f"include and exclude both name {overlap} for PC{i + 1}; take it out of one."
             )
         if must.sum() > card:
             raise errors.OptionError(
-                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({_named(columns, must)}), and "
+                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({_names_of(columns, must)}), and "
                 f"{need} {card}: give card={int(must.sum())} or more there, or include fewer."
             )
         if may.sum() < card:
             raise errors.OptionError(
-                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({_named(columns, may)}), and "
+                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({_names_of(columns, may)}), and "
                 f"{need} {card}: exclude fewer{', or give a smaller card there' * (card > 1)}."
             )
 
@@ -286,7 +286,7 @@ def _require_disjoint_possible(
     if twice.any():
         owners = ", ".join(f"PC{i + 1}" for i in np.flatnonzero(rule.must[:, twice].any(axis=1)))
         raise errors.OptionError(
-            f"include gives {_named(columns, twice)} to {owners}, and disjoint=True gives a {noun} to one "
+            f"include gives {_names_of(columns, twice)} to {owners}, and disjoint=True gives a {noun} to one "
             'component only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
         )
     if sum(cards) > len(columns):
@@ -301,7 +301,7 @@ def _require_disjoint_possible(
         )
 
 
-def _named(columns: pd.Index, mask: np.ndarray) -> str:
+def _names_of(columns: pd.Index, mask: np.ndarray) -> str:
     """Return the names of some variables, of which the first eight are listed."""
     return ", ".join(full_names(columns[mask][:8])) + (" and more" if mask.sum() > 8 else "")
 
@@ -387,7 +387,7 @@ NUMBERS = {
 #: Option -> a number that it exceeds, and the largest that it takes.
 POSITIVE = {"epsilon": (0.0, 1.0), "orthonormality": (0.0, 1e12), "p": (0.0, 1.0)}
 #: Option -> the smallest and the largest of one number for all components, or of k numbers.
-EACH = {"penalty": (0.0, np.inf), "threshold": (0.0, 1.0), "mu": (1e-100, 1e100)}
+COMPONENT_NUMBERS = {"penalty": (0.0, np.inf), "threshold": (0.0, 1.0), "mu": (1e-100, 1e100)}
 #: Option -> function of (value, k, p) that returns the checked value.
 CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
     "card": cardinalities,
@@ -415,8 +415,8 @@ def checked_option(name: str, value: Any, k: int, p: int) -> Any:
         if name == "p" and number == 1.0:
             raise errors.OptionError(f"p={shown(value)} was given; it must be a number in (0, 1).")
         return number
-    if name in EACH:
-        return tuple(real_number(name, element, *EACH[name]) for element in each(name, value, k))
+    if name in COMPONENT_NUMBERS:
+        return tuple(real_number(name, element, *COMPONENT_NUMBERS[name]) for element in each(name, value, k))
     if name == "t":  # norms of p loadings of unit length; rounding may exceed the largest
         upper_limit = float(np.sqrt(p))
         values = each(name, value, k)
@@ -448,7 +448,7 @@ class Request:
     card, variance, method, nonneg, n_init, rng, order, tol, max_iter, objective, effort, promise, include,
     exclude, disjoint, together
         As for :func:`spcastat.spca`.
-    further : Mapping
+    method_options : Mapping
         Options of this method that not all methods have.
     """
 
@@ -469,7 +469,7 @@ class Request:
     exclude: Any = None
     disjoint: Any = False
     together: Any = None
-    further: Mapping[str, Any] = field(default_factory=dict)
+    method_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole_number("k", self.k, 1, error=errors.ComponentsError))
@@ -480,9 +480,9 @@ class Request:
         request_fields = {
             argument.name: getattr(self, argument.name)
             for argument in fields(self)
-            if argument.name != "further"
+            if argument.name != "method_options"
         }
-        return {**request_fields, **self.further}
+        return {**request_fields, **self.method_options}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -567,7 +567,7 @@ class Plan:
         """Return the plan with other cardinalities, for a method that has them."""
         return replace(self, solver=replace(cast(Any, self.solver), card=tuple(card)))
 
-    def allowed(
+    def admissible_cards(
         self, keys: Sequence[Any], cards: Sequence[tuple[int, ...]], columns: pd.Index, check: bool
     ) -> tuple[list[Any], list[tuple[int, ...]]]:
         """Return the cardinalities for which some supports satisfy the rule of the plan, and their keys.
@@ -721,28 +721,28 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
     from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
 
     constraint = CONSTRAINTS[values["constraint"]]
-    what, card = f"constraint={constraint.name!r} was given", values.get("card")
+    clause, card = f"constraint={constraint.name!r} was given", values.get("card")
     if card is None:
         raise errors.OptionError(
-            f"{what} without card=, the nonzeros of each component: give card=, such as card=5."
+            f"{clause} without card=, the nonzeros of each component: give card=, such as card=5."
         )
     objective = values.setdefault("objective", constraint.objectives[0])
     if objective not in constraint.objectives:
-        allowed = " or ".join(f"objective={name!r}" for name in constraint.objectives)
+        choices = " or ".join(f"objective={name!r}" for name in constraint.objectives)
         raise errors.OptionError(
-            f"{what} with objective={objective!r}, and is for {allowed}: give that, or leave objective out."
+            f"{clause} with objective={objective!r}, and is for {choices}: give that, or leave objective out."
         )
     if values.get("together"):
         raise errors.OptionError(
-            f"{what} with together=, whose groups this search does not support: leave one of them out."
+            f"{clause} with together=, whose groups this search does not support: leave one of them out."
         )
     if order == "best":
         raise errors.OptionError(
-            f"{what} with order='best', and no order is better than another: leave order out."
+            f"{clause} with order='best', and no order is better than another: leave order out."
         )
     if p > GRAM_LIMIT or len(card) > SEQUENTIAL:
         raise errors.OptionError(
-            f"{what} with {p} variables and k={len(card)}; give at most {GRAM_LIMIT} variables and "
+            f"{clause} with {p} variables and k={len(card)}; give at most {GRAM_LIMIT} variables and "
             f"k={SEQUENTIAL}, or leave constraint out."
         )
 

@@ -44,7 +44,7 @@ PAPERS = {"all": "McCabe (1984)", "scores": "Tanaka and Mori (1997)"}
 #: Largest number of variables: their covariance matrix takes 200 MB.
 MOST_VARIABLES = 5000
 #: Number of groups that are named as the next to add.
-NEXT = 3
+N_ADDITIONS = 3
 #: Share of PCA that the smallest number of variables must keep, in messages that recommend one.
 USUAL_SHARE = 0.95
 
@@ -76,7 +76,7 @@ class KeepRequest:
     m: int | None
     share: float | None
     budget: float | None
-    together: tuple[tuple[str, tuple[int, ...]], ...]
+    named_groups: tuple[tuple[str, tuple[int, ...]], ...]
     groups: tuple[tuple[int, ...], ...]
     cost: np.ndarray
     include: tuple[int, ...]
@@ -116,25 +116,25 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
     require_components(k or 1, p)
     m, share, budget = _size(function, get("m"), get("share"), get("budget"), get("cost"), k)
     places: dict[Hashable, list[int]] = {label: [j] for j, label in enumerate(columns.to_flat_index())}
-    together = _together(get("together"), data, places)
-    several = tuple((name, members) for name, members in together if len(members) > 1)
-    alone = [(name, members) for name, members in together if len(members) == 1]
-    together = (*several, *sorted(alone, key=lambda group: group[1]))
-    groups = tuple(members for _, members in together)
-    names = dict(zip((name for name, _ in together), range(len(groups)), strict=True))
+    named_groups = _named_groups(get("together"), data, places)
+    several = tuple((name, members) for name, members in named_groups if len(members) > 1)
+    singles = [(name, members) for name, members in named_groups if len(members) == 1]
+    named_groups = (*several, *sorted(singles, key=lambda group: group[1]))
+    groups = tuple(members for _, members in named_groups)
+    names = dict(zip((name for name, _ in named_groups), range(len(groups)), strict=True))
     of: dict[int, int] = {j: g for g, members in enumerate(groups) for j in members}
     include, exclude = (
-        sorted({of[j] for j in _named(option, get(option), p, {**_members(several), **places})})
+        sorted({of[j] for j in _positions_in(option, get(option), p, {**_members(several), **places})})
         for option in ("include", "exclude")
     )
-    both = [g for g in include if g in exclude]
-    if both:
+    overlap = [g for g in include if g in exclude]
+    if overlap:
         raise OptionError(
-            f"include and exclude both name {_group_names(both, columns, groups, several)}; take it out of "
-            "one."
+            f"include and exclude both name {_group_names(overlap, columns, groups, several)}; take it out "
+            "of one."
         )
     candidates = tuple(g for g in range(len(groups)) if g not in exclude)
-    asked = KeepRequest(
+    request = KeepRequest(
         k,
         m,
         share,
@@ -146,8 +146,8 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
         candidates,
         one_of("effort", "auto" if get("effort") is None else get("effort"), STARTS),
     )
-    _require_possible(asked, columns)
-    return asked
+    _require_possible(request, columns)
+    return request
 
 
 def _size(
@@ -155,21 +155,21 @@ def _size(
 ) -> tuple[int | None, float | None, float | None]:
     """Return m, share and budget, of which exactly one is given."""
     sizes = {"m": m, "share": share, "budget": budget}
-    given = [f"{name}=" for name, value in sizes.items() if value is not None]
-    if not given:
+    options = [f"{name}=" for name, value in sizes.items() if value is not None]
+    if not options:
         raise OptionError(
             "The number of variables was not given. Give m=, the number of variables to keep, or "
             f"share={USUAL_SHARE} for the smallest number that keeps 95 % of PCA."
         )
-    if len(given) > 1:
+    if len(options) > 1:
         raise OptionError(
-            f"{' and '.join(given)} were given to {function}(); give one of m= (how many variables to keep), "
-            "share= (of PCA's held-out share) and budget= (of their costs)."
+            f"{' and '.join(options)} were given to {function}(); give one of m= (how many variables to "
+            "keep), share= (of PCA's held-out share) and budget= (of their costs)."
         )
     if cost is not None and budget is None:
         raise OptionError(
             "cost= was given without budget=, the largest cost of all variables kept; give budget= in place "
-            f"of {given[0]}, or leave cost= out."
+            f"of {options[0]}, or leave cost= out."
         )
     if m is not None:
         m = whole_number("m", m, 1, error=CardinalityError)
@@ -182,7 +182,7 @@ def _size(
     return m, share, budget
 
 
-def _together(
+def _named_groups(
     together: Any, data: Data, places: Mapping[Hashable, list[int]]
 ) -> tuple[tuple[str, tuple[int, ...]], ...]:
     if together is None:
@@ -195,7 +195,7 @@ def _members(several: Iterable[tuple[str, tuple[int, ...]]]) -> dict[Hashable, l
     return {name: list(members) for name, members in several}
 
 
-def _named(option: str, value: Any, p: int, places: Mapping[Hashable, list[int]]) -> list[int]:
+def _positions_in(option: str, value: Any, p: int, places: Mapping[Hashable, list[int]]) -> list[int]:
     """Return the positions of the variables that `include` or `exclude` names."""
     if value is None:
         return []
@@ -225,65 +225,65 @@ def _costs(
             f"cost={shown(cost)} was given; it takes costs by name, of which others are 1: "
             'cost={"lab": 30}.'
         )
-    whole = {}
+    group_costs = {}
     for name, value in cost.items():
         number = real_number(f"cost[{shown(name)}]", value, 0.0, 1e300, open_low=True)
         if name in places:
             single[places[name]] = number
         elif name in names:
-            whole[names[name]] = number
+            group_costs[names[name]] = number
         else:
-            known = [*places, *(one for one in names if one not in places)]
+            labels = [*places, *(group_name for group_name in names if group_name not in places)]
             raise OptionError(
-                f"cost names {shown(name)}, which no variable is called; they are {listed(known)}."
-                f"{nearest(name, known)}"
+                f"cost names {shown(name)}, which no variable is called; they are {listed(labels)}."
+                f"{nearest(name, labels)}"
             )
-    return np.array([whole.get(g, single[list(members)].sum()) for g, members in enumerate(groups)])
+    return np.array([group_costs.get(g, single[list(members)].sum()) for g, members in enumerate(groups)])
 
 
 def _group_names(
-    some: Iterable[int],
+    group_numbers: Iterable[int],
     columns: pd.Index,
     groups: Sequence[tuple[int, ...]],
     several: Sequence[tuple[str, tuple[int, ...]]],
 ) -> str:
     names = {members: name for name, members in several}
-    return listed([names.get(groups[g], columns[groups[g][0]]) for g in some])
+    return listed([names.get(groups[g], columns[groups[g][0]]) for g in group_numbers])
 
 
-def _require_possible(asked: KeepRequest, columns: pd.Index) -> None:
+def _require_possible(request: KeepRequest, columns: pd.Index) -> None:
     """Raise an error if no set of groups meets the request."""
-    required, count = len(asked.include), len(asked.candidates)
+    required, count = len(request.include), len(request.candidates)
     if not count:
         raise OptionError("exclude= names all variables, so that none can be kept; exclude fewer.")
-    if asked.m is not None:
-        if asked.k is not None and asked.m < asked.smallest:
+    if request.m is not None:
+        if request.k is not None and request.m < request.smallest:
             raise ComponentsError(
-                f"m={asked.m} {'variable' if asked.m == 1 else 'variables'} cannot give k={asked.k} scores; "
-                f"use m={asked.smallest} or more, or k={asked.m}."
+                f"m={request.m} {'variable' if request.m == 1 else 'variables'} cannot give k={request.k} "
+                f"scores; use m={request.smallest} or more, or k={request.m}."
             )
-        if required > asked.m:
+        if required > request.m:
             raise CardinalityError(
-                f"m={asked.m} was given, and include= names {required}; give m={required} or more, or "
+                f"m={request.m} was given, and include= names {required}; give m={required} or more, or "
                 "include fewer."
             )
-        if asked.m > count:
+        if request.m > count:
             raise CardinalityError(
-                f"m={asked.m} was given, and there are {count} to choose from; give m={count} or less."
+                f"m={request.m} was given, and there are {count} to choose from; give m={count} or less."
             )
-    if asked.budget is None:
+    if request.budget is None:
         return
-    spent = float(asked.cost[list(asked.include)].sum())
-    if spent > asked.budget:
+    spent = float(request.cost[list(request.include)].sum())
+    if spent > request.budget:
         raise OptionError(
-            f"The variables of include= cost {spent:g}, more than budget={asked.budget:g}; give a larger "
+            f"The variables of include= cost {spent:g}, more than budget={request.budget:g}; give a larger "
             "budget, or include fewer."
         )
-    least = float(asked.cost[list(asked.candidates)].min())
-    if least > asked.budget:
+    cheapest = float(request.cost[list(request.candidates)].min())
+    if cheapest > request.budget:
         raise OptionError(
-            f"budget={asked.budget:g} was given, and the cheapest variable costs {least:g}; give a larger "
-            "budget."
+            f"budget={request.budget:g} was given, and the cheapest variable costs {cheapest:g}; give a "
+            "larger budget."
         )
 
 
@@ -295,31 +295,31 @@ def matrix_of(op: Operator) -> np.ndarray:
     return np.asarray(op.block(np.arange(op.p)), dtype=float)
 
 
-def require_spread(asked: KeepRequest, problem: Selection, U: Sequence[int]) -> None:
+def require_spread(request: KeepRequest, problem: Selection, U: Sequence[int]) -> None:
     """Raise an error if the set that was found has fewer groups, or a lower rank, than was asked for."""
     variables = problem.variables(U)
     rank = combinations_of(problem.S, variables).shape[1] if variables else 0
-    if asked.k is not None and rank < asked.k:
+    if request.k is not None and rank < request.k:
         raise ComponentsError(
-            f"The {plural(len(variables), 'variable')} kept have rank {rank} and cannot give k={asked.k} "
+            f"The {plural(len(variables), 'variable')} kept have rank {rank} and cannot give k={request.k} "
             "scores; keep more variables, or give a smaller k."
         )
     singles = all(len(problem.groups[g]) == 1 for g in U)
-    if asked.m is not None and (len(U) < asked.m or (singles and rank < len(variables))):
-        least = max(min(len(U), rank), len(asked.include))
+    if request.m is not None and (len(U) < request.m or (singles and rank < len(variables))):
+        attainable = max(min(len(U), rank), len(request.include))
         raise CardinalityError(
-            f"m={asked.m} was given, and {least} variables determine all others up to rounding; give "
-            f"m={least} or fewer{'' if asked.k is None else ' (and k at most that)'}."
+            f"m={request.m} was given, and {attainable} variables determine all others up to rounding; give "
+            f"m={attainable} or fewer{'' if request.k is None else ' (and k at most that)'}."
         )
 
 
-def fitted(data: Data, asked: KeepRequest, rng: np.random.Generator, call: str, bound: Any) -> FitState:
+def fitted(data: Data, request: KeepRequest, rng: np.random.Generator, call: str, bound: Any) -> FitState:
     """Search, and return the state of the choice without held-out shares and frequencies.
 
     Parameters
     ----------
     data : Data
-    asked : KeepRequest
+    request : KeepRequest
         With `m` or `budget`.
     rng : numpy Generator
     call : str
@@ -327,58 +327,66 @@ def fitted(data: Data, asked: KeepRequest, rng: np.random.Generator, call: str, 
         Takes the problem and the groups chosen; returns better groups if it finds them, a bound for the
         variance that any set reproduces, and the number of nodes visited.
     """
-    problem = asked.problem(matrix_of(data.op))
-    U, _ = problem.search(rng, asked.effort)
-    require_spread(asked, problem, U)
+    problem = request.problem(matrix_of(data.op))
+    U, _ = problem.search(rng, request.effort)
+    require_spread(request, problem, U)
     U, limit, nodes = bound(problem, U)
-    return state_of(data, asked, problem, (U, limit, nodes), call)
+    return state_of(data, request, problem, (U, limit, nodes), call)
 
 
 def state_of(
-    data: Data, asked: KeepRequest, problem: Selection, result: tuple[Sequence[int], float, int], call: str
+    data: Data, request: KeepRequest, problem: Selection, result: tuple[Sequence[int], float, int], call: str
 ) -> FitState:
     """Return the state for the groups of a result, with the bound and the number of nodes visited for it."""
     U, limit, nodes = result
     S, variables = problem.S, problem.variables(U)
-    k = asked.k or combinations_of(S, variables).shape[1]
+    k = request.k or combinations_of(S, variables).shape[1]
     leading_components(data.op, k)  # raises for a rank below k
     spectrum = spectrum_of(data.op, max(k, len(variables)))
     pca = spectrum[0][:k]
     W = np.zeros((len(S), k))
     W[variables] = best_combinations(S, variables, k)
     W *= flip_signs(S @ W)
-    about = principal_set(problem, asked, U, spectrum, (k, limit, nodes))
-    state = FitState.of_data(data, W / data.op.unit, _record(data, asked, about, k, call), pca)
+    about = principal_set(problem, request, U, spectrum, (k, limit, nodes))
+    state = FitState.of_data(data, W / data.op.unit, _record(data, request, about, k, call), pca)
     return replace(state, principal=about)
 
 
 def with_groups(
     state: FitState,
     data: Data,
-    asked: KeepRequest,
+    request: KeepRequest,
     problem: Selection,
     result: tuple[Sequence[int], float, int],
 ) -> FitState:
     """Return the state with other groups; held-out shares and frequencies, of repeated choices, remain."""
     former = set_of(state)
-    other = state_of(data, asked, problem, result, state.record.call)
-    about = set_of(other)
+    new_state = state_of(data, request, problem, result, state.record.call)
+    about = set_of(new_state)
     row = former.sizes == len(about.chosen)
     path = {
         name: getattr(former, name).copy() for name in ("sizes", "sets", "shares", "pca_shares", "rm", "gcd")
     }
     for name, values in path.items():
         values[row] = getattr(about, name)
-    repeated = ("held_out", "held_out_pca", "held_out_error", "folds", "frequency", "draws", "is_normal")
+    resampled_fields = (
+        "held_out",
+        "held_out_pca",
+        "held_out_error",
+        "folds",
+        "frequency",
+        "draws",
+        "is_normal",
+    )
     return replace(
-        other,
-        principal=replace(about, **path, **{name: getattr(former, name) for name in repeated}),
+        new_state,
+        principal=replace(about, **path, **{name: getattr(former, name) for name in resampled_fields}),
     )
 
 
 def principal_set(
     problem: Selection,
-    asked: KeepRequest,
+    request: KeepRequest,
     U: Sequence[int],
     spectrum: tuple[np.ndarray, np.ndarray],
     proof: tuple[int, float, int],
@@ -388,7 +396,7 @@ def principal_set(
     Parameters
     ----------
     problem : Selection
-    asked : KeepRequest
+    request : KeepRequest
     U : sequence of int
     spectrum : tuple of ndarray
         The leading eigenvalues and eigenvectors, as many as variables are kept or more.
@@ -401,15 +409,15 @@ def principal_set(
     compared = [(g, *_instead(problem, U, g)) for g in U]
     compared.sort(key=lambda row: (row[1], row[0]))
     F = covariances(problem.S, problem.variables(U))
-    added = np.array([g for g in problem.candidates if g not in U], dtype=int)
-    with_added = problem.values_after(F, added) if len(added) else np.zeros(0)
-    order = np.argsort(-with_added, kind="stable")[:NEXT]
+    candidates = np.array([g for g in problem.candidates if g not in U], dtype=int)
+    with_added = problem.values_after(F, candidates) if len(candidates) else np.zeros(0)
+    order = np.argsort(-with_added, kind="stable")[:N_ADDITIONS]
     r, at = _correlations(problem, U)
-    own_size = one_size(problem, U, spectrum, asked.k)
+    own_size = one_size(problem, U, spectrum, request.k)
     return PrincipalSet(
-        together=[(name, list(members)) for name, members in asked.together],
-        cost=asked.cost,
-        budget=asked.budget,
+        together=[(name, list(members)) for name, members in request.named_groups],
+        cost=request.cost,
+        budget=request.budget,
         chosen=np.array([row[0] for row in compared], dtype=int),
         share=value / total,
         pca_share=pca / total,
@@ -421,7 +429,7 @@ def principal_set(
         other=np.array([row[2] for row in compared], dtype=int),
         nearest=at,
         correlation=r,
-        further=added[order],
+        further=candidates[order],
         with_further=with_added[order] / total,
         **cast(dict[str, Any], sized([own_size])),
         determined=determined(problem.S) if len(problem.S) <= MOST_DETERMINED else [],
@@ -439,15 +447,15 @@ def one_size(
     members = np.zeros(len(problem.groups), dtype=bool)
     members[list(U)] = True
     variables = problem.variables(U)
-    known = criteria(problem.S, variables, len(variables), spectrum)
+    coefficients = criteria(problem.S, variables, len(variables), spectrum)
     rank = combinations_of(problem.S, variables).shape[1]
     return {
         "sizes": len(U),
         "sets": members,
         "shares": problem.value(U) / problem.total,
         "pca_shares": float(spectrum[0][: k or rank].sum()) / problem.total,
-        "rm": known["RM"],
-        "gcd": known["GCD"],
+        "rm": coefficients["RM"],
+        "gcd": coefficients["GCD"],
     }
 
 
@@ -458,26 +466,26 @@ def sized(rows: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
 
 def _instead(problem: Selection, U: Sequence[int], g: int) -> tuple[float, int, float]:
     """Return the variance reproduced without the group g, the best other group, and the variance with it."""
-    others = [other for other in U if other != g]
-    F = covariances(problem.S, problem.variables(others))
+    complement = [member for member in U if member != g]
+    F = covariances(problem.S, problem.variables(complement))
     without = reproduced(F, problem.k)
-    added = problem.open_to(others)
-    added = added[~np.isin(added, U)]
-    if not len(added):
+    candidates = problem.open_to(complement)
+    candidates = candidates[~np.isin(candidates, U)]
+    if not len(candidates):
         return without, -1, without
-    values = problem.values_after(F, added)
-    best = int(np.argmax(values))
-    return without, int(added[best]), float(values[best])
+    values = problem.values_after(F, candidates)
+    argmax = int(np.argmax(values))
+    return without, int(candidates[argmax]), float(values[argmax])
 
 
 def _correlations(problem: Selection, U: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest correlation of each variable with a kept one, and this variable."""
-    kept = np.array(sorted(problem.variables(U)), dtype=int)
+    selection = np.array(sorted(problem.variables(U)), dtype=int)
     sd = np.sqrt(np.diag(problem.S))
-    sizes = np.outer(sd, sd[kept])
-    r = np.divide(problem.S[:, kept], sizes, out=np.zeros_like(sizes), where=sizes > 0)
-    best = np.argmax(np.abs(r) - (kept == np.arange(len(sd))[:, None]) * -2.0, axis=1)
-    return r[np.arange(len(sd)), best].clip(-1.0, 1.0), kept[best]
+    sizes = np.outer(sd, sd[selection])
+    r = np.divide(problem.S[:, selection], sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    argmax = np.argmax(np.abs(r) - (selection == np.arange(len(sd))[:, None]) * -2.0, axis=1)
+    return r[np.arange(len(sd)), argmax].clip(-1.0, 1.0), selection[argmax]
 
 
 #: Up to this many variables exact combinations of others are looked for.
@@ -517,9 +525,9 @@ def _reduced(rows: np.ndarray) -> np.ndarray:
         pivot = i + int(np.argmax(np.abs(reduced[i:, column])))
         reduced[[i, pivot]] = reduced[[pivot, i]]
         reduced[i] /= reduced[i, column]
-        for other in range(len(reduced)):
-            if other != i:
-                reduced[other] -= reduced[other, column] * reduced[i]
+        for row in range(len(reduced)):
+            if row != i:
+                reduced[row] -= reduced[row, column] * reduced[i]
         column += 1
     return reduced[:, ::-1]
 
@@ -559,10 +567,10 @@ def criteria(
     """Return RM, RV, GCD with as many principal components as variables, and with k if these are fewer."""
     values, vectors = spectrum
     m = len(U)
-    found = {"RM": rm(S, U), "RV": rv(S, U), "GCD": gcd(S, U, values[:m], vectors[:, :m])}
+    coefficients = {"RM": rm(S, U), "RV": rv(S, U), "GCD": gcd(S, U, values[:m], vectors[:, :m])}
     if k < m:
-        found[f"GCD with {plural(k, 'PC')}"] = gcd(S, U, values[:k], vectors[:, :k])
-    return found
+        coefficients[f"GCD with {plural(k, 'PC')}"] = gcd(S, U, values[:k], vectors[:, :k])
+    return coefficients
 
 
 def spectrum_of(op: Operator, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -573,20 +581,20 @@ def spectrum_of(op: Operator, count: int) -> tuple[np.ndarray, np.ndarray]:
 # --- the record -----------------------------------------------------------------------------------
 
 
-def _record(data: Data, asked: KeepRequest, about: PrincipalSet, k: int, call: str) -> Record:
+def _record(data: Data, request: KeepRequest, about: PrincipalSet, k: int, call: str) -> Record:
     options = {
         "m": len(about.chosen),
-        "k": asked.k,
-        "share": asked.share,
-        "budget": asked.budget,
-        "effort": asked.effort,
-        "include": [list(asked.include)],
-        "exclude": [[g for g in range(len(asked.groups)) if g not in asked.candidates]],
+        "k": request.k,
+        "share": request.share,
+        "budget": request.budget,
+        "effort": request.effort,
+        "include": [list(request.include)],
+        "exclude": [[g for g in range(len(request.groups)) if g not in request.candidates]],
     }
     return Record(
         method=PRINCIPAL_VARIABLES,
         title="Principal variables",
-        paper=PAPERS["all" if asked.k is None else "scores"],
+        paper=PAPERS["all" if request.k is None else "scores"],
         criterion="share of the variance that the variables kept reproduce",
         sparse=True,
         options=options,
@@ -614,20 +622,20 @@ def groups_of(state: FitState) -> list[tuple[Hashable, tuple[int, ...]]]:
     """Return the label and the variables of each group."""
     columns = state.spec.columns
     several = [(name, tuple(members)) for name, members in set_of(state).together]
-    inside = {j for _, members in several for j in members}
-    return [*several, *((columns[j], (j,)) for j in range(len(columns)) if j not in inside)]
+    members_of_several = {j for _, members in several for j in members}
+    return [*several, *((columns[j], (j,)) for j in range(len(columns)) if j not in members_of_several)]
 
 
 def labels_of(state: FitState, groups: Iterable[int]) -> list[Hashable]:
     """Return the labels of groups; None for -1."""
-    known = groups_of(state)
-    return [None if g < 0 else known[g][0] for g in groups]
+    labelled_groups = groups_of(state)
+    return [None if g < 0 else labelled_groups[g][0] for g in groups]
 
 
 def variables_of(state: FitState) -> list[int]:
     """Return the variables kept, by group, those that are needed most first."""
-    known = groups_of(state)
-    return [j for g in set_of(state).chosen for j in known[g][1]]
+    labelled_groups = groups_of(state)
+    return [j for g in set_of(state).chosen for j in labelled_groups[g][1]]
 
 
 def index_of(labels: Sequence[Hashable], name: str) -> pd.Index:
@@ -656,8 +664,8 @@ def kept_table(state: FitState) -> pd.DataFrame:
 def represented_table(state: FitState) -> pd.DataFrame:
     """Return a row for each other variable: R2, the kept variable nearest to it, their r, frequency."""
     about, moments, columns = set_of(state), state.moments, state.spec.columns
-    kept = np.isin(np.arange(len(columns)), variables_of(state))
-    J = np.flatnonzero(~kept)
+    selection_mask = np.isin(np.arange(len(columns)), variables_of(state))
+    J = np.flatnonzero(~selection_mask)
     variances = moments.variances[J]
     R2 = np.divide(moments.explained[J], variances, out=np.full(len(J), np.nan), where=variances > 0)
     table = pd.DataFrame(
@@ -676,11 +684,11 @@ def represented_table(state: FitState) -> pd.DataFrame:
 
 def path_table(state: FitState) -> pd.DataFrame:
     """Return a row for each number of variables compared."""
-    about, known = set_of(state), groups_of(state)
+    about, labelled_groups = set_of(state), groups_of(state)
     table = pd.DataFrame(
         {
             "variables": pd.array(
-                [[known[g][0] for g in np.flatnonzero(row)] for row in about.sets], dtype=object
+                [[labelled_groups[g][0] for g in np.flatnonzero(row)] for row in about.sets], dtype=object
             ),
             "share": about.shares,
             "of_pca": about.shares / about.pca_shares,
@@ -703,22 +711,22 @@ def coefficients_table(state: FitState) -> pd.DataFrame:
 
 
 def alternatives(
-    state: FitState, problem: Selection, U: Sequence[int], most: int, near: float
+    state: FitState, problem: Selection, U: Sequence[int], n_exchanges: int, tolerance: float
 ) -> pd.DataFrame:
-    """Return the best exchanges of one group that lower the share by the part `near` of it at most."""
+    """Return the best exchanges of one group that lower the share by the part `tolerance` of it at most."""
     value, rows = problem.value(U), []
-    for g, others in problem.without_each(U):
-        added = problem.open_to(others)
-        added = added[~np.isin(added, U)]
-        if len(added):
-            values = problem.values_after(covariances(problem.S, problem.variables(others)), added)
+    for g, complement in problem.without_each(U):
+        candidates = problem.open_to(complement)
+        candidates = candidates[~np.isin(candidates, U)]
+        if len(candidates):
+            values = problem.values_after(covariances(problem.S, problem.variables(complement)), candidates)
             rows += [
-                (other, g, h)
-                for other, h in zip(values.tolist(), added.tolist(), strict=True)
-                if other >= value * (1.0 - near)
+                (share_after, g, h)
+                for share_after, h in zip(values.tolist(), candidates.tolist(), strict=True)
+                if share_after >= value * (1.0 - tolerance)
             ]
     rows.sort(key=lambda row: (-row[0], row[1:]))
-    rows = rows[:most]
+    rows = rows[:n_exchanges]
     return pd.DataFrame(
         {
             "leave": pd.array(labels_of(state, (row[1] for row in rows)), dtype=object),

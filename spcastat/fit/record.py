@@ -252,7 +252,7 @@ class Record:
         computed in few passes; the variances are lower bounds then.
     chosen : list of str, callable, or None
         Sentences on how the numbers of components and of nonzero loadings were chosen, for a fit by `choose`,
-        or a function that writes them; see `how_chosen` and `written`.
+        or a function that writes them; see `how_chosen` and `as_text`.
     k_found : int or None
         Number of components that `choose_k` found on the same rows, if known.
     row_design : dict, or None
@@ -327,7 +327,7 @@ class Record:
         """Return the sentences on how the numbers of components and of nonzero loadings were chosen."""
         return (self.chosen() if callable(self.chosen) else self.chosen) or []
 
-    def written(self) -> Record:
+    def as_text(self) -> Record:
         """Return the record as it goes into files: its sentences as text."""
         return dataclasses.replace(self, chosen=self.how_chosen() or None, serial=self.serial_correlation())
 

@@ -241,15 +241,15 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     if not source.in_memory:
         stream = source.stream(ReadOptions(na=na or "raise"), spec)
         return stream.scores(standard, V, state.components)
-    new, na = source.data, rule_for_gaps(state, na)
+    table, na = source.data, rule_for_gaps(state, na)
     try:
-        matrix, index = replay(spec, new, na="pairwise" if na == "em" else na)
+        matrix, index = replay(spec, table, na="pairwise" if na == "em" else na)
     except errors.MissingValuesError as error:
         raise _about_new_rows(state, error) from error
     if na == "em":
         state.need_model("transform() with na='em'")
         if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
-            matrix, index = replay(state.spec, new, na=na)
+            matrix, index = replay(state.spec, table, na=na)
             if state.cleaning is not None:  # the model is that of cleaned rows
                 matrix = state.cleaning.cleaned(np.asarray(matrix, dtype=float))
             matrix = filled(state, matrix, index, na, "transform()")
@@ -321,7 +321,7 @@ def inverse_transform(state: FitState, scores: Any, k: int | None = None) -> pd.
 def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
     """Return the rows of the fit minus ``inverse_transform(scores)``, n x p; see `SpcaResult.residuals`."""
     source = need_rows(state, data, "residuals")
-    matrix = source.given
+    matrix = source.raw_rows
     n, p = matrix.shape
     if is_sparse(matrix):
         if n * p > MOST_RESIDUALS:
@@ -362,8 +362,8 @@ def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataF
     source = source_of(new)
     if not source.in_memory:
         return _distances_in(state, source.stream(ReadOptions(na=na or "raise"), state.spec))
-    new, na = source.data, rule_for_gaps(state, na)
-    matrix, index = replay(state.spec, new, na=na)
+    table, na = source.data, rule_for_gaps(state, na)
+    matrix, index = replay(state.spec, table, na=na)
     return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
 
 
@@ -402,7 +402,7 @@ def augment(state: FitState, data: Data | None, new: Any = None, na: str | None 
     require_gaps_rule(na)
     if new is None:
         source = need_rows(state, data, "augment() without new rows")
-        frame = _frame(source.given, source.index, state.spec.columns)
+        frame = _frame(source.raw_rows, source.index, state.spec.columns)
         score_values = scores(state, data).to_numpy()
     else:
         table = open_table(table_of(new).data)

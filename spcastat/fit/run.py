@@ -89,7 +89,9 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
         if starts is not None and solver.uses_starts:
             loadings = np.concatenate([loadings, starts])
         solution = (
-            solver.solve(op, k, loadings, rng) if solver.at_once else _best(op, solver, k, loadings, rng)
+            solver.solve(op, k, loadings, rng)
+            if solver.at_once
+            else _best_solution(op, solver, k, loadings, rng)
         )
     else:
         assert isinstance(solver, ComponentSolver)
@@ -151,7 +153,7 @@ def _finished(
     groups = plan.groups(k)
     optima = list(solution.optima)
     if plan.aim is not None and isinstance(solver, JointSolver):
-        solution, optima = chosen(op, solution, plan.aim, plan.method.criterion_of, groups)
+        solution, optima = best_of_starts(op, solution, plan.aim, plan.method.criterion_of, groups)
     V, order = order_and_sign(op, solution.V, groups)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
@@ -261,7 +263,7 @@ def _better_part(view: Operator, parts: list[Component]) -> Component:
     return parts[first_max(np.array(values))]
 
 
-def _best(
+def _best_solution(
     op: Operator, solver: JointSolver, k: int, starts: np.ndarray, rng: np.random.Generator
 ) -> Solution:
     """Return the fit with the largest adjusted variance over the starts."""
@@ -282,7 +284,7 @@ def _rank_below(k: int, rank: int) -> str:
 # --- the choice between starts --------------------------------------------------------------------
 
 
-def chosen(
+def best_of_starts(
     op: Operator, solution: Solution, aim: Objective, criterion_of: str | None, groups: np.ndarray
 ) -> tuple[Solution, list[tuple[float, int]]]:
     """Choose between the starts of a joint solver by the objective `aim`.

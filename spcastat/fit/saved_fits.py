@@ -536,9 +536,9 @@ def save(
         arrays = {"weights": state.V, "loadings": state.pattern}
     if state.rotated is not None:
         arrays["rotated"] = state.rotated
-    moments, measures = state.moments.kept()
+    moments, measures = state.moments.file_content()
     content: dict[str, Any] = {
-        "record": dataclasses.asdict(state.record.written()),
+        "record": dataclasses.asdict(state.record.as_text()),
         "standard": pack("standard", state.standard, arrays),
         "model": pack("model", state.model, arrays),
         "moments": pack("moments", moments, arrays),
@@ -643,7 +643,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     state = FitState(
         V,
         record,
-        Moments.stored(V, moments, measures),
+        Moments.from_file(V, moments, measures),
         unpack_spec(content["spec"], reader, record.p),
         standard,
         model=model,
@@ -764,7 +764,7 @@ def principal_of(
     about: records.PrincipalSet = parts.read(records.PrincipalSet, content.get("principal"), "principal")
     p, g = record.p, parts.sizes["g"]
     members = [j for _, group in about.together for j in group]
-    chosen = about.chosen.tolist()
+    kept_groups = about.chosen.tolist()
     positions = {
         "groups kept": (about.chosen, 0, g),
         "groups instead": (about.other, -1, g),
@@ -780,7 +780,7 @@ def principal_of(
     ]
     if len({*members}) < len(members) or g != p - len(members) + len(about.together):
         impossible.append("variables of groups")
-    if not chosen or len({*chosen}) < len(chosen):
+    if not kept_groups or len({*kept_groups}) < len(kept_groups):
         impossible.append("groups kept")
     if impossible:
         raise FileError(f"its {impossible[0]} are not those of its variables.")

@@ -87,7 +87,9 @@ class Moments:
         self._measures: dict[str, np.ndarray] = {}
 
     @classmethod
-    def stored(cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]) -> Moments:
+    def from_file(
+        cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]
+    ) -> Moments:
         """Return moments read from a file: the values of ARRAYS, and the measures saved with them."""
         moments = cls(V, None, arrays["pca"])
         moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS if name in arrays})
@@ -98,9 +100,9 @@ class Moments:
         """Return the moments as a file would restore them: computed, and without the data."""
         if self._op is None:
             return self
-        return self.stored(self.V, *self.kept())
+        return self.from_file(self.V, *self.file_content())
 
-    def kept(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def file_content(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the contents of a file: the values of ARRAYS, and the available measures."""
         arrays = {name: getattr(self, name) for name in self.ARRAYS}
         return arrays, {name: self.measure(name) for name in self.known_measures()}
@@ -319,16 +321,16 @@ class FitState:
             return "principal_variables"
         return "spca" if self.pattern is None else "sparse_loadings"
 
-    def is_fit_of(self, other: FitState) -> bool:
-        """Return whether `other` is the same fit: its loadings, variables, and variances of scores.
+    def is_fit_of(self, second_state: FitState) -> bool:
+        """Return whether `second_state` is the same fit: its loadings, variables, and variances of scores.
 
         Names of components, and what the fits show, may differ. Variances are compared up to `SAME_MOMENTS`,
         since they may be computed in another order; they tell fits of one variable each apart.
         """
         return (
-            np.array_equal(self.V, other.V)
-            and self.spec.columns.equals(other.spec.columns)
-            and np.allclose(self.moments.scores, other.moments.scores, rtol=SAME_MOMENTS, atol=0.0)
+            np.array_equal(self.V, second_state.V)
+            and self.spec.columns.equals(second_state.spec.columns)
+            and np.allclose(self.moments.scores, second_state.moments.scores, rtol=SAME_MOMENTS, atol=0.0)
         )
 
     def by_variable(self, values: Any) -> pd.DataFrame:
@@ -385,7 +387,7 @@ class FitState:
 #: A forced loading whose square is below this is reported as negligible.
 NEXT_TO_NOTHING = 0.01
 #: The rule of disjoint components of all variables, in words.
-EVERY = "every variable is in one component"
+EVERY_VARIABLE = "every variable is in one component"
 
 
 @lru_cache(maxsize=8)  # a fit asks many times for its rule when it is printed
@@ -437,7 +439,7 @@ def rule_words(state: FitState) -> str:
     if rule is None:
         return ""
     if grouped(state.record):
-        return EVERY
+        return EVERY_VARIABLE
     names, noun, parts = full_names(state.spec.columns), "variable", []
     if isinstance(rule, GroupRule):
         groups = state.record.options["together"]
@@ -448,12 +450,12 @@ def rule_words(state: FitState) -> str:
         ]
         rule = rule.groups
     common = len(rule.may) > 1 and (rule.may == rule.may[0]).all()
-    parts += _each(state, names, rule.must, "must have")
-    parts += _each(state, names, ~rule.may, "has" if common else "must not have", "no component")
+    parts += _requirements(state, names, rule.must, "must have")
+    parts += _requirements(state, names, ~rule.may, "has" if common else "must not have", "no component")
     return "; ".join(parts + [f"no {noun} is in two components"] * rule.disjoint)
 
 
-def _each(
+def _requirements(
     state: FitState, names: list[str], masks: np.ndarray, verb: str, common: str = "every component"
 ) -> list[str]:
     """Return the requirement on each component, or on all at once if it is the same."""

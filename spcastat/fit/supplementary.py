@@ -30,7 +30,7 @@ MOST_LEVELS = 100
 
 
 @dataclass(frozen=True)
-class Further:
+class Associations:
     """Supplementary variables: numeric variables and factors.
 
     Attributes
@@ -58,7 +58,7 @@ class Further:
     level_counts: tuple[int, ...]
 
 
-def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) -> Further:
+def associations_with(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) -> Associations:
     """Return the associations of supplementary variables with the scores.
 
     Parameters
@@ -110,7 +110,7 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
             correlations[name] = _correlations(x, T[observed], w[observed])
             sizes[name] = float(w[observed].sum())
     names = scores.columns
-    return Further(
+    return Associations(
         _frame(correlations, names),
         _frame(means, names, ("variable", "level")),
         _frame(tests, names, ("variable", "level")),
@@ -120,7 +120,7 @@ def further(variables: Any, scores: pd.DataFrame, weights: np.ndarray | None) ->
     )
 
 
-def describe(state: FitState, supplement: Further | None, alpha: float) -> pd.DataFrame:
+def describe(state: FitState, supplement: Associations | None, alpha: float) -> pd.DataFrame:
     """Return the variables and levels associated with each component, strongest first, with tests.
 
     Only rows with a p-value up to `alpha` are returned; `supplement` are supplementary variables, if any.
@@ -308,7 +308,7 @@ def _frame(values: dict[Any, np.ndarray], names: pd.Index, levels: tuple[str, ..
 #: Largest number of steps, and smallest change of a communality, of the factor of a scale.
 STEPS, CLOSE = 5000, 1e-10
 #: The smallest number of variables with a factor.
-FEWEST = 3
+MIN_ROWS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,13 +321,13 @@ class ScaleNumbers:
         "items", "alpha", "alpha_std", "omega", "mean_r", "r_component" of each component.
     items : DataFrame
         "component", "key", "term", "r_rest", "r_other", "other": a row for each variable of a component.
-    kept : float
+    kept_share : float
         Adjusted variance of the sums over that of the components.
     """
 
     table: pd.DataFrame
     items: pd.DataFrame
-    kept: float
+    kept_share: float
 
 
 def alpha(C: np.ndarray) -> float:
@@ -356,7 +356,7 @@ def one_factor(R: np.ndarray) -> np.ndarray:
 
 def omega(R: np.ndarray) -> float:
     """Return the share of the variance of a sum that one common factor explains; NaN for few variables."""
-    if len(R) < FEWEST:
+    if len(R) < MIN_ROWS:
         return np.nan
     return float(one_factor(R).sum() ** 2 / R.sum())
 

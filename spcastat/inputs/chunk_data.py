@@ -212,7 +212,7 @@ class ChunkData(Data):
     def noise(self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True) -> Any:
         return self.rows("A simulation of noise")
 
-    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> Any:
+    def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> Any:
         return self.rows("A prediction of held-out rows")
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:

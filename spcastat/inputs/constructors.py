@@ -257,7 +257,7 @@ def data_of(
     options: Mapping[str, Any],
     is_covariance: bool | None = False,
     *,
-    whole: Callable[..., Any] | None = None,
+    owner: Callable[..., Any] | None = None,
     unsure: bool = True,
 ) -> Data:
     """Return the data of a call: a value as it is, or a table that is read with the options of the call.
@@ -273,7 +273,7 @@ def data_of(
         caller leaves out what was not given.
     is_covariance : bool or None
         Whether `data` is a covariance matrix; None determines it from the data.
-    whole : callable, optional
+    owner : callable, optional
         A function all of whose options describe the data; by default others are left to the caller.
     unsure : bool
         Whether rows that look like a covariance matrix are refused if `is_covariance` is False.
@@ -287,16 +287,16 @@ def data_of(
         is_covariance = flag("covariance", is_covariance)
         options = given_of(**options)
     if isinstance(data, Data):
-        return _as_it_is(function, data, options, is_covariance, whole)
+        return _as_it_is(function, data, options, is_covariance, owner)
     if isinstance(data, Imputations):
-        return _of_imputations(data, options, is_covariance, whole)
+        return _of_imputations(data, options, is_covariance, owner)
     certain = is_covariance is not None and not unsure
     source = table_of(data) if is_covariance else source_of(data)
     if is_covariance is None:
         is_covariance = options.get("formula") is None and looks_like_covariance(source.data)
     if not is_covariance and not certain and options.get("formula") is None:
         refuse_covariance(source.data, bool(source.files))
-    data_options = describing(options, is_covariance, whole)
+    data_options = describing(options, is_covariance, owner)
     if is_covariance:
         return CovarianceData.read(source.data, data_options, files=source.files)
     if source.in_memory:

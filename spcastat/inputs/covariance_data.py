@@ -81,7 +81,7 @@ class CovarianceData(Data):
         spec = Spec("frame" if covariance.named else "array", covariance.columns)
         matrix = covariance.matrix
         if options.get("given") is not None:
-            matrix, spec = _given(covariance, options["given"], spec)
+            matrix, spec = _partial(covariance, options["given"], spec)
         op: Operator = Gram(matrix)
         require_range(op, None, spec.columns)
         op = op.at_unit_size()
@@ -188,11 +188,11 @@ class CovarianceData(Data):
 
         return covariance_noise(self.op, self.free, self.about.get("kind"), seed, unit), None
 
-    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
+    def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
         from spcastat.inputs.fold_rows import of_covariance
 
         kind = self.about.get("kind")
-        return of_covariance(self.op, self.free, kind, folds, repeats, seed, within)
+        return of_covariance(self.op, self.free, kind, folds, repeats, seed, unit)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         return self.rows(analysis, function)  # raises
@@ -223,7 +223,7 @@ def _require_scale(scale: Any, by_blocks: bool) -> None:
         )
 
 
-def _given(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
+def _partial(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray, Spec]:
     """Return the partial covariance matrix given some of the variables, and the spec of the others."""
     if isinstance(given, pd.Index | np.ndarray):
         names = np.ravel(given).tolist()

@@ -177,7 +177,7 @@ class Data(Explained, ABC):
         return False
 
     @property
-    def drawn(self) -> str:
+    def sampling_text(self) -> str:
         """What is drawn, in words; "" for single rows."""
         return "" if self.design is None else design_text(self.design.as_record)
 
@@ -323,8 +323,8 @@ class Data(Explained, ABC):
         """
 
     @abstractmethod
-    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
-        """Return standardised rows in folds, to judge prediction by; `within` and `pull` as for `noise`."""
+    def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
+        """Return standardised rows in folds, to judge prediction by; `unit` and `pull` as for `noise`."""
 
     @abstractmethod
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:

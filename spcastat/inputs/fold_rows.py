@@ -40,9 +40,9 @@ class FoldRows:
     rules: Rules
 
 
-def of_rows(source: StandardRows, folds: int, repeats: int, seed: int, within: float, pull: bool) -> FoldRows:
-    """Return rows in memory in at most `folds` folds; `within` and `pull` as for `Data.noise`."""
-    Z, w = standardised(source, within), source.weights
+def of_rows(source: StandardRows, folds: int, repeats: int, seed: int, unit: float, pull: bool) -> FoldRows:
+    """Return rows in memory in at most `folds` folds; `unit` and `pull` as for `Data.noise`."""
+    Z, w = standardised(source, unit), source.weights
     if pull and not is_sparse(source.matrix) and source.standard.centring == "mean":
         Z = pulled_in(Z, w).Z
     Z = np.nan_to_num(Z)
@@ -64,10 +64,10 @@ def of_rows(source: StandardRows, folds: int, repeats: int, seed: int, within: f
 
 
 def of_covariance(
-    op: Operator, n: float | None, kind: str | None, folds: int, repeats: int, seed: int, within: float
+    op: Operator, n: float | None, kind: str | None, folds: int, repeats: int, seed: int, unit: float
 ) -> FoldRows:
     """Return normal rows with a covariance matrix of n rows, in folds; see `covariance_noise`."""
-    noise, rng = covariance_noise(op, n, kind, seed, within), np.random.default_rng([seed, 4])
+    noise, rng = covariance_noise(op, n, kind, seed, unit), np.random.default_rng([seed, 4])
     variances = noise.variances
     names = pd.RangeIndex(len(variances))
     correlations = bool(np.ptp(variances) <= 1e-10 * variances.max())
@@ -93,13 +93,13 @@ def _products_of_folds(S: np.ndarray, n: float, folds: int, rng: np.random.Gener
     is their distribution given the sum.
     """
     p = len(S)
-    drawn = []
+    factors = []
     for _ in range(folds):
         L = np.tril(rng.standard_normal((p, p)), -1)
         L[np.diag_indices(p)] = np.sqrt(rng.chisquare(np.maximum(n / folds - np.arange(p), 1.0)))
-        drawn.append(L.T)  # W = L L'
-    total = sum(A.T @ A for A in drawn)
+        factors.append(L.T)  # W = L L'
+    total = sum(A.T @ A for A in factors)
     values, vectors = np.linalg.eigh(S)
     root = (vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T
     turn = np.linalg.solve(np.linalg.cholesky(total), np.eye(p)).T @ root
-    return [A @ turn * np.sqrt(folds * p) for A in drawn]
+    return [A @ turn * np.sqrt(folds * p) for A in factors]

@@ -136,13 +136,13 @@ def refuse_imputations(data: Any) -> None:
     frames = list(data) if isinstance(data, list | tuple) else []
     if len(frames) < 2 or not all(isinstance(frame, pd.DataFrame) for frame in frames):
         return
-    first = frames[0]
-    if not all(_is_alike(first, other) for other in frames[1:]):
+    reference = frames[0]
+    if not all(_is_alike(reference, candidate) for candidate in frames[1:]):
         return
     equal, shifted = _equal_cells(frames[:2])
     if equal < LEAST_EQUAL or 1.0 - equal > 0.5 * (1.0 - shifted) or shifted == 1.0:
         return
-    n = len(first)
+    n = len(reference)
     raise DataError(
         f"The {len(frames)} frames have the same {n:,} row labels and {100 * equal:.0f} % equal cells, as "
         f"imputations of one table have, and stacked they would count as {len(frames) * n:,} rows. Give "

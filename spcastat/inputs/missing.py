@@ -33,7 +33,7 @@ class Gaps:
 
     Attributes
     ----------
-    how : {"em", "pairwise"}
+    rule : {"em", "pairwise"}
     missing : ndarray of bool, shape (n, p)
     as_record : dict
         The entries of the record: counts, and how the moments were estimated.
@@ -43,7 +43,7 @@ class Gaps:
         The same model with shrunk scores; it imputes missing values in the rows of the fit and in new rows.
     """
 
-    how: str
+    rule: str
     missing: np.ndarray
     as_record: dict[str, Any]
     model: PpcaModel | None = None

@@ -110,7 +110,7 @@ class RowNoise(Noise):
     Attributes
     ----------
     Z : ndarray of shape (n, p)
-    taken : ndarray of shape (p, j), optional
+    directions_removed : ndarray of shape (p, j), optional
         Directions that have been projected out.
     groups : ndarray of int, shape (n,), optional
         The numbers of the clusters of the rows, from 0: the signs of a variable in a cluster are flipped
@@ -121,7 +121,7 @@ class RowNoise(Noise):
     """
 
     Z: np.ndarray
-    taken: np.ndarray | None = None
+    directions_removed: np.ndarray | None = None
     groups: np.ndarray | None = None
     terms: np.ndarray | None = None
 
@@ -151,10 +151,10 @@ class RowNoise(Noise):
     @cached_property
     def _cells(self) -> np.ndarray:
         """The cells whose signs are flipped, shape (n, p), each variable with its full variance."""
-        return self.Z if self.taken is None else self.Z * _inflation(self.taken)
+        return self.Z if self.directions_removed is None else self.Z * _inflation(self.directions_removed)
 
     def flipped(self, rng: np.random.Generator) -> Noise:
-        Q, Z = self.taken, self._cells
+        Q, Z = self.directions_removed, self._cells
         units = len(Z) if self.groups is None else int(self.groups.max()) + 1
         signs = self.p if self.terms is None else int(self.terms.max()) + 1
         flips = rng.integers(0, 2, size=(units, signs), dtype=np.int8)
@@ -175,7 +175,7 @@ class RowNoise(Noise):
             lost = vectors[:, values <= NO_VARIANCE * values[-1]]
             if lost.shape[1] and values[-1] > 0:
                 Z, groups = in_complement(Z, lost, groups)
-        return replace(self, Z=Z, taken=Q, groups=groups)
+        return replace(self, Z=Z, directions_removed=Q, groups=groups)
 
     def residuals(self, v: np.ndarray) -> Noise:
         scores = self.Z @ v
@@ -213,7 +213,7 @@ class MomentNoise(Noise):
     ----------
     S : ndarray of shape (p, p)
     rows : float
-    taken : ndarray of shape (p, j), optional
+    directions_removed : ndarray of shape (p, j), optional
         Directions that have been projected out.
     tails : Tails, optional
         Deviations of the rows from normality.
@@ -223,7 +223,7 @@ class MomentNoise(Noise):
 
     S: np.ndarray
     rows: float
-    taken: np.ndarray | None = None
+    directions_removed: np.ndarray | None = None
     tails: Tails | None = None
     terms: np.ndarray | None = None
 
@@ -232,7 +232,7 @@ class MomentNoise(Noise):
         return len(self.S)
 
     def flipped(self, rng: np.random.Generator) -> Noise:
-        Q, S = self.taken, self.S
+        Q, S = self.directions_removed, self.S
         if Q is not None:
             S = S * np.outer(_inflation(Q), _inflation(Q))
         variances = np.diag(S)
@@ -254,7 +254,7 @@ class MomentNoise(Noise):
     def without(self, Q: np.ndarray) -> Noise:
         residual = _projected(self.S, Q)
         np.fill_diagonal(residual, np.diag(residual).clip(min=0.0))  # rounding errors may be negative
-        return replace(self, S=residual, taken=Q)
+        return replace(self, S=residual, directions_removed=Q)
 
     def residuals(self, v: np.ndarray) -> Noise:
         covariances = self.S @ v

@@ -304,7 +304,7 @@ def _of_sequence(data: Sequence[Any]) -> Chunks | None:
 def _of_function(function: Callable[[], Any]) -> Chunks:
     files = getattr(function, "files", None)  # the functions of the command tell their files
     files = list(files) if isinstance(files, list | tuple) else None
-    return iterable_chunks(_checked(function), f"the {_name_of(function)}", files)
+    return iterable_chunks(_with_reported_errors(function), f"the {_name_of(function)}", files)
 
 
 def _from_iterable(data: Any) -> Chunks | None:
@@ -326,7 +326,7 @@ def _from_iterable(data: Any) -> Chunks | None:
     return iterable_chunks(lambda: data, f"the chunks of the {name}")
 
 
-def _checked(function: Callable[[], Any]) -> Callable[[], Any]:
+def _with_reported_errors(function: Callable[[], Any]) -> Callable[[], Any]:
     """Wrap a user's function so that an error in it is reported as DataError."""
 
     def begin() -> Any:

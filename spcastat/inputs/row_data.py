@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from spcastat.inputs.samplers import RowSampler, Rules
 
 #: Names of options of rows: for reading, and all.
-READING = tuple(one.name for one in fields(ReadOptions))
+READING = tuple(field_of_options.name for field_of_options in fields(ReadOptions))
 ROW_OPTIONS = (*READING, "center", "scale", "blocks", "passes", "robust")
 
 
@@ -203,7 +203,7 @@ class RowData(Data):
         return self.scale if isinstance(self.scale, ScalingGroups) else None
 
     @property
-    def drawn(self) -> str:
+    def sampling_text(self) -> str:
         if self.is_sample:
             return f"a sample of {self.n:,} of {self.total_rows:,} rows"
         return super().drawn
@@ -265,7 +265,7 @@ class RowData(Data):
         return matrix if self.cleaning is None else self.cleaning.cleaned(np.asarray(matrix, dtype=float))
 
     @property
-    def given(self) -> Any:
+    def raw_rows(self) -> Any:
         """The rows as given, with NaN for missing values; shape (n, p)."""
         return self.contents.matrix
 
@@ -371,7 +371,7 @@ class RowData(Data):
     @cached_property
     def row_groups(self) -> RowGroups:
         """Which rows are drawn together, each row once."""
-        return RowGroups.of(self.given, self.contents.weights, self.covariates, self.design)
+        return RowGroups.of(self.raw_rows, self.contents.weights, self.covariates, self.design)
 
     # --- questions of analyses ---------------------------------------------------------------------
 
@@ -413,11 +413,11 @@ class RowData(Data):
             terms = Terms(replace(self.spec.model_spec, context=self.spec.context or {}), frame)
         rules = self.rules(keep_rows)
         if self.cleaning is not None:
-            how = cleaner_of(self.robust, self.cleaning.components, self.scale)
-            rules = replace(rules, cleaner=how, wrapping=self.cleaning.wrapping)
+            cleaner = cleaner_of(self.robust, self.cleaning.components, self.scale)
+            rules = replace(rules, cleaner=cleaner, wrapping=self.cleaning.wrapping)
         return RowSampler(
-            self.given if self.robust else self.measured,
-            self.row_groups.repeated(analysis),
+            self.raw_rows if self.robust else self.measured,
+            self.row_groups.unit_rows(analysis),
             self.standard,
             rules,
             terms,
@@ -452,17 +452,17 @@ class RowData(Data):
         judged = self.cleaning is not None and self.cleaning.rows  # far rows have no weight already
         return noise_of(self, cells, unit, terms, pull and not judged)
 
-    def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
+    def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
         from spcastat.inputs.fold_rows import of_rows
 
-        return of_rows(self, folds, repeats, seed, within, pull)
+        return of_rows(self, folds, repeats, seed, unit, pull)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         self.require_same()
         if self.cleaning is None:
             yield self.matrix, self.index
         else:
-            yield np.where(np.isnan(self.given), self.matrix, self.given), self.index
+            yield np.where(np.isnan(self.raw_rows), self.matrix, self.raw_rows), self.index
 
     def scores(self, V: np.ndarray, components: pd.Index, function: str = "spca") -> pd.DataFrame:
         self.require_same()
@@ -474,7 +474,7 @@ class RowData(Data):
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:
         weights = np.ones(1) if self.contents.weights is None else self.contents.weights
-        return abs(self.given) @ column_factors(self.columns, columns), weights
+        return abs(self.raw_rows) @ column_factors(self.columns, columns), weights
 
     @cached_property
     def neighbours(self) -> Neighbours:

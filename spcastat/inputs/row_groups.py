@@ -148,7 +148,7 @@ class RowGroups:
         """Number of rows of each group, shape (G,)."""
         return np.bincount(self.group, minlength=self.count)
 
-    def repeated(self, analysis: str) -> RowGroups:
+    def unit_rows(self, analysis: str) -> RowGroups:
         """Return rows repeated as often as their weights say; sampling weights stay weights.
 
         Rows without a design are then drawn one by one. `analysis` is the name of the analysis, for messages.
@@ -228,7 +228,7 @@ class RowGroups:
         """
         count = min(limit, self.count)
         part = rng.permutation(np.arange(self.count) % count) if count < self.count else np.arange(count)
-        return [self._some(part != number) for number in range(count)]
+        return [self._subset(part != number) for number in range(count)]
 
     def halves(self, rng: np.random.Generator) -> tuple[RowGroups, RowGroups]:
         """Divide the groups at random into two halves, within strata; half of the rows if independent."""
@@ -236,7 +236,7 @@ class RowGroups:
         for number, members in enumerate(self._strata()):
             half = (len(members) + number % 2) // 2  # strata of odd size favour either half in turn
             first_half[rng.permutation(members)[:half]] = True
-        return self._some(first_half), self._some(~first_half)
+        return self._subset(first_half), self._subset(~first_half)
 
     def folds(self, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
         """Return the fold of each row, shape (repeats, n), in the order of the data.
@@ -284,7 +284,7 @@ class RowGroups:
             return [np.arange(self.count)]
         return [np.flatnonzero(self.stratum == h) for h in np.unique(self.stratum)]
 
-    def _some(self, mask: np.ndarray) -> RowGroups:
+    def _subset(self, mask: np.ndarray) -> RowGroups:
         """Return some of the groups, given as a mask of shape (G,)."""
         return self._of_rows(mask[self.group])
 

@@ -48,7 +48,7 @@ class Rules:
     names : pandas.Index of length p
     keep_rows : bool
         Whether the method needs an operator with rows.
-    how : {"em", "pairwise"} or None
+    missing_rule : {"em", "pairwise"} or None
         How moments are estimated if values are missing.
     otherwise : ndarray of shape (p,) or None
         The scale of columns that do not vary in some of the rows, where their variance is zero.
@@ -62,7 +62,7 @@ class Rules:
     scale: Scale
     names: pd.Index
     keep_rows: bool = False
-    how: str | None = None
+    missing_rule: str | None = None
     otherwise: np.ndarray | None = None
     cleaner: Cleaner | None = None
     wrapping: Wrapping | None = None
@@ -70,7 +70,7 @@ class Rules:
     @classmethod
     def of(cls, rows: StandardRows, center: Given, scale: Scale, keep_rows: bool = False) -> Rules:
         """Return the rules by which rows were standardised, with centre and scale for other rows."""
-        rule = None if rows.missing is None else rows.missing.how
+        rule = None if rows.missing is None else rows.missing.rule
         return cls(center, scale, rows.spec.columns, keep_rows, rule, rows.standard.scale)
 
     def of_rows(
@@ -81,11 +81,11 @@ class Rules:
             cleaning = self.cleaner.again(X, weights, self.wrapping)
             X, weights = cleaning.cleaned(X), cleaning.weights_of(weights)
         arguments = X, weights, self.center, self.scale, self.names
-        if self.how is None:
+        if self.missing_rule is None:
             standard, op = prepare(*arguments, self.keep_rows, self.otherwise)
         else:
             standard, op = prepare_with_gaps(
-                *arguments, self.how, rank, start=start, otherwise=self.otherwise
+                *arguments, self.missing_rule, rank, start=start, otherwise=self.otherwise
             )[:2]
         return standard, op.at_unit_size()
 
@@ -122,7 +122,7 @@ class Sampler(ABC):
         return self.imputations[number % len(self.imputations)] if self.imputations else self
 
     @abstractmethod
-    def whole(self) -> Operator:
+    def all_rows(self) -> Operator:
         """Return the covariance matrix of all rows."""
 
     @abstractmethod
@@ -162,7 +162,7 @@ class RowSampler(Sampler):
         The covariates for which `matrix` was adjusted. Every draw is adjusted again; regressing the residuals
         gives the same result as regressing the variables. The variances of a draw are corrected for the
         degrees of freedom that its regression uses, so that they are comparable with those of the fit.
-    left : float
+    variance_share : float
         The share of the degrees of freedom that remained after the regression in the fit.
     """
 
@@ -173,7 +173,7 @@ class RowSampler(Sampler):
     terms: Terms | None = None
     gaps: Gaps | None = None
     covariates: np.ndarray | None = None
-    left: float = 1.0
+    variance_share: float = 1.0
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -183,8 +183,8 @@ class RowSampler(Sampler):
     def independent(self) -> int:
         return self.groups.count
 
-    def whole(self) -> Operator:
-        return self.operator(self.groups.rows, self.groups.weights, self.left)
+    def all_rows(self) -> Operator:
+        return self.operator(self.groups.rows, self.groups.weights, self.variance_share)
 
     def bootstrap(self, rng: np.random.Generator) -> Operator:
         return self.operator(*self.groups.bootstrap(rng))
@@ -342,7 +342,7 @@ class CovarianceSampler(Sampler):
     groups: Any = None
     columns: Any = None
 
-    def whole(self) -> Operator:
+    def all_rows(self) -> Operator:
         return self._operator(self.S)
 
     def bootstrap(self, rng: np.random.Generator) -> Operator:

@@ -37,7 +37,7 @@ class SampledRows:
     """
 
     def __init__(self, size: int, seed: int):
-        self.size, self.seed, self.seen = size, seed, 0
+        self.size, self.seed, self.row_count = size, seed, 0
         self.keys = np.zeros(0, dtype=np.uint64)
         self.X: Any = None
         self.weights: np.ndarray | None = None
@@ -45,12 +45,12 @@ class SampledRows:
     def add(self, X: Any, weights: np.ndarray | None) -> None:
         """Add rows; rows of weight zero are never drawn."""
         X = X.tocsr() if is_sparse(X) else X
-        place = (self.seen + np.arange(X.shape[0])).astype(np.uint64)
-        self.seen += X.shape[0]
+        place = (self.row_count + np.arange(X.shape[0])).astype(np.uint64)
+        self.row_count += X.shape[0]
         keys = row_keys(X, self.seed) ^ ((place + np.uint64(1)) * ODD)
         keys = (keys ^ (keys >> np.uint64(31))) * ODD
         places = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
-        size = self._most(X)
+        size = self._capacity(X)
         places = places[np.argsort(keys[places], kind="stable")[:size]]
         if len(self.keys) == size:
             places = places[keys[places] < self.keys[-1]]
@@ -59,9 +59,9 @@ class SampledRows:
     def merge(self, sample: SampledRows) -> None:
         """Add the rows drawn by another accumulator."""
         if sample.X is not None:
-            self._join(sample.keys, sample.X, sample.weights, self._most(sample.X))
+            self._join(sample.keys, sample.X, sample.weights, self._capacity(sample.X))
 
-    def _most(self, X: Any) -> int:
+    def _capacity(self, X: Any) -> int:
         """Return the largest number of rows of a sample of such rows."""
         return self.size if is_sparse(X) else min(self.size, max(MOST_CELLS // X.shape[1], 2))
 

@@ -22,7 +22,7 @@ from spcastat.fit import rows as row_scores
 from spcastat.fit.frames import variance
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
-from spcastat.fit.supplementary import Further, ScaleNumbers, further
+from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_with
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
@@ -48,7 +48,7 @@ class Supplement(Outcome):
     _short_name = "supplement"
 
     def __init__(
-        self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Further | None
+        self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Associations | None
     ) -> None:
         self._rows, self._cos2, self._further = rows, cos2, supplement
         self._factors = None if supplement is None or supplement.levels.empty else supplement
@@ -118,7 +118,9 @@ class Supplement(Outcome):
         return None if self._further is None else deep_copy(self._further.sizes.to_frame("n"))
 
 
-def _document(rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Further | None) -> Document:
+def _document(
+    rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Associations | None
+) -> Document:
     tables, notes, key = [], [], []
     if rows is not None and cos2 is not None:
         tables.append(_pairs("Row", rows, cos2, full_names(rows.index), "cos2"))
@@ -203,7 +205,7 @@ def supplement(
 
 def further_variables(
     state: FitState, source: Data | None, scores: Callable[[], pd.DataFrame], variables: Any
-) -> Further:
+) -> Associations:
     """Return the associations of supplementary variables with the scores; parameters as `supplement`."""
     source = row_scores.need_rows(state, source, "supplementary variables")
     fit_scores = scores()
@@ -212,7 +214,7 @@ def further_variables(
         variables = table.values
         if not table.labelled and len(table.index) == len(fit_scores):
             variables = variables.set_axis(fit_scores.index)
-    return further(variables, fit_scores, source.weights)
+    return associations_with(variables, fit_scores, source.weights)
 
 
 def renamed(state: FitState, names: Any) -> FitState:
@@ -262,7 +264,7 @@ class Scales(Picklable, Outcome):
         self._found = numbers
 
     def _document(self) -> Document:
-        return scales_document(self._found.table, self._found.items, self._found.kept)
+        return scales_document(self._found.table, self._found.items, self._found.kept_share)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -292,7 +294,7 @@ class Scales(Picklable, Outcome):
     @property
     def kept(self) -> float:
         """The adjusted variance of the sums, relative to the adjusted variance of the components."""
-        return self._found.kept
+        return self._found.kept_share
 
 
 # --- what plots draw ------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class Picklable:
         }
         state, data = content.get("_state"), content.get("_source")
         if state is not None:  # how the numbers were chosen is pickled as text
-            content["_state"] = replace(state, record=state.record.written(), spec=packed_spec(state.spec))
+            content["_state"] = replace(state, record=state.record.as_text(), spec=packed_spec(state.spec))
         if data is not None and not data.picklable:
             content |= {"_source": None, "_call": None}
             if state is not None:

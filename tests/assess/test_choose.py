@@ -441,7 +441,8 @@ def test_a_fold_knows_nothing_of_its_rows(gapped, how):
     other[labels[0] == 1, 0] = np.nan
     found = []
     for one in (rows, other):
-        folds = RowFolds(PlainRows(one), None, labels, Rules(True, True, gapped.columns, how=how), k=2)
+        rules = Rules(True, True, gapped.columns, missing_rule=how)
+        folds = RowFolds(PlainRows(one), None, labels, rules, k=2)
         op = folds.split(1)[0]
         found.append(op.block(np.arange(10)) * op.unit**2)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12, atol=1e-14)
@@ -473,7 +474,7 @@ def test_a_column_that_a_fold_takes_away_is_named(gapped, na):
             "The values measured in 1 column do not vary: 'still'",
         ),
     ):
-        rules = Rules(True, False, data.columns, how=na)
+        rules = Rules(True, False, data.columns, missing_rule=na)
         folds = RowFolds(PlainRows(data.to_numpy()), None, labels[None], rules, k=2)
         with pytest.raises(error, match=f"Without fold 3 of 5: {words}"):
             folds.split(2)

@@ -398,7 +398,7 @@ def test_the_selection_in_a_half_depends_on_this_half_alone(planted, options):
     fit = sp.spca(planted, 2, **options)
     given = _halved(drawing(fit), "a test")
     other = replace(given.refit, V=np.roll(given.refit.V, 3, axis=0))
-    half = given.sampler.halves(np.random.default_rng(0))[0].whole()
+    half = given.sampler.halves(np.random.default_rng(0))[0].all_rows()
     one, two = (refit(half, np.random.default_rng(1)) for refit in (given.refit, other))
     np.testing.assert_array_equal(one, two)
 
@@ -529,7 +529,7 @@ def test_components_of_the_other_variables_do_not_depend_on_the_one_left_out(pla
 
     fit = sp.spca(planted, 2, 4)
     given = _resampling(Drawing(fit._state, fit._source, fit._call, None, 0, 1, None), "test_loadings()")
-    others = given.sampler.whole().take(np.arange(1, given.op.p))
+    others = given.sampler.all_rows().take(np.arange(1, given.op.p))
     alone = replace(given.refit, starts="alone")
     other = replace(alone, V=np.roll(given.refit.V, 3, axis=0))
     starts = [one.begun(others, np.random.default_rng(0)) for one in (alone, other)]

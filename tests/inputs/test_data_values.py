@@ -54,7 +54,7 @@ QUESTIONS = {
     "scores": lambda d: d.scores(np.eye(P)[:, :2], pd.Index(["PC1", "PC2"])),
     "row_parts": lambda d: list(d.row_parts("this analysis")),
     "random_rows": lambda d: d.random_rows(10, 0)[1],
-    "sampler": lambda d: d.in_memory(0).sampler("this analysis").whole(),
+    "sampler": lambda d: d.in_memory(0).sampler("this analysis").all_rows(),
     "noise": lambda d: d.in_memory(0).noise(0, 10**6, 1.0, None)[0].values,
     "fingerprint": lambda d: d.fingerprint(d.columns),
     "remark": lambda d: d.remark(),

@@ -482,7 +482,7 @@ def test_draws_estimate_missing_values_again(na, tmp_path):
     source = source_of(data, na=na, scale=True)
     sampler = source.sampler("bootstrap()")
     every = np.arange(11)
-    np.testing.assert_allclose(sampler.whole().block(every), source.op.block(every), atol=1e-3)
+    np.testing.assert_allclose(sampler.all_rows().block(every), source.op.block(every), atol=1e-3)
     rng = np.random.default_rng(4)
     rows = data.iloc[sampler.groups.bootstrap(np.random.default_rng(4))[0]]
     again = source_of(rows, na=na, scale=True).op
