@@ -110,7 +110,7 @@ _CLASSES = {
 __all__ = ["SpcaResult", "__version__", *sorted({*_HOME} - {"sklearn"})]
 
 #: Names in other packages -> what to use instead.
-_ELSEWHERE = {
+_ANSWERS = {
     **dict.fromkeys(("PCA", "pca", "prcomp", "princomp"), "dense PCA is spca(data, k, card=p)"),
     "SparsePCA": "the estimator for scikit-learn is spcastat.sklearn.SparsePCA",
     "save": "a fit is saved by fit.save(path)",
@@ -124,8 +124,8 @@ if not TYPE_CHECKING:  # so that type checkers report names that do not exist
         """Import a public name on first use, and cache it."""
         home = _HOME.get(name) or _CLASSES.get(name)
         if home is None:
-            here = _ELSEWHERE.get(name)
-            reason = f"; {here}" if here else ""
+            answer = _ANSWERS.get(name)
+            reason = f"; {answer}" if answer else ""
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}{reason}")
         module = importlib.import_module(home)
         value = module if home == f"{__name__}.{name}" else getattr(module, name)

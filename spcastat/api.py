@@ -533,7 +533,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
             }
         )
         plan = make_plan(request, value.p, partial(_hint, function, spca_path))
-        fitted = _checked(value, plan, request.k)
+        fitted = _fitting_data(value, plan, request.k)
         plan = plan.on(fitted.spec, check=False)
         if cards is None:
             groups = len(getattr(plan.solver, "together", None) or ())
@@ -594,12 +594,12 @@ def _fitted(data: Data, request: Request, call: Call) -> SpcaResult:
     """Plan and run a fit."""
     plan = make_plan(request, data.p, partial(_hint, call.function, call.function))
     rng = generator(request.rng)  # rng=None uses a fixed seed, so that runs are reproducible
-    fitted = _checked(data, plan, request.k)
+    fitted = _fitting_data(data, plan, request.k)
     plan = plan.on(fitted.spec)
     return finished(fitted, plan, run(fitted.op, plan, request.k, rng), call)
 
 
-def _checked(data: Data, plan: Plan, k: int) -> Data:
+def _fitting_data(data: Data, plan: Plan, k: int) -> Data:
     """Return the data for a fit according to `plan`, after a look at their variances."""
     fitted = data_for(data, plan, k)
     fitted.variance_check  # noqa: B018  # may warn

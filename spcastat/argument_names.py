@@ -98,25 +98,25 @@ _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (_SCALED, ("scale",)),
     ((*_GAPS, "na_rm", "use"), ("na",)),
 )
-_HERE = {name: here for names, here in _SYNONYMS for name in names}
+_OWN_NAMES = {name: own_names for names, own_names in _SYNONYMS for name in names}
 
 
-def close_name(name: str, known: Collection[str]) -> str:
+def close_name(name: str, options: Collection[str]) -> str:
     """Return ``" Did you mean 'rng'?"`` for the argument that `name` is elsewhere, or the closest name."""
-    for here in _HERE.get(name, ()):
-        if here in known:
-            return f" Did you mean {here!r}?"
-    return nearest(name, sorted(known))
+    for own_names in _OWN_NAMES.get(name, ()):
+        if own_names in options:
+            return f" Did you mean {own_names!r}?"
+    return nearest(name, sorted(options))
 
 
-def unknown_argument(function: str, name: str, known: Sequence[str]) -> UnknownOptionError:
+def unknown_argument(function: str, name: str, options: Sequence[str]) -> UnknownOptionError:
     """Return the error for an argument that a function does not have."""
     if instead := REMOVED.get(name) or REMOVED_FROM.get((function, name)):
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
         return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
-    has = listed(known, 12) or "none"
-    return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, known)}")
+    has = listed(options, 12) or "none"
+    return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, options)}")
 
 
 #: Attribute of a fit in other programs -> what it is here.
@@ -140,11 +140,13 @@ _ATTRIBUTES = {
 def attribute_error(owner: object, name: str) -> AttributeError:
     """Return the error for an attribute that a fit does not have; names of other programs are answered."""
     kind = type(owner).__name__
-    here = _ATTRIBUTES.get(name)
-    if here is not None:
-        return AttributeError(f"{kind} has no attribute {name!r}, which is fit.{here} here.")
-    known = [one for one in dir(type(owner)) if not one.startswith("_")]
-    return AttributeError(f"{kind} has no attribute {name!r}.{nearest(name, known)}", name=name, obj=owner)
+    equivalent = _ATTRIBUTES.get(name)
+    if equivalent is not None:
+        return AttributeError(f"{kind} has no attribute {name!r}, which is fit.{equivalent} here.")
+    attributes = [attribute for attribute in dir(type(owner)) if not attribute.startswith("_")]
+    return AttributeError(
+        f"{kind} has no attribute {name!r}.{nearest(name, attributes)}", name=name, obj=owner
+    )
 
 
 #: Method of other programs -> the name here.
@@ -166,7 +168,7 @@ METHODS = {
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _POSITIONAL = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-_NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+_BY_NAME = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 #: Names of parameters that are not given by name.
 _WORDS = {"data_or_formula": "the data"}
 
@@ -218,26 +220,36 @@ def _refusal(
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[0].name == "self":
         parameters, count = parameters[1:], count - 1
-    kinds = {one.kind for one in parameters}
-    named = [one.name for one in parameters if one.kind in _NAMED]
+    kinds = {parameter.kind for parameter in parameters}
+    names = [parameter.name for parameter in parameters if parameter.kind in _BY_NAME]
     called = function.__qualname__.removesuffix(".__init__")
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in options:
-            if name not in named:
-                return unknown_argument(called, name, named)
-    places = [one for one in parameters if one.kind in _POSITIONAL]
-    for one in places[: max(count, 0)]:
-        if one.name in options and one.name in named:
+            if name not in names:
+                return unknown_argument(called, name, names)
+    places = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
+    for parameter in places[: max(count, 0)]:
+        if parameter.name in options and parameter.name in names:
             return ArgumentsError(
-                f"{called}() was given {one.name}= twice, by its place and by its name; give it once."
+                f"{called}() was given {parameter.name}= twice, by its place and by its name; give it once."
             )
     if count > len(places) and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        return _too_many(called, count, places, named)
-    needed = [one for one in parameters if one.default is one.empty and one.kind in (*_POSITIONAL, *_NAMED)]
-    missing = [one.name for one in needed if one not in places[: max(count, 0)] and one.name not in options]
+        return _too_many(called, count, places, names)
+    required = [
+        parameter
+        for parameter in parameters
+        if parameter.default is parameter.empty and parameter.kind in (*_POSITIONAL, *_BY_NAME)
+    ]
+    missing = [
+        parameter.name
+        for parameter in required
+        if parameter not in places[: max(count, 0)] and parameter.name not in options
+    ]
     if not missing:
         return None
-    example = ", ".join(one.name if one in places else f"{one.name}=..." for one in needed)
+    example = ", ".join(
+        parameter.name if parameter in places else f"{parameter.name}=..." for parameter in required
+    )
     without = " and ".join(f"no {name}" for name in missing)
     return ArgumentsError(
         f"{called}() was given {without}; call it as {called.rpartition('.')[2]}({example})."
@@ -245,13 +257,18 @@ def _refusal(
 
 
 def _too_many(
-    called: str, count: int, places: Sequence[inspect.Parameter], named: Sequence[str]
+    called: str, count: int, places: Sequence[inspect.Parameter], names: Sequence[str]
 ) -> ArgumentsError:
     """Return the error for more arguments without names than a function has places."""
-    first = [_WORDS.get(one.name, one.name) for one in places]
-    further = [f"{name}=" for name in named if name not in {one.name for one in places}]
-    how = f"give others by name, such as {', '.join(further[:3])}" if further else "leave the others out"
-    takes = f"only {', '.join(first)}" if first else "none"
+    place_names = [_WORDS.get(parameter.name, parameter.name) for parameter in places]
+    later_options = [f"{name}=" for name in names if name not in {parameter.name for parameter in places}]
+    advice = (
+        f"give others by name, such as {', '.join(later_options[:3])}"
+        if later_options
+        else "leave the others out"
+    )
+    takes = f"only {', '.join(place_names)}" if place_names else "none"
     return ArgumentsError(
-        f"{called}() was given {plural(count, 'argument')} without a name, of which it takes {takes}; {how}."
+        f"{called}() was given {plural(count, 'argument')} without a name, of which it takes {takes}; "
+        f"{advice}."
     )

@@ -73,13 +73,13 @@ def _page(method: Method) -> Summary:
         ("Objective", method.solver.criterion),
         ("Example", _example(method)),
     )
-    rows = tuple(Row(one.name, (one.default, one.kind)) for one in options)
-    notes = tuple(f"{one.name}: {one.meaning}" for one in options)
+    rows = tuple(Row(option.name, (option.default, option.kind)) for option in options)
+    notes = tuple(f"{option.name}: {option.meaning}" for option in options)
     table = Table("Option", ("default", "values"), rows)
     tables = (table,) if rows else ()
     document = Document(f"{method.name}: {method.title}", facts, tables, notes)
-    columns = {name: [getattr(one, name) for one in options] for name in ("default", "kind", "meaning")}
-    frame = pd.DataFrame(columns, index=pd.Index([one.name for one in options], name="option"))
+    columns = {name: [getattr(option, name) for option in options] for name in ("default", "kind", "meaning")}
+    frame = pd.DataFrame(columns, index=pd.Index([option.name for option in options], name="option"))
     return Summary(document, {"options": frame})
 
 
@@ -166,14 +166,14 @@ class Option:
 
 def options_of(method: Method) -> list[Option]:
     """Return the options of a method in the order of its fields."""
-    described = _described(method.solver)
-    found = []
+    descriptions = _descriptions(method.solver)
+    options = []
     for name in method.options:
-        kind, meaning = described.get(name) or FURTHER_OPTIONS.get(name) or ("", "")
+        kind, meaning = descriptions.get(name) or FURTHER_OPTIONS.get(name) or ("", "")
         text = _with_names(meaning or _COMMON[name])
         kind = kind.removesuffix(" or None")
-        found.append(Option(name, _KINDS.get(kind, kind), _default(method, name), text))
-    return found
+        options.append(Option(name, _KINDS.get(kind, kind), _default(method, name), text))
+    return options
 
 
 def _default(method: Method, name: str) -> str:
@@ -182,8 +182,8 @@ def _default(method: Method, name: str) -> str:
         return repr(method.solver.first_start)
     if name == "n_init":
         return _starts(method)
-    own = {one.name: one.default for one in dataclasses.fields(method.solver)}  # type: ignore[arg-type]
-    default = own.get(name, "pev")  # objective, which is no field of a solver
+    defaults = {field.name: field.default for field in dataclasses.fields(method.solver)}  # type: ignore[arg-type]
+    default = defaults.get(name, "pev")  # objective, which is no field of a solver
     return "" if default is dataclasses.MISSING else repr(default)
 
 
@@ -198,7 +198,9 @@ def _starts(method: Method) -> str:
 def _with_names(meaning: str) -> str:
     """Replace "A name in TABLE" by the names in that table."""
     for table, names in _TABLES.items():
-        meaning = re.sub(rf"\bA name in {table}", "One of " + ", ".join(repr(one) for one in names), meaning)
+        meaning = re.sub(
+            rf"\bA name in {table}", "One of " + ", ".join(repr(choice) for choice in names), meaning
+        )
     return meaning
 
 
@@ -208,9 +210,9 @@ def goal_of(method: Method) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def _described(solver: type) -> dict[str, tuple[str, str]]:
+def _descriptions(solver: type) -> dict[str, tuple[str, str]]:
     """Return type and meaning of each attribute that the docstrings of a class and its bases describe."""
-    found: dict[str, tuple[str, str]] = {}
+    descriptions: dict[str, tuple[str, str]] = {}
     for base in solver.__mro__:
         text = inspect.cleandoc(base.__dict__.get("__doc__") or "")
         _, _, section = text.partition("Attributes\n----------\n")
@@ -221,6 +223,6 @@ def _described(solver: type) -> dict[str, tuple[str, str]]:
             if meaning.startswith("As in `"):
                 continue
             for name in names.split(", "):
-                if meaning or name not in found:
-                    found.setdefault(name.strip(), (kind, meaning))
-    return found
+                if meaning or name not in descriptions:
+                    descriptions.setdefault(name.strip(), (kind, meaning))
+    return descriptions

@@ -21,7 +21,7 @@ import numpy as np
 from spcastat.errors import ExtraError, OptionError
 
 #: The largest number of characters of a value in a message.
-SHOWN = 160
+MAX_SHOWN = 160
 #: The default upper bound of whole numbers: floats represent all smaller ones exactly.
 LARGEST = 2**53
 #: Seeds are whole numbers below this, the number of initial states of a NumPy generator.
@@ -35,7 +35,7 @@ class _Brief(reprlib.Repr):
         super().__init__()
         self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = self.maxarray = 12
         self.maxdict = 8
-        self.maxstring = self.maxother = SHOWN
+        self.maxstring = self.maxother = MAX_SHOWN
         self.maxlong = 60
 
     def repr_int(self, x: int, level: int) -> str:
@@ -57,7 +57,7 @@ def shown(value: object) -> str:
         text = _Brief().repr(value)
     except Exception:  # the repr of a user's object may raise anything
         return f"<{type(value).__name__}>"
-    return one_line(text, SHOWN)
+    return one_line(text, MAX_SHOWN)
 
 
 def one_line(text: str, limit: int) -> str:
@@ -80,12 +80,12 @@ def nearest(word: object, names: Iterable[object]) -> str:
     text = word if isinstance(word, str) else shown(word)
     if len(text) > 100:  # not a typo, and slow to compare
         return ""
-    others = [str(name) for name in names if str(name) != text]
-    found = [name for name in others if name.casefold() == text.casefold()]
-    found = found or [name for name in others if sorted(name) == sorted(text)]  # letters exchanged
+    candidates = [str(name) for name in names if str(name) != text]
+    matches = [name for name in candidates if name.casefold() == text.casefold()]
+    matches = matches or [name for name in candidates if sorted(name) == sorted(text)]  # letters exchanged
     cutoff = 0.6 if len(text) > SHORT else 0.7  # most letters of short words are alike by chance
-    found = found or difflib.get_close_matches(text, others, n=1, cutoff=cutoff)
-    return f" Did you mean {found[0]!r}?" if found else ""
+    matches = matches or difflib.get_close_matches(text, candidates, n=1, cutoff=cutoff)
+    return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
 #: The default number of names that messages list.
@@ -95,8 +95,8 @@ MOST_LISTED = 8
 def listed(names: Iterable[object], limit: int = MOST_LISTED) -> str:
     """Join names for a message: the first `limit`, then the number of the others."""
     names = list(names)
-    rest = len(names) - limit
-    return ", ".join(map(shown, names[:limit])) + (f" and {rest} more" if rest > 0 else "")
+    remainder = len(names) - limit
+    return ", ".join(map(shown, names[:limit])) + (f" and {remainder} more" if remainder > 0 else "")
 
 
 def plural(count: int, noun: str, several: str = "") -> str:
@@ -121,12 +121,12 @@ def one_of(option: str, value: object, allowed: Iterable[str], error: type[Optio
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
         return str(value)
-    given, names, hint = shown(value), listed(allowed, 40), nearest(value, allowed)
+    text, names, hint = shown(value), listed(allowed, 40), nearest(value, allowed)
     if not hint:
-        raise error(f"{option}={given} is not known; allowed are {names}.")
+        raise error(f"{option}={text} is not known; allowed are {names}.")
     if len(allowed) > MOST_LISTED:
-        raise error(f"{option}={given} is not known.{hint}")
-    raise error(f"{option}={given} is not known.{hint} Allowed are {names}.")
+        raise error(f"{option}={text} is not known.{hint}")
+    raise error(f"{option}={text} is not known.{hint} Allowed are {names}.")
 
 
 def flag(option: str, value: Any) -> bool:
@@ -167,11 +167,13 @@ def whole_number(
 ) -> int:
     """Return `value` as an int between `low` and `high`; a bool, a fraction or a duration is refused."""
     fits = is_whole(value)
-    most = LARGEST if high is None else high
-    if fits and low <= int(value) <= most:
+    largest = LARGEST if high is None else high
+    if fits and low <= int(value) <= largest:
         return int(value)
-    bounded = most < 1_000_000 or (fits and int(value) > most)  # a distant bound is named only if exceeded
-    reach = f"from {low} to {most}" if bounded else f"of {low} or more"
+    bounded = largest < 1_000_000 or (
+        fits and int(value) > largest
+    )  # a distant bound is named only if exceeded
+    reach = f"from {low} to {largest}" if bounded else f"of {low} or more"
     raise error(f"{option}={shown(value)} was given; it must be a whole number {reach}.")
 
 
@@ -239,10 +241,10 @@ def seed_of(rng: Any) -> int:
     OptionError
         For anything else.
     """
-    drawn = generator(rng)
+    source = generator(rng)
     if rng is None:
         return 0
-    return int(drawn.integers(2**63)) if rng is drawn else int(rng)
+    return int(source.integers(2**63)) if rng is source else int(rng)
 
 
 def draw_generator(seed: int, number: int) -> np.random.Generator:
@@ -269,7 +271,7 @@ def is_single(value: Any) -> bool:
     return no_sequence or not isinstance(value, Iterable) or getattr(value, "shape", None) == ()
 
 
-def elements(value: Any, most: int) -> list[Any]:
+def elements(value: Any, limit: int) -> list[Any]:
     """Return at most the first ``most + 1`` elements of a sequence, or a list of the value itself.
 
     If iteration fails, a list of the value itself is returned as well; a later check will refuse it.
@@ -277,30 +279,30 @@ def elements(value: Any, most: int) -> list[Any]:
     if is_single(value):
         return [value[()] if isinstance(value, np.ndarray) else value]
     try:
-        return list(itertools.islice(value, most + 1))
+        return list(itertools.islice(value, limit + 1))
     except Exception:
         return [value]
 
 
 def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError) -> list[Any]:
     """Return k values, one for each component: the values of a sequence, or a single value k times."""
-    found = elements(value, k)
-    if is_single(value) or (len(found) == 1 and found[0] is value):
-        return found * k
-    if len(found) != k:
-        raise error(f"{option} has {_count(value, found)}, but k={k}; give one for all components, or {k}.")
-    return found
+    values = elements(value, k)
+    if is_single(value) or (len(values) == 1 and values[0] is value):
+        return values * k
+    if len(values) != k:
+        raise error(f"{option} has {_count(value, values)}, but k={k}; give one for all components, or {k}.")
+    return values
 
 
-def _count(value: Any, begun: list[Any]) -> str:
+def _count(value: Any, start: list[Any]) -> str:
     """Return the number of values as text; for an iterator, "at least" the number already taken."""
     try:
         return plural(len(value), "value")
     except Exception:  # an iterator, or a sparse array
-        return f"{'at least ' * bool(begun)}{plural(len(begun), 'value')}"
+        return f"{'at least ' * bool(start)}{plural(len(start), 'value')}"
 
 
-def require_extra(module: str, extra: str, what: str, package: str = "") -> Any:
+def require_extra(module: str, extra: str, feature: str, package: str = "") -> Any:
     """Import and return a module of an optional dependency.
 
     Parameters
@@ -308,7 +310,7 @@ def require_extra(module: str, extra: str, what: str, package: str = "") -> Any:
     module : str
     extra : str
         The extra of this package that installs it.
-    what : str
+    feature : str
         The function that needs it, for the message.
     package : str
         The name of the package, if it differs from that of the module.
@@ -322,7 +324,7 @@ def require_extra(module: str, extra: str, what: str, package: str = "") -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ExtraError(
-            f"{what} needs {package or module}, which is not installed: pip install 'spcastat[{extra}]'."
+            f"{feature} needs {package or module}, which is not installed: pip install 'spcastat[{extra}]'."
         ) from error
 
 
@@ -344,22 +346,22 @@ def warnings_told(to: Callable[[str], None]) -> Iterator[None]:
 
     Python's warning filters, which all threads share, are not changed.
     """
-    seen: set[str] = set()
+    messages: set[str] = set()
 
     def tell(message: str) -> None:
-        if message not in seen:
-            seen.add(message)
+        if message not in messages:
+            messages.add(message)
             to(message)
 
-    before = _receiver.set(tell)
+    token = _receiver.set(tell)
     try:
         yield
     finally:
-        _receiver.reset(before)
+        _receiver.reset(token)
 
 
 #: Modules between a call of the user and a warning: the package, and what calls its cached properties.
-_INSIDE = ("spcastat", "functools")
+_INTERNAL = ("spcastat", "functools")
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -369,6 +371,6 @@ def warn(message: str, category: type[Warning]) -> None:
         receiver(message)
         return
     level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INSIDE:
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _INTERNAL:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

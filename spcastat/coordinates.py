@@ -106,24 +106,24 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     """
     data, formula = table_and_formula("spco", data_or_formula, data, formula)
     refuse_other_names("spco", options)
-    known = arguments_of(spco, ReadOptions)
+    option_names = arguments_of(spco, ReadOptions)
     for name in options:
-        if name not in known:
-            raise UnknownOptionError(f"spco() has no argument {name}=.{nearest(name, sorted(known))}")
+        if name not in option_names:
+            raise UnknownOptionError(f"spco() has no argument {name}=.{nearest(name, sorted(option_names))}")
     if k is None:
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     k = whole_number("k", k, 1, error=ComponentsError)
     solver = _solver(penalty, zeros, ridge, tol, max_iter)
-    described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
-    value = data_of("spco", data, described)
+    data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
+    value = data_of("spco", data, data_options)
     require_components(k, value.p)
     source = value.for_method("spco").rows("spco()", "spco")
     source.variance_check  # noqa: B018  # may warn
     assert isinstance(source.op, Rows)
     _check_rank(source.op, k)
     unit = source.op.unit
-    inside = replace(solver, penalty=None if solver.penalty is None else solver.penalty / unit)
-    result = SpcoResult(source, solver, inside.solve(source.op, k).times(unit))
+    scaled_solver = replace(solver, penalty=None if solver.penalty is None else solver.penalty / unit)
+    result = SpcoResult(source, solver, scaled_solver.solve(source.op, k).times(unit))
     _require_nonzero(result, source.op)
     if not result.converged:
         warn(f"spco: {ADVICE[result.status]} ({plural(result.n_iter, 'sweep')}).", ConvergenceWarning)
@@ -166,8 +166,8 @@ def _check_rank(op: Rows, k: int) -> None:
     values = op.leading(k)[0] if k <= op.rank_limit else np.zeros(1)
     rank = numerical_rank(values, op.p)
     if k > op.rank_limit or rank < k:
-        most = min(op.rank_limit, rank) if k <= op.rank_limit else op.rank_limit
+        limit = min(op.rank_limit, rank) if k <= op.rank_limit else op.rank_limit
         raise ComponentsError(
-            f"k={k} was given, but the data have at most rank {most}; ask for at most "
-            f"{plural(most, 'component')}."
+            f"k={k} was given, but the data have at most rank {limit}; ask for at most "
+            f"{plural(limit, 'component')}."
         )

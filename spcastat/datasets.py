@@ -324,9 +324,9 @@ _HIGHDIM = (400.0, 300.0, 100.0, 100.0, 50.0, 50.0, 50.0, 50.0, 30.0, 30.0)
 
 def _completed(V: np.ndarray, k: int, draw: np.random.Generator) -> np.ndarray:
     """Return the orthonormal `V` (p, 2), completed by random columns to k orthonormal columns."""
-    p, given = V.shape
-    Q = np.linalg.qr(np.column_stack([V, draw.standard_normal((p, k - given))]))[0]
-    Q[:, :given] = V  # equal up to sign and rounding
+    p, n_columns = V.shape
+    Q = np.linalg.qr(np.column_stack([V, draw.standard_normal((p, k - n_columns))]))[0]
+    Q[:, :n_columns] = V  # equal up to sign and rounding
     return Q
 
 

@@ -40,7 +40,7 @@ __all__ = ["compare_groups"]
 #: The largest number of permutations.
 MOST_DRAWS = 1_000_000
 #: The smallest number of rows of a group, and of clusters: with fewer, variances of slopes mean nothing.
-FEWEST = 3
+MIN_GROUPED_ROWS = 3
 
 
 @overload
@@ -174,10 +174,10 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
             raise OptionError(
                 f"compare_groups() was given no {missing}: compare_groups(data, groups, k=2, card=5)."
             )
-        described = {"formula": formula, "scale": scale, "na": na, "clusters": clusters}
-        described |= {"categorical": categorical, "context": context}
-        data, described = _table_and_options(data, described)
-        na, scale = described.get("na", "raise"), described.get("scale")
+        data_options = {"formula": formula, "scale": scale, "na": na, "clusters": clusters}
+        data_options |= {"categorical": categorical, "context": context}
+        data, data_options = _table_and_options(data, data_options)
+        na, scale = data_options.get("na", "raise"), data_options.get("scale")
         n_draws = whole_number("n_draws", n_draws, 1, MOST_DRAWS)
         seed, jobs = seed_of(rng), workers(n_jobs)
         if isinstance(na, str) and na in ("em", "pairwise"):
@@ -189,28 +189,28 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         table = _table_of(data)
         names = table.index
         table, labels = take_labels(table, groups, "groups")
-        table, units = take_labels(table, described.get("clusters"), "clusters")
+        table, units = take_labels(table, data_options.get("clusters"), "clusters")
         assert labels is not None
-        kept = _known({"groups": labels, "clusters": units}, na)
-        source = _read(table, kept, described)
+        row_places = _labelled_rows({"groups": labels, "clusters": units}, na)
+        source = _read(table, row_places, data_options)
         places = source.index.to_numpy()
         group = _whole_numbers(labels[places].remove_unused_categories())
         code = np.asarray(group.codes, dtype=int)
         _require_groups(group)
         unit = None if units is None else _clusters(units[places], group)
-        Z = pd.DataFrame(_within(source, code, scale), names[places], source.spec.columns)
-        how: Any = {"method": method, "objective": objective, "effort": effort, "rng": seed}
-        fit = spca(Z, k, card, scale=None if scale is None else False, **how)
+        Z = pd.DataFrame(_standardised(source, code, scale), names[places], source.spec.columns)
+        method_options: Any = {"method": method, "objective": objective, "effort": effort, "rng": seed}
+        fit = spca(Z, k, card, scale=None if scale is None else False, **method_options)
         W = fit.loadings.to_numpy()
         _require_rows(group, fit.card)
         _require_variation(Z.to_numpy() @ W, code, group, fit.components)
         order, unit_in_order = _order_by_content(source, code, unit)
-        found = compare(
+        comparison = compare(
             Z.to_numpy()[order], W, code[order], n_draws, unit=unit_in_order, seed=seed, n_jobs=jobs
         )
     categories = pd.Index(group.categories)
     count = None if unit is None else int(unit.max()) + 1
-    return GroupComparison(fit, _table(Z.to_numpy(), W, code, fit, categories), found, categories, count)
+    return GroupComparison(fit, _table(Z.to_numpy(), W, code, fit, categories), comparison, categories, count)
 
 
 def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -251,25 +251,25 @@ def _table_of(data: Any) -> frames.Table:
     return frames.open_table(source.data)
 
 
-def _known(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.ndarray:
+def _labelled_rows(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.ndarray:
     """Return the places of the rows whose labels are known; raise RowGroupsError if all must be."""
-    given = {option: labels for option, labels in of_row.items() if labels is not None}
+    labels_by_option = {option: labels for option, labels in of_row.items() if labels is not None}
     if na == "raise":
-        for option, labels in given.items():
+        for option, labels in labels_by_option.items():
             label_numbers(labels, option)
-    return np.flatnonzero(np.all([labels.codes >= 0 for labels in given.values()], axis=0))
+    return np.flatnonzero(np.all([labels.codes >= 0 for labels in labels_by_option.values()], axis=0))
 
 
-def _read(table: frames.Table, kept: np.ndarray, options: Mapping[str, Any]) -> RowData:
-    """Return the rows at the places `kept`, labelled by these."""
+def _read(table: frames.Table, row_places: np.ndarray, options: Mapping[str, Any]) -> RowData:
+    """Return the rows at the places `row_places`, labelled by these."""
     scale, formula = options.get("scale"), options.get("formula")
     if isinstance(scale, str):
         raise OptionError(f"scale={shown(scale)} was given; give True, False, or one number for each column.")
     by = scale if scale is not None and not isinstance(scale, (bool, np.bool_)) else False
-    numbered = pd.DataFrame(table.values, columns=table.columns).reset_index(drop=True).iloc[kept]
+    numbered = pd.DataFrame(table.values, columns=table.columns).reset_index(drop=True).iloc[row_places]
     try:
-        described = {name: value for name, value in options.items() if name not in ("clusters", "scale")}
-        source = RowData.read(numbered, {**described, "scale": by})
+        data_options = {name: value for name, value in options.items() if name not in ("clusters", "scale")}
+        source = RowData.read(numbered, {**data_options, "scale": by})
         source.op  # noqa: B018  # may raise
     except MissingValuesError as error:  # whose advice is na='em'
         raise MissingValuesError(
@@ -288,8 +288,8 @@ def _whole_numbers(labels: pd.Categorical) -> pd.Categorical:
     """Return labels in which 1.0, of a column of floats with missing values, is 1."""
     if not pd.api.types.is_float_dtype(labels.categories):
         return labels
-    known = labels.categories.to_numpy(dtype=float)
-    if not (np.abs(known) < 2**53).all() or (known % 1 != 0).any():
+    numbers = labels.categories.to_numpy(dtype=float)
+    if not (np.abs(numbers) < 2**53).all() or (numbers % 1 != 0).any():
         return labels
     return labels.rename_categories(int)
 
@@ -311,10 +311,10 @@ def _require_groups(group: pd.Categorical) -> None:
 
 def _require_several(counts: np.ndarray, group: pd.Categorical, unit: str) -> None:
     """Raise TooFewRowsError if a group has very few rows or clusters."""
-    if counts.min() < FEWEST:
+    if counts.min() < MIN_GROUPED_ROWS:
         raise TooFewRowsError(
             f"group {_label(group, counts.argmin())} has {plural(int(counts.min()), unit)}, and a group "
-            f"needs at least {FEWEST}; leave it out, or merge it with another."
+            f"needs at least {MIN_GROUPED_ROWS}; leave it out, or merge it with another."
         )
 
 
@@ -348,7 +348,7 @@ def _order_by_content(
     return order, run_numbers(unit[order])
 
 
-def _within(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
+def _standardised(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
     """Return the rows centred within groups and scaled, shape (n, p)."""
     rows = source.matrix  # a data frame of sparse columns is read as a sparse matrix
     X = rows.toarray() if is_sparse(rows) else np.asarray(rows, dtype=float)
@@ -392,7 +392,7 @@ def _table(Z: np.ndarray, W: np.ndarray, code: np.ndarray, fit: Any, categories:
     sizes = np.bincount(code)
     rows = [
         (group, component, int(size), *numbers)
-        for group, size, own in zip(categories, sizes, own_directions(Z, W, code), strict=True)
-        for component, numbers in zip(fit.components, own, strict=True)
+        for group, size, directions in zip(categories, sizes, own_directions(Z, W, code), strict=True)
+        for component, numbers in zip(fit.components, directions, strict=True)
     ]
     return pd.DataFrame(rows, columns=["group", "component", "rows", "variance", "congruence", "kept"])

@@ -44,10 +44,10 @@ def full_names(names: Iterable[Hashable]) -> list[str]:
     return [name_text(name) for name in names]
 
 
-def some_of(names: Sequence[str], most: int = 8) -> str:
-    """Join the first `most` names, and say how many others there are."""
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+def some_of(names: Sequence[str], limit: int = 8) -> str:
+    """Join the first `limit` names, and say how many others there are."""
+    remainder = len(names) - limit
+    return ", ".join(names[:limit]) + (f" and {remainder} more" if remainder > 0 else "")
 
 
 def shorten(text: str, limit: int) -> str:
@@ -80,20 +80,20 @@ def short_names(
     positions : sequence of int, optional
         The position of each name in the data, counted from zero; by default its position in `names`.
     """
-    whole = [name_text(name) for name in names]
-    labels = [_head(text, limit) for text in whole]
+    texts = [name_text(name) for name in names]
+    labels = [_head(text, limit) for text in texts]
     beginnings: dict[str, list[int]] = {}
-    for i, (text, label) in enumerate(zip(whole, labels, strict=True)):
+    for i, (text, label) in enumerate(zip(texts, labels, strict=True)):
         if len(text) > limit:
             beginnings.setdefault(label[: limit // 2], []).append(i)
     for members in beginnings.values():
         if len(members) > 1:
-            parts = _heads_and_differences([whole[i] for i in members], limit)
+            parts = _heads_and_differences([texts[i] for i in members], limit)
             for i, part in zip(members, parts, strict=True):
                 labels[i] = part
     counts = Counter(labels)
     places = range(len(labels)) if positions is None else positions
-    for i, (text, place) in enumerate(zip(whole, places, strict=True)):
+    for i, (text, place) in enumerate(zip(texts, places, strict=True)):
         if counts[labels[i]] > 1 and len(text) > limit:
             mark = f" #{place + 1}"
             labels[i] = _head(text, limit - len(mark)) + mark
@@ -121,16 +121,16 @@ def _common(split: Sequence[list[str]]) -> int:
 def _heads_and_differences(texts: Sequence[str], limit: int) -> list[str]:
     """Return texts of at most `limit` characters: the head, "…", and the words in which the texts differ."""
     split = [WORD.findall(text) or [text] for text in texts]
-    fewest = min(len(words) for words in split)
-    first = min(_common(split), fewest - 1)
-    last = min(_common([words[::-1] for words in split]), fewest - 1 - first)
+    shortest = min(len(words) for words in split)
+    start = min(_common(split), shortest - 1)
+    tail = min(_common([words[::-1] for words in split]), shortest - 1 - start)
     labels = []
     for text, words in zip(texts, split, strict=True):
-        end = len(words) - last
-        difference = "".join(words[first:end]).strip(SEPARATORS)
-        if first and len(words[first - 1]) + len(difference) < limit - SHORTEST_HEAD - 3:
+        end = len(words) - tail
+        difference = "".join(words[start:end]).strip(SEPARATORS)
+        if start and len(words[start - 1]) + len(difference) < limit - SHORTEST_HEAD - 3:
             # the word before says of what: "wave 1", not "1"
-            difference = "".join(words[first - 1 : end]).strip(SEPARATORS)
+            difference = "".join(words[start - 1 : end]).strip(SEPARATORS)
         room = limit - 1 - len(difference)
         head = text[:room].rstrip(SEPARATORS) if room >= SHORTEST_HEAD else ""
         labels.append(head + "…" + _head(difference, limit - 1))

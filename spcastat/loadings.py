@@ -149,8 +149,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
         data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_other_names("sparse_loadings", options)
         refuse_unknown("sparse_loadings", options, arguments_of(sparse_loadings, types.LoadingsOptions))
-        given = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
-        value = data_of("sparse_loadings", data, given)
+        data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
+        value = data_of("sparse_loadings", data, data_options)
         return _fitted(sparse_loadings, value, (k, card, total, variance, n_init, rng))
 
 
@@ -225,7 +225,7 @@ def sparse_loadings_cov(
     0.60597
     """
     with listening(progress):
-        described: dict[str, Any] = {
+        data_options: dict[str, Any] = {
             "n_obs": n_obs,
             "scale": scale,
             "mean": mean,
@@ -233,15 +233,15 @@ def sparse_loadings_cov(
             "given": given,
             "nearest": nearest,
         }
-        value = data_of("sparse_loadings_cov", S, described, True)
+        value = data_of("sparse_loadings_cov", S, data_options, True)
         return _fitted(sparse_loadings_cov, value, (k, card, total, variance, n_init, rng))
 
 
 def _fitted(function: Any, data: Data, arguments: tuple[Any, ...]) -> SparseLoadings:
     """Check the arguments k, card, total, variance, n_init and rng, fit, and return the result."""
-    asked = requested(*arguments, p=data.p, function=function.__name__)
-    data = data.for_components(asked.k)
+    request = requested(*arguments, p=data.p, function=function.__name__)
+    data = data.for_components(request.k)
     data.variance_check  # noqa: B018  # may warn
     names = ("k", "card", "total", "variance", "n_init", "rng")
     call = Call(function, dict(zip(names, arguments, strict=True)))
-    return SparseLoadings(fitted(data, asked, call.text(data)), data, call)
+    return SparseLoadings(fitted(data, request, call.text(data)), data, call)

@@ -112,12 +112,12 @@ def stage(name: str, total: int | None = None, unit: str = "steps") -> Iterator[
     if listener is None:
         yield lambda count: None
         return
-    done, depth = 0, _depth.get()
+    count_done, depth = 0, _depth.get()
 
     def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        listener(Step(name, done, total, unit, depth=depth))
+        nonlocal count_done
+        count_done += count
+        listener(Step(name, count_done, total, unit, depth=depth))
 
     listener(Step(name, 0, total, unit, depth=depth))
     token = _depth.set(depth + 1)
@@ -125,7 +125,7 @@ def stage(name: str, total: int | None = None, unit: str = "steps") -> Iterator[
         yield advance
     finally:
         _depth.reset(token)
-    listener(Step(name, done, total, unit, ended=True, depth=depth))
+    listener(Step(name, count_done, total, unit, ended=True, depth=depth))
 
 
 def _watched() -> bool:
@@ -162,9 +162,9 @@ class _Bars:
 
     def __call__(self, step: Step) -> None:
         depth = step.depth
-        known = len(self._stages) > depth and self._stages[depth][0].stage == step.stage
-        self.close_below(depth + known)  # a stage that an error ended has not reported its end
-        bar = self._stages.pop()[1] if known else None
+        is_open = len(self._stages) > depth and self._stages[depth][0].stage == step.stage
+        self.close_below(depth + is_open)  # a stage that an error ended has not reported its end
+        bar = self._stages.pop()[1] if is_open else None
         self._stages.append((step, bar))
         if time.monotonic() >= self._from:
             self._show()

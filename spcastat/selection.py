@@ -188,13 +188,13 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     with listening(progress):
         data, formula = table_and_formula("principal_variables", data_or_formula, data, formula)
         refuse_other_names("principal_variables", options)
-        known = arguments_of(principal_variables, types.LoadingsOptions)
-        refuse_unknown("principal_variables", options, known)
-        described = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
-        value = data_of("principal_variables", data, described)
+        option_names = arguments_of(principal_variables, types.LoadingsOptions)
+        refuse_unknown("principal_variables", options, option_names)
+        data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
+        value = data_of("principal_variables", data, data_options)
         size = (m, k, share, budget, cost, include, exclude, together, effort)
         arguments = dict(zip(ARGUMENTS, size, strict=True))
-        return _chosen(principal_variables, value, arguments, folds, n_resamples, rng)
+        return _selection(principal_variables, value, arguments, folds, n_resamples, rng)
 
 
 @explained
@@ -266,7 +266,7 @@ def principal_variables_cov(
     0.6603
     """
     with listening(progress):
-        described: dict[str, Any] = {
+        data_options: dict[str, Any] = {
             "n_obs": n_obs,
             "scale": scale,
             "mean": mean,
@@ -274,57 +274,57 @@ def principal_variables_cov(
             "given": given,
             "nearest": nearest,
         }
-        value = data_of("principal_variables_cov", S, described, True)
+        value = data_of("principal_variables_cov", S, data_options, True)
         size = (m, k, None, budget, cost, include, exclude, together, effort)
         arguments = dict(zip(ARGUMENTS, size, strict=True))
-        return _chosen(principal_variables_cov, value, arguments, None, n_resamples, rng)
+        return _selection(principal_variables_cov, value, arguments, None, n_resamples, rng)
 
 
-def _chosen(
+def _selection(
     function: Any, data: Data, arguments: Mapping[str, Any], folds: Any, n_resamples: Any, rng: Any
 ) -> PrincipalVariables:
     """Check the arguments, choose the number of variables and the variables, and return the result."""
-    asked = requested(function.__name__, data, arguments)
-    few, seed = data.p <= MANY, seed_of(rng)
+    request = requested(function.__name__, data, arguments)
+    is_small, seed = data.p <= MANY, seed_of(rng)
     if folds is not None:
         folds = whole_number("folds", folds, 0, MOST_FOLDS)
     if n_resamples is not None:
         n_resamples = whole_number("n_resamples", n_resamples, 0, MOST_RESAMPLES)
-    data = data.for_components(asked.k or asked.m or 1)
+    data = data.for_components(request.k or request.m or 1)
     data.variance_check  # noqa: B018  # may warn
-    parts = _folds(data, asked, folds, FOLDS if few or asked.share is not None else 0, seed)
+    parts = _folds(data, request, folds, FOLDS if is_small or request.share is not None else 0, seed)
     sizes: Sequence[int] = ()
-    if asked.share is not None:
-        m, sizes = assessed.smallest_size(asked, parts)
-        asked = replace(asked, m=m)
+    if request.share is not None:
+        m, sizes = assessed.smallest_size(request, parts)
+        request = replace(request, m=m)
     call = Call(function, {**arguments, "folds": folds, "n_resamples": n_resamples, "rng": rng})
     generator = np.random.default_rng(seed)
-    state = fitted(data, asked, generator, call.text(data), first_bound)
-    if few or parts:
-        around = assessed.sizes_around(asked, len(set_of(state).chosen))
-        state = assessed.with_path(state, asked, generator, parts, {*sizes, *around})
-    draws = (RESAMPLES if few else 0) if n_resamples is None else n_resamples
-    state = _with_frequencies(state, data, asked, draws, seed, is_required=n_resamples is not None)
-    return PrincipalVariables(state, data, call, asked)
+    state = fitted(data, request, generator, call.text(data), first_bound)
+    if is_small or parts:
+        around = assessed.sizes_around(request, len(set_of(state).chosen))
+        state = assessed.with_path(state, request, generator, parts, {*sizes, *around})
+    draws = (RESAMPLES if is_small else 0) if n_resamples is None else n_resamples
+    state = _with_frequencies(state, data, request, draws, seed, is_required=n_resamples is not None)
+    return PrincipalVariables(state, data, call, request)
 
 
-def _folds(data: Data, asked: KeepRequest, folds: int | None, usual: int, seed: int) -> list[assessed.Fold]:
+def _folds(data: Data, request: KeepRequest, folds: int | None, usual: int, seed: int) -> list[assessed.Fold]:
     """Return the folds; none if they were not asked for and the data cannot be divided."""
-    if folds == 0 and asked.share is None:
+    if folds == 0 and request.share is None:
         return []
     count = folds or usual
     if not count:
         return []
     try:
-        return assessed.folds_of(data, asked, count, seed)
+        return assessed.folds_of(data, request, count, seed)
     except (DataError, NoRowsError, OptionError):  # a matrix, few rows, or missing values
-        if folds is not None or asked.share is not None:
+        if folds is not None or request.share is not None:
             raise
         return []
 
 
 def _with_frequencies(
-    state: FitState, data: Data, asked: KeepRequest, draws: int, seed: int, *, is_required: bool
+    state: FitState, data: Data, request: KeepRequest, draws: int, seed: int, *, is_required: bool
 ) -> FitState:
     """Return the choice with frequencies in resamples, if there is something to draw from."""
     if not draws:
@@ -332,7 +332,7 @@ def _with_frequencies(
     about = set_of(state)
     try:
         frequency, is_normal = assessed.frequencies(
-            data, asked, about.chosen.tolist(), draws, seed, "n_resamples="
+            data, request, about.chosen.tolist(), draws, seed, "n_resamples="
         )
     except NoRowsError:
         if is_required:

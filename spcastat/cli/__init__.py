@@ -95,21 +95,26 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    how: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    settings: dict[str, Any] = {
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
     parser = _Parser(
         prog="spcastat",
         description="Sparse principal component analysis for statisticians.",
         epilog=fit_command.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
-        **how,
+        **settings,
     )
     parser.add_argument("--version", action="version", version=f"spcastat {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         about = command.about[0].upper() + command.about[1:] + "."
         epilog = command.examples + _CODES
-        made = commands.add_parser(name, help=command.about, description=about, epilog=epilog, **how)
-        made.set_defaults(parser=made)
-        command.arguments(made)
+        subparser = commands.add_parser(
+            name, help=command.about, description=about, epilog=epilog, **settings
+        )
+        subparser.set_defaults(parser=subparser)
+        command.arguments(subparser)
     return parser
 
 
@@ -123,8 +128,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         one line on standard error (not reported if the reader of standard output has closed it); 2 for an
         invalid command line; 130 if interrupted; 143 if ended by SIGTERM, with the processes of --jobs.
     """
-    own = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL  # or the program that calls main() decides
-    if own and threading.current_thread() is threading.main_thread():
+    has_default_handler = (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )  # or the program that calls main() decides
+    if has_default_handler and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _end)
     try:
         return _run(sys.argv[1:] if argv is None else argv)

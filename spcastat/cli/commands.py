@@ -27,6 +27,7 @@ from spcastat.cli.output_files import (
     draws_of,
     format_of,
     given_of,
+    output,
     output_arguments,
     printed,
     refuse_overlap,
@@ -34,7 +35,6 @@ from spcastat.cli.output_files import (
     require_picture,
     save_figure,
     write_table_and_picture,
-    written,
 )
 from spcastat.config import MISSING, listed, nearest, one_of
 from spcastat.errors import FileError, OptionError
@@ -64,20 +64,20 @@ _OF_CHOICE = ("k", "cards", "by", "rule", "share", "family", "least", "folds", "
 
 def cardinalities(text: str) -> list[Any]:
     """Read ``2-8``, ``2;5;9`` and ``4,4;5,4`` as cardinalities to try."""
-    found: list[Any] = []
+    cards: list[Any] = []
     for part in text.split(";"):
         low, dash, high = (piece.strip() for piece in part.partition("-"))
         if not (dash and low.isdecimal() and high.isdecimal()):
-            found.append(card(part))
-        elif max(len(low), len(high)) > 18 or int(high) - int(low) + len(found) >= MOST_CARDS:
+            cards.append(card(part))
+        elif max(len(low), len(high)) > 18 or int(high) - int(low) + len(cards) >= MOST_CARDS:
             raise argparse.ArgumentTypeError(
                 f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities; give fewer: 5;10;20;50"
             )
         elif int(low) > int(high):
             raise argparse.ArgumentTypeError(f"{part.strip()!r} decreases; a range is written 2-8")
         else:
-            found += range(int(low), int(high) + 1)
-    return found
+            cards += range(int(low), int(high) + 1)
+    return cards
 
 
 def choose_arguments(parser: argparse.ArgumentParser) -> None:
@@ -110,16 +110,16 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
 
 def choose(args: argparse.Namespace) -> str:
     """Choose and fit, write the requested files, and return the text to print."""
-    written = {"--plot": args.plot, "--out": args.out, "--report": args.report, "--save": args.save}
-    refuse_overlap([args.data], written)
+    output = {"--plot": args.plot, "--out": args.out, "--report": args.report, "--save": args.save}
+    refuse_overlap([args.data], output)
     require_picture(args.plot)
     csv_separator(args.out or "")
     from spcastat import choosing
 
     table, of_rows = grouped(args)
-    data, covariance, given = prepare(args, table)
-    given |= given_of(args, _OF_CHOICE) | fit_command.rule(args)
-    choice = choosing.choose(data, covariance=covariance, **given)
+    data, covariance, options = prepare(args, table)
+    options |= given_of(args, _OF_CHOICE) | fit_command.rule(args)
+    choice = choosing.choose(data, covariance=covariance, **options)
     if not choice.k:
         return printed(str(choice))
     if args.save:
@@ -163,9 +163,9 @@ def show(args: argparse.Namespace) -> str:
     if isinstance(fit, PrincipalVariables):
         return keep_command.shown(fit, kind, args)
     if args.report:
-        what = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
-        fit.report(args.report, title=f"{what} in {args.fit}", call=args.line, **given_of(args))
-    return written(fit, list(draws_of(fit).values()), kind, args)
+        subject = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
+        fit.report(args.report, title=f"{subject} in {args.fit}", call=args.line, **given_of(args))
+    return output(fit, list(draws_of(fit).values()), kind, args)
 
 
 # --- plot ------------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
             "FILE.spca in place of the data."
         )
     fit_command.require_k(args)
-    wanted = given_of(args, ("groups", "color"))
-    table, columns = (None, {}) if not wanted else columns_apart(args, wanted)
+    colouring = given_of(args, ("groups", "color"))
+    table, columns = (None, {}) if not colouring else columns_apart(args, colouring)
     fit = fit_command.fit_of(args, *prepare(args, table))
     return fit_command.resample(fit, args)[0], columns
 
@@ -284,10 +284,10 @@ def _method(fit: Any, kind: str) -> Callable[..., Axes]:
     if kind not in ("bootstrap", "stability"):
         drawing: Callable[..., Axes] = getattr(fit, kind)
         return drawing
-    known = draws_of(fit)
-    if kind not in known:
+    resampling = draws_of(fit)
+    if kind not in resampling:
         raise OptionError(f"KIND {kind} draws what --{kind} finds; give --{kind}, too.")
-    of_draws: Callable[..., Axes] = known[kind].plot
+    of_draws: Callable[..., Axes] = resampling[kind].plot
     return of_draws
 
 
@@ -295,22 +295,25 @@ def _options(
     args: argparse.Namespace, kind: str, drawing: Callable[..., Axes], columns: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the options of the plotting method; raise if one is unknown or given twice."""
-    given: dict[str, Any] = dict(columns)
+    options: dict[str, Any] = dict(columns)
     if args.components is not None:
-        given["components"] = [int(one) if one.isdecimal() else one for one in args.components]
+        options["components"] = [
+            int(component) if component.isdecimal() else component for component in args.components
+        ]
     if args.labels:
-        given["labels"] = True
+        options["labels"] = True
     for name, value in args.set or []:
-        if name in given:
+        if name in options:
             raise OptionError(f"--set {name}=... was given besides another value of it; give one.")
-        given[name] = value
-    known = [name for name in inspect.signature(drawing).parameters if name not in NOT_WORDS]
-    for name in given:
-        if name not in known:
+        options[name] = value
+    option_names = [name for name in inspect.signature(drawing).parameters if name not in NOT_WORDS]
+    for name in options:
+        if name not in option_names:
             raise OptionError(
-                f"{kind} has no option {name}; it has {listed(known, 20) or 'none'}.{nearest(name, known)}"
+                f"{kind} has no option {name}; it has {listed(option_names, 20) or 'none'}."
+                f"{nearest(name, option_names)}"
             )
-    return given
+    return options
 
 
 # --- transform ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.input_tables import BUNDLED, DATA, READING, columns_apart, load_table, reading_arguments
-from spcastat.cli.output_files import STDIN, format_of, given_of, output_arguments, refuse_overlap, written
+from spcastat.cli.output_files import STDIN, format_of, given_of, output, output_arguments, refuse_overlap
 from spcastat.config import MISSING
 from spcastat.errors import DataError, OptionError
 
@@ -58,27 +58,27 @@ _OF_FIT = [
 ]
 _OF_FIT += ["progress", *_OF_ROWS]
 #: How options are written, if not as they are called.
-_WRITTEN = {"center": "--no-center", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
+_FLAG_NAMES = {"center": "--no-center", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
 
 
-def _written(name: str) -> str:
-    return _WRITTEN.get(name, f"--{name.replace('_', '-')}")
+def _flag_of(name: str) -> str:
+    return _FLAG_NAMES.get(name, f"--{name.replace('_', '-')}")
 
 
 def component_and_name(text: str) -> tuple[str, str]:
     """Read ``PC1=age`` as the variable "age" of PC1, and ``age`` as that of every component (\"\")."""
-    found = re.fullmatch(r"(PC\d+)=(.+)", text, re.DOTALL)
-    return (found[1], found[2]) if found else ("", text)
+    match = re.fullmatch(r"(PC\d+)=(.+)", text, re.DOTALL)
+    return (match[1], match[2]) if match else ("", text)
 
 
 def group_and_name(text: str) -> tuple[str, str]:
     """Read ``size=length`` as the variable "length" of the group "size", and ``terms`` as it is."""
-    found = re.fullmatch(r"([^=]+)=(.+)", text, re.DOTALL)
-    if found is None and text != "terms":
+    match = re.fullmatch(r"([^=]+)=(.+)", text, re.DOTALL)
+    if match is None and text != "terms":
         raise argparse.ArgumentTypeError(
             f"{text!r} was given; it takes terms, or a group and one of its variables: size=length"
         )
-    return (found[1], found[2]) if found else ("", text)
+    return (match[1], match[2]) if match else ("", text)
 
 
 def card(text: str) -> int | list[int]:
@@ -239,49 +239,49 @@ def resampling_arguments(parser: argparse.ArgumentParser) -> None:
 
 def rule(args: argparse.Namespace) -> dict[str, Any]:
     """Return the rule for variables as options of a fit."""
-    found: dict[str, Any] = {"disjoint": True} if args.disjoint else {}
+    options: dict[str, Any] = {"disjoint": True} if args.disjoint else {}
     if args.together:
         groups: dict[str, list[str]] = {}
         for group, variable in args.together:
             groups.setdefault(group, []).append(variable)
-        found["together"] = "terms" if list(groups) == [""] else groups
+        options["together"] = "terms" if list(groups) == [""] else groups
     for name in ("include", "exclude"):
-        given = getattr(args, name) or []
-        if given and not any(component for component, _ in given):
-            found[name] = [variable for _, variable in given]
+        entries = getattr(args, name) or []
+        if entries and not any(component for component, _ in entries):
+            options[name] = [variable for _, variable in entries]
             continue
         by_component: dict[str, list[str]] = {}
-        for component, variable in given:
+        for component, variable in entries:
             if not component and args.k is None:
                 raise OptionError(
                     f"--{name} {variable} was given for every component, and others for one: give --k, too."
                 )
-            for one in [component] if component else [f"PC{i + 1}" for i in range(args.k)]:
-                by_component.setdefault(one, []).append(variable)
+            for component_name in [component] if component else [f"PC{i + 1}" for i in range(args.k)]:
+                by_component.setdefault(component_name, []).append(variable)
         if by_component:
-            found[name] = by_component
-    return found
+            options[name] = by_component
+    return options
 
 
-def fit_of(args: argparse.Namespace, data: Any, covariance: bool, given: dict[str, Any]) -> Fit:
+def fit_of(args: argparse.Namespace, data: Any, covariance: bool, options: dict[str, Any]) -> Fit:
     """Return the fit of the data with the options that were given, of sparse loadings with --loadings."""
     from spcastat import api, loadings
     from spcastat.argument_types import LoadingsOptions
     from spcastat.fit.arguments import arguments_of
 
-    given = given | given_of(args, ("card", "variance")) | rule(args)
+    options = options | given_of(args, ("card", "variance")) | rule(args)
     if not args.loadings:
-        return (api.spca_cov if covariance else api.spca)(data, k=args.k, **given)
+        return (api.spca_cov if covariance else api.spca)(data, k=args.k, **options)
     function: Any = loadings.sparse_loadings_cov if covariance else loadings.sparse_loadings
-    known = arguments_of(function, None if covariance else LoadingsOptions)
-    refused = [f"--{name.replace('_', '-')}" for name in given if name not in known]
+    option_names = arguments_of(function, None if covariance else LoadingsOptions)
+    refused = [f"--{name.replace('_', '-')}" for name in options if name not in option_names]
     refused += ["--stability"] * (args.stability is not None)
     if refused:
         raise OptionError(
             f"{', '.join(refused)}: for sparse weights only; with --loadings use --card, --variance, "
             "--option total=N, --n-init, --rng, --bootstrap, and the options on the data."
         )
-    fit: Fit = function(data, k=args.k, **given)
+    fit: Fit = function(data, k=args.k, **options)
     return fit
 
 
@@ -297,12 +297,12 @@ def resample(fit: Fit, args: argparse.Namespace) -> tuple[Fit, list[Summary]]:
 
     if args.jobs is not None and args.bootstrap is None and args.stability is None:
         raise OptionError("--jobs was given; it is for --bootstrap and --stability.")
-    how = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
+    settings = {"rng": args.rng, "n_jobs": 1 if args.jobs is None else args.jobs, "progress": args.progress}
     results: list[Any] = []
     if args.bootstrap is not None:
-        results.append(_complete(fit.bootstrap(args.bootstrap, **how)))
+        results.append(_complete(fit.bootstrap(args.bootstrap, **settings)))
     if args.stability is not None and isinstance(fit, SpcaResult):
-        results.append(_complete(fit.stability(args.stability, **how)))
+        results.append(_complete(fit.stability(args.stability, **settings)))
     return fit.with_inference(*results) if results else fit, results
 
 
@@ -322,43 +322,43 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
     data: Any = load_table(args) if table is None else table
     chunked = callable(data)
-    given = given_of(args, _OF_FIT)
+    options = given_of(args, _OF_FIT)
     if args.blocks:
-        given |= {"scale": "blocks", "blocks": dict(args.blocks)}
-        if len(given["blocks"]) < len(args.blocks):
+        options |= {"scale": "blocks", "blocks": dict(args.blocks)}
+        if len(options["blocks"]) < len(args.blocks):
             raise OptionError("--blocks names a block twice; give all columns of a block at once.")
-    given |= _options(args)
+    options |= _options(args)
     partial = [] if args.partial is None else args.partial.split(",")
     covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
     if not covariance:
         if not chunked and args.formula is None:
             _refuse_matrix(args.data, data)
         for name in ("n_obs", "nearest"):
-            if name in given:
+            if name in options:
                 raise OptionError(
-                    f"{_written(name)} is for a covariance matrix; give --covariance if DATA is one."
+                    f"{_flag_of(name)} is for a covariance matrix; give --covariance if DATA is one."
                 )
         if partial:
             covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
-            given["formula"] = f"{given.get('formula', '~ .')} | {covariates}"
-        if "formula" in given:
-            given["context"] = safe_context()
-        return data, False, given
-    rows_only = [name for name in _OF_ROWS if name != "scale" or given.get(name) is True]
-    refused = [_written(name) for name in rows_only if name in given]
+            options["formula"] = f"{options.get('formula', '~ .')} | {covariates}"
+        if "formula" in options:
+            options["context"] = safe_context()
+        return data, False, options
+    rows_only = [name for name in _OF_ROWS if name != "scale" or options.get(name) is True]
+    refused = [_flag_of(name) for name in rows_only if name in options]
     if refused:
         verb = "needs" if len(refused) == 1 else "need"
         raise OptionError(
             f"{', '.join(refused)} {verb} the rows of the data; {args.data} is taken as a covariance matrix."
         )
-    given |= {"given": partial} if partial else {}
+    options |= {"given": partial} if partial else {}
     if "n_obs" in data.attrs:
-        given.setdefault("n_obs", data.attrs["n_obs"])
+        options.setdefault("n_obs", data.attrs["n_obs"])
     numbered = [str(j) for j in range(data.shape[1] + 1)]  # from 0 as pandas, from 1 as R numbers rows
     labels = [str(label) for label in data.index]
     if labels in (numbered[:-1], numbered[1:]) and set(labels) != set(data.columns):
         data = data.set_axis(data.columns, axis=0)
-    return data, True, given
+    return data, True, options
 
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
@@ -390,14 +390,14 @@ def require_k(args: argparse.Namespace) -> None:
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options given by --option; raise if one is given twice or the command has its own."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value in args.option or []:
         if name in vars(args) or name == "context":
-            raise OptionError(f"--option {name}=... was given; give it only as {_written(name)}.")
-        if name in found:
+            raise OptionError(f"--option {name}=... was given; give it only as {_flag_of(name)}.")
+        if name in options:
             raise OptionError(f"--option {name}=... was given twice; give one.")
-        found[name] = value
-    return found
+        options[name] = value
+    return options
 
 
 def save(fit: Fit, args: argparse.Namespace) -> None:
@@ -420,11 +420,11 @@ def run(args: argparse.Namespace) -> str:
     require_k(args)
     table, groups = grouped(args)
     fit = fit_of(args, *prepare(args, table))
-    fit, further = resample(fit, args)
+    fit, resampling = resample(fit, args)
     if args.save:
         save(fit, args)
     if args.report:
-        what = "Sparse loadings" if args.loadings else "Sparse PCA"
-        title = f"{what} of {'standard input' if args.data == STDIN else args.data}"
+        subject = "Sparse loadings" if args.loadings else "Sparse PCA"
+        title = f"{subject} of {'standard input' if args.data == STDIN else args.data}"
         fit.report(args.report, title=title, call=args.line, **given_of(args), groups=groups)
-    return written(fit, further, kind, args)
+    return output(fit, resampling, kind, args)

@@ -51,26 +51,31 @@ def bundled() -> dict[str, Callable[[], pd.DataFrame]]:
 def names(text: str) -> list[str]:
     """Read ``a,b,"c, d"`` as three names."""
     try:
-        found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
+        items = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
     except csv.Error as error:
         raise argparse.ArgumentTypeError(f'it takes names, as in A,B,"C, D" ({error})') from None
-    if not found or not all(found):
+    if not items or not all(items):
         raise argparse.ArgumentTypeError(f'{text!r} was given, where a name is empty; it takes A,B,"C, D"')
-    return found
+    return items
 
 
 def _separator(text: str) -> str:
     """Read one character, or its name."""
     from spcastat.reading.textfiles import SEPARATORS
 
-    named = {name: character for character, name in SEPARATORS.items()}
-    found = {**named, "\\t": "\t", "space": " "}.get(text, text)
-    if len(found) != 1 or not found.isascii() or found.isalnum() or found in "\"'\r\n\0.+-_":
+    by_name = {name: character for character, name in SEPARATORS.items()}
+    character_or_name = {**by_name, "\\t": "\t", "space": " "}.get(text, text)
+    if (
+        len(character_or_name) != 1
+        or not character_or_name.isascii()
+        or character_or_name.isalnum()
+        or character_or_name in "\"'\r\n\0.+-_"
+    ):
         raise argparse.ArgumentTypeError(
             f"{text!r} was given; it takes one character but no letter, digit, sign, point or quotation "
-            f"mark, or one of {', '.join([*named, 'space'])}"
+            f"mark, or one of {', '.join([*by_name, 'space'])}"
         )
-    return found
+    return character_or_name
 
 
 def _count(text: str) -> int:
@@ -106,7 +111,7 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
 READING = ("index_col", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
 
 
-def as_fitted(args: argparse.Namespace, kept: Mapping[str, Any]) -> None:
+def as_fitted(args: argparse.Namespace, fit_options: Mapping[str, Any]) -> None:
     """Set the options of reading that were not given to those of the fit, where they apply to the new file.
 
     A file without the fit's column of row labels has its rows numbered.
@@ -117,8 +122,8 @@ def as_fitted(args: argparse.Namespace, kept: Mapping[str, Any]) -> None:
     unused = _unused(suffix)
     args.labels_if_there = args.index_col is None
     for name in READING:
-        if name in kept and name not in unused and getattr(args, name, None) is None:
-            setattr(args, name, kept[name])
+        if name in fit_options and name not in unused and getattr(args, name, None) is None:
+            setattr(args, name, fit_options[name])
 
 
 def as_options(**options: Any) -> str:
@@ -159,17 +164,17 @@ def load_table(args: argparse.Namespace) -> Any:
     """
     if args.data == STDIN or os.path.isfile(args.data):
         return _read(args, chunked=_is_large(args))
-    known = bundled()
-    if args.data not in known:
+    data_sets = bundled()
+    if args.data not in data_sets:
         raise FileError(
             f"{_no_file(args.data)}, nor a bundled data set of that name "
-            f"(bundled: {listed(known)}).{_near_file(args.data, known)}"
+            f"(bundled: {listed(data_sets)}).{_near_file(args.data, data_sets)}"
         )
     for_files = ("index_col", "columns", "drop", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
     used = [f"--{name.replace('_', '-')}" for name in for_files if getattr(args, name, None) is not None]
     if used:
         raise OptionError(f"{', '.join(used)}: for files only; a bundled data set is used whole.")
-    return known[args.data]()
+    return data_sets[args.data]()
 
 
 def read_new(args: argparse.Namespace) -> pd.DataFrame:
@@ -249,8 +254,8 @@ def _text_options(args: argparse.Namespace, usual: str) -> TextOptions:
     """Return the options of a text table; `usual` is the separator if none was given."""
     from spcastat.reading.textfiles import TextOptions
 
-    given = given_of(args, (*_TEXT_OPTIONS, "header", "na_values"))
-    return TextOptions(**{"sep": usual, **given})
+    options = given_of(args, (*_TEXT_OPTIONS, "header", "na_values"))
+    return TextOptions(**{"sep": usual, **options})
 
 
 def _standard_input() -> bytes:
@@ -269,11 +274,11 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     from pyarrow import parquet
 
     layout = ArrowSchema(parquet.read_schema(args.data))
-    needed = needed_columns(args, [name for name in layout.names if name not in layout.labels])
+    columns = needed_columns(args, [name for name in layout.names if name not in layout.labels])
     if not chunked:
-        return _selected(pd.read_parquet(args.data, columns=needed), args)
+        return _selected(pd.read_parquet(args.data, columns=columns), args)
     chunks = parquet_chunks(args.data)
-    return _in_chunks(args, lambda: (frame for _, frame in chunks.walk(needed)))
+    return _in_chunks(args, lambda: (frame for _, frame in chunks.walk(columns)))
 
 
 def _labelled(args: argparse.Namespace) -> pd.DataFrame:
@@ -281,8 +286,8 @@ def _labelled(args: argparse.Namespace) -> pd.DataFrame:
     from spcastat.reading.textfiles import read_codes, with_labels
 
     frame, labels = read_codes(args.data)
-    needed = needed_columns(args, list(frame.columns))
-    frame = _selected(frame if needed is None else frame[needed], args)
+    columns = needed_columns(args, list(frame.columns))
+    frame = _selected(frame if columns is None else frame[columns], args)
     return frame if args.codes else with_labels(frame, labels, args.data, "--codes")
 
 
@@ -327,7 +332,7 @@ def is_saved_fit(path: str) -> bool:
 
 
 #: The largest unpacked size of a workbook in bytes. To read as much takes a minute and 2 GB.
-MOST = 2**29
+MAX_BYTES = 2**29
 
 
 def workbook_table(
@@ -364,28 +369,29 @@ def workbook_table(
         ) from None
     with zipfile.ZipFile(path) as packed:
         size = sum(member.file_size for member in packed.infolist())
-    if size > MOST:
+    if size > MAX_BYTES:
         raise FileError(
-            f"{path} cannot be read: it unpacks to {size:,} bytes; the limit is {MOST:,}. Save it as CSV."
+            f"{path} cannot be read: it unpacks to {size:,} bytes; the limit is {MAX_BYTES:,}. Save it as CSV."
         )
     with pd.ExcelFile(path, engine="openpyxl") as book:
         sheets = book.sheet_names
-        chosen: Any = sheets[0] if sheet is None else sheet
-        if chosen not in sheets:
+        sheet_name: Any = sheets[0] if sheet is None else sheet
+        if sheet_name not in sheets:
             raise OptionError(
                 f"there is no sheet {sheet!r} in {path}; it has {listed(sheets)}.{nearest(sheet, sheets)}"
             )
         if sheet is None and len(sheets) > 1:
             tell(
-                "note", f"{path} has the sheets {listed(sheets)}; {chosen!r} is read, --sheet takes another."
+                "note",
+                f"{path} has the sheets {listed(sheets)}; {sheet_name!r} is read, --sheet takes another.",
             )
-        cells = pd.read_excel(book, sheet_name=chosen, header=None, dtype=object, na_filter=False)
+        cells = pd.read_excel(book, sheet_name=sheet_name, header=None, dtype=object, na_filter=False)
     text = cells.map(lambda value: "" if pd.isna(value) else str(value).strip())
     filled = text.ne("")
     rows = filled.any(axis=1).to_numpy().nonzero()[0]
     table = text.loc[rows.min() : rows.max(), filled.any()] if len(rows) else text[:0]
     content = table.to_csv(header=False, index=False).encode()
-    return TextTable(f"sheet {chosen!r} of {path}", options, labels=labels, say=say, content=content)
+    return TextTable(f"sheet {sheet_name!r} of {path}", options, labels=labels, say=say, content=content)
 
 
 # --- columns ------------------------------------------------------------------------------------
@@ -403,9 +409,9 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
     aside = {f"--{name}": getattr(args, name, None) for name in _ASIDE}
     aside = {option: name for option, name in aside.items() if name is not None}
     keep, leave = getattr(args, "columns", None) or [], getattr(args, "drop", None) or []
-    apart = {**({} if labels is None else {"--index-col": labels}), **aside}
-    _require_columns(data, [*apart.values(), *keep, *leave], args)
-    for option, name in apart.items():
+    markers = {**({} if labels is None else {"--index-col": labels}), **aside}
+    _require_columns(data, [*markers.values(), *keep, *leave], args)
+    for option, name in markers.items():
         if name in {*keep, *leave}:
             raise OptionError(f"{name!r} was given as {option} and among the columns; give it once.")
     for option, name in aside.items():
@@ -425,30 +431,30 @@ def _require_columns(data: pd.DataFrame, names: Iterable[str], args: argparse.Na
     """Raise OptionError for the first of the names that is not a column."""
     for name in names:
         if name not in data.columns:
-            near = nearest(name, data.columns)
+            hint = nearest(name, data.columns)
             raise OptionError(
-                f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}.{near}"
+                f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}.{hint}"
             )
 
 
-def columns_apart(args: argparse.Namespace, wanted: dict[str, str]) -> tuple[Any, dict[str, Any]]:
+def columns_apart(args: argparse.Namespace, colouring: dict[str, str]) -> tuple[Any, dict[str, Any]]:
     """Return the data without the columns used only to mark rows in figures, and these columns.
 
     Parameters
     ----------
-    wanted : dict of str to str
+    colouring : dict of str to str
         Option -> name of its column. A column that --columns names, too, stays in the data. A column that
         --drop names can still mark rows.
     """
-    args.drop = args.drop and [name for name in args.drop if name not in wanted.values()]
-    kept = list(args.columns or [])
-    if kept:
-        args.columns = list(dict.fromkeys([*kept, *wanted.values()]))
+    args.drop = args.drop and [name for name in args.drop if name not in colouring.values()]
+    selection = list(args.columns or [])
+    if selection:
+        args.columns = list(dict.fromkeys([*selection, *colouring.values()]))
     args.in_memory = True  # rows that are drawn must be in memory
     table: Any = load_table(args)
-    _require_columns(table, wanted.values(), args)
-    columns = {option: table[name] for option, name in wanted.items()}
-    return table.drop(columns=[name for name in set(wanted.values()) if name not in kept]), columns
+    _require_columns(table, colouring.values(), args)
+    columns = {option: table[name] for option, name in colouring.items()}
+    return table.drop(columns=[name for name in set(colouring.values()) if name not in selection]), columns
 
 
 def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[str] | None:
@@ -457,10 +463,10 @@ def needed_columns(args: argparse.Namespace, available: Sequence[str]) -> list[s
     None stands for all columns: if --columns is not given, or if a named column does not exist, so that the
     error can list the columns that do.
     """
-    wanted = getattr(args, "columns", None)
-    if wanted is None or len(set(available)) < len(available):
+    selection = getattr(args, "columns", None)
+    if selection is None or len(set(available)) < len(available):
         return None
-    others = [getattr(args, name, None) for name in ("index_col", *_ASIDE, "groups", "color")]
-    others += str(getattr(args, "partial", None) or "").split(",")
-    named = {*wanted, *filter(None, others)}
-    return [name for name in available if name in named] if named <= set(available) else None
+    markers = [getattr(args, name, None) for name in ("index_col", *_ASIDE, "groups", "color")]
+    markers += str(getattr(args, "partial", None) or "").split(",")
+    required = {*selection, *filter(None, markers)}
+    return [name for name in available if name in required] if required <= set(available) else None

@@ -63,20 +63,22 @@ def refuse_overlap(inputs: Sequence[str], outputs: Mapping[str, str | None]) -> 
     FileError
         If the folder of an output does not exist or cannot be written.
     """
-    given = {option: path for option, path in outputs.items() if path is not None}
-    for option, path in given.items():
+    paths = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in paths.items():
         _require_place(option, path)
-    for (option, path), name in product(given.items(), inputs):
+    for (option, path), name in product(paths.items(), inputs):
         if _is_same(path, name):
             called = "the file that standard input is read from" if name == STDIN else f"the input {name}"
             raise OptionError(f"{option} {path} is {called}, which would be lost; give another name.")
     # the same for all spellings of a path on a file system that ignores case
     spelling = {
-        path: unicodedata.normalize("NFC", os.path.realpath(path)).casefold() for path in given.values()
+        path: unicodedata.normalize("NFC", os.path.realpath(path)).casefold() for path in paths.values()
     }
-    for (option, path), (other, there) in combinations(given.items(), 2):
-        if spelling[path] == spelling[there]:
-            raise OptionError(f"{other} {there} is {option} {path}: they are one file; give another name.")
+    for (option, path), (second_option, second_path) in combinations(paths.items(), 2):
+        if spelling[path] == spelling[second_path]:
+            raise OptionError(
+                f"{second_option} {second_path} is {option} {path}: they are one file; give another name."
+            )
 
 
 def _require_place(option: str, path: str) -> None:
@@ -92,10 +94,10 @@ def _require_place(option: str, path: str) -> None:
         raise FileError(f"{path} cannot be written: no file can be made in the folder {folder!r}.")
 
 
-def _is_same(path: str, other: str) -> bool:
+def _is_same(path: str, second_path: str) -> bool:
     """Whether two names refer to the same file; the second may be "-", for standard input."""
     try:
-        status = os.fstat(sys.stdin.fileno()) if other == STDIN else os.stat(other)
+        status = os.fstat(sys.stdin.fileno()) if second_path == STDIN else os.stat(second_path)
         return os.path.samestat(os.stat(path), status)
     except (OSError, ValueError, AttributeError):  # no such file, or a replaced standard stream
         return False
@@ -120,12 +122,12 @@ def csv_text(frame: pd.DataFrame, *, labelled: bool, separator: str = ",") -> st
     return text
 
 
-def write_table_and_picture(args: Namespace, found: Any) -> None:
+def write_table_and_picture(args: Namespace, choice: Any) -> None:
     """Draw a choice to --plot, and write its table to --out, where these are given."""
     if args.plot:
-        save_figure(args.plot, lambda ax: found.plot(ax=ax))
+        save_figure(args.plot, lambda ax: choice.plot(ax=ax))
     if args.out:
-        text = csv_text(found.table, labelled=False, separator=csv_separator(args.out))
+        text = csv_text(choice.table, labelled=False, separator=csv_separator(args.out))
         write_bytes(args.out, text.encode())
 
 
@@ -138,9 +140,9 @@ def require_picture(path: str | None) -> None:
         return
     from matplotlib.figure import Figure
 
-    known = sorted(set(Figure().canvas.get_supported_filetypes()) - _NEED_MORE)
-    if Path(path).suffix.lower().removeprefix(".") not in known:
-        raise FileError(f"{path} is not a picture: its name must end in one of {listed(known, 20)}.")
+    extensions = sorted(set(Figure().canvas.get_supported_filetypes()) - _NEED_MORE)
+    if Path(path).suffix.lower().removeprefix(".") not in extensions:
+        raise FileError(f"{path} is not a picture: its name must end in one of {listed(extensions, 20)}.")
 
 
 def save_figure(
@@ -184,8 +186,8 @@ def _figure_of(plot: Callable[[Any], Any], size: tuple[float, float] | None) -> 
 
     if not started:
         plt.switch_backend("agg")  # without windows
-    drawn: Any = plot(None).get_figure(root=True)
-    return drawn, lambda: plt.close(drawn)
+    figure_drawn: Any = plot(None).get_figure(root=True)
+    return figure_drawn, lambda: plt.close(figure_drawn)
 
 
 def tell(kind: str, message: object) -> None:
@@ -319,7 +321,7 @@ def given_of(args: argparse.Namespace, names: Sequence[str] = ARRANGEMENT) -> di
     return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
-def written(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
+def output(fit: Any, resampling: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
     """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Summary
@@ -361,8 +363,8 @@ def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_fil
 
     texts = []
     for place, part in enumerate(parts):
-        own = given if place == 0 else {k: v for k, v in given.items() if k not in ("caption", "label")}
-        layout = Layout(**own) if kind == "text" else Layout(notes=None, **own)
+        options = given if place == 0 else {k: v for k, v in given.items() if k not in ("caption", "label")}
+        layout = Layout(**options) if kind == "text" else Layout(notes=None, **options)
         if kind == "text" and to_file:
             texts.append(render_text(part._document(), layout, "utf-8"))
         else:
@@ -419,16 +421,16 @@ def _json_text(content: dict[str, Any], fit: Any, describe: bool) -> str:
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a frame as a list of rows; row labels become the first value."""
     tidy = frame.index.name is None and list(frame.index) == list(range(len(frame)))
-    whole = frame if tidy else frame.rename_axis("variable").reset_index()
-    return [{name_text(key): value for key, value in row.items()} for row in whole.to_dict("records")]
+    table = frame if tidy else frame.rename_axis("variable").reset_index()
+    return [{name_text(key): value for key, value in row.items()} for row in table.to_dict("records")]
 
 
 def _plain(value: Any) -> Any:
     """Convert values of NumPy and pandas to Python's types; values that are not finite become None."""
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(element) for key, element in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, float):

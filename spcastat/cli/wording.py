@@ -85,7 +85,7 @@ _RENAMED = {"given": "--partial", "center": "--no-center", "nearest": "--nearest
 _RENAMED |= {"disjoint": "--disjoint", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
 _RENAMED |= {"scale": "--scale", "KIND": "KIND"}
 #: Options of plots, which the command takes by --set.
-_DRAWN = frozenset(
+_PLOT_OPTIONS = frozenset(
     [
         "arrows",
         "conf_int",
@@ -142,9 +142,9 @@ _CALLS = {
     "load": "spcastat show",
 }
 _VALUE = r"True|False|None|'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^}]*\}|-?\d[\w.+]*(?<!\.)|\.\.\.|<[^>]*>"
-_OWN = r"--(?:option|set|include|exclude|together|blocks) \S+"
+_COMMAND_OPTIONS = r"--(?:option|set|include|exclude|together|blocks) \S+"
 _ARGUMENT = re.compile(
-    rf"{_OWN}|(?<![\w'])'[^']*'|(?<![\w.'=-])(?P<name>[A-Za-z_]\w*)=(?!=)(?P<value>{_VALUE})?"
+    rf"{_COMMAND_OPTIONS}|(?<![\w'])'[^']*'|(?<![\w.'=-])(?P<name>[A-Za-z_]\w*)=(?!=)(?P<value>{_VALUE})?"
 )
 _CALL = re.compile(
     r"\b(?:sp\.|spcastat\.|fit\.|choice\.|[A-Z]\w+\.)?(?P<name>[a-z_]\w*)\((?P<inner>[^()]*)\)"
@@ -164,26 +164,26 @@ def for_command(message: str) -> str:
     return _ARGUMENT.sub(_option, _CALL.sub(_command, message))
 
 
-def _drop(found: re.Match[str]) -> str:
-    names = [one[1:-1] for one in re.findall(r"'[^']*'|\"[^\"]*\"", found[1])]
-    return "--drop " + shlex.quote(",".join(names)) + ",..." * (" more" in found[1])
+def _drop(match: re.Match[str]) -> str:
+    names = [quoted[1:-1] for quoted in re.findall(r"'[^']*'|\"[^\"]*\"", match[1])]
+    return "--drop " + shlex.quote(",".join(names)) + ",..." * (" more" in match[1])
 
 
-def _command(found: re.Match[str]) -> str:
+def _command(match: re.Match[str]) -> str:
     """Return the command for a call, with its arguments as options; other calls lose their brackets."""
-    name, inner = found["name"], found["inner"]
-    known = _CALLS.get(name)
-    if known is None:
-        return name if not inner and "(" in found[0] else found[0]
-    options = [one[0] for one in _ARGUMENT.finditer(inner) if one["name"]]
-    return " ".join([known, *options])
+    name, inner = match["name"], match["inner"]
+    command = _CALLS.get(name)
+    if command is None:
+        return name if not inner and "(" in match[0] else match[0]
+    options = [argument[0] for argument in _ARGUMENT.finditer(inner) if argument["name"]]
+    return " ".join([command, *options])
 
 
-def _option(found: re.Match[str]) -> str:
+def _option(match: re.Match[str]) -> str:
     """Return the option of the command for an argument of Python; quoted text stays as it is."""
-    name, value = found["name"], found["value"] or ""
+    name, value = match["name"], match["value"] or ""
     if name is None:
-        return found[0]
+        return match[0]
     if value[:1] in "'\"" and len(value) > 1:
         value = value[1:-1]
     if (name, value) in _FLAGS:
@@ -194,7 +194,7 @@ def _option(found: re.Match[str]) -> str:
         return f"--set scale={value}"
     if name in _RENAMED:
         return " ".join(filter(None, [_RENAMED[name], _as_text(name, value)]))
-    return f"--{'set' if name in _DRAWN else 'option'} {name}{f'={value}' if value else ''}"
+    return f"--{'set' if name in _PLOT_OPTIONS else 'option'} {name}{f'={value}' if value else ''}"
 
 
 def _as_text(name: str, value: str) -> str:

@@ -146,7 +146,7 @@ def _sorting_columns(rows: StandardRows, table: pd.DataFrame | None, T: np.ndarr
         for block in blocks(rows.matrix.shape[1], len(T)):
             X = np.asarray(rows.measured[:, block], dtype=float)
             yield from X[:, _sorted_columns(X)].T
-    fit_columns = set(map(str, rows.spec.needed)) if rows.covariates is None else set()
+    fit_columns = set(map(str, rows.spec.required_columns)) if rows.covariates is None else set()
     unused = (
         [] if table is None else [j for j, name in enumerate(table.columns) if str(name) not in fit_columns]
     )
@@ -277,7 +277,7 @@ def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> t
     Its groups must be so many and small that they are rather clusters than kinds of rows: 10 or more, and of
     two rows or more on average.
     """
-    read = set(map(str, rows.spec.needed))
+    read = set(map(str, rows.spec.required_columns))
     smallest: tuple[float, Any, float] | None = None
     columns = [j for j, name in enumerate(data.columns) if str(name) not in read]
     for j in columns:

@@ -76,7 +76,7 @@ def read_covariance(
     if isinstance(S, Covariance):
         matrix, columns, is_labelled, about = S.matrix, S.columns, S.named, S.about
     else:
-        matrix, columns, is_labelled, about = _checked(S, flag("nearest", nearest))
+        matrix, columns, is_labelled, about = _validated(S, flag("nearest", nearest))
     n_obs = about.get("n_obs") if n_obs is None else n_obs
     rows = None if n_obs is None else whole_number("n_obs", n_obs, 2)
     centre = None if mean is None else _labelled_vector(mean, columns, is_labelled, "mean")
@@ -94,10 +94,10 @@ def read_covariance(
     return Covariance(matrix, columns, centre, spread, rows, is_labelled, about)
 
 
-def _checked(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
+def _validated(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
     """Return a read-only copy of a matrix, its labels, whether these are the user's, and facts about it."""
     S, completion = completed_matrix(_with_labels(_as_pandas(S), S))
-    raw, columns, is_labelled, tolerance = _open(S)
+    raw, columns, is_labelled, tolerance = _entries(S)
     _require_finite(raw, columns)
     _require_variances(raw)
     unit = unit_of(float(np.abs(raw).max()))
@@ -312,7 +312,7 @@ def _as_pandas_text(data: Any) -> str:
     return "pd.DataFrame(data)" if isinstance(data, np.ndarray) else "data.to_pandas()"
 
 
-def _open(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
+def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
     """Return the entries, the labels, whether these are the user's, and the tolerance."""
     if isinstance(S, pd.DataFrame):
         _require_square(S.shape)

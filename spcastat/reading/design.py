@@ -395,10 +395,14 @@ class Spec:
     codes: Mapping[Hashable, Mapping[Any, float]] | None = None
 
     @property
-    def needed(self) -> list[Hashable]:
+    def required_columns(self) -> list[Hashable]:
         """The columns of a frame that are read, including those of the covariates."""
         inputs = list(self.columns if self.inputs is None else self.inputs)
-        return inputs if self.partial is None else list(dict.fromkeys([*inputs, *self.partial.spec.needed]))
+        return (
+            inputs
+            if self.partial is None
+            else list(dict.fromkeys([*inputs, *self.partial.spec.required_columns]))
+        )
 
     @property
     def terms(self) -> dict[str, list[int]] | None:

@@ -194,10 +194,10 @@ def owner_of(name: str, attribute: str, context: Mapping[str, Any]) -> Any:
 
 def shortened(text: str, length: int = 300) -> str:
     """Return text in quotes, with the middle of long text left out."""
-    return repr(cut(text, length))
+    return repr(abridged(text, length))
 
 
-def cut(text: str, length: int = 100) -> str:
+def abridged(text: str, length: int = 100) -> str:
     """Return text without its middle if it is longer than `length`."""
     return text if len(text) <= length else f"{text[: length - 40]} ... {text[-30:]}"
 
@@ -558,7 +558,7 @@ def _refuse_contrasts(expression: Expression) -> None:
             raise FormulaError(
                 f"{shortened(expression.show(node), 120)} was given with the contrasts "
                 f"{shortened(expression.show(contrasts[0]), 120)}, but every level of a factor gets a column "
-                f"here, so that contrasts would change nothing: write C({cut(plain)})."
+                f"here, so that contrasts would change nothing: write C({abridged(plain)})."
             )
 
 
@@ -822,7 +822,7 @@ def _problems(
             yield from _call_problems(expression, node, context)
             children = [(child, True) for child in (*node.args, *(word.value for word in node.keywords))]
         elif isinstance(node, ast.Attribute):
-            yield f"{_shown(expression, node)}, which looks into an object"
+            yield f"{_source_text(expression, node)}, which looks into an object"
         elif isinstance(node, ast.Name):
             name = expression.name(node)
             if name not in columns:
@@ -831,9 +831,9 @@ def _problems(
         elif isinstance(node, ast.Constant):
             types = (int, float, str, type(None)) if strings else (int, float, type(None))
             if not isinstance(node.value, types) or "`" in str(node.value):
-                yield f"the text or value {cut(ast.unparse(node))}"
+                yield f"the text or value {abridged(ast.unparse(node))}"
             elif not _is_moderate(node.value):
-                yield f"the value {cut(ast.unparse(node))}, which is too large"
+                yield f"the value {abridged(ast.unparse(node))}, which is too large"
         elif isinstance(node, (ast.List, ast.Tuple)) and listed_here:
             if len(node.elts) > LARGEST_ROOT:
                 yield f"a list of {len(node.elts)} values; at most {LARGEST_ROOT} are allowed"
@@ -842,14 +842,14 @@ def _problems(
             sides = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and not _small_power(node):
                 powers = f"exponents are numbers up to {LARGEST_EXPONENT}"
-                yield f"the power {_shown(expression, node)}; {powers}"
+                yield f"the power {_source_text(expression, node)}; {powers}"
             children = [(side, False) for side in sides]
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], OPERATORS):
             children = [(node.left, False), (node.comparators[0], False)]
         elif isinstance(node, (ast.Compare, ast.BoolOp)):
-            yield f"{_shown(expression, node)}; write (1 < a) & (a < 2)"
+            yield f"{_source_text(expression, node)}; write (1 < a) & (a < 2)"
         else:
-            yield f"{_shown(expression, node)}"
+            yield f"{_source_text(expression, node)}"
         waiting += reversed(children)
 
 
@@ -859,18 +859,19 @@ def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str,
     meant = np if root == "np" else getattr(np, root, None)
     fewest_arguments, limit = NUMPY.get((name or "").removeprefix("np."), (0, math.inf))
     if name is None or context.get(root, meant) is not meant:  # the user may give the name another meaning
-        text = cut(expression.show(node.func))
+        text = abridged(expression.show(node.func))
         reason = REASONS.get(text) or nearest(text, sorted(FUNCTIONS)) or ", which is not a known function"
         yield f"a call of {text!r}{reason}"
     elif any(word.arg is None for word in node.keywords):
         yield "'**' before an argument"
     elif limit < math.inf and (node.keywords or not fewest_arguments <= len(node.args) <= limit):
         count = str(fewest_arguments) if fewest_arguments == limit else f"{fewest_arguments} or {limit}"
-        yield f"{_shown(expression, node)}; {name} takes {count} argument{'s' * (limit > 1)} without names"
+        text = _source_text(expression, node)
+        yield f"{text}; {name} takes {count} argument{'s' * (limit > 1)} without names"
     elif name in {*PLAIN, *LEARNING} and not node.args:
-        yield f"{_shown(expression, node)} without values"
+        yield f"{_source_text(expression, node)} without values"
     elif name in SMOOTH and not all(isinstance(size, ast.Constant) for size in sizes_of(node)):
-        yield f"{_shown(expression, node)}, whose degree or df is not a number"
+        yield f"{_source_text(expression, node)}, whose degree or df is not a number"
 
 
 def sizes_of(node: ast.Call) -> list[ast.expr]:
@@ -887,8 +888,8 @@ def require_moderate(expression: Expression) -> None:
             value = size.value if isinstance(size, ast.Constant) else None
             if isinstance(size, ast.BinOp) or (isinstance(value, int) and value > LARGEST_DEGREE):
                 raise FormulaError(
-                    f"{_shown(expression, node)} has the degree or df {expression.show(size)}; give a number "
-                    f"up to {LARGEST_DEGREE}."
+                    f"{_source_text(expression, node)} has the degree or df {expression.show(size)}; give a "
+                    f"number up to {LARGEST_DEGREE}."
                 )
 
 
@@ -903,7 +904,7 @@ def called_name(expression: Expression, function: ast.expr) -> str | None:
     return f"np.{function.attr}" if is_known else None
 
 
-def _shown(expression: Expression, node: ast.AST) -> str:
+def _source_text(expression: Expression, node: ast.AST) -> str:
     return shortened(expression.show(node), 120)
 
 

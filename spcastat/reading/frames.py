@@ -87,7 +87,7 @@ def _require_integers(**arrays: Any) -> None:
 #: changes the data in place. Larger arrays may be used without a copy and must be left unchanged.
 COPY_LIMIT = 64 * 1024 * 1024
 
-_ALLOWED = (
+_LIBRARIES = (
     "a pandas DataFrame, a two-dimensional NumPy array, a scipy.sparse matrix or array, an eager table that "
     "narwhals knows (polars.DataFrame, pyarrow.Table); for rows in chunks the path of a Parquet file or "
     "folder, a pattern or list of paths, a polars.LazyFrame, a dataset of pyarrow, a relation of DuckDB, a "
@@ -324,7 +324,7 @@ def _open_other(data: Any) -> Table:
         }
         hint = next((hint for hint, applies in hints.items() if applies), "")
         raise errors.DataError(
-            f"Data of type {type_name} were given; allowed are {_ALLOWED}.{hint}"
+            f"Data of type {type_name} were given; allowed are {_LIBRARIES}.{hint}"
         ) from None
     native = table.to_native()
     stored_index = StoredIndex(
@@ -450,7 +450,7 @@ class StoredIndex:
     """
 
     def __init__(self, names: Any, schema: Any = None):
-        entries = [] if schema is None else _stored(schema)
+        entries = [] if schema is None else _index_metadata(schema)
         self.labels = [name for name in entries if isinstance(name, str) and name in names]
         if not self.labels:
             self.labels = [name for name in names if _UNNAMED.fullmatch(str(name))]
@@ -486,7 +486,7 @@ class StoredIndex:
         return pd.RangeIndex(origin, origin + step * n, step, name=self.range.get("name"))
 
 
-def _stored(schema: Any) -> list[Any]:
+def _index_metadata(schema: Any) -> list[Any]:
     """Return pandas' metadata about the index; raise FileError if they are damaged."""
     try:
         entries = (schema.pandas_metadata or {}).get("index_columns", [])

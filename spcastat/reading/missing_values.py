@@ -773,9 +773,9 @@ def pairwise_moments(
     weighted = measured * w[:, None]
     pair_weights = measured.T @ weighted
     rows = measured.T @ (measured * (w > 0)[:, None])
-    apart = rows < 2
+    unpaired = rows < 2
     if not part:
-        _require_pairs(apart, names, "fewer than two rows have both")
+        _require_pairs(unpaired, names, "fewer than two rows have both")
     count = np.diag(pair_weights)
     mean = w @ np.where(missing, 0.0, X) / count
     centred = np.where(missing, 0.0, X - mean)
@@ -783,13 +783,13 @@ def pairwise_moments(
     Z = centred / size
     sums = Z.T @ weighted  # [j, k]: sum of column j over the rows that have both columns
     squares = (Z * Z).T @ weighted
-    shared = np.where(apart, 1.0, pair_weights)
+    shared = np.where(unpaired, 1.0, pair_weights)
     variances = squares / shared - (sums / shared) ** 2
     still = variances <= CONSTANT
     if not part:
         _require_pairs(still | still.T, names, "one of them does not vary in the rows that have both")
     covariances = (Z * w[:, None]).T @ Z / shared - sums * sums.T / shared**2
-    unknown = apart | still | still.T
+    unknown = unpaired | still | still.T
     R = np.where(unknown, 0.0, covariances / np.sqrt(np.where(unknown, 1.0, variances * variances.T)))
     R = R.clip(-1.0, 1.0)
     np.fill_diagonal(R, 1.0)

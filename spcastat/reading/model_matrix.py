@@ -26,7 +26,16 @@ from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
 from spcastat.reading import formula
 from spcastat.reading.design import Spec
-from spcastat.reading.formula import Expression, Inputs, Model, Parsed, Part, cut, read_expression, shortened
+from spcastat.reading.formula import (
+    Expression,
+    Inputs,
+    Model,
+    Parsed,
+    Part,
+    abridged,
+    read_expression,
+    shortened,
+)
 from spcastat.reading.frames import require_unique
 
 #: Transforms with states from weighted rows.
@@ -118,15 +127,15 @@ class _PlainTree(ast.NodeTransformer):
         self.texts: dict[str, str] = {}
         self.functions: dict[str, Any] = {}
         self.expression, self.context = expression, given.context
-        self.known = _functions(given)
+        self.known_functions = _functions(given)
         self.alike = {*given.data.columns, *expression.values}
         self.tree = self.visit(copy.deepcopy(expression.tree))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Rename a function with the name of a column."""
         name = self.expression.name(node.func) if isinstance(node.func, ast.Name) else ""
-        if name in self.expression.calls and name in self.known:
-            node.func = self._word(name, node.func, self.known[name])
+        if name in self.expression.calls and name in self.known_functions:
+            node.func = self._word(name, node.func, self.known_functions[name])
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -276,7 +285,7 @@ def _scaled(
 
 
 #: Terms are tested on subsets of at most about this many rows.
-TRIED = 1000
+TRIAL_ROWS = 1000
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -397,7 +406,7 @@ def evaluate(
         raise FormulaError(f"formula={shortened(text)} cannot be evaluated: {refused}") from None
     except Exception as failure:
         raise error(
-            f"formula={shortened(text)} cannot be evaluated: {cut(_ANSI.sub('', str(failure)), 1000)}"
+            f"formula={shortened(text)} cannot be evaluated: {abridged(_ANSI.sub('', str(failure)), 1000)}"
         ) from failure
     names = list(columns_of_model.model_spec.column_names)
     array = np.asarray(columns_of_model.__wrapped__)
@@ -428,7 +437,7 @@ def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict
             raise
         except Exception as failure:
             reason = f"[{type(failure).__name__}: {failure}]"
-            raise ValueError(f"{cut(part.text, 120)} fails. {reason}") from failure
+            raise ValueError(f"{abridged(part.text, 120)} fails. {reason}") from failure
         levels = encodings[part.text][1].get("categories") if part.text in encodings else None
         if levels is not None:
             require_levels(values[part.text], levels)
@@ -453,8 +462,8 @@ def _value_in_part(expression: Expression, given: Given) -> Any:
 
     A rare 0/1 variable is constant in a half without the rows that have it: ``scale`` would divide by zero.
     """
-    new = [text for text in map(expression.show, _calls(expression.tree)) if text not in given.states]
-    otherwise = {text: given.otherwise[text] for text in new if given.otherwise.get(text)}
+    unseen = [text for text in map(expression.show, _calls(expression.tree)) if text not in given.states]
+    otherwise = {text: given.otherwise[text] for text in unseen if given.otherwise.get(text)}
     if not otherwise:
         return value_of(expression, given)
     try:
@@ -615,7 +624,7 @@ def _parts(n: int) -> list[np.ndarray]:
     if n < 2:
         return []
     half = n // 2
-    step = max(1, -(-half // TRIED))
+    step = max(1, -(-half // TRIAL_ROWS))
     return [
         np.arange(0, half, step),
         np.arange(half, n, step),

@@ -139,7 +139,7 @@ def in_python(**options: Any) -> str:
 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_WHOLE = re.compile(r"([+-]?\d+)(?:[.,]0*)?", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:[.,]0*)?", re.ASCII)
 #: The smallest whole number that float64 would round.
 _SHORTEST = str(2**53 + 1)
 
@@ -191,7 +191,7 @@ class TextTable:
         self._options, self._say = options, say
         self._encoding = self._find_encoding()
         self._rounded: set[str] = set()  # columns of whole numbers that float64 would round
-        self.columns, self.rows = self._checked()
+        self.columns, self.rows = self._header_and_count()
         self._labels = "" if self.columns[0] == "" else labels if labels in self.columns else None
 
     def read(self) -> pd.DataFrame:
@@ -241,7 +241,7 @@ class TextTable:
 
     # --- every line, once ---
 
-    def _checked(self) -> tuple[list[str], int]:
+    def _header_and_count(self) -> tuple[list[str], int]:
         """Return the names of the columns and the number of rows, after a check of every line."""
         names: list[str] = []
         rows, empty = 0, 0
@@ -498,7 +498,7 @@ def _are_numbers(names: Sequence[str], decimal: str) -> bool:
 
 def _is_rounded(cell: str) -> bool:
     """Whether a field is a whole number that float64 would round."""
-    if len(cell) < len(_SHORTEST) or not (match := _WHOLE.fullmatch(cell.strip())):
+    if len(cell) < len(_SHORTEST) or not (match := _WHOLE_NUMBER.fullmatch(cell.strip())):
         return False
     if len(match[1]) > 308:  # infinite as a float
         return False

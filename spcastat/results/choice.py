@@ -44,7 +44,7 @@ class ComponentChoice(Summary):
     """
 
     def __init__(self, tests: ComponentTests) -> None:
-        self._tests, self._found, self._large = tests, tests.found, tests.large
+        self._tests, self._standing, self._large_rows = tests, tests.found, tests.large
 
     def _document(self) -> Document:
         return choice_tables.number_document(self._tests)
@@ -57,32 +57,32 @@ class ComponentChoice(Summary):
     @property
     def k(self) -> int:
         """The number of components: min(predicting, deflated)."""
-        return self._found.k
+        return self._standing.k
 
     @property
     def predicting(self) -> int:
         """The number whose prediction of held-out rows improves by `least` variables or more each."""
-        return self._found.predicting
+        return self._standing.predicting
 
     @property
     def deflated(self) -> int:
         """The number, of those that predict, that exceed noise after removing the earlier ones."""
-        return self._found.deflated
+        return self._standing.deflated
 
     @property
     def parallel(self) -> int:
         """The number that parallel analysis keeps, for comparison."""
-        return self._found.parallel
+        return self._standing.parallel
 
     @property
     def by_division(self) -> tuple[int, ...]:
         """The numbers that single divisions into folds would give, ascending, with `k`."""
-        return self._found.by_division
+        return self._standing.by_division
 
     @property
     def least(self) -> float:
         """What a further component must predict, in variables."""
-        return self._found.prediction.least
+        return self._standing.prediction.least
 
     @property
     def kaiser(self) -> int | None:
@@ -100,12 +100,12 @@ class ComponentChoice(Summary):
     @property
     def alpha(self) -> float:
         """The level of the tests."""
-        return self._found.draws.alpha
+        return self._standing.draws.alpha
 
     @property
     def n_draws(self) -> int:
         """The number of draws of noise for each test; more are made if a p-value is near its level."""
-        return self._found.draws.n_draws
+        return self._standing.draws.n_draws
 
     @property
     def table(self) -> pd.DataFrame:
@@ -281,13 +281,13 @@ class Choice(Summary):
         halves: Callable[[int, int], tuple[list[np.ndarray], str]] | None = None,
     ) -> None:
         self._answer, self._k_choice, self._halves = chosen, k_choice, halves
-        described = fit
+        fit_with_choice = fit
         if fit is not None and isinstance(chosen, Chosen):
             number = None if k_choice is None else k_choice.k
             how_chosen = partial(choice_tables.method_sentences, self._tests, chosen)
             record = replace(fit._state.record, chosen=how_chosen, k_found=number)
-            described = fit._with_state(replace(fit._state, record=record))
-        self._found_fit: SpcaResult | None = described
+            fit_with_choice = fit._with_state(replace(fit._state, record=record))
+        self._found_fit: SpcaResult | None = fit_with_choice
 
     @property
     def _tests(self) -> ComponentTests | None:

@@ -484,7 +484,7 @@ def held_out_errors(
                 f"The fits {shown(first_name)} and {shown(name)} are of {rows[first_name]} and {n} rows; "
                 "held-out errors can be compared on the same rows only."
             )
-    sources = {name: _opened(name, fit, data) for name, fit in fits.items()}
+    sources = {name: _data_of_fit(name, fit, data) for name, fit in fits.items()}
     _require_same_rows(sources)
     pairs = [_errors(fit, sources[name], folds, repeats, seed, n_jobs) for name, fit in fits.items()]
     errors, remarks = zip(*pairs, strict=True)
@@ -497,7 +497,7 @@ def held_out_errors(
     return frame, [remark for remark in dict.fromkeys(remarks) if remark]
 
 
-def _opened(name: str, fit: SpcaResult, data: Any) -> Data:
+def _data_of_fit(name: str, fit: SpcaResult, data: Any) -> Data:
     """Return the data of one fit."""
     state = fit._state
     p, k = state.V.shape
@@ -591,12 +591,12 @@ class GroupComparison(Picklable, Outcome):
     ) -> None:
         self._fit = fit
         self._table = table
-        self._found = comparison
+        self._comparison = comparison
         self._groups = groups
         self._clusters = clusters
 
     def _document(self) -> Document:
-        tests, clusters = self._found, self._clusters
+        tests, clusters = self._comparison, self._clusters
         permutations = (
             plural(tests.draws, "permutation") + f" of {tests.asked}: interrupted" * self.interrupted
         )
@@ -636,7 +636,7 @@ class GroupComparison(Picklable, Outcome):
         "std_error" (HC0, or of clusters); "p_adjusted" of the difference between groups, equal for all of
         them.
         """
-        groups, (p, k) = len(self._groups), self._found.adjusted.shape
+        groups, (p, k) = len(self._groups), self._comparison.adjusted.shape
         component, term = np.divmod(np.tile(np.arange(p * k), groups), p)
         names = self._fit.loadings
         return pd.DataFrame(
@@ -645,16 +645,16 @@ class GroupComparison(Picklable, Outcome):
                 "component": names.columns[component],
                 "term": names.index.to_flat_index()[term],
                 "loading": names.to_numpy()[term, component],
-                "estimate": self._found.slopes.transpose(0, 2, 1).ravel(),
-                "std_error": np.sqrt(self._found.variances).transpose(0, 2, 1).ravel(),
-                "p_adjusted": self._found.adjusted[term, component],
+                "estimate": self._comparison.slopes.transpose(0, 2, 1).ravel(),
+                "std_error": np.sqrt(self._comparison.variances).transpose(0, 2, 1).ravel(),
+                "p_adjusted": self._comparison.adjusted[term, component],
             }
         )
 
     @property
     def p_value(self) -> float:
         """The p-value of equal slopes of all variables on all components."""
-        return self._found.p_value
+        return self._comparison.p_value
 
     @property
     def p_values(self) -> pd.Series:
@@ -662,7 +662,7 @@ class GroupComparison(Picklable, Outcome):
 
         They are not adjusted for the number of components; `p_value` and `p_adjusted` are.
         """
-        return pd.Series(self._found.by_component, self._fit.components, name="p_value")
+        return pd.Series(self._comparison.by_component, self._fit.components, name="p_value")
 
     @property
     def p_adjusted(self) -> pd.DataFrame:
@@ -672,17 +672,17 @@ class GroupComparison(Picklable, Outcome):
         whose slope is 1 in every group.
         """
         names = self._fit.loadings
-        return pd.DataFrame(self._found.adjusted.copy(), deep_copy(names.index), names.columns)
+        return pd.DataFrame(self._comparison.adjusted.copy(), deep_copy(names.index), names.columns)
 
     @property
     def n(self) -> int:
         """Number of permutations made."""
-        return self._found.draws
+        return self._comparison.draws
 
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the computation before all requested permutations were made."""
-        return self._found.draws < self._found.asked
+        return self._comparison.draws < self._comparison.asked
 
     def plot(
         self,

@@ -364,7 +364,7 @@ class SpcaResult(Picklable, Shown):
         ['PC1', 'PC2']
         """
         if isinstance(variables, Supplement):
-            values = variables._further
+            values = variables._associations
         elif variables is not None:
             values = interpretation.further_variables(self._state, self._source, self._row_scores, variables)
         else:
@@ -742,7 +742,7 @@ class SpcaResult(Picklable, Shown):
         if new is not None:
             return rows.diagnostics_in_kind(self._state, new, na)
         if self._source is not None and self._source.distributed:
-            return interpretation.sampled_diagnostics(self._drawn)
+            return interpretation.sampled_diagnostics(self._sampled_rows)
         return deep_copy(self._distances)
 
     def limits(self, level: float = 0.95) -> pd.Series:
@@ -2061,9 +2061,9 @@ class SpcaResult(Picklable, Shown):
             raise OptionError(f"{name}= was given with values={values!r}; intervals are for loadings.")
         if has_intervals:
             intervals = frames.conf_int(state, frames.intervals_shown(state, level), level)
-        drawn = {"loadings": lambda: self.loadings, "contributions": self.contributions, "cos2": self.cos2}
+        tables = {"loadings": lambda: self.loadings, "contributions": self.contributions, "cos2": self.cos2}
         return plots.plot_loadings(
-            drawn[values]().fillna(0.0),
+            tables[values]().fillna(0.0),
             kind=kind,
             sort=sort,
             max_rows=max_rows,
@@ -2201,7 +2201,9 @@ class SpcaResult(Picklable, Shown):
             max_arrows=max_arrows,
             shares=self.variance["share of total"],
             score_correlations=self.score_correlations,
-            supplementary=None if supplement is None else interpretation.checked(supplement).correlations,
+            supplementary=None
+            if supplement is None
+            else interpretation.checked_supplement(supplement).correlations,
             ax=ax,
         )
 
@@ -2260,7 +2262,7 @@ class SpcaResult(Picklable, Shown):
             distances = rows.diagnostics_of(self._state, new)
         else:
             distributed = self._source is not None and self._source.distributed
-            distances = deep_copy(self._drawn[["T2", "Q"]] if distributed else self._distances)
+            distances = deep_copy(self._sampled_rows[["T2", "Q"]] if distributed else self._distances)
             groups = self._by_row(groups, "groups")
         axes = plots.plot_diagnostics(distances, self.limits(level), groups=groups, labels=labels, ax=ax)
         return interpretation.with_sample(axes, distances)
@@ -2335,7 +2337,7 @@ class SpcaResult(Picklable, Shown):
         return rows.diagnostics(self._state, self._source)
 
     @cached_property
-    def _drawn(self) -> pd.DataFrame:
+    def _sampled_rows(self) -> pd.DataFrame:
         """Scores, T2 and Q of a sample of rows that are not all in memory."""
         from spcastat.fit.rows import drawn_rows
 
@@ -2348,7 +2350,7 @@ class SpcaResult(Picklable, Shown):
     def _scores_to_draw(self, analysis: str) -> pd.DataFrame:
         """Return the scores of the rows, or of a sample of them; `analysis` is the plot that needs them."""
         if self._state.scores is None and self._source is not None and self._source.out_of_core:
-            return deep_copy(self._drawn[self._state.components])
+            return deep_copy(self._sampled_rows[self._state.components])
         if self._state.scores is None:
             rows.need_rows(self._state, self._source, analysis)
         scores = self._row_scores()

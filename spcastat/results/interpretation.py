@@ -50,11 +50,11 @@ class Supplement(Outcome):
     def __init__(
         self, rows: pd.DataFrame | None, cos2: pd.DataFrame | None, supplement: Associations | None
     ) -> None:
-        self._rows, self._cos2, self._further = rows, cos2, supplement
+        self._rows, self._cos2, self._associations = rows, cos2, supplement
         self._factors = None if supplement is None or supplement.levels.empty else supplement
 
     def _document(self) -> Document:
-        return _document(self._rows, self._cos2, self._further)
+        return _document(self._rows, self._cos2, self._associations)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -84,7 +84,7 @@ class Supplement(Outcome):
     @property
     def correlations(self) -> pd.DataFrame | None:
         """Correlations of the numeric variables with the scores, s x k."""
-        associations = self._further
+        associations = self._associations
         return (
             None
             if associations is None or associations.correlations.empty
@@ -115,7 +115,7 @@ class Supplement(Outcome):
     @property
     def sizes(self) -> pd.DataFrame | None:
         """Number of rows (sum of weights) of each numeric variable, level and factor, in the column "n"."""
-        return None if self._further is None else deep_copy(self._further.sizes.to_frame("n"))
+        return None if self._associations is None else deep_copy(self._associations.sizes.to_frame("n"))
 
 
 def _document(
@@ -170,7 +170,7 @@ def _pairs(title: str, frame: pd.DataFrame, frame2: pd.DataFrame, names: list[st
     return Table(title, headings, number_rows(pd.DataFrame(cells, names)[:MOST_ROWS], 2), together=2)
 
 
-def checked(given: Any) -> Supplement:
+def checked_supplement(given: Any) -> Supplement:
     """Return the option ``supplement=`` of a plot; raise OptionError if it is not a Supplement."""
     if isinstance(given, Supplement):
         return given
@@ -261,10 +261,10 @@ class Scales(Picklable, Outcome):
     _short_name = "scales"
 
     def __init__(self, numbers: ScaleNumbers) -> None:
-        self._found = numbers
+        self._numbers = numbers
 
     def _document(self) -> Document:
-        return scales_document(self._found.table, self._found.items, self._found.kept_share)
+        return scales_document(self._numbers.table, self._numbers.items, self._numbers.kept_share)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -280,7 +280,7 @@ class Scales(Picklable, Outcome):
         that one common factor explains; "mean_r", the mean correlation; "r_component", the correlation of the
         sum with the component. NaN where there are too few variables: two for alpha, three for omega.
         """
-        return deep_copy(self._found.table)
+        return deep_copy(self._numbers.table)
 
     @property
     def items(self) -> pd.DataFrame:
@@ -289,12 +289,12 @@ class Scales(Picklable, Outcome):
         "component", "key" ("+" or "-"), "term"; "r_rest", its correlation with the sum of the others;
         "r_other", its largest absolute correlation with the sum of another component, and "other", which.
         """
-        return deep_copy(self._found.items)
+        return deep_copy(self._numbers.items)
 
     @property
     def kept(self) -> float:
         """The adjusted variance of the sums, relative to the adjusted variance of the components."""
-        return self._found.kept_share
+        return self._numbers.kept_share
 
 
 # --- what plots draw ------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> F
     fresh = None if new is None else row_scores.scores_of_new(state, new)
     if supplement is None:
         return {"new": fresh, "supplementary": None, "levels": None}
-    supplementary = checked(supplement)
+    supplementary = checked_supplement(supplement)
     parts = [part for part in (supplementary.rows, fresh) if part is not None]
     levels = supplementary.levels
     return {

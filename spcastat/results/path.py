@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spcastat.argument_types import MeasureName, Path
 
 #: The measures in the table.
-SHOWN = measures_of("total", "pca")
+PATH_MEASURES = measures_of("total", "pca")
 
 
 class SpcaPath(Outcome):
@@ -43,7 +43,7 @@ class SpcaPath(Outcome):
         self._table = pd.DataFrame([_row(card, fit) for card, fit in fits.items()])
 
     def _document(self) -> Document:
-        return _document(self._table, self._first)
+        return _document(self._table, self._first_fit)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -159,13 +159,13 @@ class SpcaPath(Outcome):
         write_explorer(path, positions, self._table, self._document(), title, max_points)
 
     @property
-    def _first(self) -> SpcaResult:
+    def _first_fit(self) -> SpcaResult:
         return next(iter(self._fits.values()))
 
     def _maximised(self) -> str:
         """Return the measure that the search maximised, or else "adjusted"."""
-        options = self._first.options
-        searched = self._first.method == "joint" or options.get("search") == "joint"
+        options = self._first_fit.options
+        searched = self._first_fit.method == "joint" or options.get("search") == "joint"
         objective = options.get("objective") if searched else None
         return str(objective) if objective in MEASURES else "adjusted"
 
@@ -189,12 +189,12 @@ def _document(table: pd.DataFrame, first_fit: SpcaResult) -> Document:
         label = ", ".join(map(str, card)) if isinstance(card, tuple) else str(card)
         cells = [
             str(line["nonzeros"]),
-            *(percent(line[measure.name]) for measure in SHOWN),
+            *(percent(line[measure.name]) for measure in PATH_MEASURES),
             percent(line["pca"]),
         ]
         rows.append(Row(label, tuple(cells + [fixed(line["score_correlation"], 2)] * several)))
     components = plural(record.k, "component")
-    headings = ["Nonzeros", *(measure.short for measure in SHOWN), "PCA", *["|r|"] * several]
+    headings = ["Nonzeros", *(measure.short for measure in PATH_MEASURES), "PCA", *["|r|"] * several]
     alerts = []
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
@@ -209,14 +209,14 @@ def _document(table: pd.DataFrame, first_fit: SpcaResult) -> Document:
 
 def _key(several: bool) -> str:
     """Return the explanation of the headings."""
-    totals = [measure for measure in SHOWN if measure.of == "total"]
+    totals = [measure for measure in PATH_MEASURES if measure.of == "total"]
     names = [
         measure.label if measure.short == measure.label else f"{measure.short} ({measure.label})"
         for measure in totals
     ]
     text = f"{', '.join(names)} and PCA (dense): % of the total variance."
     text = text[0].upper() + text[1:]
-    for measure in SHOWN:
+    for measure in PATH_MEASURES:
         if measure.of == "pca":
             text += f" {measure.short[0].upper()}{measure.short[1:]}: {measure.note}."
     return text + " |r|: largest correlation of two scores." * several

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spcastat import argument_types as types
 
 #: Sets within this part of the share are alternatives.
-NEAR = 0.01
+TOLERANCE = 0.01
 
 
 class PrincipalVariables(Picklable, Shown):
@@ -59,12 +59,12 @@ class PrincipalVariables(Picklable, Shown):
         state: FitState,
         source: Data | None = None,
         call: Call | None = None,
-        asked: KeepRequest | None = None,
+        request: KeepRequest | None = None,
     ) -> None:
         self._state = state
         self._source = source
         self._call = call
-        self._asked = asked
+        self._base_request = request
 
     # --- numbers --------------------------------------------------------------------------------
 
@@ -137,8 +137,8 @@ class PrincipalVariables(Picklable, Shown):
     @property
     def weights(self) -> pd.DataFrame:
         """Weights of the (scaled) variables kept in the k scores, which are uncorrelated, of variance 1."""
-        kept = principal.variables_of(self._state)
-        return self._state.by_variable(self._state.V).iloc[kept]
+        variables = principal.variables_of(self._state)
+        return self._state.by_variable(self._state.V).iloc[variables]
 
     @property
     def coefficients(self) -> pd.DataFrame:
@@ -214,8 +214,8 @@ class PrincipalVariables(Picklable, Shown):
             "leave" and "take", the variables (or groups) exchanged, and the "share" of the set.
         """
         n = whole_number("n", n, 1)
-        problem, chosen = self._problem("alternatives()"), set_of(self._state).chosen.tolist()
-        return principal.alternatives(self._state, problem, chosen, n, NEAR)
+        problem, groups = self._problem("alternatives()"), set_of(self._state).chosen.tolist()
+        return principal.alternatives(self._state, problem, groups, n, TOLERANCE)
 
     def stability(
         self, n_resamples: types.Whole = 200, *, rng: types.Rng = None, progress: types.Progress = None
@@ -279,9 +279,9 @@ class PrincipalVariables(Picklable, Shown):
             bound = min(about.bound, result.bound / problem.total)
             return self._with(replace(about, bound=max(bound, about.share), nodes=about.nodes + result.nodes))
         assert self._source is not None
-        kept = (list(result.groups), result.bound, result.nodes)
-        state = principal.with_groups(self._state, self._source, self._request, problem, kept)
-        return PrincipalVariables(state, self._source, self._call, self._asked)
+        groups_and_bound = (list(result.groups), result.bound, result.nodes)
+        state = principal.with_groups(self._state, self._source, self._request, problem, groups_and_bound)
+        return PrincipalVariables(state, self._source, self._call, self._base_request)
 
     # --- tables and files -----------------------------------------------------------------------
 
@@ -387,19 +387,19 @@ class PrincipalVariables(Picklable, Shown):
     def _tables(self, notebook: bool) -> Summary:
         return self.summary()
 
-    def _need_data(self, what: str) -> Data:
+    def _need_data(self, analysis: str) -> Data:
         if self._source is None:
-            raise self._state.no_data(what)
+            raise self._state.no_data(analysis)
         return self._source
 
     @property
     def _request(self) -> KeepRequest:
-        assert self._asked is not None
+        assert self._base_request is not None
         about = set_of(self._state)
-        return replace(self._asked, m=None if about.budget is not None else len(about.chosen))
+        return replace(self._base_request, m=None if about.budget is not None else len(about.chosen))
 
-    def _problem(self, what: str) -> Selection:
-        data = self._need_data(what)
+    def _problem(self, analysis: str) -> Selection:
+        data = self._need_data(analysis)
         return self._request.problem(principal.matrix_of(data.op))
 
     def _without_data(self) -> PrincipalVariables:

@@ -69,11 +69,11 @@ class Certificate(Picklable, Outcome):
     def _screen(self) -> Screen:
         table, proven = self.table, self._numbers
         stopped = f"Stopped {text}." if (text := _stopped(table)) else ""
-        more = ending(self._short_name, [])
+        closing = ending(self._short_name, [])
         if proven.scope == "joint":
-            return Screen(self.sentence, lambda room: [], (stopped,), (), more)
+            return Screen(self.sentence, lambda room: [], (stopped,), (), closing)
         tables = Document(_title(proven), tables=(_bounds(table, proven),))
-        return dataclasses.replace(screen_of(tables, more), sentences=(self.sentence, stopped))
+        return dataclasses.replace(screen_of(tables, closing), sentences=(self.sentence, stopped))
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -95,7 +95,7 @@ class Certificate(Picklable, Outcome):
             self._numbers.rows, index=["fit"] if joint else deep_copy(self._state.components)
         )
         name = "supports" if joint else "support"
-        table[name] = [_named(places, self._state.spec.columns) for places in table[name]]
+        table[name] = [_labels(places, self._state.spec.columns) for places in table[name]]
         return table
 
     @property
@@ -112,10 +112,10 @@ class Certificate(Picklable, Outcome):
         NoRowsError
             For a proof of a fit from a file, which has only the variables of these loadings, in `table`.
         """
-        return self._state.by_variable(self._best)
+        return self._state.by_variable(self._best_loadings)
 
     @property
-    def _best(self) -> np.ndarray:
+    def _best_loadings(self) -> np.ndarray:
         """The best loadings found, shape (p, k)."""
         if self._numbers.best is None:
             raise NoRowsError(
@@ -172,7 +172,7 @@ def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
     return Table("", headings, tuple(rows))
 
 
-def _named(places: Any, columns: pd.Index) -> list[Any]:
+def _labels(places: Any, columns: pd.Index) -> list[Any]:
     """Return positions, or lists of them, as the labels of variables."""
     if len(places) and isinstance(places[0], list):
         return [list(columns[np.array(support, dtype=int)]) for support in places]
@@ -216,13 +216,13 @@ def prove(
             seconds = JOINT_SECONDS if limit is None else limit
             proven = _all_together(state, source.op, measure, seconds, nodes)
         else:
-            proven = _each(state, source.op, SINGLE_SECONDS if limit is None else limit, nodes)
+            proven = _single_bounds(state, source.op, SINGLE_SECONDS if limit is None else limit, nodes)
     return Certificate(state, proven)
 
 
 def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitState | None:
     """Return the state of the better fit that a certificate found, or None; see `SpcaResult.adopt`."""
-    V, measure = _checked(state, certificate)
+    V, measure = _certified_loadings(state, certificate)
     op = source.op
     equal = len(set(np.count_nonzero(state.V, axis=0).tolist())) == 1
     rule = rule_of(state.record)
@@ -267,7 +267,7 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
     return dataclasses.replace(better_state, inference=inference)
 
 
-def _each(state: FitState, op: Operator, time_limit: float, max_nodes: int | None) -> Proven:
+def _single_bounds(state: FitState, op: Operator, time_limit: float, max_nodes: int | None) -> Proven:
     """Prove bounds for single components."""
     from spcastat.proofs.one_component import certify  # imported late, as few fits need it
 
@@ -357,7 +357,7 @@ def _compared(state: FitState, op: Operator, joint: bool | None, objective: str 
     return joint, record.name
 
 
-def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
+def _certified_loadings(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
     if not isinstance(certificate, Certificate):
         raise OptionError(
             f"adopt() was given {type(certificate).__name__}; it takes the result of certify() of this fit."
@@ -372,7 +372,7 @@ def _checked(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
             "adopt() was called on a fit under a constraint, which the loadings that certificates find need "
             "not meet. Search longer: refit(effort='thorough')."
         )
-    V = certificate._best
+    V = certificate._best_loadings
     if not certificate._state.spec.columns.equals(state.spec.columns) or V.shape != state.V.shape:
         raise OptionError("adopt() was given the certificate of a fit of other variables or components.")
     counts, fit_counts = (np.count_nonzero(loadings, axis=0) for loadings in (V, state.V))

@@ -38,7 +38,7 @@ from spcastat.reading.frames import (
     require_unique,
     take_weights,
 )
-from spcastat.reading.model_matrix import TRIED, learnt
+from spcastat.reading.model_matrix import TRIAL_ROWS, learnt
 from spcastat.reading.read import replay_table
 from spcastat.streams.chunks import Chunks, holds_no_rows
 
@@ -456,7 +456,7 @@ def _require_columns(spec: Spec, table: Table) -> None:
     if spec.kind == "frame" and table.columns.equals(spec.columns):
         _require_numbers(table, range(len(spec.columns)))
         return
-    spec_columns = pd.Index(spec.needed, tupleize_cols=False)
+    spec_columns = pd.Index(spec.required_columns, tupleize_cols=False)
     positions = table.columns.get_indexer_for(spec_columns)
     lost = spec_columns[positions < 0]
     extra = table.columns[~table.columns.isin(spec_columns)] if spec.kind == "frame" else spec_columns[:0]
@@ -498,7 +498,7 @@ def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
         positions = [parsed.lookups[term[0].text] for term in parsed.model.terms]
         return Spec("formula", table.columns[positions], formula=parsed.model.text)
-    inputs, index = formulas.Inputs(frame.iloc[:TRIED], parsed.used, kinds), table.index[:TRIED]
+    inputs, index = formulas.Inputs(frame.iloc[:TRIAL_ROWS], parsed.used, kinds), table.index[:TRIAL_ROWS]
     keep = inputs.complete_rows("drop")
     index = index if keep is None else index[keep]
     _, spec = learnt(parsed, inputs.rows(keep), table.columns, index)
@@ -629,7 +629,7 @@ class LocalStream(Stream):
         spec = self.spec
         if spec.kind == "array" or (self._exact and spec.kind == "frame"):
             return None
-        columns: list[Any] = spec.needed
+        columns: list[Any] = spec.required_columns
         columns += [] if self._column is None else [self._column]
         return columns if all(isinstance(label, str) for label in columns) else None
 

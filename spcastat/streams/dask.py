@@ -350,7 +350,7 @@ class DaskStream(Stream):
             # Warns once, here, that columns are matched by position; partitions are then read by name.
             read_block(spec, data._meta_nonempty, na=reading.na, name=f"The {title}", exact=False)
             by_name = Spec("frame", data.columns if spec.positions is None else data.columns[spec.positions])
-        columns = by_name.needed
+        columns = by_name.required_columns
         if not set(columns) <= set(data.columns):
             # Raises the error now rather than when the scores are computed.
             read_spec = Spec("frame", pd.Index(columns, tupleize_cols=False))

@@ -172,7 +172,7 @@ def test_one_bad_row_does_not_hide_the_components(size):
 
 def test_rows_that_change_the_number_are_named():
     rng, X = spiked(1)
-    assert sp.choose_k(X, scale=True, n_draws=39)._large is None
+    assert sp.choose_k(X, scale=True, n_draws=39)._large_rows is None
     X.iloc[16] = rng.normal(size=20) * 15
     found = sp.choose_k(X, scale=True, n_draws=39)
     Z = (X - X.mean()) / X.std()
@@ -182,7 +182,7 @@ def test_rows_that_change_the_number_are_named():
         f"Row r17 is the largest, with {100 * share:.0f} % of the total variance; 3 rows were shrunk to 1.5 "
         "times the median size. Without shrinking, k = 0; with shrinking, k = 2."
     )
-    assert found._large.pulled == 3
+    assert found._large_rows.pulled == 3
     for text in (
         found.as_text(),
         found.reason,
@@ -230,7 +230,7 @@ def test_kaiser_and_the_broken_stick_take_the_rows_as_they_are():
     rng, X = spiked(1)
     X.iloc[16] = rng.normal(size=20) * 15
     found = sp.choose_k(X, scale=True, n_draws=39)
-    assert found._large is not None
+    assert found._large_rows is not None
     values = np.linalg.eigvalsh(np.corrcoef(X.to_numpy().T))[::-1]
     stick = np.array([np.sum(1.0 / np.arange(j, 21)) / 20 for j in range(1, 21)])
     above = values / 20 > stick

@@ -273,11 +273,11 @@ def test_held_out_shares_repeat_the_choice(wine, plan):
     fitted = (other.reconstruct(wine[out]) - wine[~out].mean()) / wine[~out].std()
     expected = 1.0 - ((X - fitted.to_numpy()) ** 2).sum() / (X**2).sum()
     assert fold.share(U, 3) == pytest.approx(expected, rel=1e-9)
-    kept, _ = HeldOutPath(other._asked, [fold]).at(5)
+    kept, _ = HeldOutPath(other._base_request, [fold]).at(5)
     assert kept[0] == pytest.approx(expected, rel=1e-9)
     V = np.linalg.eigh(Z.cov())[1][:, -3:]
     assert fold.pca_shares([3])[0] == pytest.approx(((X @ V) ** 2).sum() / (X**2).sum(), rel=1e-9)
-    assert held_out(other._asked, [fold, fold], [5]).error[0] == 0.0
+    assert held_out(other._base_request, [fold, fold], [5]).error[0] == 0.0
     path = plan.path
     assert path.index.tolist() == [3, 4, 5, 6, 7]
     assert (path["held_out"] < path["held_out_pca"]).all()
@@ -441,7 +441,7 @@ def test_certify_finds_a_better_set(wine):
     best = sp.principal_variables(wine, 4, 3, scale=True, n_resamples=0)
     problem = best._problem("certify()")
     poor = with_groups(best._state, best._source, best._request, problem, ([2, 4, 7, 12], np.inf, 0))
-    worse = sp.PrincipalVariables(poor, best._source, best._call, best._asked)
+    worse = sp.PrincipalVariables(poor, best._source, best._call, best._base_request)
     assert worse.share < best.share
     assert matrix_of(best._source.op).shape == (13, 13)
     again = worse.certify(5.0)
