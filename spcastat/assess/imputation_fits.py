@@ -27,7 +27,7 @@ def with_imputations(draws: Bootstrapped, resampling: Resampling, search: str) -
     parts = resampling.sampler.imputations
     if not parts:
         return draws
-    ops = [part.whole() for part in parts]
+    ops = [part.all_rows() for part in parts]
     selecting = _loadings(resampling, replace(resampling.refit, fixed=False, starts=search), ops)
     estimates = _loadings(resampling, resampling.refit, ops) if resampling.refit.fixed else selecting
     places = np.union1d(draws.places, np.flatnonzero((selecting != 0).any(axis=0)))

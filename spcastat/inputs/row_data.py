@@ -206,7 +206,7 @@ class RowData(Data):
     def sampling_text(self) -> str:
         if self.is_sample:
             return f"a sample of {self.n:,} of {self.total_rows:,} rows"
-        return super().drawn
+        return super().sampling_text
 
     @property
     def is_sample(self) -> bool:

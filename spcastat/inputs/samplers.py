@@ -265,8 +265,8 @@ class ImputedSampler(Sampler):
     def imputations(self) -> tuple[Sampler, ...]:
         return self.parts
 
-    def whole(self) -> Operator:
-        return self._pooled([part.whole() for part in self.parts])
+    def all_rows(self) -> Operator:
+        return self._pooled([part.all_rows() for part in self.parts])
 
     def bootstrap(self, rng: np.random.Generator) -> Operator:
         rows, weights = self.parts[0].groups.bootstrap(rng)

@@ -61,7 +61,7 @@ def outlier_map(state: FitState, source: Data | None, most: tuple[int, int]) -> 
     V = np.abs(state.V if state.pattern is None else state.pattern)
     component = np.where(V.any(axis=1), V.argmax(axis=1), V.shape[1])
     order = np.lexsort((-V.max(axis=1), component))
-    missing = None if source is None else np.isnan(source.rows("plot_cells()").given)
+    missing = None if source is None else np.isnan(source.rows("plot_cells()").raw_rows)
     table, judged = outliers.rows(state), ~found.wrapping.plain
     return cell_map_of(
         pd.Series(found.z), found.places, table, state.spec.columns, judged, order, most, missing
