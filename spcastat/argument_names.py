@@ -116,7 +116,8 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
     if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
         return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
     has = listed(options, 12) or "none"
-    return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{close_name(name, options)}")
+    hint = close_name(name, options)
+    return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{hint}")
 
 
 #: Attribute of a fit in other programs -> what it is here.

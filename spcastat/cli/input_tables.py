@@ -371,7 +371,8 @@ def workbook_table(
         size = sum(member.file_size for member in packed.infolist())
     if size > MAX_BYTES:
         raise FileError(
-            f"{path} cannot be read: it unpacks to {size:,} bytes; the limit is {MAX_BYTES:,}. Save it as CSV."
+            f"{path} cannot be read: it unpacks to {size:,} bytes; the limit is {MAX_BYTES:,}. "
+            "Save it as CSV."
         )
     with pd.ExcelFile(path, engine="openpyxl") as book:
         sheets = book.sheet_names

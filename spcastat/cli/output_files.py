@@ -321,7 +321,7 @@ def given_of(args: argparse.Namespace, names: Sequence[str] = ARRANGEMENT) -> di
     return {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
 
 
-def output(fit: Any, resampling: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
+def output(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Namespace) -> str:
     """Return a fit and results of resampling in a format, or write them to ``--out`` and return a message."""
     from spcastat.show.grid import Document
     from spcastat.show.renderings import Summary

@@ -51,7 +51,7 @@ class SpcoResult(Picklable, Shown):
     def __init__(self, source: RowData, solver: SPCO, coordinates: Coordinates) -> None:
         self._source = source
         self._solver = solver
-        self._coordinates = coordinates
+        self._solution = coordinates
         size = np.abs(coordinates.A)
         places = np.argmax(size >= size.max(axis=0) * (1.0 - 1e-10), axis=0)
         self._A = coordinates.A * np.where(
@@ -83,7 +83,7 @@ class SpcoResult(Picklable, Shown):
     @property
     def penalty(self) -> float:
         """The l1 penalty, in the units of the (scaled) data."""
-        return float(self._coordinates.penalty[0])
+        return float(self._solution.penalty[0])
 
     @property
     def variance(self) -> pd.DataFrame:
@@ -130,22 +130,22 @@ class SpcoResult(Picklable, Shown):
     @property
     def status(self) -> Literal["converged", "max_iter"]:
         """How the fit ended: "converged" or "max_iter"."""
-        return "converged" if self._coordinates.converged else "max_iter"
+        return "converged" if self._solution.converged else "max_iter"
 
     @property
     def converged(self) -> bool:
         """Whether the fit ended before reaching `max_iter`."""
-        return bool(self._coordinates.converged)
+        return bool(self._solution.converged)
 
     @property
     def n_iter(self) -> int:
         """Number of sweeps."""
-        return int(self._coordinates.n_iter)
+        return int(self._solution.n_iter)
 
     @property
     def objective_value(self) -> float:
         """The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."""
-        return float(self._coordinates.objective)
+        return float(self._solution.objective)
 
     @overload
     def transform(self, new: Matrix, *, na: Literal["raise", "drop"] = "raise") -> pd.DataFrame: ...
@@ -336,7 +336,7 @@ class SpcoResult(Picklable, Shown):
     def _labelled(self, matrix: Any, index: Any) -> pd.DataFrame:
         """Return the coordinates of rows, with their labels."""
         scores = self._source.standard.project(matrix, self._A)
-        values = soft_at(scores, self._coordinates.penalty) / (1.0 + self._solver.ridge) + 0.0  # no -0
+        values = soft_at(scores, self._solution.penalty) / (1.0 + self._solver.ridge) + 0.0  # no -0
         return pd.DataFrame(values, index=deep_copy(index), columns=self.components)
 
     # --- summaries ------------------------------------------------------------------------------
