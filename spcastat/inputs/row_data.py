@@ -231,7 +231,7 @@ class RowData(Data):
 
     @cached_property
     def may_be_counts(self) -> bool:
-        matrix, standard = self.given, self.standard
+        matrix, standard = self.raw_rows, self.standard
         if standard.scaling != "none" or standard.centring != "mean" or self.reading.formula is not None:
             return False
         values = matrix.data if is_sparse(matrix) else np.asarray(matrix)
