@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Inches of a row and of a column of a new figure.
 HEIGHT, WIDTH = 0.17, 0.19
+#: Share of given axes that the cells have, beside names and colour bar; smallest size of names in points.
+OF_AXES, SMALLEST = 0.65, 4.5
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def cell_map_of(
 def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
     """Draw a map: orange below and purple above the usual values, white within, grey if not judged."""
     count, width = found.values.shape
+    room = (WIDTH, HEIGHT) if ax is None else _room(ax, width, count)
     ax = axes_for(ax, 2.6 + WIDTH * max(width, 8), 1.7 + HEIGHT * max(count, 6), bar=True)
     sizes = np.abs(found.values)
     strength = np.sign(found.values) * np.clip(0.35 + 0.65 * (sizes - BEND) / (END - BEND), 0.0, 1.0)
@@ -116,8 +119,10 @@ def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
     image = ax.pcolormesh(np.ma.masked_invalid(strength), cmap=colours, vmin=-1, vmax=1, **style)
     ax.set_xlim(0, width)
     ax.set_ylim(count, 0)
-    ax.set_xticks(np.arange(width) + 0.5, found.columns, rotation=90, parse_math=False, fontsize="small")
-    ax.set_yticks(np.arange(count) + 0.5, found.rows, parse_math=False, fontsize="small")
+    for axis, names, inches in ((ax.xaxis, found.columns, room[0]), (ax.yaxis, found.rows, room[1])):
+        size, step = _name_size(inches)
+        axis.set_ticks(np.arange(len(names))[::step] + 0.5, names[::step], parse_math=False, fontsize=size)
+    ax.tick_params(axis="x", rotation=90)
     ax.tick_params(length=0)
     _signs(ax, found.values)
     if found.left_out:
@@ -125,6 +130,27 @@ def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
     _bar(ax, image)
     write_note(ax, _sentences(found))
     return ax
+
+
+def _room(ax: Axes, columns: int, rows: int) -> tuple[float, float]:
+    """Return about how many inches a column and a row of the map will have in given axes."""
+    figure, box = figure_of(ax), ax.get_position()
+    width, height = figure.get_size_inches()
+    return OF_AXES * box.width * width / max(columns, 1), OF_AXES * box.height * height / max(rows, 1)
+
+
+def _name_size(inches: float) -> tuple[float, int]:
+    """Return the size of names in points where each has so many inches, and of how many one is written."""
+    size = min(_small_text(), 72.0 * inches / 1.15)
+    step = max(int(np.ceil(SMALLEST / size)), 1)
+    return max(size, SMALLEST), step
+
+
+def _small_text() -> float:
+    """Return the size of small text in points."""
+    from matplotlib import font_manager, rcParams
+
+    return float(rcParams["font.size"] * font_manager.font_scalings["small"])
 
 
 def _signs(ax: Axes, values: np.ndarray) -> None:

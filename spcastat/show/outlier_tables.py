@@ -13,7 +13,7 @@ from spcastat.fit import outliers
 from spcastat.fit.state import FitState
 from spcastat.inputs.cleaning import FAR_ROW
 from spcastat.inputs.data import Data
-from spcastat.labels import full_names, name_text
+from spcastat.labels import full_names, short_names
 from spcastat.linalg.wrapping import BEND
 from spcastat.plots.cell_map import HEIGHT, CellMap, cell_map_of, draw_cell_map
 from spcastat.show.facts import robust
@@ -22,6 +22,10 @@ from spcastat.show.templates import lines
 
 #: So many outlying cells, and rows, are printed; frames have all.
 MOST_CELLS, MOST_LINES = 20, 10
+#: Characters of the names of variables in the list of cells, which then fits into 80 columns.
+NAME = 18
+#: Rows with at least so many outlying cells, in more than this share of the columns, are printed, too.
+FEWEST_CELLS, MUCH_OF_A_ROW = 5, 0.1
 #: Largest numbers of rows and variables in the map of a report.
 REPORT_MAP = (30, 24)
 
@@ -32,9 +36,8 @@ def outliers_document(state: FitState) -> Document:
     cells, rows = outliers.cells(state), outliers.rows(state)
     tables, notes = [], []
     rows["position"] = np.arange(len(rows))
-    far = rows[~rows["kept"] | (rows["distance"] > FAR_ROW)] if found.rows else rows[:0]
+    far = _rows_to_look_at(rows, found.rows, len(state.spec.columns))
     if len(far):
-        far = far.iloc[np.argsort(-far["distance"].to_numpy(), kind="stable")]
         tables.append(_rows_table(far, rows.index.is_unique))
         notes += [f"{plural(len(far) - MOST_LINES, 'other row')}: see rows."] * (len(far) > MOST_LINES)
         notes.append(
@@ -77,6 +80,14 @@ def map_picture(state: FitState, source: Data | None) -> Picture:
     return Picture(lambda ax: draw_cell_map(shown, ax), 6.4, height, "outlying-cells", about, about)
 
 
+def _rows_to_look_at(rows: pd.DataFrame, judged: bool, columns: int) -> pd.DataFrame:
+    """Return rows left out, other far rows, and rows with many outlying cells, the furthest first."""
+    far = (~rows["kept"] | (rows["distance"] > FAR_ROW)) & judged
+    often = rows["cells"] >= max(FEWEST_CELLS, MUCH_OF_A_ROW * columns)
+    some = rows[far | often]
+    return some.iloc[np.lexsort((-some["cells"], -some["distance"], some["kept"]))]
+
+
 def _names(labels: Iterable[Any], positions: Iterable[int], unique: bool) -> list[str]:
     """Return labels of rows, with the number of the row, from 0, if labels repeat."""
     names = full_names(labels)
@@ -109,9 +120,12 @@ def _short(value: float) -> str:
 def _cells_table(cells: pd.DataFrame, unique: bool) -> Table:
     some = cells.iloc[:MOST_CELLS]
     names, rows = _names(some["row"], some["position"], unique), []
-    for name, one in zip(names, some.itertuples(index=False), strict=True):
+    labels = list(dict.fromkeys(some["variable"]))
+    short = dict(zip(labels, short_names(labels, NAME), strict=True))
+    records: list[Any] = list(some.itertuples(index=False))
+    for name, one in zip(names, records, strict=True):
         usual = f"{_short(one.low)} to {_short(one.high)}"
         used = _short(one.used) if one.kept else "left out"
-        texts = (name_text(one.variable), _short(one.value), usual, fixed(one.z, 1), used)
+        texts = (short[one.variable], _short(one.value), usual, fixed(one.z, 1), used)
         rows.append(Row(name, texts))
     return Table("Cell: row", ("variable", "value", "usual", "z", "used as"), tuple(rows), align="lrrrr")

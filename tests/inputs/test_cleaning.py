@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -462,6 +462,33 @@ def test_cell_map_names_rows_and_variables(p):
     names = [label.get_text() for label in ax.get_xticklabels()]
     assert "gene 3, expression" in names
     assert "7" in [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_long_names_are_short_in_the_list_and_rows_with_many_cells_are_named():
+    """One table, not two beside each other, and the row of a failed sample, which no score shows."""
+    rng = np.random.default_rng(21)
+    X = pd.DataFrame(rng.standard_normal((60, 30)), index=[f"sample {i}" for i in range(60)])
+    X.columns = [f"Percentage of the population of type {j} in the census of 2011" for j in range(30)]
+    X.iloc[11, :12] += rng.choice([-30, 30], 12)
+    text = str(sp.spca(X, 1, card=3, robust="cells", **QUICK).robust)
+    assert re.search(r"(?m)^sample 11 +\d\.\d +1[2-4]  yes$", text)
+    assert text.count("Cell: row") == 1
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_names_of_a_small_map_do_not_overlap():
+    """Axes 3.4 inches wide, for a column of a journal, with the names of twenty variables."""
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(22)
+    X = pd.DataFrame(rng.standard_t(2, size=(60, 40))).add_prefix("gene ")
+    fit = sp.spca(X, 1, card=3, robust=True, **QUICK)
+    figure, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
+    fit.robust.plot_cells(rows=15, columns=20, ax=ax)
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert len(boxes) == 20
+    assert all(left.x1 <= right.x0 + 1 for left, right in pairwise(boxes))  # pixels
 
 
 # --- refusals -----------------------------------------------------------------------------------------
