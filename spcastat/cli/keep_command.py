@@ -11,11 +11,11 @@ from spcastat.cli.output_files import (
     csv_separator,
     csv_text,
     given_of,
+    output,
     printed,
     refuse_overlap,
     require_picture,
     save_figure,
-    written,
 )
 from spcastat.errors import OptionError
 from spcastat.fit.archive import write_bytes
@@ -100,7 +100,7 @@ def shown(plan: PrincipalVariables, kind: str, args: argparse.Namespace) -> str:
         )
     if args.report:
         plan.report(args.report, title=f"Variables to keep in {args.fit}", call=args.line)
-    return written(plan, [], kind, args)
+    return output(plan, [], kind, args)
 
 
 def run(args: argparse.Namespace) -> str:
