@@ -42,7 +42,7 @@ LIMITS = {
     "fit": 35,
     "inputs": 35,
     "linalg": 30,
-    "plots": 215,
+    "plots": 57,
     "progress": 2,
     "proofs": 420,
     "reading": 11,

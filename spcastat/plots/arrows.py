@@ -59,8 +59,8 @@ def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndar
 def colours_of_arrows(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
     """Return the colour of each arrow; `faint` is the shade of those without a nonzero loading."""
     kinds = zip(arrows["nonzero"], arrows["supplementary"], strict=True)
-    strong, pale, further = ink(ax), shade(ax, faint), visible(ax, FURTHER)
-    return [further if extra else strong if nonzero else pale for nonzero, extra in kinds]
+    strong, pale, supplement_colour = ink(ax), shade(ax, faint), visible(ax, FURTHER)
+    return [supplement_colour if extra else strong if nonzero else pale for nonzero, extra in kinds]
 
 
 def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
@@ -90,17 +90,17 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
 
 def rows_of_block(ax: Axes, block: pd.DataFrame, arrows: pd.DataFrame) -> list[Row]:
     """Return the rows of a block of variables; those with an arrow have its direction."""
-    bar, further = shade(ax, 0.75), visible(ax, FURTHER)
-    drawn = arrows.set_index("position")[["x", "y"]] if len(arrows) else pd.DataFrame()
+    bar, supplement_colour = shade(ax, 0.75), visible(ax, FURTHER)
+    directions = arrows.set_index("position")[["x", "y"]] if len(arrows) else pd.DataFrame()
     rows = []
     for name, value, extra, position in zip(
         block.index, block["value"], block["supplementary"], block["position"], strict=True
     ):
         direction = None
-        if position in drawn.index:
-            x, y = drawn.loc[position].to_numpy(dtype=float)
+        if position in directions.index:
+            x, y = directions.loc[position].to_numpy(dtype=float)
             direction = (x / np.hypot(x, y), y / np.hypot(x, y)) if x or y else None
-        rows.append(Row(name_text(name), float(value), further if extra else bar, direction))
+        rows.append(Row(name_text(name), float(value), supplement_colour if extra else bar, direction))
     return rows
 
 
@@ -176,8 +176,8 @@ def block_values(
         return block
     extra = np.nan_to_num(supplementary.iloc[:, component].to_numpy(dtype=float))
     order = np.argsort(-np.abs(extra), kind="stable")
-    further = {"value": extra[order], "supplementary": True, "position": len(weights) + order}
-    return pd.concat([block, pd.DataFrame(further, index=supplementary.index[order])])
+    columns = {"value": extra[order], "supplementary": True, "position": len(weights) + order}
+    return pd.concat([block, pd.DataFrame(columns, index=supplementary.index[order])])
 
 
 def _marker_frame(
@@ -200,9 +200,9 @@ def _with_supplementary(
     """Return the frame with the tips of supplementary variables, if any, below the others."""
     if supplementary is None:
         return frame
-    further = helpers.frame_of(supplementary, what := "supplementary variables")
-    same_components(scores, supplementary, what)
-    extra = _marker_frame(supplementary.index, further[:, pair], False, True, len(frame))
+    values = helpers.frame_of(supplementary, title := "supplementary variables")
+    same_components(scores, supplementary, title)
+    extra = _marker_frame(supplementary.index, values[:, pair], False, True, len(frame))
     if "between" in frame:
         extra["between"] = True
     return pd.concat([frame, extra])
@@ -268,10 +268,10 @@ def plot_correlations(
     pair = _circle_pair(components, names)
     r = 0.0
     if score_correlations is not None:
-        together = helpers.frame_of(score_correlations, "correlations of scores")
+        score_values = helpers.frame_of(score_correlations, "correlations of scores")
         if any(list(labels) != names for labels in score_correlations.axes):
             raise ShapeError("score_correlations must have the components as rows and as columns.")
-        r = float(together[pair[0], pair[1]])
+        r = float(score_values[pair[0], pair[1]])
     x_name, y_name = helpers.axis_names([names[i] for i in pair], shares)
     ax = helpers.axes_for(ax, 6.2, 5.6)
     size = helpers.name_size()
@@ -343,14 +343,14 @@ def plot_correlations_data(
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
-    said = [f"Scores are correlated (r = {helpers.value_text(r)}): arrows may leave the circle."] * (
+    sentences = [f"Scores are correlated (r = {helpers.value_text(r)}): arrows may leave the circle."] * (
         abs(r) > 0.1
     )
     if not data["nonzero"].all():
         faint = "; faint: loading zero on both" if (~data["nonzero"] & ~data["supplementary"]).any() else ""
         coloured = "; coloured: supplementary" if data["supplementary"].any() else ""
-        said.append(f"Correlations with the scores{faint}{coloured}.")
-    drawn = int((~data["supplementary"]).sum())
-    if drawn < p:
-        said.append(f"{drawn} of the {p} variables are drawn: the longest of each component.")
-    return said
+        sentences.append(f"Correlations with the scores{faint}{coloured}.")
+    count = int((~data["supplementary"]).sum())
+    if count < p:
+        sentences.append(f"{count} of the {p} variables are drawn: the longest of each component.")
+    return sentences

@@ -49,8 +49,8 @@ def paper(ax: Axes) -> np.ndarray:
     from matplotlib.colors import to_rgba
 
     figure = ax.get_figure(root=True)
-    for found in (ax.get_facecolor(), None if figure is None else figure.get_facecolor()):
-        if found is not None and (rgba := np.array(to_rgba(found)))[3] > 0.5:
+    for colour in (ax.get_facecolor(), None if figure is None else figure.get_facecolor()):
+        if colour is not None and (rgba := np.array(to_rgba(colour)))[3] > 0.5:
             return rgba[:3]
     return np.ones(3)
 
@@ -60,10 +60,10 @@ def ink(ax: Axes) -> RGB:
     from matplotlib.colors import to_rgb
 
     behind = paper(ax)
-    written = np.array(to_rgb(ax.xaxis.label.get_color()))
-    if _contrast(written, behind) < 3.0:
-        written = np.zeros(3) if _light(behind) > 0.18 else np.ones(3)
-    return _rgb(written)
+    label_colour = np.array(to_rgb(ax.xaxis.label.get_color()))
+    if _contrast(label_colour, behind) < 3.0:
+        label_colour = np.zeros(3) if _light(behind) > 0.18 else np.ones(3)
+    return _rgb(label_colour)
 
 
 def shade(ax: Axes, strength: float) -> RGB:
@@ -76,12 +76,14 @@ def visible(ax: Axes, colour: Any) -> RGB:
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
-    least = 2.2 if _light(behind) > 0.18 else 4.5  # contrast ratios (WCAG 2) on light and dark backgrounds
+    least_contrast = (
+        2.2 if _light(behind) > 0.18 else 4.5
+    )  # contrast ratios (WCAG 2) on light and dark backgrounds
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        moved = (1 - share) * rgb + share * towards
-        if _contrast(moved, behind) >= least:
+        mixture = (1 - share) * rgb + share * towards
+        if _contrast(mixture, behind) >= least_contrast:
             break
-    return _rgb(moved)
+    return _rgb(mixture)
 
 
 def accents(ax: Axes) -> tuple[RGB, RGB]:
@@ -96,7 +98,7 @@ def _greys(count: int) -> list[RGB]:
     from matplotlib.colors import to_rgb
 
     cycle = matplotlib.rcParams["axes.prop_cycle"].by_key().get("color", [])
-    if not cycle or any(np.ptp(to_rgb(one)) > 0 for one in cycle):
+    if not cycle or any(np.ptp(to_rgb(colour)) > 0 for colour in cycle):
         return []
     return [_rgb([grey] * 3) for grey in np.linspace(0.2, 0.65, count)]
 
@@ -126,18 +128,18 @@ def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
     """Raise OptionError for an invalid palette, or one that is given without groups or numbers to colour."""
     if palette is not None and not coloured:
         raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
-    _known(palette)
+    _palette_of(palette)
 
 
-def _known(palette: Any) -> Any:
+def _palette_of(palette: Any) -> Any:
     """Return a palette as None, a colour map, a dict of colours, or a list of colours; raise OptionError."""
     if palette is None:
         return None
     if isinstance(palette, str) or hasattr(palette, "resampled"):
         return colour_map(palette)
     if isinstance(palette, Mapping):
-        return {group: colour(one) for group, one in palette.items()}
-    return [colour(one) for one in elements(palette, 1000)]
+        return {group: colour(value) for group, value in palette.items()}
+    return [colour(value) for value in elements(palette, 1000)]
 
 
 def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
@@ -154,25 +156,31 @@ def colours_of(ax: Axes, palette: Any, categories: Sequence[Any]) -> list[RGB]:
     OptionError
         If a colour or a colour map does not exist, or there are fewer colours than categories.
     """
-    count, known = len(categories), _known(palette)
-    if known is None:
-        own = _greys(count) or GROUP_COLOURS
-        return [visible(ax, own[i % len(own)]) for i in range(count)]
-    if isinstance(known, dict):
-        if absent := [one for one in categories if one not in known]:
+    count, palette_colours = len(categories), _palette_of(palette)
+    if palette_colours is None:
+        defaults = _greys(count) or GROUP_COLOURS
+        return [visible(ax, defaults[i % len(defaults)]) for i in range(count)]
+    if isinstance(palette_colours, dict):
+        if absent := [category for category in categories if category not in palette_colours]:
             raise OptionError(
                 f"palette has no colour for {listed(absent)}; give one for each group: "
                 f"{listed(categories, 20)}."
             )
-        return [known[one] for one in categories]
-    most = len(known) if isinstance(known, list) else known.N if known.N <= 20 else count
-    if most < count:
-        what = "palette" if isinstance(known, list) else f"palette={shown(palette)}"
-        raise OptionError(f"{what} has {most} colours for {count} groups; give one for each group.")
-    if isinstance(known, list):
-        return known[:count]
-    places = np.arange(count) if known.N <= 20 else np.linspace(0.05, 0.95, max(count, 2))[:count]
-    return [_rgb(known(place)) for place in places]
+        return [palette_colours[category] for category in categories]
+    limit = (
+        len(palette_colours)
+        if isinstance(palette_colours, list)
+        else palette_colours.N
+        if palette_colours.N <= 20
+        else count
+    )
+    if limit < count:
+        words = "palette" if isinstance(palette_colours, list) else f"palette={shown(palette)}"
+        raise OptionError(f"{words} has {limit} colours for {count} groups; give one for each group.")
+    if isinstance(palette_colours, list):
+        return palette_colours[:count]
+    places = np.arange(count) if palette_colours.N <= 20 else np.linspace(0.05, 0.95, max(count, 2))[:count]
+    return [_rgb(palette_colours(place)) for place in places]
 
 
 def colour(given: Any) -> RGB:
@@ -180,10 +188,10 @@ def colour(given: Any) -> RGB:
     from matplotlib.colors import is_color_like, to_rgb
 
     try:
-        known = bool(is_color_like(given)) and not any(np.isnan(to_rgb(given)))
+        valid = bool(is_color_like(given)) and not any(np.isnan(to_rgb(given)))
     except Exception:  # an object that cannot be compared
-        known = False
-    if not known:
+        valid = False
+    if not valid:
         raise OptionError(
             f"{shown(given)} is not a colour; give a name such as 'tab:blue', '#0072B2', or three "
             "numbers from 0 to 1."
@@ -303,10 +311,10 @@ def name_room(ax: Axes, share: float) -> float:
 def stacked(ax: Axes, names: pd.Index, height: float) -> Iterator[Axes]:
     """Yield a panel for each name, one below the other, with one horizontal axis, labelled at the last."""
     ax.set_axis_off()
-    k, first = len(names), None
+    k, top_panel = len(names), None
     for j, name in enumerate(names):
-        panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, height / k), sharex=first)
-        first = first or panel
+        panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, height / k), sharex=top_panel)
+        top_panel = top_panel or panel
         panel.set_ylabel(short_name(name, 12), parse_math=False)
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelbottom=j == k - 1)
@@ -379,10 +387,10 @@ def frame_of(frame: pd.DataFrame, what: str = "loadings") -> NDArray[np.float64]
 
 def need_columns(table: Any, columns: list[str], what: str) -> None:
     """Raise ShapeError unless a table is a frame with rows and these columns, numeric, each exactly once."""
-    found = list(table.columns) if isinstance(table, pd.DataFrame) and not table.empty else []
-    if missing := [name for name in columns if found.count(name) != 1]:
-        needed = f"{what} needs rows, and once each the columns {listed(columns)}"
-        raise ShapeError(f"{needed}; it lacks {listed(missing)}.")
+    columns_present = list(table.columns) if isinstance(table, pd.DataFrame) and not table.empty else []
+    if missing := [name for name in columns if columns_present.count(name) != 1]:
+        need = f"{what} needs rows, and once each the columns {listed(columns)}"
+        raise ShapeError(f"{need}; it lacks {listed(missing)}.")
     frame_values(table[columns], what)
 
 
@@ -390,20 +398,20 @@ def positions(components: Any, names: Sequence[Hashable]) -> list[int]:
     """Return the positions of components that are given by number from one, or by name; None is all."""
     if components is None:
         return list(range(len(names)))
-    found = []
+    places = []
     for component in elements(components, len(names)):
         if is_whole(component) and 1 <= int(component) <= len(names):
-            found.append(int(component) - 1)
+            places.append(int(component) - 1)
         elif isinstance(component, str) and component in names:
-            found.append(list(names).index(component))
+            places.append(list(names).index(component))
         else:
             raise ComponentsError(
                 f"The component {shown(component)} was asked for; there are {len(names)}: give numbers from "
                 f"1 to {len(names)} or the names {listed(names)}."
             )
-    if not found or len(set(found)) < len(found):
+    if not places or len(set(places)) < len(places):
         raise ComponentsError(f"components={shown(components)} was given; name one or more, each once.")
-    return found
+    return places
 
 
 def row_limit(max_rows: int | None, rows: int) -> int:
@@ -438,9 +446,9 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
             f"shares of type {type(shares).__name__} was given; it must be a Series of numbers, "
             "labelled by the names of the components."
         )
-    known = dict(zip(shares.index, numbers.tolist(), strict=True))
+    numbers_of = dict(zip(shares.index, numbers.tolist(), strict=True))
     return [
-        f"{name} ({100 * known[component]:.1f} %)" if component in known else name
+        f"{name} ({100 * numbers_of[component]:.1f} %)" if component in numbers_of else name
         for name, component in zip(names, components, strict=True)
     ]
 
@@ -484,8 +492,8 @@ def write_legend(
     The names are set afterwards, because matplotlib leaves out those that begin with "_".
     """
     numbers = [str(i) for i in range(len(names))]
-    how: dict[str, Any] = {"frameon": False, "fontsize": size, "title_fontsize": size, **options}
-    legend = ax.legend(**how) if artists is None else ax.legend(artists, numbers, **how)
+    style: dict[str, Any] = {"frameon": False, "fontsize": size, "title_fontsize": size, **options}
+    legend = ax.legend(**style) if artists is None else ax.legend(artists, numbers, **style)
     for text, handle, name in zip(legend.get_texts(), legend.legend_handles, names, strict=True):
         text.set_parse_math(False)
         text.set_text(name)
@@ -540,7 +548,10 @@ def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
         lines = textwrap.wrap(text, columns, break_on_hyphens=False)
         longest = max(lines, key=len, default="")
         widest = [line for line in lines if len(line) > 0.9 * len(longest)]
-        if all(text_to_path.get_text_width_height_descent(one, font, False)[0] <= width for one in widest):
+        if all(
+            text_to_path.get_text_width_height_descent(text_line, font, False)[0] <= width
+            for text_line in widest
+        ):
             break
     return "\n".join(lines)
 

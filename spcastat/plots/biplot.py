@@ -187,7 +187,7 @@ def biplot(
     frame = _frame(data, *corners)
     title = helpers.title_of(groups if groups is not None else color)
     legend, bar = _points(ax, data, frame, title, palette, size)
-    _further(ax, data, frame)
+    _draw_new_points(ax, data, frame)
     draw_arrows(ax, data.arrows)
     dots = np.vstack([frame.inside(data.points), frame.inside(data.new), frame.inside(data.levels)])
     texts = Names(ax, size, dots, data.arrows[["x", "y"]].to_numpy(dtype=float))
@@ -243,13 +243,13 @@ def _outlines(
     ax: Axes, data: BiplotData, clouds: list[points_drawn.Group], kind: str, level: float
 ) -> list[NDArray[np.float64]]:
     """Draw an outline around each group of points that spans an area, and return their vertices."""
-    drawn = []
+    outlines = []
     for cloud in clouds:
         xy = data.points.loc[cloud.rows, ["x", "y"]].to_numpy()
         if (corners := points_drawn.outline_of(xy, kind, level)) is not None:
             points_drawn.draw_outline(ax, corners, cloud.colour)
-            drawn.append(corners)
-    return drawn
+            outlines.append(corners)
+    return outlines
 
 
 def _middle(data: BiplotData, cloud: points_drawn.Group) -> NDArray[np.float64]:
@@ -297,7 +297,7 @@ def biplot_data(
     markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
     strong = markers["nonzero"] | markers["supplementary"] | (arrows == "correlations")
     stretch = stretch_of(xy, markers.loc[strong.to_numpy(), ["x", "y"]].to_numpy())
-    drawn, undrawn = arrows_of(markers, max_arrows, stretch)
+    tips, undrawn = arrows_of(markers, max_arrows, stretch)
     bars = correlations if arrows == "correlations" else None
     parts = [
         block_values(loadings, bars, supplementary, i).assign(component=name)
@@ -305,7 +305,7 @@ def biplot_data(
     ]
     data = BiplotData(
         points=points,
-        arrows=drawn,
+        arrows=tips,
         blocks=pd.concat(parts),
         stretch=stretch,
         correlation=helpers.correlation_of(xy[:, 0], xy[:, 1]),
@@ -411,8 +411,8 @@ def stretch_of(xy: NDArray[np.float64], ends: NDArray[np.float64]) -> float:
     if not longest.any() or not xy.any():
         return 1.0
     used = longest > 0
-    most = np.quantile(xy[:, used], 0.975, axis=0) / longest[used]
-    return float(max(most.min(), 0.25 * np.hypot(*xy.T).max() / np.hypot(*ends.T).max()))
+    ratios = np.quantile(xy[:, used], 0.975, axis=0) / longest[used]
+    return float(max(ratios.min(), 0.25 * np.hypot(*xy.T).max() / np.hypot(*ends.T).max()))
 
 
 def points_of(
@@ -435,11 +435,11 @@ def points_of(
 def arrows_of(markers: pd.DataFrame, max_arrows: int | None, stretch: float) -> tuple[pd.DataFrame, int]:
     """Return the arrows to draw, the longest first, and how many with a nonzero loading are not drawn."""
     between = markers[markers["between"].to_numpy()].drop(columns="between")
-    drawn = between.iloc[longest(between, max_arrows, 0)].copy()
-    drawn[["x", "y"]] *= stretch
-    drawn["length"] = np.hypot(drawn["x"], drawn["y"])
-    order = np.argsort(-drawn["length"].to_numpy(), kind="stable")
-    return drawn.iloc[order], int(between["nonzero"].sum() - drawn["nonzero"].sum())
+    tips = between.iloc[longest(between, max_arrows, 0)].copy()
+    tips[["x", "y"]] *= stretch
+    tips["length"] = np.hypot(tips["x"], tips["y"])
+    order = np.argsort(-tips["length"].to_numpy(), kind="stable")
+    return tips.iloc[order], int(between["nonzero"].sum() - tips["nonzero"].sum())
 
 
 #: Correlation of scores from which the caption mentions it.
@@ -523,17 +523,17 @@ def _edge_marks(ax: Axes, frame: Frame, xy: NDArray[np.float64], colour: Any) ->
             ax.scatter(mark[0], mark[1], color=[colour], clip_on=False, **options)
 
 
-def _further(ax: Axes, data: BiplotData, frame: Frame) -> None:
+def _draw_new_points(ax: Axes, data: BiplotData, frame: Frame) -> None:
     """Draw new rows as crosses and means of levels as diamonds."""
     for points, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
         colour = ink(ax) if marker == "x" else visible(ax, FURTHER)
-        near = frame.inside(points)
+        inner = frame.inside(points)
         size = points_drawn.dots(len(points), 30.0)["s"]
         style: dict[str, Any] = {"s": size, "linewidths": line(1.1), "zorder": 4.5}
-        if len(near):
-            ax.scatter(*near.T, color=[colour], marker=marker, gid=name, **style)
-        outside = points[frame.far(points)][["x", "y"]].to_numpy(dtype=float)
-        _edge_marks(ax, frame, outside, colour)
+        if len(inner):
+            ax.scatter(*inner.T, color=[colour], marker=marker, gid=name, **style)
+        outer = points[frame.far(points)][["x", "y"]].to_numpy(dtype=float)
+        _edge_marks(ax, frame, outer, colour)
 
 
 #: More new rows than this have no names.
@@ -551,8 +551,8 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame) -> None
     _name_far(texts, frame, points, names, grey)
     _name_far(texts, frame, few_new, few_new["label"][frame.far(few_new)].astype(str).tolist(), ink(ax))
     for frame_of_points, colour in ((points, grey), (few_new, ink(ax))):
-        near = frame_of_points[~frame.far(frame_of_points)]
-        for name, position in zip(near["label"], _all_positions(near), strict=True):
+        inner = frame_of_points[~frame.far(frame_of_points)]
+        for name, position in zip(inner["label"], _all_positions(inner), strict=True):
             texts.add(position, str(name), colour)
 
 

@@ -212,10 +212,10 @@ def lay_out(
     layouts = [
         layout
         for count in range(1, max(columns, 1) + 1)
-        for written in ((True, False) if with_values else (False,))
+        for values_shown in ((True, False) if with_values else (False,))
         if (
             layout := _layout(
-                rows, unit, size, width, lines, count, heading, line_cost, written, span, undrawn
+                rows, unit, size, width, lines, count, heading, line_cost, values_shown, span, undrawn
             )
         )
     ]
@@ -243,30 +243,30 @@ def _layout(
 ) -> BlockLayout | None:
     """Return the layout with this number of columns, with or without values; None if no name has room."""
     places = max(lines - bool(heading), 1) * columns
-    shown = _largest(rows, places if len(rows) + bool(undrawn) <= places else max(places - 1, 1))
-    if not shown:
+    visible_rows = _largest(rows, places if len(rows) + bool(undrawn) <= places else max(places - 1, 1))
+    if not visible_rows:
         return None
-    hidden = len(rows) - len(shown) + undrawn
-    depth = -(-(len(shown) + bool(hidden)) // columns)
-    ends = [end for row in shown for end in row.ends]
+    hidden = len(rows) - len(visible_rows) + undrawn
+    depth = -(-(len(visible_rows) + bool(hidden)) // columns)
+    ends = [end for row in visible_rows for end in row.ends]
     low, high = span or (min(ends), max(ends))
     zero = -unit * low
     start = zero + unit * high + GAP
-    values = [loading_text(row.value) for row in shown] if with_values else []
+    values = [loading_text(row.value) for row in visible_rows] if with_values else []
     start += max((width_of(text, size) + GAP for text in values), default=0.0)
-    afters = [_after(row, size) for row in shown]
+    afters = [_room_after(row, size) for row in visible_rows]
     column = (width - COLUMN_GAP * (columns - 1)) / columns
-    rooms = [column - start - after for after in afters]
+    rooms = [column - start - room_after for room_after in afters]
     if min(rooms) < NARROWEST * size:
         return None
-    names = [row.name for row in shown]
+    names = [row.name for row in visible_rows]
     labels = labels_for(names, rooms, size)
-    cost = len(rows) - len(shown) + _shortening(names, labels)
-    cost += 4.0 * max(min(NAMED, len(rows)) - len(shown), 0)
+    cost = len(rows) - len(visible_rows) + _shortening(names, labels)
+    cost += 4.0 * max(min(NAMED, len(rows)) - len(visible_rows), 0)
     pitch = start + COLUMN_GAP
-    pitch += max(width_of(label, size) + after for label, after in zip(labels, afters, strict=True))
+    pitch += max(width_of(label, size) + room_after for label, room_after in zip(labels, afters, strict=True))
     return BlockLayout(
-        rows=shown,
+        rows=visible_rows,
         labels=labels,
         values=values,
         columns=columns,
@@ -290,7 +290,7 @@ def _largest(rows: Sequence[Row], count: int) -> list[Row]:
     return [rows[i] for i in sorted(by_size[:count])]
 
 
-def _after(row: Row, size: float) -> float:
+def _room_after(row: Row, size: float) -> float:
     """Return the room for what stands after the name of a row: its arrow and its section."""
     section = GAP + width_of(row.section, size) if row.section else 0.0
     return section + ARROW * size * (row.direction is not None)
@@ -398,19 +398,19 @@ class Block(Artist):
         start, end = x + layout.zero, x + layout.zero + layout.unit * row.value
         yield self._line([start, end], [y, y], row.colour, BAR * layout.size)
         if row.value < 0:
-            inside = [start - 0.4, min(end + 0.75, start - 0.4)]
-            yield self._line(inside, [y, y], self.background, BAR * layout.size - 1.5)
+            hollow = [start - 0.4, min(end + 0.75, start - 0.4)]
+            yield self._line(hollow, [y, y], self.background, BAR * layout.size - 1.5)
         if row.interval is not None:
             yield from self._interval(start, y, row.interval)
         if layout.values:
             yield self._text(x + layout.name_start - GAP, y, layout.values[i], ha="right", color=self.grey)
         style = "italic" if row.italic else "normal"
         yield self._text(x + layout.name_start, y, layout.labels[i], fontstyle=style)
-        after = x + layout.name_start + width_of(layout.labels[i], layout.size)
+        name_end = x + layout.name_start + width_of(layout.labels[i], layout.size)
         if row.direction is not None:
-            yield from self._arrow(after + ARROW_MIDDLE * layout.size, y, row.direction, row.colour)
+            yield from self._arrow(name_end + ARROW_MIDDLE * layout.size, y, row.direction, row.colour)
         if row.section:
-            yield self._text(after + GAP, y, row.section, color=self.grey)
+            yield self._text(name_end + GAP, y, row.section, color=self.grey)
 
     def _interval(self, zero: float, y: float, interval: tuple[float, float]) -> Iterator[Line2D]:
         """Yield an interval as a line with caps."""

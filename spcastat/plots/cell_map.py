@@ -78,28 +78,28 @@ def cell_map_of(
     size, n, p = np.abs(np.asarray(z, dtype=float)), len(rows), len(columns)
     largest = np.zeros(n)
     np.maximum.at(largest, places[:, 0], size)
-    kept, distance = rows["kept"].to_numpy(dtype=bool), rows["distance"].to_numpy(dtype=float)
-    out = np.flatnonzero(~kept)
+    is_kept, distance = rows["kept"].to_numpy(dtype=bool), rows["distance"].to_numpy(dtype=float)
+    out = np.flatnonzero(~is_kept)
     out = out[np.argsort(-distance[out], kind="stable")]
-    others = np.flatnonzero(kept & (largest > 0))
-    others = others[np.argsort(-largest[others], kind="stable")]
-    chosen = np.concatenate([out, others])[: most[0]]
+    outlying = np.flatnonzero(is_kept & (largest > 0))
+    outlying = outlying[np.argsort(-largest[outlying], kind="stable")]
+    row_places = np.concatenate([out, outlying])[: most[0]]
     weight = np.zeros(p)
-    inside = np.isin(places[:, 0], chosen)
-    np.maximum.at(weight, places[inside, 1], size[inside])
-    some = order[np.sort(np.argsort(-weight[order], kind="stable")[: most[1]])]
+    in_rows = np.isin(places[:, 0], row_places)
+    np.maximum.at(weight, places[in_rows, 1], size[in_rows])
+    column_places = order[np.sort(np.argsort(-weight[order], kind="stable")[: most[1]])]
     values = np.zeros((n, p)) if missing is None else np.where(missing, np.nan, 0.0)
     values[places[:, 0], places[:, 1]] = z
     values[:, ~judged] = np.nan
-    unseen_rows = len(out) + len(others) - len(chosen)
-    unseen = int((weight > 0).sum() - (weight[some] > 0).sum())
+    unseen_rows = len(out) + len(outlying) - len(row_places)
+    unseen = int((weight > 0).sum() - (weight[column_places] > 0).sum())
     remark = f"{plural(unseen_rows, 'more row')} with outlying cells not shown. " * bool(unseen_rows)
     remark += f"{plural(unseen, 'more variable')} with outlying cells in these rows not shown." * bool(unseen)
     return CellMap(
-        values[np.ix_(chosen, some)],
-        short_names(rows.index[chosen].tolist(), positions=chosen.tolist()),
-        short_names(columns[some].tolist(), positions=some.tolist()),
-        min(len(out), len(chosen)),
+        values[np.ix_(row_places, column_places)],
+        short_names(rows.index[row_places].tolist(), positions=row_places.tolist()),
+        short_names(columns[column_places].tolist(), positions=column_places.tolist()),
+        min(len(out), len(row_places)),
         remark.strip(),
     )
 
@@ -168,10 +168,10 @@ def _bar(ax: Axes, image: Any) -> None:
     bar.ax.tick_params(length=0)
 
 
-def _sentences(found: CellMap) -> Sequence[str]:
-    left_out = f"Rows above the line are left out ({found.left_out})." if found.left_out else ""
-    grey = "Grey: not judged, or missing." if np.isnan(found.values).any() else ""
-    return [left_out, grey, found.remark]
+def _sentences(cell_map: CellMap) -> Sequence[str]:
+    left_out = f"Rows above the line are left out ({cell_map.left_out})." if cell_map.left_out else ""
+    grey = "Grey: not judged, or missing." if np.isnan(cell_map.values).any() else ""
+    return [left_out, grey, cell_map.remark]
 
 
 def checked_sizes(rows: Any, columns: Any) -> tuple[int, int]:

@@ -32,12 +32,12 @@ class Frame:
     def around(cls, points: pd.DataFrame, new: pd.DataFrame, *others: Array) -> Frame:
         """Return the frame of points, new points and other positions, (m, 2), without a few far points."""
         xy = positions(points)
-        near = np.vstack([np.zeros((1, 2)), xy[~_far_rows(xy)], *others])
-        low, high = near.min(axis=0), near.max(axis=0)
+        near_points = np.vstack([np.zeros((1, 2)), xy[~_far_rows(xy)], *others])
+        low, high = near_points.min(axis=0), near_points.max(axis=0)
         middle, half = (low + high) / 2.0, (high - low) / 2.0
-        further = positions(new)
-        further = further[(np.abs(further - middle) <= NEW_REACH * half).all(axis=1)]
-        low, high = np.vstack([further, low]).min(axis=0), np.vstack([further, high]).max(axis=0)
+        new_points = positions(new)
+        new_points = new_points[(np.abs(new_points - middle) <= NEW_REACH * half).all(axis=1)]
+        low, high = np.vstack([new_points, low]).min(axis=0), np.vstack([new_points, high]).max(axis=0)
         side = np.where(high > low, high - low, max(float((high - low).max()), 1e-300))
         return cls(low - MARGIN * side, high + MARGIN * side)
 
@@ -69,7 +69,7 @@ def _far_rows(xy: Array) -> NDArray[np.bool_]:
         return far
     away = np.abs(xy - np.median(xy, axis=0))
     for distance in away.T:
-        beyond = distance > FAR * np.quantile(distance, NEAR)
-        if beyond.sum() <= max(MOST_FAR, FAR_SHARE * len(xy)):
-            far |= beyond
+        far_in_one = distance > FAR * np.quantile(distance, NEAR)
+        if far_in_one.sum() <= max(MOST_FAR, FAR_SHARE * len(xy)):
+            far |= far_in_one
     return far

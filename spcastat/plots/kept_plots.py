@@ -47,13 +47,13 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     if m is not None and m not in data.index:
         raise OptionError(f"m={m!r} was given, which is none of the numbers of variables in path.")
     ax = helpers.axes_for(ax, 4.9, 3.4, helpers.OPEN)
-    sizes, held = data.index.to_numpy(dtype=float), "held out" in data
+    sizes, with_held_out = data.index.to_numpy(dtype=float), "held out" in data
     style: dict[str, Any] = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3}
     dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
     blue, orange = accents(ax)
     ax.plot(sizes, data["in the data"], color=blue, marker="o", label="in the data", **style)
     ax.plot(sizes, data["PCA"], color=blue, label="PCA", **dashes)
-    if held:
+    if with_held_out:
         values, errors = data["held out"], data["s.e."]
         ax.errorbar(sizes, values, errors, color=orange, marker="s", label="held out", **style)
         ax.plot(sizes, data["PCA held out"], color=orange, label="PCA, held out", **dashes)
@@ -135,14 +135,14 @@ def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:
     """Write the names, those of variables kept in bold and others indented, as long as there is room."""
     size = helpers.name_size()
     for limit in range(NAME_WIDTH, 7, -2):
-        shown = short_names(names, limit)
+        labels = short_names(names, limit)
         helpers.name_rows(
-            ax, [name if head else f"  {name}" for name, head in zip(shown, heads, strict=True)]
+            ax, [name if head else f"  {name}" for name, head in zip(labels, heads, strict=True)]
         )
         for label, head in zip(ax.get_yticklabels(), heads, strict=True):
             label.set(fontsize=size, fontweight="bold" if head else "normal", color=ink(ax))
         helpers.run_layout(ax)
-        if ax.get_position().width >= LEAST_ROOM or max(map(len, shown), default=0) < limit - 2:
+        if ax.get_position().width >= LEAST_ROOM or max(map(len, labels), default=0) < limit - 2:
             break
     pitch = float(helpers.size_of(ax)[1]) / max(len(names), 1)
     for label in ax.get_yticklabels():
@@ -156,15 +156,15 @@ def plot_represented_data(
     helpers.need_columns(represented, ["R2"], "represented")
     if "most_by" not in represented:
         raise ShapeError("represented has no column 'most_by', the kept variable nearest to each variable.")
-    most = helpers.row_limit(max_rows, len(represented))
-    some = represented.sort_values("R2", ascending=False, kind="stable").iloc[:most]
-    heads = list(dict.fromkeys(some["most_by"])) if kept is None else elements(kept, 10_000)
+    limit = helpers.row_limit(max_rows, len(represented))
+    rows = represented.sort_values("R2", ascending=False, kind="stable").iloc[:limit]
+    heads = list(dict.fromkeys(rows["most_by"])) if kept is None else elements(kept, 10_000)
     if not all(map(is_label, heads)):
         raise OptionError(f"kept={shown(kept)} was given; it takes a list of labels of variables.")
     names: list[Hashable] = []
     values: list[float] = []
     for head in heads:
-        members = some[[by == head for by in some["most_by"]]]
+        members = rows[[by == head for by in rows["most_by"]]]
         names += [head, *members.index]
         values += [np.nan, *members["R2"]]
     return pd.DataFrame({"variable": pd.array(names, dtype=object), "R2": values})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Height of a heading, and space before the next heading, in lines.
 HEADING, NEXT_BLOCK = 1, 0.6
 #: The fewest lines of a block below its heading: a variable, and the number of others.
-FEWEST = 2
+FEWEST_LINES = 2
 #: Space between columns of blocks, in points.
 BETWEEN = 18.0
 #: The smallest width of a column, in font sizes.
@@ -39,7 +39,7 @@ POINT_VALUE, COLUMN_COST = 1.5, 0.1
 #: or of a variable that is not selected.
 PLAIN, SURE, UNSURE = 0.75, 0.45, 0.2
 #: A name is italic if its variable is on several components and fewer than this share of the variables are.
-FEW = 0.5
+FEW_SHARE = 0.5
 #: The longest name of a section after the name of its variable.
 SECTION_WIDTH = 16
 
@@ -81,20 +81,20 @@ def draw_blocks(
     sections: list[str] = data.attrs["sections"]
     blocks, heads, counts = [], [], []
     for j, heading in enumerate(headings):
-        chosen = np.flatnonzero(_shown(values[:, j], None if limits is None else limits[:, j]))
-        if not len(chosen):
+        variables = np.flatnonzero(_is_shown(values[:, j], None if limits is None else limits[:, j]))
+        if not len(variables):
             continue
         if sort:
             codes = pd.factorize(np.array(sections))[0] if sections else np.zeros(len(values), dtype=int)
-            chosen = chosen[np.lexsort((-np.abs(values[chosen, j]), codes[chosen]))]
-        rows = [_row(ax, data, i, j, limits, strong) for i in chosen.tolist()]
+            variables = variables[np.lexsort((-np.abs(values[variables, j]), codes[variables]))]
+        rows = [_row(ax, data, i, j, limits, strong) for i in variables.tolist()]
         blocks.append(Block(ax, rows, threshold=threshold))
         heads.append(heading)
         counts.append(hidden[j])
     LoadingColumns(ax, blocks, heads, counts)
 
 
-def _shown(values: NDArray[np.float64], limits: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+def _is_shown(values: NDArray[np.float64], limits: NDArray[np.float64] | None) -> NDArray[np.bool_]:
     """Return which variables of a component are drawn: those whose loading or interval differs from zero."""
     if limits is None:
         return values != 0
@@ -123,7 +123,7 @@ def _row(
         float(values[i, j]),
         helpers.shade(ax, strength),
         interval=interval,
-        italic=bool(several[i]) and float(several.mean()) < FEW,
+        italic=bool(several[i]) and float(several.mean()) < FEW_SHARE,
         section=short_name(sections[i], SECTION_WIDTH) if sections else "",
     )
 
@@ -171,14 +171,14 @@ class LoadingColumns:
         """Return layout and position of every block: all names in full, then the largest text."""
         smallest = helpers.SMALLEST_NAME
         largest = max(smallest, LARGEST * float(matplotlib.rcParams["font.size"]))
-        best_cost, best = self._attempt(smallest, 1, width, height)
+        best_cost, best_layouts = self._attempt(smallest, 1, width, height)
         for size in np.unique(np.linspace(smallest, largest, SIZES))[::-1].tolist():
             for count in range(1, min(_most_columns(width, size), len(self.blocks)) + 1):
                 cost, placed = self._attempt(size, count, width, height)
                 cost += COLUMN_COST * (count - 1) - POINT_VALUE * (size - smallest)
                 if cost < best_cost:
-                    best_cost, best = cost, placed
-        return best
+                    best_cost, best_layouts = cost, placed
+        return best_layouts
 
     def _attempt(self, size: float, count: int, width: float, height: float) -> tuple[float, list[Placed]]:
         """Return the cost, and layout and position of every block, with this size of text and columns."""
@@ -194,9 +194,9 @@ class LoadingColumns:
         unit = room / (self.span[1] - self.span[0])
         placed: list[Placed] = []
         x, y, cost, lines = 0.0, 0.0, 0.0, int(height / (LINE * size))
-        drawn = self._drawn(count, lines)
-        undrawn = len(self.blocks) - drawn
-        for number, members, quota in self._quotas(drawn, count, lines - bool(undrawn)):
+        block_count = self._count_of_blocks(count, lines)
+        undrawn = len(self.blocks) - block_count
+        for number, members, quota in self._quotas(block_count, count, lines - bool(undrawn)):
             x, y = number * (column + BETWEEN), 0.0
             for i, rows in zip(members, quota, strict=True):
                 layout = lay_out(
@@ -213,36 +213,38 @@ class LoadingColumns:
                 placed.append((layout, x, y))
                 y += layout.height + NEXT_BLOCK * LINE * size
                 cost += layout.cost
-        rest = f"and {undrawn} more components" if undrawn else ""
-        placed.append((lay_out([], unit, size, column, 1, heading=rest), x, y))
+        remainder = f"and {undrawn} more components" if undrawn else ""
+        placed.append((lay_out([], unit, size, column, 1, heading=remainder), x, y))
         return cost + NAMED * undrawn, placed
 
-    def _drawn(self, count: int, lines: int) -> int:
+    def _count_of_blocks(self, count: int, lines: int) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""
-        least = HEADING + FEWEST + NEXT_BLOCK
-        if len(self.blocks) <= count * int((lines + NEXT_BLOCK) / least):
+        least_lines = HEADING + FEWEST_LINES + NEXT_BLOCK
+        if len(self.blocks) <= count * int((lines + NEXT_BLOCK) / least_lines):
             return len(self.blocks)
-        return max(min(count * int((lines - 1 + NEXT_BLOCK) / least), len(self.blocks)), 1)
+        return max(min(count * int((lines - 1 + NEXT_BLOCK) / least_lines), len(self.blocks)), 1)
 
-    def _quotas(self, drawn: int, count: int, lines: int) -> Iterator[tuple[int, range, list[int]]]:
+    def _quotas(self, block_count: int, count: int, lines: int) -> Iterator[tuple[int, range, list[int]]]:
         """Yield the number of each column, its blocks, and how many rows each of these may have.
 
         If rows must be left out, all components are cut at the same number, so that none looks smaller.
         """
-        needs = [len(block.rows) + bool(more) for block, more in zip(self.blocks, self.hidden, strict=True)]
-        columns = balanced([need + HEADING + NEXT_BLOCK for need in needs[:drawn]], count)
+        needs = [
+            len(block.rows) + bool(hidden) for block, hidden in zip(self.blocks, self.hidden, strict=True)
+        ]
+        columns = balanced([need + HEADING + NEXT_BLOCK for need in needs[:block_count]], count)
         quotas = []
         for members in columns:
             free = lines - HEADING * len(members) - NEXT_BLOCK * (len(members) - 1)
             quotas.append(shares_of([needs[i] for i in members], free))
-        cut = [
+        short_quotas = [
             rows
             for members, quota in zip(columns, quotas, strict=True)
             for i, rows in zip(members, quota, strict=True)
             if rows < needs[i]
         ]
         for number, (members, quota) in enumerate(zip(columns, quotas, strict=True)):
-            yield number, members, [min(rows, *cut) for rows in quota] if cut else quota
+            yield number, members, [min(rows, *short_quotas) for rows in quota] if short_quotas else quota
 
 
 def _most_columns(width: float, size: float) -> int:
@@ -262,8 +264,8 @@ def balanced(needs: Sequence[float], count: int) -> list[range]:
                 starts.append(i)
         return [range(a, b) for a, b in pairwise([*starts, len(needs)])]
 
-    first = bisect_left(capacities, True, key=lambda capacity: len(runs(capacity)) <= count)
-    return runs(max(capacities[first], *needs))
+    index = bisect_left(capacities, True, key=lambda capacity: len(runs(capacity)) <= count)
+    return runs(max(capacities[index], *needs))
 
 
 def shares_of(needs: Sequence[int], lines: float) -> list[int]:
@@ -271,6 +273,6 @@ def shares_of(needs: Sequence[int], lines: float) -> list[int]:
     quota, remaining = [0] * len(needs), lines
     for position, i in enumerate(sorted(range(len(needs)), key=lambda i: needs[i])):
         share = int(remaining / (len(needs) - position))
-        quota[i] = max(min(needs[i], share), min(needs[i], FEWEST))
+        quota[i] = max(min(needs[i], share), min(needs[i], FEWEST_LINES))
         remaining -= quota[i]
     return quota

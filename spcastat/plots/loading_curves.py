@@ -29,7 +29,7 @@ FIRST, FIRST_SHARE = 10, 0.1
 REACH = 1.25
 #: Height of a panel, as a share of the distance of two; panels of more font sizes have ticks at all round
 #: values; numbers of two ticks are so many font sizes apart.
-PANEL, TALL, APART = 0.86, 12.0, 1.2
+PANEL, TALL, NUMBERS_APART = 0.86, 12.0, 1.2
 #: The longest label of the axis.
 LABEL_WIDTH = 40
 
@@ -63,9 +63,9 @@ def is_spectrum(names: Sequence[Hashable]) -> bool:
 
 def _counts(numbers: NDArray[np.float64]) -> bool:
     """Return whether numbers count the columns of a table, some of which may have been left out."""
-    whole = bool((numbers == np.round(numbers)).all())
+    are_whole = bool((numbers == np.round(numbers)).all())
     return (
-        whole
+        are_whole
         and 0 <= numbers[0] <= max(FIRST, FIRST_SHARE * len(numbers))
         and np.median(np.diff(numbers)) == 1.0
     )
@@ -83,7 +83,7 @@ def draw_curves(
     """
     values, p = loadings.to_numpy(dtype=float), len(loadings)
     numbers, unit = numbers_of(list(loadings.index))
-    named = places is None and numbers is None and p <= MOST_NAMES
+    with_names = places is None and numbers is None and p <= MOST_NAMES
     x = np.arange(1.0, p + 1.0) if numbers is None else numbers
     x = x if places is None else places
     order = np.argsort(x, kind="stable")
@@ -95,19 +95,19 @@ def draw_curves(
     height = PANEL * float(helpers.size_of(ax)[1]) / len(headings)
     panels = list(helpers.stacked(ax, loadings.columns, PANEL))
     for j, (panel, column, heading) in enumerate(zip(panels, values.T, headings, strict=True)):
-        drawn = np.where(column != 0, column, np.nan)
+        curve = np.where(column != 0, column, np.nan)
         panel.axhline(0, color=shade(panel, 0.4), linewidth=line(0.6), zorder=1)
         style: dict[str, Any] = {"step": "mid", "linewidth": 0, "zorder": 2}
         panel.fill_between(x, 0, column, where=column != 0, color=[shade(panel, 0.3)], **style)
-        panel.plot(x, drawn, color=ink(panel), linewidth=line(1.0), drawstyle="steps-mid", zorder=3)
+        panel.plot(x, curve, color=ink(panel), linewidth=line(1.0), drawstyle="steps-mid", zorder=3)
         panel.set(ylim=(low, reach), xlim=(float(x.min()), float(x.max())))
         _scale(panel, height, size)
         panel.tick_params(labelsize=size)
         panel.set_ylabel("Loading" if j == middle else "", fontsize=size + 1.0)
         _write_heading(panel, x, column, heading, size)
-    label = helpers.title_of(loadings.index) or unit or ("" if named else "Column")
+    label = helpers.title_of(loadings.index) or unit or ("" if with_names else "Column")
     panels[-1].set_xlabel(short_name(label, LABEL_WIDTH), fontsize=size + 1.0, parse_math=False)
-    if named:
+    if with_names:
         step = max(-(-p // TICKS), 1)
         texts = [short_name(name_text(loadings.index[i]), 14) for i in order[::step]]
         panels[-1].set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
@@ -122,8 +122,8 @@ def _scale(panel: Axes, height: float, size: float) -> None:
     power = 10.0 ** np.floor(np.log10(high))
     value = power * max(step for step in (1, 2, 5) if step * power <= high)
     places = np.array([-value, 0.0, value])
-    apart = height * value / (high - low)
-    if apart < APART * size:  # numbers would touch
+    distance = height * value / (high - low)
+    if distance < NUMBERS_APART * size:  # numbers would touch
         places = places[[0, 2]]
     places = places[places >= low]
     panel.set_yticks(places, [f"{place:g}".replace("-", "−") for place in places])

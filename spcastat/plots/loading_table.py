@@ -62,7 +62,7 @@ class LoadingTable(Artist):
         self.accents = [np.array(accent) for accent in helpers.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []
-        self.size, self.turned, self.hidden = 0.0, False, hidden
+        self.size, self.is_turned, self.hidden = 0.0, False, hidden
         self.box = Bbox.null()
         self.cells = Bbox.null()
         self.given_locator = ax.get_axes_locator()
@@ -99,10 +99,10 @@ class LoadingTable(Artist):
         if ax.get_ylim() != (lines, 0):
             ax.set_ylim(lines, 0)
         depth = min(height - heading, lines * TALLEST_ROW * self.size)
-        left, right = place.x0 + names_width * pixels, place.x0 + width * pixels
+        cells_left, cells_right = place.x0 + names_width * pixels, place.x0 + width * pixels
         top = place.y1 - heading * pixels
-        self.cells = Bbox.from_extents(left, top - depth * pixels, right, top)
-        self.box = Bbox.from_extents(place.x0, self.cells.y0, right + sections * pixels, place.y1)
+        self.cells = Bbox.from_extents(cells_left, top - depth * pixels, cells_right, top)
+        self.box = Bbox.from_extents(place.x0, self.cells.y0, cells_right + sections * pixels, place.y1)
         return position_of(ax, self.cells)
 
     def _text_size(self, height: float) -> float:
@@ -117,16 +117,16 @@ class LoadingTable(Artist):
         cell = max(CELL * self.size, 12.0)
         heading = max(width_of(name, self.size) for name in self.headings)
         room = max(width - cell * k - GAP, NAMES * width) / DRAWN
-        self.turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
-        depth = heading + GAP if self.turned else 1.6 * self.size
+        self.is_turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
+        depth = heading + GAP if self.is_turned else 1.6 * self.size
         lines = max(int((height - depth) / (ROW * self.size)), 2)
         everything = p + bool(self.undrawn) <= lines
         self.rows = np.arange(p) if everything else leading(self.values, lines - 1)
         self.hidden = p - len(self.rows) + self.undrawn
-        shown = [self.names[i] for i in self.rows]
-        self.labels = labels_for(shown, [room] * len(shown), self.size)
-        rest = [f"and {self.hidden:,} more"] if self.hidden else []
-        names_width = max(self._widest([*self.labels, *rest]), width - WIDEST_CELL * self.size * k)
+        names = [self.names[i] for i in self.rows]
+        self.labels = labels_for(names, [room] * len(names), self.size)
+        last_line = [f"and {self.hidden:,} more"] if self.hidden else []
+        names_width = max(self._widest([*self.labels, *last_line]), width - WIDEST_CELL * self.size * k)
         return min(names_width, width - 2.0 * k), depth
 
     def _complete(self) -> bool:
@@ -160,7 +160,7 @@ class LoadingTable(Artist):
         width = self.cells.width / k
         for j, name in enumerate(self.headings):
             x, y = self.cells.x0 + (j + 0.5) * width, self.cells.y1 + 0.3 * self.size * pixels
-            yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.turned else 0)
+            yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.is_turned else 0)
         colours = self._colours()
         number = min(self.size, helpers.SMALLEST_NAME + 1.0)
         fits = width > (width_of("−.00", number) + 1.0) * pixels

@@ -146,16 +146,16 @@ def plot_loadings(
     if kind == "line":
         draw_curves(ax, data, headings, None if x is None else _places(x, len(data)))
         return ax
-    every = loadings[list(data.columns)] != 0
-    drawn = data != 0
+    nonzero_everywhere = loadings[list(data.columns)] != 0
+    nonzero_drawn = data != 0
     if kind == "table":
-        LoadingTable(ax, data, int(every.any(axis=1).sum() - len(data)))
+        LoadingTable(ax, data, int(nonzero_everywhere.any(axis=1).sum() - len(data)))
         return ax
     draw_blocks(
         ax,
         data,
         headings,
-        hidden=(every.sum() - drawn.sum()).tolist(),
+        hidden=(nonzero_everywhere.sum() - nonzero_drawn.sum()).tolist(),
         limits=None if intervals is None else intervals_of(intervals, data),
         strong=None if selected is None else _selected(selected, loadings, data),
         threshold=threshold,
@@ -208,8 +208,8 @@ def plot_loadings_data(
     options |= {"max_rows": max_rows, "x": x}
     sort = flag("sort", sort)
     values = helpers.frame_of(loadings)
-    chosen = helpers.positions(components, list(loadings.columns))
-    values = values[:, chosen]
+    columns = helpers.positions(components, list(loadings.columns))
+    values = values[:, columns]
     if not values.any():
         raise DataError("All loadings are zero; there is nothing to draw.")
     kind = _kind(kind, loadings, values, options, shape)
@@ -222,7 +222,7 @@ def plot_loadings_data(
             _image_shape(shape, len(loadings))
         if x is not None:
             _places(x, len(loadings))
-        data = loadings.iloc[:, chosen].copy()
+        data = loadings.iloc[:, columns].copy()
         data.attrs["kind"] = kind
         return data
     rows = leading(values, helpers.row_limit(max_rows, len(values)))
@@ -235,7 +235,7 @@ def plot_loadings_data(
         codes = np.where(groups.codes < 0, len(groups.categories), groups.codes)
         rows = rows[np.argsort(codes[rows], kind="stable")]
         heads = [[*map(str, groups.categories), "(none)"][codes[i]] for i in rows]
-    data = loadings.iloc[rows, chosen].copy()
+    data = loadings.iloc[rows, columns].copy()
     data.attrs |= {"kind": kind, "names": full_names(data.index), "sections": heads}
     if intervals is not None:
         intervals_of(intervals, data)

@@ -149,21 +149,21 @@ class Margins:
         box, pixels = place_of(ax, self.given_locator, renderer)
         arrangement = self.arranged(round(box.width / pixels, 1), round(box.height / pixels, 1))
         self._apply(arrangement, box, pixels)
-        left, bottom, right, top = (value * pixels for value in arrangement.axes)
-        inner = Bbox.from_extents(box.x0 + left, box.y0 + bottom, box.x0 + right, box.y0 + top)
+        left_edge, bottom, right, top = (value * pixels for value in arrangement.axes)
+        inner = Bbox.from_extents(box.x0 + left_edge, box.y0 + bottom, box.x0 + right, box.y0 + top)
         return position_of(ax, inner)
 
     def arranged(self, width: float, height: float) -> Arrangement:
         """Return the best arrangement in a place of this size in points."""
         key = (width, height, self._ticks(), self._title(), float(self._legend() is not None))
         if key not in self.arrangements:
-            arrangement = self._best(width, height, self.sentences)
+            arrangement = self._best_arrangement(width, height, self.sentences)
             if self.note is not None and self.equal and not self._extra(arrangement.axes).any():
-                arrangement = self._best(width, height, f"{self.sentences} {SEPARATE}")
+                arrangement = self._best_arrangement(width, height, f"{self.sentences} {SEPARATE}")
             self.arrangements[key] = arrangement
         return self.arrangements[key]
 
-    def _best(self, width: float, height: float, sentences: str) -> Arrangement:
+    def _best_arrangement(self, width: float, height: float, sentences: str) -> Arrangement:
         """Return the best arrangement above a note of these sentences."""
         lines = [] if self.note is None else self._note_lines(sentences, width, height)
         note = LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
@@ -192,11 +192,13 @@ class Margins:
         room = share * width - SPACE
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            how: dict[str, Any] = {"with_values": with_values}
-            first = lay_out(below.rows, unit, self.size, width, lines, columns=4, line_cost=LINE_COST, **how)
+            options: dict[str, Any] = {"with_values": with_values}
+            first = lay_out(
+                below.rows, unit, self.size, width, lines, columns=4, line_cost=LINE_COST, **options
+            )
             remaining = height - note - first.height - 0.3 * SPACE - self._ticks()
             count = max(int(remaining / self._line()), 2)
-            return first, lay_out(beside.rows, unit, self.size, room, count, heading=heading, **how)
+            return first, lay_out(beside.rows, unit, self.size, room, count, heading=heading, **options)
 
         first, second = _alike(laid_out)
         bottom = note + first.height + 0.3 * SPACE + self._ticks()
@@ -226,9 +228,9 @@ class Margins:
         unit = self._unit(width)
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            how: dict[str, Any] = {"columns": 2, "with_values": with_values}
+            options: dict[str, Any] = {"columns": 2, "with_values": with_values}
             first, second = (
-                lay_out(block.rows, unit, self.size, half, lines, heading=heading, **how)
+                lay_out(block.rows, unit, self.size, half, lines, heading=heading, **options)
                 for block, heading in zip(blocks, self.headings, strict=True)
             )
             return first, second
@@ -308,9 +310,9 @@ class Margins:
     def _note_lines(self, sentences: str, width: float, height: float) -> list[str]:
         """Return the lines of the note; they take at most a part of the height."""
         lines = _wrapped(sentences, width, self.size)
-        most = max(int(NOTE_SHARE * height / self._line()), 1)
-        if len(lines) > most:
-            lines = [*lines[: most - 1], _ended(lines[most - 1], width, self.size)]
+        line_limit = max(int(NOTE_SHARE * height / self._line()), 1)
+        if len(lines) > line_limit:
+            lines = [*lines[: line_limit - 1], _with_ellipsis(lines[line_limit - 1], width, self.size)]
         return lines
 
     # --- where everything stands ------------------------------------------------------------------
@@ -409,7 +411,7 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
     return lines
 
 
-def _ended(line: str, width: float, size: float) -> str:
+def _with_ellipsis(line: str, width: float, size: float) -> str:
     """Return a line that ends in "…", without the words for which there is then no room."""
     words = line.split()
     while len(words) > 1 and width_of(" ".join(words) + " …", size) > width:

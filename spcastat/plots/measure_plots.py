@@ -126,10 +126,10 @@ def plot_path(
         If columns are missing, a measure does not exist, or `ax` is not an Axes.
     """
     data = plot_path_data(table, measures=measures, x=x)
-    chosen = [name for name in data.columns if name != "PCA"]
-    kinds = [_kind_of(name) for name in chosen]
+    names = [name for name in data.columns if name != "PCA"]
+    kinds = [_kind_of(name) for name in names]
     ax = _percent_axes(ax, 5.6, 3.8, data)
-    for i, (name, colour) in enumerate(zip(chosen, colours_of(ax, None, chosen), strict=True)):
+    for i, (name, colour) in enumerate(zip(names, colours_of(ax, None, names), strict=True)):
         style = ("-", "--", "-.", ":")[i % 4]
         curve = data[name] if x != "cpzc" else data[name].set_axis(100 * data.index)
         _curve(ax, curve, colour, MARKERS[i % len(MARKERS)], DRAWN[name], linestyle=style)
@@ -147,22 +147,20 @@ def plot_path_data(
     x: Literal["nonzeros", "card", "cpzc"] = "nonzeros",
 ) -> pd.DataFrame:
     """Return the measures that `plot_path` draws, indexed by `x`, and "PCA" with shares of the total."""
-    chosen = elements(measures, len(DRAWN))
-    for name in chosen:
+    names = elements(measures, len(DRAWN))
+    for name in names:
         one_of("measures", name, DRAWN)
     one_of("x", x, _ACROSS)
-    if not chosen:
+    if not names:
         raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
-    helpers.need_columns(
-        table, ["cpzc" if x == "cpzc" else "nonzeros", *chosen, "pca"], "The table of a path"
-    )
+    helpers.need_columns(table, ["cpzc" if x == "cpzc" else "nonzeros", *names, "pca"], "The table of a path")
     if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
         raise OptionError(
             "x='card' was given, and the cardinalities of this path are not one number for all "
             "components; x='nonzeros' has their sum."
         )
-    kinds = [_kind_of(name) for name in chosen]
-    data = table[[*chosen, "pca"]].rename(columns={"pca": "PCA"}).set_axis(pd.Index(table[x], name=x))
+    kinds = [_kind_of(name) for name in names]
+    data = table[[*names, "pca"]].rename(columns={"pca": "PCA"}).set_axis(pd.Index(table[x], name=x))
     return data if "total" in kinds else data.drop(columns="PCA")
 
 
@@ -205,9 +203,9 @@ def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes |
 @explained
 def plot_reconstruction_data(errors: pd.DataFrame) -> pd.DataFrame:
     """Return the relative errors that `plot_reconstruction` draws, indexed by the number of components."""
-    needed = ["error", "dense"]
-    helpers.need_columns(errors, needed, "The frame of errors")
-    return errors[needed].astype(float)
+    columns = ["error", "dense"]
+    helpers.need_columns(errors, columns, "The frame of errors")
+    return errors[columns].astype(float)
 
 
 @explained
@@ -254,17 +252,19 @@ def plot_choice(
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
     dots: dict[str, Any] = {"color": blue, "markersize": line(4), "zorder": 3}
     ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots)
-    apart = data[data["unequal"]]
+    unequal = data[data["unequal"]]
     mark = data["chosen"].to_numpy(dtype=bool)
-    chosen = "chosen"
-    if len(apart):
-        ax.vlines(apart.index, apart["lower"], apart["upper"], color=blue, linewidth=line(1.3), zorder=3)
-        chosen += ", unequal cardinalities" * bool(apart["chosen"].any())
-        if len(others := apart[~apart["chosen"].astype(bool)]):
+    label_of_choice = "chosen"
+    if len(unequal):
+        ax.vlines(
+            unequal.index, unequal["lower"], unequal["upper"], color=blue, linewidth=line(1.3), zorder=3
+        )
+        label_of_choice += ", unequal cardinalities" * bool(unequal["chosen"].any())
+        if len(remaining := unequal[~unequal["chosen"].astype(bool)]):
             dots |= {"marker": "s", "ls": "none", "label": "unequal cardinalities"}
-            ax.plot(others.index, others["value"], **dots)
+            ax.plot(remaining.index, remaining["value"], **dots)
     diamond: dict[str, Any] = {"color": orange, "marker": "D", "markersize": line(8), "ls": "none"}
-    ax.plot(x[mark], data["value"].to_numpy()[mark], label=chosen, zorder=4, **diamond)
+    ax.plot(x[mark], data["value"].to_numpy()[mark], label=label_of_choice, zorder=4, **diamond)
     if dense is not None:
         _dense_line(ax, dense)
     if wide := len(x) > 1 and x.max() > 8 * x.min():
@@ -289,7 +289,9 @@ def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None
     value = table[column].to_numpy()
     spread = table["se"].to_numpy() if by == "cv" and "se" in table else np.zeros(len(table))
     columns = {"value": value, "lower": value - spread, "upper": value + spread, "chosen": table["chosen"]}
-    data = pd.DataFrame({name: np.asarray(one) for name, one in columns.items()}, index=table["nonzeros"])
+    data = pd.DataFrame(
+        {name: np.asarray(column_values) for name, column_values in columns.items()}, index=table["nonzeros"]
+    )
     several = [isinstance(card, (tuple, list)) for card in table["card"]] if "card" in table else [False]
     data["unequal"] = False if all(several) else several
     return data.sort_index(kind="stable")
@@ -298,12 +300,12 @@ def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None
 def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
     """Return values for the ticks of a logarithmic axis whose labels have room."""
     label = 0.64 * (len(f"{x.max():g}") + 1) * float(ax.xaxis.get_ticklabels()[0].get_fontsize())
-    apart = (x.max() / x.min()) ** (label / helpers.size_of(ax)[0])
-    kept: list[float] = []
+    least_ratio = (x.max() / x.min()) ** (label / helpers.size_of(ax)[0])
+    ticks: list[float] = []
     for place in np.unique(x).tolist():
-        if not kept or place >= apart * kept[-1]:
-            kept.append(place)
-    return kept
+        if not ticks or place >= least_ratio * ticks[-1]:
+            ticks.append(place)
+    return ticks
 
 
 # --- several fits side by side ---------------------------------------------------------------------
@@ -446,30 +448,30 @@ def screeplot(
     k, count = 0 if variance is None else len(variance), len(data)
     ax = helpers.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, helpers.OPEN)
     blue, orange = accents(ax)
-    place, drawn = np.arange(1, count + 1), data if kind == "variance" else 100 * data
+    place, values = np.arange(1, count + 1), data if kind == "variance" else 100 * data
     label = "sparse PCA (adjusted)" if sparse else "PCA"
     if k:
-        ax.bar(place[:k], drawn["sparse"].iloc[:k], width=0.66, color=blue, alpha=0.6, label=label, zorder=2)
+        ax.bar(place[:k], values["sparse"].iloc[:k], width=0.66, color=blue, alpha=0.6, label=label, zorder=2)
     style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
-    if drawn["dense"].notna().any() and (sparse or count > k):
+    if values["dense"].notna().any() and (sparse or count > k):
         label = "dense PCA" if sparse else "PCA" + ", further components" * bool(k)
         marks: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "mfc": ax.get_facecolor()}
         ax.plot(
             place,
-            drawn["dense"],
+            values["dense"],
             color=ink(ax),
             label=label,
             **style,
             **(marks if count <= MOST_MARKS else {}),
         )
-    if "parallel" in drawn:
+    if "parallel" in values:
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
-        ax.plot(place, drawn["parallel"], color=orange, **style, **dashes)
-        _fill_marks(ax, drawn, kind)
+        ax.plot(place, values["parallel"], color=orange, **style, **dashes)
+        _fill_marks(ax, values, kind)
     _ticks(ax, list(data.index), k)
-    _limits(ax, drawn, kind)
+    _limits(ax, values, kind)
     if kind == "share":
-        _write_shares(ax, drawn, k)
+        _write_shares(ax, values, k)
     ax.set_ylabel(KINDS[kind])
     return ax
 
@@ -478,9 +480,9 @@ def _fill_marks(ax: Axes, data: pd.DataFrame, kind: str) -> None:
     """Fill the marks of the dense components before the first that does not exceed parallel analysis."""
     if kind == "cumulative" or len(data) > MOST_MARKS:
         return
-    above = np.cumprod((data["dense"] > data["parallel"]).to_numpy()).astype(bool)
+    exceeds = np.cumprod((data["dense"] > data["parallel"]).to_numpy()).astype(bool)
     style: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "ls": "none", "zorder": 4}
-    ax.plot(np.arange(1, len(data) + 1)[above], data["dense"][above], color=ink(ax), **style)
+    ax.plot(np.arange(1, len(data) + 1)[exceeds], data["dense"][exceeds], color=ink(ax), **style)
 
 
 @explained
@@ -500,14 +502,14 @@ def screeplot_data(
     """
     flag("sparse", sparse)
     one_of("kind", kind, KINDS)
-    needed = ["adjusted variance", "share of total", "cumulative PCA"]
+    columns_needed = ["adjusted variance", "share of total", "cumulative PCA"]
     if variance is None:
         if spectrum is None:
             raise OptionError("variance=None was given without spectrum; give one of them, or both.")
-        variance = pd.DataFrame(columns=needed, dtype=float)
+        variance = pd.DataFrame(columns=columns_needed, dtype=float)
     else:
-        helpers.need_columns(variance, needed, "The frame of variances")
-    adjusted, share, cumulative = (variance[column].to_numpy(dtype=float) for column in needed)
+        helpers.need_columns(variance, columns_needed, "The frame of variances")
+    adjusted, share, cumulative = (variance[column].to_numpy(dtype=float) for column in columns_needed)
     k, usable = len(adjusted), share > 0
     total = float(np.median(adjusted[usable] / share[usable])) if usable.any() else np.nan
     if k == 0:
@@ -524,8 +526,8 @@ def screeplot_data(
         columns["parallel"] = _numbers("parallel", parallel)
         if columns["parallel"].min() < 0:
             raise OptionError(f"parallel={shown(parallel)} was given; thresholds of variances are 0 or more.")
-    every = range(len(dense))
-    data = pd.DataFrame({name: pd.Series(values).reindex(every) for name, values in columns.items()})
+    components = range(len(dense))
+    data = pd.DataFrame({name: pd.Series(values).reindex(components) for name, values in columns.items()})
     if kind != "variance":
         data /= total
     if kind == "cumulative":
@@ -542,15 +544,15 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
     decimals = 1 if width_of("00.0", size) < pitch else 0
     if width_of("00", size) > pitch:
         return
-    how: dict[str, Any] = {"va": "bottom", "fontsize": size, "color": ink(ax), "zorder": 4}
+    style: dict[str, Any] = {"va": "bottom", "fontsize": size, "color": ink(ax), "zorder": 4}
     low, high = ax.get_ylim()
     ax.set_ylim(low, 1.06 * high)
     labelled = max(k, 10)
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         if i < k and np.isfinite(sparse):
-            helpers.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **how)
+            helpers.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **style)
         if i < labelled and np.isfinite(dense):
-            helpers.write(ax, f"{dense:.{decimals}f}", (i + 1, dense), (1, 4), ha="left", **how)
+            helpers.write(ax, f"{dense:.{decimals}f}", (i + 1, dense), (1, 4), ha="left", **style)
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
@@ -567,24 +569,24 @@ def _ticks(ax: Axes, names: list[Any], k: int) -> None:
         if texts[:k] != plain[:k]:
             ax.set_xlabel("Component (1 to {}: {})".format(k, ", ".join(texts[:k])), parse_math=False)
         return
-    turned = max(map(len, texts)) * count > 60
-    how: dict[str, Any] = {"rotation": 45, "ha": "right"} if turned else {}
-    ax.set_xticks(range(1, count + 1), texts, parse_math=False, **how)
+    is_turned = max(map(len, texts)) * count > 60
+    style: dict[str, Any] = {"rotation": 45, "ha": "right"} if is_turned else {}
+    ax.set_xticks(range(1, count + 1), texts, parse_math=False, **style)
 
 
 def _limits(ax: Axes, data: pd.DataFrame, kind: str) -> None:
     """Set the limits of the vertical axis, with room for the legend."""
     values = data.to_numpy()
-    most = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
+    largest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
     if kind == "cumulative":
-        ax.set_ylim(0, 105 if most > 60 else 1.35 * most)
+        ax.set_ylim(0, 105 if largest > 60 else 1.35 * largest)
         ax.axhline(100, color=shade(ax, 0.25), linewidth=line(0.7), zorder=0.5)
-        rising = float(np.nanmax(values[: max(len(data) // 2, 1)])) < 0.6 * most
+        rising = float(np.nanmax(values[: max(len(data) // 2, 1)])) < 0.6 * largest
         ax.legend(frameon=False, loc="upper left" if rising else "lower right", fontsize="small")
         return
     # a flat scree needs room for the legend above
     right = float(np.nanmax(values[len(data) // 2 :])) if np.isfinite(values[len(data) // 2 :]).any() else 0.0
-    ax.set_ylim(0, (1.35 if right > 0.6 * most else 1.06) * most if most > 0 else 1.0)
+    ax.set_ylim(0, (1.35 if right > 0.6 * largest else 1.06) * largest if largest > 0 else 1.0)
     ax.legend(frameon=False, loc="upper right", fontsize="small")
 
 

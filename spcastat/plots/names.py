@@ -185,7 +185,7 @@ class _Scene:
         """Return what a box covers; infinite if it leaves the frame or touches another name."""
         if (box[0] < self.frame[0]).any() or (box[1] > self.frame[1]).any():
             return np.inf
-        if any((box[0] < other[1]).all() and (box[1] > other[0]).all() for other in self.taken):
+        if any((box[0] < name_box[1]).all() and (box[1] > name_box[0]).all() for name_box in self.taken):
             return np.inf
         return _count(self.dots, box) + SHAFT_COST * _count(self.pieces, box)
 

@@ -14,7 +14,7 @@ from spcastat.argument_types import ByRow, Palette, Several
 from spcastat.config import flag, listed, one_of
 from spcastat.errors import ComponentsError
 from spcastat.labels import short_name
-from spcastat.plots import axes_and_names as helpers
+from spcastat.plots import axes_and_names
 from spcastat.plots.axes_and_names import accents, area, line, need_coloured, shade
 from spcastat.plots.blocks import width_of
 from spcastat.plots.score_plots import dots, group_rows, groups_of, scatter_groups
@@ -28,7 +28,7 @@ MOST = 5
 #: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
 FEWEST_FOR_DENSITY = 5
 #: Up to so many rows each have a mark below the densities.
-MOST_MARKS = 1000
+MOST_ROWS_MARKED = 1000
 #: Room above a pair for its correlation, in font sizes.
 TITLE_ROOM = 1.9
 
@@ -86,8 +86,8 @@ def plot_scores(
     densities = flag("densities", densities)
     table = plot_scores_data(scores, components=components, groups=groups, against=against)
     values, categories = _with_groups(table, groups)
-    labels = helpers.axis_names(list(values.columns), shares)
-    title = helpers.title_of(groups)
+    labels = axes_and_names.axis_names(list(values.columns), shares)
+    title = axes_and_names.title_of(groups)
     if _over_index(scores.index, against):
         ax = _draw_over_index(ax, values, labels, categories, palette, title)
     else:
@@ -95,7 +95,7 @@ def plot_scores(
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
         of_all = f"{first_and_last} of {scores.shape[1]} components are shown; components= chooses others."
-        note = helpers.write_note(ax, [of_all])
+        note = axes_and_names.write_note(ax, [of_all])
         if note is not None:  # below the labels of the last panels
             note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
             note.set_position((0, -38))
@@ -114,15 +114,15 @@ def plot_scores_data(
 
     Rows drawn over their index have it in its order.
     """
-    helpers.frame_of(scores, "scores")
-    every = list(scores.columns)
-    first = range(1, min(len(every), MOST) + 1)
-    chosen = helpers.positions(first if components is None else components, every)
-    if len(chosen) > MOST:
+    axes_and_names.frame_of(scores, "scores")
+    names = list(scores.columns)
+    defaults = range(1, min(len(names), MOST) + 1)
+    columns = axes_and_names.positions(defaults if components is None else components, names)
+    if len(columns) > MOST:
         raise ComponentsError(
-            f"{len(chosen)} of {len(every)} components were chosen; pairs of up to {MOST} fit on one figure."
+            f"{len(columns)} of {len(names)} components were chosen; pairs of up to {MOST} fit on one figure."
         )
-    values = scores.iloc[:, chosen].copy()
+    values = scores.iloc[:, columns].copy()
     if groups is not None:
         values["group"] = group_rows(groups, scores.index)
     if not _over_index(scores.index, against):
@@ -153,10 +153,10 @@ def _draw_pairs(
     side = k if densities else k - 1
     aside = groups is not None and side == 1  # a single panel leaves no corner free for the legend
     inches = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side]
-    ax = helpers.axes_for(ax, inches + 1.3 * aside, 0.75 * inches if k == 1 else inches)
+    ax = axes_and_names.axes_for(ax, inches + 1.3 * aside, 0.75 * inches if k == 1 else inches)
     ax.set_axis_off()
-    size = helpers.name_size()
-    width, height = helpers.size_of(ax) / side
+    size = axes_and_names.name_size()
+    width, height = axes_and_names.size_of(ax) / side
     gap = max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
     if any(width_of(name, size + 1.0) > 0.93 * width for name in names):
         names = [short_name(name, 12) for name in values.columns]  # without their shares
@@ -172,9 +172,9 @@ def _draw_pairs(
                 artists = _draw_pair(panel, xy[:, [j, i]], groups, palette, size)
             panel.locator_params(nbins=4, axis="x" if i == j else "both")
             panel.tick_params(labelsize=size - 0.5, length=2.5)
-            first = columns.setdefault(j, panel)
-            if first is not panel:
-                panel.sharex(first)
+            top_panel = columns.setdefault(j, panel)
+            if top_panel is not panel:
+                panel.sharex(top_panel)
             # names and numbers only at the edges of the triangle
             panel.tick_params(labelbottom=i == k - 1, labelleft=j == 0 and i != j)
             style: dict[str, Any] = {"parse_math": False, "fontsize": size + 1.0}
@@ -188,20 +188,20 @@ def _draw_pairs(
             "loc": "upper left" if aside else "upper right",
             "bbox_to_anchor": (1.0, 1.0),
         }
-        helpers.write_legend(ax, artists, [kind.name for kind in kinds], title=title, **corner)
+        axes_and_names.write_legend(ax, artists, [kind.name for kind in kinds], title=title, **corner)
     return ax
 
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: float) -> list[Any]:
     """Draw the points of two components; return the artists of the groups."""
-    helpers.cross(panel, 0.18, 0.7)
-    drawn, _ = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
+    axes_and_names.cross(panel, 0.18, 0.7)
+    artists, _ = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)
-    r = helpers.correlation_of(*xy.T)
-    title = f"r = {helpers.value_text(r)}" if np.isfinite(r) else ""
+    r = axes_and_names.correlation_of(*xy.T)
+    title = f"r = {axes_and_names.value_text(r)}" if np.isfinite(r) else ""
     panel.set_title(title, fontsize=size - 0.5, color=shade(panel, 0.75), pad=1.5)
-    return drawn
+    return artists
 
 
 # --- densities ------------------------------------------------------------------------------------
@@ -209,20 +209,20 @@ def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: flo
 
 def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:
     """Draw the density of each group of five rows or more; marks for rows of small tables and groups."""
-    known = values[np.isfinite(values)]
-    reach = 0.15 * float(np.ptp(known)) if len(known) else 1.0
-    grid = np.linspace(known.min() - reach, known.max() + reach, 200) if len(known) else np.zeros(1)
-    drawn = list(groups_of(panel, groups, len(values), palette))
-    heights = [density(values[one.rows], grid) * one.rows.sum() / len(values) for one in drawn]
+    finite = values[np.isfinite(values)]
+    reach = 0.15 * float(np.ptp(finite)) if len(finite) else 1.0
+    grid = np.linspace(finite.min() - reach, finite.max() + reach, 200) if len(finite) else np.zeros(1)
+    kinds = list(groups_of(panel, groups, len(values), palette))
+    heights = [density(values[kind.rows], grid) * kind.rows.sum() / len(values) for kind in kinds]
     top = max(float(height.max(initial=0.0)) for height in heights) or 1.0
-    for one, height in zip(drawn, heights, strict=True):
-        few = np.isfinite(values[one.rows]).sum() < FEWEST_FOR_DENSITY
-        if not few:
-            panel.fill_between(grid, height, color=one.colour, alpha=0.3, linewidth=0, zorder=2)
-            panel.plot(grid, height, color=one.colour, linewidth=line(1.2), zorder=3)
-        if few or len(values) <= MOST_MARKS:
-            style: dict[str, Any] = {"colors": [one.colour], "linewidth": line(1.4 if few else 0.7)}
-            panel.vlines(values[one.rows], -0.07 * top, -0.01 * top, zorder=2 + few, alpha=0.7, **style)
+    for kind, height in zip(kinds, heights, strict=True):
+        is_small = np.isfinite(values[kind.rows]).sum() < FEWEST_FOR_DENSITY
+        if not is_small:
+            panel.fill_between(grid, height, color=kind.colour, alpha=0.3, linewidth=0, zorder=2)
+            panel.plot(grid, height, color=kind.colour, linewidth=line(1.2), zorder=3)
+        if is_small or len(values) <= MOST_ROWS_MARKED:
+            style: dict[str, Any] = {"colors": [kind.colour], "linewidth": line(1.4 if is_small else 0.7)}
+            panel.vlines(values[kind.rows], -0.07 * top, -0.01 * top, zorder=2 + is_small, alpha=0.7, **style)
     panel.set_ylim(-0.08 * top, 1.1 * top)
     panel.set_yticks([])
     panel.spines[["top", "right", "left"]].set_visible(False)
@@ -258,7 +258,7 @@ def _over_index(index: pd.Index, against: Any) -> bool:
 
 def _positions(index: pd.Index) -> tuple[np.ndarray, str]:
     """Return the dates or numbers of an index, or the numbers of the rows from 1; and what they are."""
-    title = helpers.title_of(index) or ""
+    title = axes_and_names.title_of(index) or ""
     if not index.hasnans:
         if isinstance(index, pd.PeriodIndex):
             return index.to_timestamp().to_numpy(), title
@@ -280,10 +280,10 @@ def _draw_over_index(
     """Draw each component over the index in a panel; rows of groups have marks in their colours."""
     n, k = values.shape
     x, title_of_x = _positions(values.index)
-    ax = helpers.axes_for(ax, 6.4, 0.9 + 1.3 * k)
-    size = helpers.name_size()
+    ax = axes_and_names.axes_for(ax, 6.4, 0.9 + 1.3 * k)
+    size = axes_and_names.name_size()
     artists: list[Any] = []
-    panels = list(helpers.stacked(ax, values.columns, 0.86))
+    panels = list(axes_and_names.stacked(ax, values.columns, 0.86))
     for panel, name, column in zip(panels, names, values.to_numpy(dtype=float).T, strict=True):
         panel.axhline(0, color=shade(panel, 0.3), linewidth=line(0.7), zorder=1)
         colour = accents(panel)[0] if groups is None else shade(panel, 0.45)
@@ -309,15 +309,15 @@ def _draw_over_index(
         panel.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
         panel.tick_params(labelsize=size)
         panel.xaxis.get_offset_text().set_fontsize(size)
-        height = float(helpers.size_of(ax)[1]) / k
+        height = float(axes_and_names.size_of(ax)[1]) / k
         words = name if width_of(name, size + 1.0) <= 0.86 * height else name.split(" (")[0]
         panel.set_ylabel(words, fontsize=size + 1.0, parse_math=False)
     panels[-1].set_xlabel(title_of_x, fontsize=size + 1.0, parse_math=False)
     if groups is not None:
         kinds = groups_of(ax, groups, n, palette)
         names = [kind.name for kind in kinds]
-        helpers.write_legend(
-            panels[0], artists, names, title=title, **helpers.ABOVE, ncols=min(len(names), 4)
+        axes_and_names.write_legend(
+            panels[0], artists, names, title=title, **axes_and_names.ABOVE, ncols=min(len(names), 4)
         )
     return ax
 
@@ -360,25 +360,30 @@ def plot_coordinates(
         If a component does not exist, groups do not match the rows, or `ax` is not an Axes.
     """
     data = plot_coordinates_data(coordinates, components=components, groups=groups, palette=palette)
-    values, found = _with_groups(data, groups)
+    values, categories = _with_groups(data, groups)
     n, k = values.shape
-    ax = helpers.axes_for(ax, 7.0, 0.7 + 1.5 * k)
-    kinds = list(groups_of(ax, found, n, palette))
+    ax = axes_and_names.axes_for(ax, 7.0, 0.7 + 1.5 * k)
+    kinds = list(groups_of(ax, categories, n, palette))
     row = np.arange(1, n + 1)
-    for j, panel in enumerate(helpers.stacked(ax, values.columns, 0.84)):
+    for j, panel in enumerate(axes_and_names.stacked(ax, values.columns, 0.84)):
         column = values.iloc[:, j].to_numpy(dtype=float)
         zero = column == 0
         panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
-        small: dict[str, Any] = {"s": area(3), "color": [shade(panel, 0.45)], "linewidths": 0, "zorder": 1.5}
-        panel.scatter(row[zero], column[zero], **small)
+        style_of_zeros: dict[str, Any] = {
+            "s": area(3),
+            "color": [shade(panel, 0.45)],
+            "linewidths": 0,
+            "zorder": 1.5,
+        }
+        panel.scatter(row[zero], column[zero], **style_of_zeros)
         marks = []
         for kind in kinds:
             x, y = row[kind.rows & ~zero], column[kind.rows & ~zero]
             panel.vlines(x, 0, y, colors=[kind.colour], linewidth=line(1.0), zorder=2)
             style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
             marks.append(panel.scatter(x, y, zorder=3, linewidths=0, **style))
-        if j == 0 and found is not None:
-            helpers.write_legend(panel, marks, [kind.name for kind in kinds], **helpers.BESIDE)
+        if j == 0 and categories is not None:
+            axes_and_names.write_legend(panel, marks, [kind.name for kind in kinds], **axes_and_names.BESIDE)
         title = f"{int((~zero).sum())} of {n} nonzero"
         panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
         panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)
@@ -398,7 +403,7 @@ def plot_coordinates_data(
 ) -> pd.DataFrame:
     """Return the columns that `plot_coordinates` draws, and "group" if groups were given."""
     need_coloured(palette, groups is not None)
-    helpers.frame_of(coordinates, "coordinates")
-    chosen = helpers.positions(components, list(coordinates.columns))
-    values = coordinates.iloc[:, chosen].copy()
+    axes_and_names.frame_of(coordinates, "coordinates")
+    columns = axes_and_names.positions(components, list(coordinates.columns))
+    values = coordinates.iloc[:, columns].copy()
     return values if groups is None else values.assign(group=group_rows(groups, coordinates.index))

@@ -102,8 +102,8 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
                 f"groups={shown(groups)} was given; give the values themselves, one for each row."
             )
     if len(values) != n:
-        many = f"more than {n} values" if len(values) > n else plural(len(values), "value")
-        raise ShapeError(f"groups has {many}; the scores have {n} rows.")
+        count = f"more than {n} values" if len(values) > n else plural(len(values), "value")
+        raise ShapeError(f"groups has {count}; the scores have {n} rows.")
     if not isinstance(values, pd.Categorical):
         try:
             values = pd.Categorical(pd.array(list(values), dtype=object))
@@ -118,7 +118,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
             f"groups has {len(values.categories)} different values; at most {MOST_GROUPS} can be "
             "distinguished: merge some, cut numbers into classes with pandas.cut, or give numbers as color=."
         )
-    if all(isinstance(one, float) and one.is_integer() for one in values.categories):
+    if all(isinstance(category, float) and category.is_integer() for category in values.categories):
         return values.rename_categories(int)  # 1, not 1.0
     return values
 
@@ -152,12 +152,12 @@ def scatter_groups(
     ax: Axes, xy: np.ndarray, groups: pd.Categorical | None, *, palette: Any = None, **style: Any
 ) -> tuple[list[PathCollection], list[str]]:
     """Draw the points, with a colour and a marker for each group; return artists and names for the legend."""
-    drawn = list(groups_of(ax, groups, len(xy), palette))
+    kinds = list(groups_of(ax, groups, len(xy), palette))
     artists = [
-        ax.scatter(*xy[one.rows].T, color=[one.colour], marker=one.marker, linewidths=0, **style)
-        for one in drawn
+        ax.scatter(*xy[kind.rows].T, color=[kind.colour], marker=kind.marker, linewidths=0, **style)
+        for kind in kinds
     ]
-    return artists, [] if groups is None else [one.name for one in drawn]
+    return artists, [] if groups is None else [kind.name for kind in kinds]
 
 
 def open_points(ax: Axes, xy: np.ndarray, group: Group, style: dict[str, Any]) -> None:
@@ -173,11 +173,11 @@ def scatter_numbers(
     ax: Axes, xy: np.ndarray, numbers: np.ndarray, *, palette: Any = None, **style: Any
 ) -> PathCollection:
     """Draw the points in the colours of their numbers, grey without a number; return the coloured ones."""
-    known = np.isfinite(numbers)
-    if not known.all():
-        ax.scatter(*xy[~known].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
-    x, y = xy[known].T
-    return ax.scatter(x, y, c=numbers[known], cmap=colour_map(palette), linewidths=0, **style)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        ax.scatter(*xy[~finite].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
+    x, y = xy[finite].T
+    return ax.scatter(x, y, c=numbers[finite], cmap=colour_map(palette), linewidths=0, **style)
 
 
 def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> Axes:
@@ -243,13 +243,13 @@ def fit_t(xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         away = xy - centre
         distance = np.einsum("ij,ij->i", away, np.linalg.solve(scatter, away.T).T)
         weights = (FREEDOM + 2.0) / (FREEDOM + distance)
-        moved = weights @ xy / weights.sum()
-        away = xy - moved
+        next_centre = weights @ xy / weights.sum()
+        away = xy - next_centre
         # dividing by the sum of the weights instead of n has the same limit, and converges faster
         spread = (weights[:, None] * away).T @ away / weights.sum()
-        done = np.abs(spread - scatter).max() <= 1e-10 * np.abs(scatter).max()
-        centre, scatter = moved, spread
-        if done:
+        converged = np.abs(spread - scatter).max() <= 1e-10 * np.abs(scatter).max()
+        centre, scatter = next_centre, spread
+        if converged:
             break
     return centre, scatter
 
@@ -310,15 +310,15 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     """
     n = len(index)
     if labels is None:
-        texts = all(isinstance(one, str) and not one.strip().isdigit() for one in index)
+        texts = all(isinstance(label, str) and not label.strip().isdigit() for label in index)
         labels = NAMED if texts and index.is_unique else 0
     if isinstance(labels, (bool, np.bool_)):
         labels = n if labels else 0
     if is_whole(labels):
-        most = min(whole_number("labels", labels, 0), n)
-        names = row_names(index) if most else []
-        chosen = set(np.argsort(-np.nan_to_num(distance), kind="stable")[:most].tolist())
-        return [names[i] if i in chosen else "" for i in range(n)]
+        limit = min(whole_number("labels", labels, 0), n)
+        names = row_names(index) if limit else []
+        named_rows = set(np.argsort(-np.nan_to_num(distance), kind="stable")[:limit].tolist())
+        return [names[i] if i in named_rows else "" for i in range(n)]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
         if not labels.index.is_unique or not labels.index.isin(index).any():
             raise ShapeError(
@@ -330,14 +330,14 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
             f"labels={shown(labels)} was given; it takes a number of rows, True for all, one name for each "
             "row, or a Series of names. For the variables there is variables=."
         )
-    given = elements(labels, n)
-    if len(given) != n:
-        many = plural(len(given), "name") if len(given) < n else f"more than {n} names"
+    texts_given = elements(labels, n)
+    if len(texts_given) != n:
+        count = plural(len(texts_given), "name") if len(texts_given) < n else f"more than {n} names"
         raise ShapeError(
-            f"labels has {many}; there are {n} rows. Name some of them with a Series, "
+            f"labels has {count}; there are {n} rows. Name some of them with a Series, "
             "e.g. pd.Series({'row': 'name'})."
         )
-    return [_text(value) for value in given]
+    return [_text(value) for value in texts_given]
 
 
 def _text(value: Any) -> str:
@@ -392,21 +392,25 @@ def plot_diagnostics(
         If `labels` is below 0, there are too many groups, or `ax` is not an Axes.
     """
     points = plot_diagnostics_data(diagnostics, limits, groups=groups, labels=labels)
-    new = ax is None
+    new_figure = ax is None
     ax = helpers.axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, helpers.OPEN)
     xy = points[["T2", "Q"]].to_numpy(dtype=float)
     _scales(ax, xy, limits)
-    how: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
+    style: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
     if groups is not None:
-        artists, names = scatter_groups(ax, xy, points["group"].array, **how)
+        artists, names = scatter_groups(ax, xy, points["group"].array, **style)
         helpers.write_legend(
-            ax, artists, names, title=helpers.title_of(groups), **(helpers.BESIDE if new else {"loc": "best"})
+            ax,
+            artists,
+            names,
+            title=helpers.title_of(groups),
+            **(helpers.BESIDE if new_figure else {"loc": "best"}),
         )
     else:
         out = (points["beyond"] != "").to_numpy()
         blue, orange = accents(ax)
-        ax.scatter(*xy[~out].T, color=[blue], linewidths=0, **how)
-        ax.scatter(*xy[out].T, color=[orange], marker="^", linewidths=0, **{**how, "alpha": 0.9})
+        ax.scatter(*xy[~out].T, color=[blue], linewidths=0, **style)
+        ax.scatter(*xy[out].T, color=[orange], marker="^", linewidths=0, **{**style, "alpha": 0.9})
     _limit_lines(ax, limits)
     helpers.label_components(ax, ("Hotelling T²", "Q"), helpers.name_size())
     labelled = np.flatnonzero(points["labelled"].to_numpy())

@@ -27,7 +27,7 @@ LEVEL = 0.05
 #: The least width of the band of a component, in points, if names need room.
 BAND = 45.0
 #: Height of the names of the components above the axes, in font sizes.
-HEADING = 2.2
+HEADING_ROOM = 2.2
 
 
 @explained
@@ -73,46 +73,48 @@ def plot_slopes(
         If `max_rows` or `level` is out of range, or `ax` is not an Axes.
     """
     half = NormalDist().inv_cdf(0.5 + checked_level(level) / 2.0)
-    drawn = plot_slopes_data(slopes, max_rows=max_rows, components=components)
+    table = plot_slopes_data(slopes, max_rows=max_rows, components=components)
     names = list(dict.fromkeys(slopes["component"]))
-    chosen = [names[i] for i in helpers.positions(components, names)]
-    terms, groups = list(dict.fromkeys(drawn["term"])), list(dict.fromkeys(slopes["group"]))
-    width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(chosen)
+    columns = [names[i] for i in helpers.positions(components, names)]
+    terms, groups = list(dict.fromkeys(table["term"])), list(dict.fromkeys(slopes["group"]))
+    width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(columns)
     height = 1.3 + (0.16 + 0.09 * len(groups)) * max(len(terms), 4)
     ax = helpers.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, helpers.ROWS_ONLY)
     size = helpers.name_size()
     place = helpers.name_room(ax, 1.0)
-    room = max(helpers.NAMES_SHARE * place, place - BAND * len(chosen))
+    room = max(helpers.NAMES_SHARE * place, place - BAND * len(columns))
     labels = labels_for(full_names(terms), [room] * len(terms), size)
     helpers.name_rows(ax, labels, components_above=True)
     ax.tick_params(labelsize=size)
-    reach = float(np.nanmax(np.abs(drawn["estimate"]) + half * drawn["std_error"]))
-    draw_bands(ax, pd.DataFrame(0.0, index=range(len(terms)), columns=chosen), reach)
+    reach = float(np.nanmax(np.abs(table["estimate"]) + half * table["std_error"]))
+    draw_bands(ax, pd.DataFrame(0.0, index=range(len(terms)), columns=columns), reach)
     colours = helpers.colours_of(ax, palette, groups)
     offsets = np.linspace(-0.27, 0.27, len(groups)) if len(groups) > 1 else np.zeros(1)
     marks = []
     unit = FILL / reach
     for colour, offset, group in zip(colours, offsets, groups, strict=True):
-        own = drawn[drawn["group"] == group]
-        y = np.array([terms.index(term) for term in own["term"]]) + offset
-        x = np.array([chosen.index(name) for name in own["component"]], dtype=float)
-        middle = x + unit * own["estimate"].to_numpy()
-        error = unit * half * own["std_error"].to_numpy()
+        group_slopes = table[table["group"] == group]
+        y = np.array([terms.index(term) for term in group_slopes["term"]]) + offset
+        x = np.array([columns.index(name) for name in group_slopes["component"]], dtype=float)
+        middle = x + unit * group_slopes["estimate"].to_numpy()
+        error = unit * half * group_slopes["std_error"].to_numpy()
         ax.hlines(y, middle - error, middle + error, colors=[colour], linewidth=line(1.6), gid="interval")
         marks += ax.plot(middle, y, "o", color=colour, markersize=line(4.0), zorder=3)
-    differing = drawn[(drawn["p_adjusted"] <= LEVEL) & (drawn["group"] == groups[0])]
+    differing = table[(table["p_adjusted"] <= LEVEL) & (table["group"] == groups[0])]
     for component, term in zip(differing["component"], differing["term"], strict=True):
-        position = chosen.index(component) + 0.46, terms.index(term)
+        position = columns.index(component) + 0.46, terms.index(term)
         ax.annotate("*", position, ha="center", va="center", color=shade(ax, 1.0), gid="differs")
     names = [short_name(group) for group in groups]
     if len(differing):
         marks += ax.plot([], [], "*", color=shade(ax, 1.0), markersize=line(4.0))
         names.append(f"differs between groups (adjusted p ≤ {LEVEL:g})".replace("0.", "."))
-    above = 1.0 + HEADING * size / float(helpers.size_of(ax)[1])  # above the names of the components
-    corner = {**helpers.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, above)}
+    legend_height = 1.0 + HEADING_ROOM * size / float(
+        helpers.size_of(ax)[1]
+    )  # above the names of the components
+    corner = {**helpers.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, legend_height)}
     helpers.write_legend(ax, marks, names, size=size, ncols=2 if len(names) > 3 else 1, **corner)
-    many = slopes["term"].nunique()
-    words = "Slope on the score" + f"\n{len(terms)} of {many} variables" * (len(terms) < many)
+    count = slopes["term"].nunique()
+    words = "Slope on the score" + f"\n{len(terms)} of {count} variables" * (len(terms) < count)
     ax.set_xlabel(words + ax.get_xlabel(), fontsize=size + 1.0)
     return ax
 
@@ -127,16 +129,16 @@ def plot_slopes_data(
     if missing:
         raise ShapeError(f"slopes needs once each the columns group, component and term; it lacks {missing}.")
     names = list(dict.fromkeys(slopes["component"]))
-    chosen = [names[i] for i in helpers.positions(components, names)]
-    drawn = slopes[slopes["component"].isin(chosen)]
-    drawn = drawn[(drawn["loading"] != 0) | (drawn["p_adjusted"] <= LEVEL)]
-    if drawn.empty:
+    columns = [names[i] for i in helpers.positions(components, names)]
+    table = slopes[slopes["component"].isin(columns)]
+    table = table[(table["loading"] != 0) | (table["p_adjusted"] <= LEVEL)]
+    if table.empty:
         raise DataError("There is no slope to draw: all loadings are zero.")
-    best = pd.DataFrame({"p": drawn["p_adjusted"], "size": -drawn["loading"].abs()})
-    best = best.groupby(drawn["term"], sort=False).min().sort_values(["p", "size"], kind="stable")
-    drawn = drawn[drawn["term"].isin(set(best.index[: helpers.row_limit(max_rows, len(best))]))]
+    priority = pd.DataFrame({"p": table["p_adjusted"], "size": -table["loading"].abs()})
+    priority = priority.groupby(table["term"], sort=False).min().sort_values(["p", "size"], kind="stable")
+    table = table[table["term"].isin(set(priority.index[: helpers.row_limit(max_rows, len(priority))]))]
     order = {term: place for place, term in enumerate(dict.fromkeys(slopes["term"]))}
-    return drawn.sort_values("term", key=lambda terms: terms.map(order), kind="stable")
+    return table.sort_values("term", key=lambda terms: terms.map(order), kind="stable")
 
 
 # --- bands of components ---------------------------------------------------------------------------
@@ -165,9 +167,9 @@ def _value_ticks(ax: Axes, largest: float, k: int) -> None:
     text = f"{value:g}"
     band = float(helpers.size_of(ax)[0]) / k
     if band < 10 * len(text) + 24:
-        what, *rest = ax.get_xlabel().split("\n")
+        title, *lines = ax.get_xlabel().split("\n")
         end = f"{largest / FILL / 2:.2g}"
-        ax.set_xlabel("\n".join([what, f"(each column: −{end} to {end})", *rest]))
+        ax.set_xlabel("\n".join([title, f"(each column: −{end} to {end})", *lines]))
         return
     offset = FILL * value / largest
     # a digit is 4.6 points wide, and 7 points stay free between two numbers

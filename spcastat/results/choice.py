@@ -24,7 +24,7 @@ from spcastat.show.renderings import Summary
 from spcastat.show.report import write_report
 
 #: Number of leading eigenvalues that a plot shows at least.
-SHOWN = 20
+FEWEST_EIGENVALUES = 20
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,7 +154,7 @@ class ComponentChoice(Summary):
         """
         tests = self._tests
         noise = tests.table["noise"]
-        count = max(SHOWN, len(noise))
+        count = max(FEWEST_EIGENVALUES, len(noise))
         eigenvalues = tests.spectrum["eigenvalue"]
         ax = plots.screeplot(None, eigenvalues, sparse=False, parallel=noise, max_components=count, ax=ax)
         if tests.large is not None:
