@@ -2,45 +2,59 @@
 
     python docs/gallery.py [NAME ...]
 
-Most data are simulated with the dimensions of real data sets (tests/plots/shapes.py): 5 to 2,000 variables,
-50 to 10,000 rows. The first twelve tables are real (from scikit-learn and statsmodels), bundled, or a
-simulated questionnaire; their figures use the choices of `choose` and no plot options except groups.
+Most data are simulated with the dimensions of real data sets (tests/plots/shapes.py and
+docs/gallery_tables.py): 5 to 2,000 variables, 50 to 10,000 rows. The first twelve tables are real (from
+scikit-learn and statsmodels), bundled, or a simulated questionnaire; their figures use the choices of
+`choose` and no plot options except groups.
 With names, only these figures are drawn again; the page is always written completely.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 from PIL import Image
 
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent))
 
-import spcastat as sp  # noqa: E402
-from tests.plots.shapes import SHAPES  # noqa: E402
 
 #: Colours of a small figure in a PNG; dots an inch.
 DPI = 80
 
 INTRO = """# Gallery
 
-Each figure is drawn by the code above it. The first twelve show common data sets with the choices of `choose`
-and no plot options except groups; the others use simulated data with the dimensions of real data sets. The
-command `python docs/gallery.py` writes this page.
+Each figure is drawn by the code above it, as it stands. The first twelve show common data sets with the
+choices of `choose` and no plot options except groups; they need scikit-learn or statsmodels for their data.
+The others use simulated tables with the dimensions of real data sets: run the code of these tables once,
+before that of the figure. The command `python docs/gallery.py` writes this page.
+"""
+#: Imports of the simulated tables.
+HEAD = """from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import spcastat as sp"""
+DETAILS = """## Simulated tables
+
+<details>
+<summary>Code of the simulated tables, and the imports of their figures</summary>
+
+```python
+{code}
+```
+
+</details>
 """
 
 
@@ -154,7 +168,7 @@ FIGURES = (
         "circle",
         "Circle of correlations",
         "collinear cells",
-        "Thirty collinear variables: numbers and a key replace names that do not fit.",
+        "Thirty collinear variables: names at arrows where there is room, and bars that name the largest.",
         "fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()",
     ),
     Figure(
@@ -169,7 +183,7 @@ FIGURES = (
         "loadings-by-group",
         "Loadings in groups of variables",
         "census",
-        "Loadings of variables in groups; long names are shortened in the middle.",
+        "Loadings of variables in groups, which stand in grey after the names.",
         'fit = sp.spca(df, k=4, card=6, method="greedy", scale=True)\n'
         'ax = fit.plot_loadings(sections=[name.rsplit("_", 1)[1] for name in df.columns])',
     ),
@@ -177,7 +191,7 @@ FIGURES = (
         "genes",
         "Biplot of wide data",
         "genes",
-        "2,000 variables and 62 rows: the thirty longest arrows, and the number of variables not drawn.",
+        "2,000 variables and 62 rows: the largest loadings of each component, and the number of the others.",
         'fit = sp.spca(df, k=2, card=25, method="greedy", scale=True)\nax = fit.biplot(groups=group)',
     ),
     Figure(
@@ -253,9 +267,8 @@ FIGURES = (
         "cos2",
         "Quality of representation (cos2)",
         "survey",
-        "The share of the variance of each question that two components represent.",
-        'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\n'
-        'ax = fit.plot_loadings(values="cos2")',
+        "The share of the variance of each question that each component represents.",
+        'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\nax = fit.plot_loadings(values="cos2")',
     ),
     Figure(
         "supplement",
@@ -301,7 +314,7 @@ FIGURES = (
         "components",
         "Choice of the number of components",
         "survey",
-        "Eigenvalues and their 95 % quantiles in noise.",
+        "Eigenvalues, filled where they exceed the 95 % quantiles of noise, and these.",
         "choice = sp.choose_k(df, scale=True, n_draws=99, rng=0)\nax = choice.plot()",
     ),
     Figure(
@@ -404,114 +417,83 @@ FIGURES = (
 )
 
 
-def images() -> tuple[pd.DataFrame, np.ndarray]:
-    """Return 300 images of 12 x 12 pixels: blots of random strength at four places."""
-    rng = np.random.default_rng(5)
-    grid = np.stack(np.meshgrid(np.arange(12), np.arange(12), indexing="ij"), axis=-1)
-    centres = np.array([[3, 3], [3, 8], [8, 3], [8, 8]])
-    blots = np.exp(-((grid[None] - centres[:, None, None]) ** 2).sum(axis=-1) / 5.0).reshape(4, 144)
-    values = rng.gamma(2.0, size=(300, 4)) * [4, 3, 2.5, 2] @ blots + 0.3 * rng.normal(size=(300, 144))
-    return pd.DataFrame(values), np.zeros(300)
-
-
-def coordinates() -> tuple[pd.DataFrame, np.ndarray]:
-    """Return ten rows each of three normal distributions in 50 variables (Dou, Dai, Xu and Zhang, 5.2)."""
-    rng = np.random.default_rng(0)
-    kinds = ((10.0, 1.0), (-10.0, 3.0), (0.0, np.sqrt(17.0)))
-    rows = [mean + sd * rng.normal(size=(10, 50)) for mean, sd in kinds]
-    return pd.DataFrame(np.vstack(rows)), np.repeat(["G1", "G2", "G3"], 10)
-
-
-def of_sklearn(name: str) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a table of scikit-learn, and the names of its classes."""
-    from sklearn import datasets
-
-    found = getattr(datasets, f"load_{name}")(as_frame=True)
-    classes = getattr(found, "target_names", None)
-    return found.data, found.target.to_numpy() if classes is None else np.asarray(classes)[found.target]
-
-
-#: The tables that come with these libraries.
-SKLEARN = ("wine", "breast_cancer", "diabetes", "iris", "digits")
-STATSMODELS = ("macrodata", "statecrime", "fair", "anes96", "elnino")
 #: What is no variable in tables of statsmodels, and the column of the groups.
-NO_VARIABLES = {"macrodata": ["year", "quarter"], "anes96": ["popul", "vote"], "elnino": ["YEAR"]}
+NO_VARIABLES = {"macrodata": ["year", "quarter"], "anes96": ["popul"], "elnino": ["YEAR"]}
 GROUPS = {"anes96": "vote"}
+#: Tables of scikit-learn without classes.
+NO_CLASSES = ("diabetes",)
 
 
-def of_statsmodels(name: str) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a table that comes with statsmodels, and the groups of its rows."""
-    from statsmodels import datasets
-
-    table = importlib.import_module(f"{datasets.__name__}.{name}").load_pandas().data
-    groups = table[GROUPS[name]].to_numpy() if name in GROUPS else np.zeros(len(table))
-    return table.drop(columns=NO_VARIABLES.get(name, [])), groups
-
-
-def questionnaire() -> tuple[pd.DataFrame, np.ndarray]:
-    """Return answers of 500 people on six points; the third item of each scale is reversed."""
-    rng = np.random.default_rng(7)
-    traits = rng.standard_normal((500, 5))
-    sex = np.where(rng.random(500) < 0.5, "women", "men")
-    traits[:, 0] += 0.4 * traits[:, 1]
-    traits[sex == "women", 2] += 0.8
-    cuts = [-1.5, -0.6, 0.1, 0.8, 1.6]
-    items = {}
-    for j, scale in enumerate(["worry", "social", "order", "kind", "ideas"]):
-        for i in range(1, 6):
-            answer = (-0.75 if i == 3 else 0.75) * traits[:, j] + 0.66 * rng.standard_normal(500)
-            items[f"{scale}{i}"] = 1 + np.digitize(answer, cuts)
-    return pd.DataFrame(items), sex
+def loading(data: str) -> str:
+    """Return the lines that load the data of a figure as `df`, and the groups of its rows as `group`."""
+    library, _, name = data.rpartition(" ")
+    if library == "sklearn":
+        lines = ["import spcastat as sp", f"from sklearn.datasets import load_{name}", ""]
+        lines += [f"table = load_{name}(as_frame=True)", "df = table.data"]
+        return "\n".join(lines + ["group = table.target_names[table.target]"] * (name not in NO_CLASSES))
+    if library == "statsmodels":
+        lines = ["import spcastat as sp", f"from statsmodels.datasets import {name}", ""]
+        lines.append(f"df = {name}.load_pandas().data")
+        if name in GROUPS:
+            lines.append(f'group = df.pop("{GROUPS[name]}").to_numpy()')
+        if name in NO_VARIABLES:
+            columns = ", ".join(f'"{column}"' for column in NO_VARIABLES[name])
+            lines.append(f"df = df.drop(columns=[{columns}])")
+        return "\n".join(lines)
+    if data == "pitprops":
+        return "import spcastat as sp\n\ndf = sp.datasets.pitprops_sample()"
+    return f'df, group = table("{data}")'
 
 
-#: Where the data of figures come from: name -> rows and their groups.
-MAKERS = {
-    **SHAPES,
-    "images": images,
-    "coordinates": coordinates,
-    "pitprops": lambda: (sp.datasets.pitprops_sample(), np.zeros(180)),
-    "questionnaire": questionnaire,
-    **{f"sklearn {name}": partial(of_sklearn, name) for name in SKLEARN},
-    **{f"statsmodels {name}": partial(of_statsmodels, name) for name in STATSMODELS},
-}
+def simulators() -> str:
+    """Return the code that simulates tables, which is printed once on the page."""
+    parts = []
+    for path in (DOCS.parent / "tests" / "plots" / "shapes.py", DOCS / "gallery_tables.py"):
+        text = path.read_text(encoding="utf-8").partition("\nimport pandas as pd\n")[2]
+        parts.append(text.replace("from tests.plots.shapes import SHAPES\n", "").strip())
+    return f"{HEAD}\n\n\n" + "\n\n\n".join(parts)
 
 
-@contextmanager
-def styled(style: str) -> Iterator[None]:
-    """Draw in a style of matplotlib's, or in the context "talk" of seaborn, where that is installed."""
-    if style != "talk":
-        with plt.style.context(style or "default"):
-            yield
-        return
-    try:
-        import seaborn
-    except ImportError:
-        settings = {"font.size": 18, "axes.labelsize": 18, "xtick.labelsize": 16.5, "ytick.labelsize": 16.5}
-        settings |= {"legend.fontsize": 16.5, "lines.linewidth": 2.25, "lines.markersize": 9}
-        with plt.rc_context(settings):
-            yield
-    else:
-        with seaborn.axes_style("whitegrid"), seaborn.plotting_context("talk"):
-            yield
+def code_of(figure: Figure) -> str:
+    """Return the complete code of a figure, after that of the simulated tables if it needs one."""
+    code = figure.code
+    if figure.style == "talk":
+        styles = 'sns.axes_style("whitegrid"), sns.plotting_context("talk")'
+        code = "import seaborn as sns\n\n" + _within(styles, code)
+    elif figure.style:
+        code = _within(f'plt.style.context("{figure.style}")', code)
+    return loading(figure.data) + "\n" + code
+
+
+def _within(context: str, code: str) -> str:
+    return f"with {context}:\n    " + code.replace("\n", "\n    ")
 
 
 def draw(figure: Figure) -> None:
-    """Run the lines of a figure and save what they draw."""
+    """Run the lines of a figure as they are printed, and save what they draw."""
     path = DOCS / "gallery" / f"{figure.name}.png"
-    df, group = MAKERS[figure.data]()
-    names = {"sp": sp, "pd": pd, "df": df, "group": pd.Series(group, index=df.index, name="group")}
-    with styled(figure.style):
-        exec(figure.code, names)  # the lines above, nobody else's
-        drawn = names["ax"].figure
-        drawn.savefig(path, dpi=DPI, facecolor=drawn.get_facecolor())
-        plt.close(drawn)
+    names: dict[str, Any] = {}
+    exec(simulators(), names)
+    exec(code_of(figure), names)  # the lines above, nobody else's
+    drawn = names["ax"].figure
+    drawn.savefig(path, dpi=DPI, facecolor=drawn.get_facecolor())
+    plt.close(drawn)
     Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def sizes(figure: Figure) -> str:
     """Return how large the data of a figure are."""
-    df, _ = MAKERS[figure.data]()
+    names: dict[str, Any] = {}
+    exec(simulators(), names)
+    exec(loading(figure.data), names)
+    df = names["df"]
     return f"{len(df):,} rows, {df.shape[1]:,} variables"
+
+
+def thumbnails() -> str:
+    """Return a grid of the figures, each linked to its code."""
+    links = [f"[![{figure.title}](gallery/{figure.name}.png)](#{figure.name})" for figure in FIGURES]
+    return "::::{container} thumbnails\n" + "\n".join(links) + "\n::::\n"
 
 
 def main(chosen: list[str]) -> None:
@@ -520,17 +502,13 @@ def main(chosen: list[str]) -> None:
     if unknown:
         raise SystemExit(f"no figure is called {', '.join(sorted(unknown))}")
     (DOCS / "gallery").mkdir(exist_ok=True)
-    parts = [INTRO]
+    parts = [INTRO, thumbnails(), DETAILS.format(code=simulators())]
     for figure in FIGURES:
         if not chosen or figure.name in chosen:
             draw(figure)
-        style = {"": "", "talk": ' with seaborn.plotting_context("talk"):'}.get(
-            figure.style, f' with plt.style.context("{figure.style}"):'
-        )
-        code = figure.code if not style else style.strip() + "\n    " + figure.code.replace("\n", "\n    ")
         parts.append(
-            f"## {figure.title}\n\n{figure.about} ({sizes(figure)})\n\n"
-            f"```python\n{code}\n```\n\n![{figure.about}](gallery/{figure.name}.png)\n"
+            f"({figure.name})=\n## {figure.title}\n\n{figure.about} ({sizes(figure)})\n\n"
+            f"```python\n{code_of(figure)}\n```\n\n![{figure.about}](gallery/{figure.name}.png)\n"
         )
     (DOCS / "gallery.md").write_text("\n".join(parts), encoding="utf-8")
 

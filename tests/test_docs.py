@@ -118,6 +118,53 @@ def test_the_page_is_that_of_the_script(module):
         assert all(line in page for line in figure.code.splitlines())
 
 
+#: Code of the page: that of the simulated tables, and that of each figure by its name.
+SECTIONS = (DOCS / "gallery.md").read_text(encoding="utf-8").split("\n(")
+SIMULATORS, *_ = re.findall(r"^```python\n(.*?)^```", SECTIONS[0], re.DOTALL | re.MULTILINE)
+FIGURES = {
+    section.partition(")=")[0]: section.partition("```python\n")[2].partition("```")[0]
+    for section in SECTIONS[1:]
+}
+#: Figures drawn in each run: others differ from these in the calls, which have tests of their own.
+QUICK = ("wine", "exams", "far-row", "spectra", "dark", "one-component")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in FIGURES
+        if not name.startswith("table-")
+    ],
+)
+def test_the_code_of_a_figure_runs_as_it_is_pasted(name):
+    if "seaborn" in FIGURES[name]:
+        pytest.importorskip("seaborn")
+    if "sklearn" in FIGURES[name]:
+        pytest.importorskip("sklearn")
+    names: dict[str, Any] = {}
+    exec(SIMULATORS, names)
+    exec(FIGURES[name], names)
+    assert names["ax"].figure.axes
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name.startswith("table-")])
+def test_the_data_of_a_figure_load_as_they_are_pasted(name):
+    """Numbers in two columns or more, and groups where the figure has them; the choice takes longer."""
+    load, _, figure = FIGURES[name].partition("choice =")
+    for library in ("sklearn", "statsmodels"):
+        if library in load:
+            pytest.importorskip(library)
+    names: dict[str, Any] = {}
+    if "table(" in load:
+        exec(SIMULATORS, names)
+    exec(load, names)
+    assert names["df"].select_dtypes("number").shape == names["df"].shape
+    if "groups=group" in figure:
+        assert len(names["group"]) == len(names["df"])
+
+
 # --- Questions and messages ------------------------------------------------------------------------
 
 FAQ = (DOCS / "faq.md").read_text(encoding="utf-8")
