@@ -36,6 +36,8 @@ MOST_VARIABLES = 500
 COMPONENTS = 3
 #: Standard deviations of the planted scores; the noise has 1.
 STRENGTHS = (12.0, 10.0, 8.0)
+
+
 def file_of(name: str, folder: Path | None) -> Path | None:
     """Return the path of a data set, or of a file by its name, in the folder; None if it is not there."""
     path = None if folder is None else folder / FILES.get(name, name)

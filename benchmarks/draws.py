@@ -82,11 +82,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Means:
-    """Means over the draws of a cell, their standard errors (NaN for one draw), and their number."""
+    """Means over the draws of a cell, their standard errors (NaN for one draw), and their number.
+
+    The smallest and the largest of the draws are kept where they are known.
+    """
 
     mean: np.ndarray
     error: np.ndarray
     draws: int
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
     def shares(self, of: float) -> Means:
         """Return shares as counts of so many, with binomial standard errors that are not 0 at 0 or all.
@@ -97,10 +102,12 @@ class Means:
         return Means(of * self.mean, of * np.sqrt(q * (1.0 - q) / self.draws), self.draws)
 
     def times(self, factor: float) -> Means:
-        return Means(factor * self.mean, factor * self.error, self.draws)
+        low, high = (None if bound is None else factor * bound for bound in (self.low, self.high))
+        return Means(factor * self.mean, factor * self.error, self.draws, low, high)
 
     def __getitem__(self, place: Any) -> Means:
-        return Means(self.mean[place], self.error[place], self.draws)
+        low, high = (None if bound is None else bound[place] for bound in (self.low, self.high))
+        return Means(self.mean[place], self.error[place], self.draws, low, high)
 
 
 @cache
@@ -199,7 +206,7 @@ class Draws:
         values = np.asarray(found, dtype=float)
         count = len(values)
         error = values.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.full(values.shape[1], np.nan)
-        return Means(values.mean(axis=0), error, count)
+        return Means(values.mean(axis=0), error, count, values.min(axis=0), values.max(axis=0))
 
     @staticmethod
     def _key(table: str, cell: Cell) -> str:

@@ -66,34 +66,68 @@ def test_draws_are_fixed_numbers_that_a_file_keeps(tmp_path):
     assert older.versions == {"earlier"}
 
 
-def test_a_row_is_as_printed_or_has_a_cause():
+def test_a_row_is_reproduced_or_has_a_cause():
     from benchmarks.papers.sheet import Cause, Sheet
-    from benchmarks.papers.verdicts import Estimate
+    from benchmarks.papers.verdicts import CONTRADICTION, Estimate
 
     sheet = Sheet("t", "title", "method", {"PEV": 2, "RRE": 4})
-    sheet.causes = [Cause("its start is not printed.", ("far",), True)]
+    sheet.causes = [Cause("the two numbers exclude each other.", ("far",), CONTRADICTION)]
     sheet.add("near", [80.0, 0.44], [80.49, 0.4449])
     sheet.add("drawn", [Estimate(80.0, 0.6), None], [Estimate(81.9, 0.8), None])  # 1.9 of 2 errors of 1
     sheet.add("far", [80.0, 0.44], [80.0, 0.4451])
     sheet.add("other", [80.0, None], [80.51, None])
+    sheet.add("large", [905.06, None], [906.8, None])  # 0.19 % of it
     sheet.add("not printed", [None, None], [3.0, 0.1])
-    assert sheet.verdicts() == ["as printed", "as printed", "(1) tested", "unexplained"]
-    assert "(1) tested: its start is not printed." in sheet.as_markdown()
+    assert sheet.verdicts() == [
+        *("reproduced", "reproduced", "(1) print contradicts itself", "not reproduced", "reproduced")
+    ]
+    assert "(1) print contradicts itself: the two numbers exclude each other." in sheet.as_markdown()
+    with pytest.raises(ValueError, match="no finding"):
+        Cause("it was not tried.", ("far",), "supposed")
 
 
-def test_a_row_is_as_printed_only_where_so_many_draws_could_refuse_it():
+def test_a_row_is_reproduced_only_where_so_many_draws_could_refuse_it():
     from benchmarks.papers.sheet import Cause, Sheet
     from benchmarks.papers.verdicts import Claim, Estimate
 
-    sheet = Sheet("t", "title", "method", {"of 1000": 0, "CPU s": 1}, [Cause("said.", ("far", "it"), False)])
+    sheet = Sheet("t", "title", "method", {"of 1000": 0, "CPU s": 1}, [Cause("said.", ("far", "it"))])
     sheet.not_judged = ("CPU s",)
     print_of = Estimate(122.0, 10.4, 1000)
     sheet.add("few draws", [print_of, 1.0], [Estimate(250.0, 100.0), 9.0])  # z = 1.3
     sheet.add("far", [print_of, 1.0], [Estimate(253.0, 25.0), 9.0])  # z = 4.8
     sheet.add("near", [print_of, 1.0], [Estimate(150.0, 20.0), 9.0])  # z = 1.2
     sheet.claims = [Claim("it rises", "it falls", False), Claim("it ends", "it ends", True)]
-    assert sheet.verdicts() == ["open", "(1) supposed", "as printed", "(1) supposed", "as printed"]
-    assert "| it rises | it falls | (1) supposed |" in sheet.as_markdown()
+    differs = "(1) not reproduced"
+    assert sheet.verdicts() == ["within chance", differs, "reproduced", differs, "reproduced"]
+    assert f"| it rises | it falls | {differs} |" in sheet.as_markdown()
+
+
+def test_one_draw_of_a_paper_is_within_chance_where_the_range_of_ours_contains_it():
+    from benchmarks.draws import Means
+    from benchmarks.papers.sheet import Sheet
+
+    draws = np.array([[10.0, 1.0], [20.0, 1.0], [30.0, 1.0]])
+    means = Means(draws.mean(axis=0), np.array([5.8, 0.0]), 3, draws.min(axis=0), draws.max(axis=0))
+    sheet = Sheet("t", "title", "method", {"wrong, %": 1, "sets": 0}, one_draw=True)
+    sheet.add("inside", [29.0, 1.0], means)
+    sheet.add("outside", [45.0, 1.0], means)
+    sheet.add("other", [29.0, 3.0], means)
+    assert sheet.verdicts() == ["within chance", "not reproduced", "not reproduced"]
+    assert "| inside | 29.0 | 20.0 (10.0 to 30.0) | 1 | 1 | 3 | within chance |" in sheet.as_markdown()
+
+
+def test_readings_of_a_printed_row_count_once_by_the_best_finding():
+    from benchmarks.papers.rows import totals
+    from benchmarks.papers.sheet import Sheet
+
+    sheet = Sheet("t", "title", "method", {"PEV": 2}, readings=("projection",))
+    sheet.add("rSVD", [70.0], [60.0])
+    sheet.add("rSVD, projection", [70.0], [70.1])
+    sheet.add("BCD", [75.0], [75.2])
+    sheet.add("BCD, other data", [80.0], [75.2])
+    every, own = totals(sheet.as_markdown())
+    assert every == {"with a setting": 1, "reproduced": 1, "not reproduced": 1}
+    assert own == {"reproduced": 1, "not reproduced": 1}
 
 
 def test_every_row_of_the_papers_is_remade_or_says_why_not():

@@ -15,6 +15,7 @@ import runpy
 import sys
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -352,21 +353,36 @@ def test_the_picture_has_the_figures_that_its_caption_states():
 
 
 def test_the_counts_of_the_papers_are_those_of_the_record():
+    """README's counts, RESULTS.md and the pages agree, and so do the heads of the pages."""
+    from benchmarks.papers.rows import totals
+    from benchmarks.papers.sheet import in_words
+    from benchmarks.report import PAPERS, page_of
+
     record = (RELEASE_ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
-    rows = [line for line in record.splitlines() if line.startswith("| [papers-")]
-    assert len(rows) == 4
-    counts = {
-        word: sum(int(number) for number in re.findall(rf"(\d+) {word}", "\n".join(rows)))
-        for word in ("as printed", "tested", "supposed", "open")
-    }
-    sentence = (
-        r"(\d+) rows of the tables and figures of four papers: (\d+) are reproduced; (\d+)\s+"
-        r"differ for a reason that a run shows; (\d+) differ, and the supposed reason was not tested; "
-        r"(\d+) are open"
+    every: Counter[str] = Counter()
+    own: Counter[str] = Counter()
+    for paper in PAPERS:
+        counts, own_counts = totals(page_of(f"papers-{paper}").read_text(encoding="utf-8"))
+        (row,) = [line for line in record.splitlines() if line.startswith(f"| [papers-{paper}]")]
+        assert row.split("|")[3].strip() == in_words(counts)
+        every += counts
+        own += own_counts
+    stated = re.search(
+        r"Of (\d+) printed rows (\d+) are reproduced, (\d+) of them with a setting that the paper omits or "
+        r"within its own chance, and (\d+) are not; of the (\d+) rows of the papers' own methods "
+        r"(\d+) are not",
+        " ".join(README.split()),
     )
-    stated = re.search(sentence, README)
     assert stated is not None
-    assert list(map(int, stated.groups())) == [sum(counts.values()), *counts.values()]
+    indirect = every["with a setting"] + every["within chance"]
+    assert list(map(int, stated.groups())) == [
+        every.total(),
+        every["reproduced"] + indirect,
+        indirect,
+        every["not reproduced"],
+        own.total(),
+        own["not reproduced"],
+    ]
 
 
 def test_the_figures_of_other_programs_are_those_of_the_record():

@@ -1,6 +1,6 @@
 """``python -m benchmarks.papers [table ...] [--paper zhao2015] [--data DIR] [--full] [--write]``.
 
-The tables and figures of the papers, with our results.
+The tables and figures of the papers, with our results; ``--pictures`` draws the figures from the pages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import spcastat as sp
 from benchmarks.draws import Draws, Unfinished, add_draws
-from benchmarks.papers import colon, digits, greedy, pitprops, robust, scoring, sparse, toy, uci
+from benchmarks.papers import (
+    colon,
+    complexity,
+    digits,
+    greedy,
+    pictures,
+    pitprops,
+    robust,
+    scoring,
+    sparse,
+    toy,
+    uci,
+)
 from benchmarks.papers.fits import Call
 from benchmarks.papers.rows import PREPRINT, list_of_rows
 from benchmarks.papers.sheet import Sheet
@@ -36,6 +48,7 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
     "dou2011-fig1": scoring.figure_1,
     "dou2011-4": scoring.table_4,
     "dou2011-fig2": scoring.figure_2,
+    "dou2011-fig2-points": scoring.figure_2_points,
     "dou2011-6": uci.table_6,
     "dou2011-fig3": uci.figure_3,
     "dou2011-fig4": scoring.figure_4,
@@ -55,9 +68,9 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
     "zhao2014-fig2": robust.figure_2,
     "zhao2014-fig3": robust.figure_3,
     "zhao2014-4": digits.table_4,
-    "zhao2014-4-causes": digits.causes_of_table_4,
     "zhao2014-fig5": digits.figure_5,
     "zhao2014-fig6": digits.figure_6,
+    "zhao2014-complexity": complexity.exponents,
 }
 
 
@@ -75,7 +88,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--paper", choices=PAPERS, help="the tables of this paper alone")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
+    parser.add_argument("--pictures", action="store_true", help="draw the figures from the pages, and end")
     given = read_arguments(parser, TABLES, arguments)
+    if given.pictures:
+        every = pictures.all_pictures()
+        for picture in every:
+            print(pictures.draw(picture).name, flush=True)
+        print(pictures.draw_record().name)
+        pictures.FOLDER.with_suffix(".md").write_text(pictures.page(every), encoding="utf-8")
+        return 0
     draws = Draws.from_arguments(given)
     most = given.draws
     unfinished: list[str] = []

@@ -15,18 +15,18 @@ import spcastat as sp
 from benchmarks.draws import Draw, NoNumbers
 from benchmarks.papers.fits import fit, fit_or_none, loadings
 
-#: How MNIST may have been prepared; the paper states only that the matrix is 5000 x 784.
-PREPARATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "first 5000": lambda X, y: X[:5000],
-    "last 5000": lambda X, y: X[5000:],
-    "500 of each digit": lambda X, y: X[np.concatenate([np.flatnonzero(y == d)[:500] for d in range(10)])],
-    "first 5000, images centred": lambda X, y: X[:5000] - X[:5000].mean(axis=1, keepdims=True),
-    "first 5000, images of unit length": lambda X, y: (
-        X[:5000] / np.linalg.norm(X[:5000], axis=1, keepdims=True)
-    ),
-    "first 5000, black and white": lambda X, y: (X[:5000] > 127.0).astype(float),
-    "first 5000, not centred": lambda X, y: X[:5000],
-    **{f"digit {d}": lambda X, y, d=d: X[y == d] for d in range(10)},  # type: ignore[misc]
+#: Images of section 5.3, which states only that the matrix is 5000 x 784: how they may have been prepared.
+PREPARATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "unit length": lambda X: X / np.linalg.norm(X, axis=1, keepdims=True),
+    "raw": lambda X: X,
+    "black and white": lambda X: (X > 127.0).astype(float),
+}
+#: What is standardised, in this order: columns (genes) or rows (samples).
+STANDARDISED: dict[str, tuple[int, ...]] = {
+    "raw": (),
+    "genes standardised": (0,),
+    "genes, then samples": (0, 1),
+    "samples, then genes": (1, 0),
 }
 
 
@@ -36,7 +36,7 @@ def prepared(draw: Draw, name: str) -> Any:
     if name == "pitprops":
         return sp.datasets.load_pitprops(), True
     file = {"leukemia": "micro_golub.npz", "papers": "text_nips_uci_subset.npz"}.get(
-        name.split(",")[0], "mnist_t10k.npz"
+        name.split(",")[0], "mnist_train.npz"
     )
     path = draw.file(file)
     if name.startswith("papers"):
@@ -45,14 +45,16 @@ def prepared(draw: Draw, name: str) -> Any:
             X = X[:, np.sort(np.argsort(-np.asarray(X.sum(axis=0)).ravel(), kind="stable")[:6000])]
         return X, "not centred" not in name
     stored = np.load(path)
-    X = stored["X"].astype(float)
     if name.startswith("leukemia"):
-        for axis in {"raw": (), "genes standardised": (0,), "genes, then samples": (0, 1)}[
-            name.split(", ", 1)[1]
-        ]:
+        X = stored["X"].astype(float)
+        for axis in STANDARDISED[name.split(", ", 1)[1]]:
             X = (X - X.mean(axis, keepdims=True)) / X.std(axis, ddof=1, keepdims=True)
         return X, True
-    return PREPARATIONS[name](X, stored["y"]), "not centred" not in name
+    images, _, preparation = name.partition(", ")
+    rng = np.random.default_rng(draw.seed)
+    rows = np.flatnonzero(stored["y"] == 2) if images == "digit 2" else np.arange(len(stored["X"]))
+    X = stored["X"][np.sort(rng.permutation(rows)[:5000])].astype(float)
+    return PREPARATIONS[preparation](X), True
 
 
 def controlled(draw: Draw, data: str, k: int, variance: float, options: dict[str, Any]) -> list[float]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from benchmarks.papers.verdicts import DEVIATES, MET, OPEN
+from benchmarks.papers.sheet import COUNTED, in_words
+from benchmarks.papers.verdicts import FINDINGS
 from benchmarks.report import markdown_table
-
-#: Verdicts in the order in which they are counted.
-ORDER = (MET, "tested", "supposed", OPEN, DEVIATES)
 
 #: What the page says above the list of the preprint.
 PREPRINT = (
@@ -24,7 +22,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Theorem 2 (hard threshold)": "tests/linalg/test_thresholds.py: against all supports",
         "Theorem 3 (l1 bound)": "tests/linalg/test_thresholds.py: against the exact maximum",
         "Lemma 1 (the l1 norm falls with the threshold)": "tests/linalg/test_thresholds.py",
-        "Theorem 4 (Tseng)": "cited, nothing to compute; tests/solvers/test_contract.py: it never rises",
+        "Theorem 4 (Tseng)": "tests/solvers/test_statements.py: no block update improves the end",
         "Theorem 5 (nonnegative)": "tests/linalg/test_thresholds.py; a unit vector where none is positive",
         "Algorithm 1 (BCD-SPCA)": "methods bcd-l0 and bcd-l1; Tables 2 to 4",
         "Algorithm 2 (BCD-NSPCA)": "the same with nonneg=True; Tables 6 and 7",
@@ -56,18 +54,21 @@ ROWS: dict[str, dict[str, str]] = {
     "dou2011": {
         "Theorem 1 (optimal scoring is PCA)": "tests/solvers/test_regression.py",
         "Theorem 2 (Z = XA / (1 + gamma))": "tests/solvers/test_regression.py",
+        "Section 4 (relations to other methods)": "tests/solvers/test_statements.py",
         "Algorithm 1 (sPCA-OS)": "method spca-os; Tables 1 to 4",
         "Algorithm 2 (SPCO)": "sp.spco; Figures 2 and 4",
         "Tables 1 to 3": "dou2011-1",
         "Figure 1": "dou2011-fig1",
         "Table 4": "dou2011-4",
         "Figure 2": "dou2011-fig2",
+        "Figure 2, the coordinates": "dou2011-fig2-points",
         "Table 5": "the data sets of Table 6, with the rows that it counts",
         "Table 6": "dou2011-6",
         "Figure 3": "dou2011-fig3",
         "Section 5.4, Figure 4": "dou2011-fig4",
     },
     "he2010": {
+        "Equations (2.1) to (2.4)": "tests/solvers/test_statements.py: all supports of a small problem",
         "Proposition 3.1 (Schur deflation is a projection)": "tests/linalg/test_operators.py: against "
         "the QR factorization of the scores",
         "Proposition 3.2 (gain of adjusted variance)": "tests/measures/test_measures.py: against the "
@@ -87,7 +88,7 @@ ROWS: dict[str, dict[str, str]] = {
         "Table 6": "he2010-6",
     },
     "zhao2014": {
-        "Theorem 1 (ascent direction)": "tests/solvers/test_contract.py: the l1 variance never falls",
+        "Theorem 1 (ascent direction)": "tests/solvers/test_statements.py: the l1 variance never falls",
         "Theorem 2 (0 < p < 1)": "tests/linalg/test_thresholds.py: against a fine grid",
         "Theorem 3 (closed forms)": "tests/linalg/test_thresholds.py",
         "Theorem 4 (ascent, local maximum)": "tests/solvers/test_robust.py: (iii); (i) in test_contract.py",
@@ -98,15 +99,15 @@ ROWS: dict[str, dict[str, str]] = {
         "Figure 3": "zhao2014-fig3",
         "Tables 2 and 3": "zhao2014-2-3",
         "Table 4": "zhao2014-4",
-        "Table 4, what was tried": "zhao2014-4-causes",
         "Figure 5": "zhao2014-fig5",
         "Figure 6": "zhao2014-fig6",
+        "Section 2.7 (complexity; also of the other papers)": "zhao2014-complexity",
     },
 }
 
 
 def list_of_rows(paper: str, page: str) -> str:
-    """Return the list of a paper's items in Markdown, each with the verdicts of its table.
+    """Return the list of a paper's items in Markdown, each with the findings of its table.
 
     Parameters
     ----------
@@ -119,15 +120,31 @@ def list_of_rows(paper: str, page: str) -> str:
     return markdown_table(["item", "where", "rows", "draws a row"], body)
 
 
+def totals(page: str) -> tuple[Counter[str], Counter[str]]:
+    """Return how many printed rows of a page have each finding: of all methods, of the paper's own."""
+    every: Counter[str] = Counter()
+    own: Counter[str] = Counter()
+    for line in re.findall(rf"^- {COUNTED}(.*)\.$", page, re.MULTILINE):
+        first, _, second = line.partition("; the paper's own methods: ")
+        every += _counted(first)
+        own += _counted(second)
+    return every, own
+
+
+def _counted(text: str) -> Counter[str]:
+    """Read counts of findings that `in_words` has written."""
+    return Counter(
+        {finding: int(count) for count, finding in re.findall(rf"(\d+) ({'|'.join(FINDINGS)})", text)}
+    )
+
+
 def _judged(table: str, page: str) -> tuple[str, str]:
-    """Return how often each verdict ends a line of a table's section, and the rows' numbers of draws."""
+    """Return how many printed rows of a table have each finding, and the rows' numbers of draws."""
     begin = f"<!-- {table}:begin -->"
     if begin not in page:
         return "", ""
     section = page.split(begin, 1)[1].split(":end -->", 1)[0]
-    kinds = "|".join(ORDER)
-    found = Counter(re.findall(rf"\| (?:\(\d+\) )?({kinds}) \|$", section, re.MULTILINE))
-    rows = ", ".join(f"{found[kind]} {kind}" for kind in ORDER if found[kind]) or "trials only"
+    rows = in_words(totals(section)[0]) or "trials only"
     draws, head = {1}, [""]
     for line in section.replace("\\|", "").splitlines():
         cells = [cell.strip() for cell in line.split("|")]

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import numpy as np
 
 from benchmarks.draws import Means
-from benchmarks.papers.verdicts import DEVIATES, MET, Claim, Estimate, Value, compare
+from benchmarks.papers.verdicts import (
+    DIFFERS,
+    FINDINGS,
+    REPRODUCED,
+    SETTING,
+    Claim,
+    Estimate,
+    Value,
+    compare,
+    value_of,
+)
 from benchmarks.report import markdown_table, text_table
+
+#: Rows of the methods that a paper proposes, by their names; claims on figures are about these, too.
+OWN = re.compile(r"BCD|sPCA-OS|SPCO|\bS[15]-SPCA|\bSC\d+|RSPCA|^means")
+#: How the line of a table begins that counts its printed rows.
+COUNTED = "Printed rows: "
 
 
 @dataclass(frozen=True)
@@ -22,17 +39,17 @@ class Cause:
     text : str
     rows : tuple of str
         What the rows begin with; after a space what they end with.
-    tested : bool
-        Whether a run showed it; otherwise it is supposed.
+    finding : str
+        One of FINDINGS but the first: what follows of the rows.
     """
 
     text: str
     rows: tuple[str, ...]
-    tested: bool
+    finding: str = DIFFERS
 
-    @property
-    def kind(self) -> str:
-        return "tested" if self.tested else "supposed"
+    def __post_init__(self) -> None:
+        if self.finding not in FINDINGS[1:]:
+            raise ValueError(f"{self.finding!r} is no finding")
 
     def covers(self, row: str) -> bool:
         return any(row.endswith(name) if name[0] == " " else row.startswith(name) for name in self.rows)
@@ -57,6 +74,11 @@ class Sheet:
         What the paper states of a figure in words; a cause covers a claim by the beginning of its text.
     not_judged : tuple of str
         Quantities that are shown, but not judged: seconds of another machine.
+    readings : tuple of str
+        What the names of rows end with that are readings of a printed row by a setting which the paper omits:
+        where such a row agrees, the printed row is "with a setting".
+    one_draw : bool
+        Whether the paper has one draw, so that the range of ours decides whether it is within chance.
     """
 
     name: str
@@ -68,12 +90,14 @@ class Sheet:
     rows: list[tuple[str, list[Value], list[Value], int]] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     not_judged: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
+    one_draw: bool = False
 
     def add(self, label: str, printed: Sequence[Value], ours: Sequence[Value] | Means | str) -> None:
         """Add a row; `ours` is a reason where there are no numbers."""
         draws = 1
         if isinstance(ours, Means):
-            draws, ours = ours.draws, estimates(ours)
+            draws, ours = ours.draws, estimates(ours, self.one_draw)
         if isinstance(ours, str):
             if ours.startswith("skipped"):
                 if f"{ours}." not in self.notes:
@@ -84,26 +108,50 @@ class Sheet:
         self.rows.append((label, list(printed), list(ours), draws))
 
     def verdict(self, row: tuple[str, list[Value], list[Value], int]) -> str:
-        """Return whether a row is as printed, which cause it has, or that it has none; "" if not printed."""
+        """Return the finding of a row, with the number of its cause; "" if it is not printed."""
         label, printed, ours, _ = row
         columns = zip(printed, ours, self.quantities, self.quantities.values(), strict=True)
-        found = compare((p, o, digits) for p, o, name, digits in columns if name not in self.not_judged)
-        return self._caused(label) if found == DEVIATES else found or ""
+        finding = compare((p, o, digits) for p, o, name, digits in columns if name not in self.not_judged)
+        if finding == REPRODUCED and label.endswith(self.readings) and self.readings:
+            return SETTING
+        return self._caused(label) if finding == DIFFERS else finding or ""
 
     def claimed(self, claim: Claim) -> str:
-        """Return the verdict on a claim."""
-        return MET if claim.holds else self._caused(claim.text)
+        """Return the finding of a claim."""
+        return REPRODUCED if claim.holds else self._caused(claim.text)
 
     def _caused(self, label: str) -> str:
         for number, cause in enumerate(self.causes, 1):
             if cause.covers(label):
-                return f"({number}) {cause.kind}"
-        return DEVIATES
+                return f"({number}) {cause.finding}"
+        return DIFFERS
 
     def verdicts(self) -> list[str]:
-        """Return the verdicts of all rows that the paper has, and of its claims."""
-        rows = [found for row in self.rows if (found := self.verdict(row))]
+        """Return the findings of all rows that the paper has, and of its claims."""
+        rows = [finding for row in self.rows if (finding := self.verdict(row))]
         return [*rows, *(self.claimed(claim) for claim in self.claims)]
+
+    def findings(self) -> dict[str, str]:
+        """Return the name of each printed row, or claim, and the best finding of its readings."""
+        best: dict[tuple[str, tuple[object, ...]], str] = {}
+        for row in self.rows:
+            finding = self.verdict(row).rpartition(") ")[2]
+            if finding:
+                label = row[0].split(", ")[0]
+                key = label, tuple(p if isinstance(p, str) or p is None else value_of(p) for p in row[1])
+                best[key] = min(best.get(key, finding), finding, key=FINDINGS.index)
+        rows = {f"{label} {i}": finding for i, ((label, _), finding) in enumerate(best.items())}
+        return rows | {claim.text: self.claimed(claim).rpartition(") ")[2] for claim in self.claims}
+
+    def counts(self) -> str:
+        """Return how many printed rows, and claims, have each finding, and of the paper's own methods."""
+        findings = self.findings()
+        own = {name: finding for name, finding in findings.items() if OWN.search(name)}
+        own |= {claim.text: findings[claim.text] for claim in self.claims}
+        if not findings:
+            return ""
+        of_own = f"; the paper's own methods: {in_words(Counter(own.values()))}" if own else ""
+        return f"{COUNTED}{in_words(Counter(findings.values()))}{of_own}."
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells as text; a quantity without printed values has one column."""
@@ -129,12 +177,15 @@ class Sheet:
         """Return the causes that are needed, numbered, and the notes."""
         used = {verdict.split(")")[0] for verdict in self.verdicts()}
         causes = [
-            f"({number}) {cause.kind}: {cause.text}"
+            f"({number}) {cause.finding}: {cause.text}"
             for number, cause in enumerate(self.causes, 1)
             if f"({number}" in used
         ]
         drawn = any(row[3] > 1 for row in self.rows)
-        return [*causes, *self.notes, *(["Standard errors in parentheses."] if drawn else [])]
+        errors = (
+            "Ranges over the draws in parentheses." if self.one_draw else "Standard errors in parentheses."
+        )
+        return [*causes, *self.notes, *([errors] if drawn else [])]
 
     def as_text(self) -> str:
         body = [f"{self.name}: {self.title}"]
@@ -156,22 +207,41 @@ class Sheet:
             body += ["", markdown_table(*trials.grid())]
         if self.claims:
             body += ["", markdown_table(*self._claims())]
-        return "\n".join([*body, "", *(f"- {line}" for line in self.lines())])
+        counts = [f"- {line}" for line in (self.counts(),) if line]
+        return "\n".join([*body, "", *counts, *(f"- {line}" for line in self.lines())])
 
     def _claims(self) -> tuple[list[str], list[list[str]]]:
         head = ["the paper states", "ours", "verdict"]
         return head, [[c.text, c.ours, self.claimed(c)] for c in self.claims]
 
 
-def estimates(found: Means) -> list[Value]:
-    """Return means with their standard errors, or without where there is one draw."""
-    pairs = zip(np.atleast_1d(found.mean), np.atleast_1d(found.error), strict=True)
-    return [Estimate(float(m), float(e)) if isfinite(e) else float(m) for m, e in pairs]
+def in_words(counts: Mapping[str, int]) -> str:
+    """Return counts of findings in words, the best findings first."""
+    return ", ".join(f"{counts[finding]} {finding}" for finding in FINDINGS if counts.get(finding))
+
+
+def estimates(found: Means, ranges: bool = False) -> list[Value]:
+    """Return means with their standard errors, or without where there is one draw; with ranges if asked."""
+    values: list[Value] = []
+    for j, (mean, error) in enumerate(
+        zip(np.atleast_1d(found.mean), np.atleast_1d(found.error), strict=True)
+    ):
+        if not isfinite(error):
+            values.append(float(mean))
+        elif ranges and found.low is not None and found.high is not None:
+            low, high = float(np.atleast_1d(found.low)[j]), float(np.atleast_1d(found.high)[j])
+            values.append(Estimate(float(mean), float(error), low=low, high=high))
+        else:
+            values.append(Estimate(float(mean), float(error)))
+    return values
 
 
 def _cell(value: Value, digits: int) -> str:
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return ""
-    if isinstance(value, Estimate):
-        return f"{value.value:.{digits}f}" + (f" ({value.error:.{digits}f})" if value.error else "")
-    return value if isinstance(value, str) else f"{value:.{digits}f}"
+    if not isinstance(value, Estimate):
+        return value if isinstance(value, str) else f"{value:.{digits}f}"
+    if value.low is not None and value.high is not None:
+        span = f" ({value.low:.{digits}f} to {value.high:.{digits}f})" if value.low < value.high else ""
+        return f"{value.value:.{digits}f}{span}"
+    return f"{value.value:.{digits}f}" + (f" ({value.error:.{digits}f})" if value.error else "")

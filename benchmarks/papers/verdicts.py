@@ -1,4 +1,4 @@
-"""Comparison of printed numbers with ours, and the verdicts on rows."""
+"""Comparison of printed numbers with ours, and the findings on printed rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,33 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
-MET, OPEN, DEVIATES = "as printed", "open", "unexplained"
+#: What can be found of a printed row, from best to worst.
+REPRODUCED = "reproduced"
+SETTING = "with a setting"
+CHANCE = "within chance"
+BETTER = "better than printed"
+CONTRADICTION = "print contradicts itself"
+UNDECIDABLE = "undecidable"
+DIFFERS = "not reproduced"
+FINDINGS = (REPRODUCED, SETTING, CHANCE, BETTER, CONTRADICTION, UNDECIDABLE, DIFFERS)
 RULE = (
-    "Verdicts: a number agrees if the difference is at most 0.5 points (0.005 for numbers that are not "
-    "percentages) or, for simulated numbers, at most the number of standard errors that chance exceeds in "
-    "one row of twenty (2.0 with one simulated number in the paper, 2.5 with four). A row is 'as printed' if "
-    "all numbers agree and no standard error of a difference exceeds 5 hundredths of the range (of the sets, "
-    "of 100 %, of a cosine's 1), and 'open' if all agree but a standard error is larger, so that the "
-    "comparison is weak. Other rows have the number of the cause below the table: 'tested' if a run on this "
-    "page gives the paper's values in all columns, or random starts give values on both sides, or the paper "
-    "contradicts itself; otherwise 'supposed'. Seconds of the paper's machine are shown but not judged."
+    "Findings on printed rows: **reproduced**: all numbers agree with the paper's own settings; **with a "
+    "setting**: they agree, in all columns and by one program, with a setting that the paper omits and this "
+    "page names; **within chance**: the paper's draw or subset is not published, and the range of ours over "
+    "20 draws or more contains its numbers; **better than printed**: ours explain more under the same "
+    "constraints; **print contradicts itself**, or its own definition, as the line below the table shows; "
+    "**undecidable**: what decides is not published; **not reproduced**: none of these, with what was tried. "
+    "A number agrees if the difference is at most 0.5 points (0.005 for numbers that are not percentages), "
+    "0.25 % of numbers above 250, or, for simulated numbers, at most the number of standard errors that "
+    "chance exceeds in one row of twenty (2.0 with one simulated number in the paper, 2.5 with four). Where "
+    "a standard error exceeds 5 hundredths of the range (of the sets, of 100 %, of a cosine's 1), numbers "
+    "that agree are within chance. Several readings of one printed row count once, by the best finding. "
+    "Seconds of the paper's machine are shown but not judged."
 )
 #: Chance that a row is refused although ours and print are draws of the same.
 LEVEL = 0.05
+#: Numbers above 250 (mean distances of images) agree if they differ by at most this share.
+LARGE, SHARE = 250.0, 0.0025
 
 
 @dataclass(frozen=True)
@@ -31,11 +45,19 @@ class Estimate:
     value, error : float
     of : float or None
         The range of the number: how many sets a count is of. None: 100 of percentages, 1 of other numbers.
+    low, high : float or None
+        The smallest and the largest of our draws, if the paper has one draw.
     """
 
     value: float
     error: float = 0.0
     of: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def contains(self, number: float) -> bool:
+        """Whether the range of the draws contains a number."""
+        return self.low is not None and self.high is not None and self.low <= number <= self.high
 
 
 Value = float | str | Estimate | None
@@ -51,36 +73,44 @@ class Claim:
 
 
 def compare(pairs: Iterable[tuple[Value, Value, int]]) -> str | None:
-    """Return MET, OPEN or DEVIATES for printed numbers, ours and their decimals; None if the paper has none.
+    """Return REPRODUCED, CHANCE or DIFFERS for printed numbers, ours and their decimals.
 
-    A number with three decimals or more is no percentage.
+    None if the paper has no numbers. A number with three decimals or more is no percentage.
     """
-    found = [(p, o, digits) for p, o, digits in pairs if p is not None and o is not None]
-    errors = [_error(p, o) for p, o, _ in found]
+    printed_pairs = [(p, o, digits) for p, o, digits in pairs if p is not None and o is not None]
+    errors = [_error(p, o) for p, o, _ in printed_pairs]
     drawn = sum(error > 0 for error in errors)
-    if not found:
+    if not printed_pairs:
         return None
     z = NormalDist().inv_cdf(1.0 - LEVEL / 2.0 / max(drawn, 1))
-    verdict = MET
-    for (p, o, digits), error in zip(found, errors, strict=True):
+    finding = REPRODUCED
+    for (p, o, digits), error in zip(printed_pairs, errors, strict=True):
         if isinstance(p, str) or isinstance(o, str):
             if p != o:
-                return DEVIATES
+                return DIFFERS
             continue
-        points = 0.5 if digits <= 2 else 0.005
-        if abs(value_of(p) - value_of(o)) > max(z * error, points + 1e-9):
-            return DEVIATES
-        given = p.of if isinstance(p, Estimate) else None
-        if error > 0.05 * (given or (100.0 if digits <= 2 else 1.0)):
-            verdict = OPEN
-    return verdict
+        if abs(value_of(p) - value_of(o)) > max(z * error, tolerance(value_of(p), digits)):
+            if not (isinstance(o, Estimate) and o.contains(value_of(p))):
+                return DIFFERS
+            finding = CHANCE
+        size = p.of if isinstance(p, Estimate) else None
+        if error > 0.05 * (size or (100.0 if digits <= 2 else 1.0)):
+            finding = CHANCE
+    return finding
 
 
-def value_of(one: Value) -> float:
+def tolerance(number: float, digits: int) -> float:
+    """Return by how much a number may differ from a printed one with so many decimals."""
+    if digits > 2:
+        return 0.005 + 1e-9
+    return max(0.5 + 1e-9, SHARE * abs(number) if abs(number) > LARGE else 0.0)
+
+
+def value_of(number: Value) -> float:
     """Return the number without its error; 0 where there is none."""
-    return one.value if isinstance(one, Estimate) else float(one or 0.0)
+    return number.value if isinstance(number, Estimate) else float(number or 0.0)
 
 
 def _error(*pair: Value) -> float:
     """Return the standard error of a difference."""
-    return sqrt(sum(one.error**2 for one in pair if isinstance(one, Estimate)))
+    return sqrt(sum(number.error**2 for number in pair if isinstance(number, Estimate)))

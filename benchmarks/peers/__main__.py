@@ -174,9 +174,7 @@ def summary(found: Found) -> Table:
                 str(len(mine)),
                 _counts([a.adjusted - b.adjusted for a, b in zip(theirs, default, strict=True)]),
                 _counts([-gap for gap in gaps]),
-                _counts([theirs[i].pev - bound[i].pev for i in orthogonal])
-                if orthogonal
-                else "-",
+                _counts([theirs[i].pev - bound[i].pev for i in orthogonal]) if orthogonal else "-",
                 f"{100.0 * float(np.median(gaps)):.2f}",
                 f"{np.median([found.seconds.get((program, cell), np.nan) for cell in mine]):.2f}",
                 f"{max(one.violation for one in theirs):.1e}",

@@ -38,9 +38,7 @@ def compare_defaults(given: argparse.Namespace) -> list[Table]:
     if given.best_known:
         further = range(defaults.FURTHER, defaults.FURTHER + given.best_known)
         defaults.search_best(given.data, further, given.done)
-    runs, skipped = defaults.measured(
-        given.data, range(given.seeds), given.effort, given.done
-    )
+    runs, skipped = defaults.measured(given.data, range(given.seeds), given.effort, given.done)
     tables = [defaults.summary(runs), defaults.missed(runs)]
     tables[0].notes += [defaults.sampled(runs, given.done), *skipped]
     return tables

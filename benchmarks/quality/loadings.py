@@ -37,9 +37,7 @@ def known(call: Call) -> Table:
         "Pitprops, share of the total variance", ["k, card", "seed 0", "seed 1", "seed 2", "PCA", "CPU s"]
     )
     for k, card in PROPS:
-        runs = [
-            timed(partial(sp.sparse_loadings_cov, R, k, card, n_obs=180, rng=seed)) for seed in range(3)
-        ]
+        runs = [timed(partial(sp.sparse_loadings_cov, R, k, card, n_obs=180, rng=seed)) for seed in range(3)]
         last = [fit.variance.iloc[-1] for fit, _ in runs]
         shares = [f"{one['cumulative']:.5f}" for one in last]
         seconds = np.mean([seconds for _, seconds in runs])
