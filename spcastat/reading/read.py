@@ -585,8 +585,8 @@ class FoldedTerms:
             held_out = replay(spec, self.frame[~mask], na=self.na)[0]
         except (NewDataError, FormulaError) as error:
             raise DataError(
-                f"The formula cannot be learnt without a fold: {error} Make the columns in the data frame "
-                "first."
+                f"The formula cannot be estimated from the rows outside a fold: {error} Make the "
+                "columns in the data frame first."
             ) from None
         return matrix, held_out
 

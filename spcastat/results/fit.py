@@ -66,11 +66,11 @@ class SpcaResult(Picklable, Shown):
 
     The most important methods, by topic:
 
-    - ``print(fit)``, `loadings`, `variance`, `scores`, ``transform(new)``; also `summary`, `tidy`, `augment`,
-      `glance`, `communalities`, `correlations`, `cos2`, `contributions`, `measure`, `equations`.
-    - `biplot`, `plot_loadings`, `screeplot`; also `plot_scores`, `plot_correlations`,
+    - Tables: ``print(fit)``, `loadings`, `variance`, `scores`, ``transform(new)``; also `summary`, `tidy`,
+      `augment`, `glance`, `communalities`, `correlations`, `cos2`, `contributions`, `measure`, `equations`.
+    - Plots: `biplot`, `plot_loadings`, `screeplot`; also `plot_scores`, `plot_correlations`,
       `plot_diagnostics`.
-    - `report`, `describe`, `save`; also `to_excel`, `transform_to`.
+    - Text and files: `report`, `describe`, `save`; also `to_excel`, `transform_to`.
     - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
       `adopt`. `with_inference` returns a fit that shows their results, and `inference` has them.
     - Rows: `diagnostics`, `residuals`, `limits`, `inverse_transform`, `imputed`.

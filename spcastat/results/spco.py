@@ -139,7 +139,7 @@ class SpcoResult(Picklable, Shown):
 
     @property
     def n_iter(self) -> int:
-        """Number of sweeps."""
+        """Number of iterations."""
         return int(self._solution.n_iter)
 
     @property
@@ -352,7 +352,7 @@ class SpcoResult(Picklable, Shown):
             ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
             ("Zeros", f"{100 * cpzc:.2f} % of the coordinates (CPZC)"),
             ("Explained", f"{100 * cpev:.2f} % of the total variance (CPEV)"),
-            ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'sweep')})"),
+            ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'iteration')})"),
         )
         loadings = loadings_table(self.loadings, Arrangement(max_rows=40), digits=digits)
         note = (

@@ -416,7 +416,7 @@ def status(record: Record) -> Fact:
     return fact(
         "status",
         advice=record.advice,
-        sweeps=record.n_iter if record.status != "exact" and not searched else 0,
+        iterations=record.n_iter if record.status != "exact" and not searched else 0,
         several=record.n_init > 1 and not searched,
         starts=record.n_init,
         reached=record.reached,

@@ -473,8 +473,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "status": Template(
         label="Status",
-        line="{advice}{sweeps? ({sweeps|# sweep|# sweeps})}{several?; best of {starts|# start|# starts}, "
-        "reached by {reached}}",
+        line="{advice}{iterations? ({iterations|# iteration|# iterations})}{several?; best of "
+        "{starts|# start|# starts}, reached by {reached}}",
     ),
     "status of ascents": Template(
         label="Status", line="{advice}{converged?|; the last ascent did not converge}"

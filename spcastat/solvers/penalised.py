@@ -381,7 +381,7 @@ class LevelThreshold(Penalised):
         return self.penalty_of(view, float(np.abs(correlations(view, start)).max()))
 
     def prefers(self, inside: Run, found: Run) -> bool:
-        """As in `Penalised`; with the l0 norm, whether the support is another.
+        """As in `Penalised`; with the l0 norm, whether the support has changed.
 
         Thresholding at a cardinality is then the exact solution of a step.
         """
