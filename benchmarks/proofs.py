@@ -151,11 +151,11 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
         starts = np.concatenate([*leading, rng.standard_normal((STARTS * len(places), places.shape[1]))])
         places = np.tile(places, (len(leading) + STARTS, 1))
         fits = refined(criterion, criterion.fits(places, starts), STEPS[0])
-        fits = refined(criterion, fits.some(np.argsort(-fits.value)[:KEPT]), STEPS[1])
+        fits = refined(criterion, fits.subset(np.argsort(-fits.value)[:KEPT]), STEPS[1])
         top = int(np.argmax(fits.value))
         if fits.value[top] > best:
             best = float(fits.value[top])
-            V = criterion.dense(fits.some(np.array([top])))[0]
+            V = criterion.dense(fits.subset(np.array([top])))[0]
     if measure == "least_squares":
         return exact_share(case.S, V), V
     if measure == "pev":  # the criterion loses digits where variances are unequal
@@ -239,7 +239,7 @@ def best_orthogonal(case: Case, seed: int = 0) -> tuple[float, np.ndarray]:
         if number == 0:
             eigenvectors = [[np.linalg.eigh(case.S[np.ix_(T, T)])[1][:, -1] for T in one] for one in chosen]
             start = np.stack([np.concatenate(vectors) for vectors in eigenvectors])
-        x, values, _ = loadings.best(places, start, STEPS[1])
+        x, values, _ = loadings.best_loadings(places, start, STEPS[1])
         top = int(np.argmax(values))
         if values[top] > best:
             best, found = float(values[top]), np.zeros((p, k))

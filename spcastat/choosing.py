@@ -47,8 +47,7 @@ from spcastat.inputs.row_data import RowData
 from spcastat.linalg.operators import Operator
 from spcastat.progress import listening, stage
 from spcastat.results.choice import Choice, ComponentChoice
-from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL
-from spcastat.search.default import together as fitted_together
+from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL, batch_size
 from spcastat.search.joint_method import Joint
 from spcastat.search.objectives import PEV
 from spcastat.show.choice_facts import Chosen, NothingChosen
@@ -930,7 +929,7 @@ def _repeats(data: Data, fitter: Fitter, folds: int) -> int:
     # the fits of all folds are computed together
     if slow or n <= folds or n * p > FEW_CELLS:
         return 1
-    return int(np.clip(fitted_together(p) // (2 * folds), 1, REPEATS))
+    return int(np.clip(batch_size(p) // (2 * folds), 1, REPEATS))
 
 
 def _checked_settings(call: Asked, data: Data) -> Settings:

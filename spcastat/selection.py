@@ -22,7 +22,7 @@ from spcastat.inputs.data import Data
 from spcastat.progress import listening
 from spcastat.proofs.principal_variables import first_bound
 from spcastat.results.principal_variables import PrincipalVariables
-from spcastat.search.principal_variables import MANY
+from spcastat.search.principal_variables import RANDOM_STARTS_LIMIT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["principal_variables", "principal_variables_cov"]
 
-#: Folds of the rows, and resamples of them, for up to `MANY` variables.
+#: Folds of the rows, and resamples of them, for up to `RANDOM_STARTS_LIMIT` variables.
 FOLDS, RESAMPLES = 5, 50
 #: Largest numbers of both.
 MOST_FOLDS, MOST_RESAMPLES = 1000, 100_000
@@ -285,7 +285,7 @@ def _selection(
 ) -> PrincipalVariables:
     """Check the arguments, choose the number of variables and the variables, and return the result."""
     request = requested(function.__name__, data, arguments)
-    is_small, seed = data.p <= MANY, seed_of(rng)
+    is_small, seed = data.p <= RANDOM_STARTS_LIMIT, seed_of(rng)
     if folds is not None:
         folds = whole_number("folds", folds, 0, MOST_FOLDS)
     if n_resamples is not None:

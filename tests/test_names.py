@@ -44,13 +44,13 @@ LIMITS = {
     "linalg": 30,
     "plots": 57,
     "progress": 2,
-    "proofs": 420,
+    "proofs": 412,
     "reading": 11,
     "results": 13,
-    "search": 650,
+    "search": 1,
     "show": 210,
     "sklearn": 15,
-    "solvers": 255,
+    "solvers": 250,
     "streams": 14,
 }
 #: Names of classes and of constants that two or more files define, and imports under another name, at most.

@@ -24,7 +24,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
 from spcastat.search.climbing import climb, sweep
-from spcastat.search.default import GRAM_LIMIT, best_of_each, fits_at_starts, several, together
+from spcastat.search.default import GRAM_LIMIT, batch_size, best_of_each, fits_at_starts, several
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
 from spcastat.search.moves import reordered
@@ -237,7 +237,7 @@ class Fitter:
             for card, given in zip(cards, starts, strict=True):
                 both = [[*own, *(fits[i] for fits in found[-1:])] for i, own in enumerate(given)]
                 if self.plan is None:
-                    found.append(replace(solver, card=card).near(ops, both))
+                    found.append(replace(solver, card=card).nearby_optima(ops, both))
                 else:
                     found.append([self.run(op, card, V).solution.V for op, V in zip(ops, both, strict=True)])
             return found
@@ -364,7 +364,7 @@ def cross_validate(
         If the computation is interrupted, as errors of some folds only cannot be compared.
     """
     p, paths = len(folds.rules.names), partial(_along_path, fitter, cards, near, dense)
-    at_once = together(p) if fitter.plan is None else 1
+    at_once = batch_size(p) if fitter.plan is None else 1
     return errors_by_fold(folds, paths, at_once, n_jobs, "cross-validation", fitter.groups(p))
 
 

@@ -23,7 +23,7 @@ from spcastat.assess.many_sets import DataSets, of_rotated, pruned, sets_of
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
-from spcastat.search.default import together
+from spcastat.search.default import batch_size
 
 #: Criteria and their descriptions; smaller values are better, except for the index of sparseness.
 CRITERIA = {
@@ -135,7 +135,7 @@ class Candidates:
         every = [Candidate(tuple(np.count_nonzero(V, axis=0).tolist()), family) for V in fits]
         errors = None
         if self.folds is not None:
-            at_once = together(self.op.p)
+            at_once = batch_size(self.op.p)
             errors = errors_by_fold(self.folds, fitted, at_once, self.n_jobs, "cross-validation")
         self._store(every, fits, errors)
 

@@ -41,7 +41,7 @@ from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import deviations
 from spcastat.reading.design import Spec
-from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, near
+from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, nearby_pattern
 from spcastat.solvers.thresholding import fitted
 
 # --- fits to draws --------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class Refit:
         if self.starts == "near":
             return [*known, vectors[:, :k]]
         solver: Any = self.plan.solver
-        return [*known, *solver.own_starts(op, k, rng)]
+        return [*known, *solver.data_starts(op, k, rng)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
         """Return the loadings fitted to several draws, from the results of `begun`."""
@@ -197,7 +197,7 @@ class Refit:
         searched = self.starts != "near"
         if searched:
             begun = solver.simplified(begun, 1 if self.starts == "quick" else 0)
-        found: list[np.ndarray] = solver.near(ops, begun, self.fixed, self.V, searched)
+        found: list[np.ndarray] = solver.nearby_optima(ops, begun, self.fixed, self.V, searched)
         return found
 
     def _on_supports(self, op: Operator) -> np.ndarray:
@@ -850,7 +850,9 @@ class LoadingDraws:
     def _fitted(self, number: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         drawn = with_matrix(self.sampler.of_draw(number).bootstrap(rng))
         leading_components(drawn, self.P.shape[1])  # raises for a rank below the number of components
-        found = near(drawn, self.P, self.nonzeros) if self.select else best_on_support(drawn, self.P)
+        found = (
+            nearby_pattern(drawn, self.P, self.nonzeros) if self.select else best_on_support(drawn, self.P)
+        )
         return *self._aligned(found, drawn.unit), constant_in(drawn, self.op)
 
     def _aligned(self, found: Pattern, unit: float) -> tuple[np.ndarray, ...]:

@@ -122,7 +122,7 @@ def fitted(data: Data, request: PatternRequest, call: str) -> FitState:
 
 def with_matrix(op: Operator) -> Operator:
     """Return the operator with its covariance matrix, if there are up to `GRAM_ORDER` variables."""
-    if op.held is not None or op.p > GRAM_ORDER:
+    if op.held_matrix is not None or op.p > GRAM_ORDER:
         return op
     matrix = op.take(np.arange(op.p))
     matrix.unit = op.unit
@@ -179,7 +179,7 @@ def _record(data: Data, pattern: Pattern, options: dict[str, Any], call: str) ->
         objective=pattern.explained * unit**2,
         objective_share=pattern.explained / data.op.total,
         n_init=pattern.n_init,
-        reached=pattern.reached,
+        reached=pattern.hits,
         call=call,
         **facts_of(data),
     )

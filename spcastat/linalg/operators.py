@@ -83,8 +83,8 @@ class Operator(ABC):
     p: int
     rank_limit: int
     unit: float = 1.0
-    held: np.ndarray | None = None
-    stored: int = 0
+    held_matrix: np.ndarray | None = None
+    stored_count: int = 0
     lanczos_basis: int = 30
     #: Whether every product needs a pass over rows that are not in memory.
     out_of_core: ClassVar[bool] = False
@@ -243,7 +243,7 @@ class Gram(Operator):
     """
 
     def __init__(self, S: np.ndarray, rank_limit: int | None = None):
-        self.S = self.held = S
+        self.S = self.held_matrix = S
         self.p = S.shape[0]
         self.rank_limit = self.p if rank_limit is None else min(rank_limit, self.p)
 
@@ -463,8 +463,10 @@ class SparseRows(Rows):
         self.multiplier = multiplier
         self.root_weights = root_weights
         self.rank_limit = min(rank_limit, self.p)
-        self.stored = int(X.nnz)
-        if self.stored > 200 * self.p:  # 60 vectors take a fifth of the memory of the rows and save products
+        self.stored_count = int(X.nnz)
+        if (
+            self.stored_count > 200 * self.p
+        ):  # 60 vectors take a fifth of the memory of the rows and save products
             self.lanczos_basis = 60
         if variances is not None:
             self._variances = variances
@@ -575,7 +577,7 @@ class SparseRows(Rows):
             return super().columns(J)
         # S[J] = D_J (X_J' W X - m_J l' - (l_J - w m_J) m') D, with l = X'W1, w = 1'W1 and m the means
         weights, share = self._row_weights
-        heavy = self._by_rows if self.stored <= STORED_TWICE else self.X.tocsr()
+        heavy = self._by_rows if self.stored_count <= STORED_TWICE else self.X.tocsr()
         if weights is not None:
             heavy = heavy.multiply(weights[:, None]).tocsr()
         linear, total = self._column_sums, self._total_weight

@@ -295,7 +295,7 @@ def with_two(
         ended = still_open & (examined[boxes.leaf] > (MOST_BOXES if running() else 0))
         np.maximum.at(bound, boxes.leaf[ended], boxes.bound[ended])
         halved = still_open & ~ended
-        boxes = boxes.some(halved).halved(by_tangent[halved]).within(most)
+        boxes = boxes.subset(halved).halved(by_tangent[halved]).within(most)
     return bound
 
 
@@ -324,7 +324,7 @@ class OpenBoxes:
     bound: np.ndarray
     start: np.ndarray
 
-    def some(self, which: np.ndarray | slice) -> OpenBoxes:
+    def subset(self, which: np.ndarray | slice) -> OpenBoxes:
         """Return the boxes selected by a mask, by indices or by a slice."""
         return OpenBoxes(
             leaf=self.leaf[which],
@@ -343,7 +343,7 @@ class OpenBoxes:
         """
         by_chords = [np.diff(np.sqrt(ends), axis=1)[:, 0] ** 2 for ends in (self.first, self.second)]
         most = np.argmax(np.column_stack([*by_chords, by_tangent]), axis=1)
-        twice = self.some(np.tile(np.arange(len(self.leaf)), 2))
+        twice = self.subset(np.tile(np.arange(len(self.leaf)), 2))
         return replace(
             twice,
             first=_halves(self.first, most == 0),
@@ -360,7 +360,7 @@ class OpenBoxes:
         low, high = self.a.T
         reach = np.sqrt((most[self.leaf] / self.second[:, 0] - 1.0).clip(min=0.0))
         high = np.minimum(high, reach)
-        return replace(self, a=np.column_stack([low, high])).some(low <= high)
+        return replace(self, a=np.column_stack([low, high])).subset(low <= high)
 
 
 def _halves(ends: np.ndarray, cut: np.ndarray) -> np.ndarray:
@@ -387,7 +387,7 @@ def _bounded(
     bound, start = boxes.bound.copy(), boxes.start.copy()
     in_middle = np.empty(len(bound))
     for part in blocks(len(bound), 1, BOXES_TOGETHER):
-        some = boxes.some(part)
+        some = boxes.subset(part)
         problem = Boxes(A[some.leaf], B[some.leaf], others[some.leaf], some)
         found, stored = problem.bounds(threshold, BOX_STEPS, running)
         bound[part] = np.minimum(some.bound, found)

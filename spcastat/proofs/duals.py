@@ -106,7 +106,7 @@ class Ascent(ABC):
     def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return one or more pairs: bounds, shape (B,), and an array to store with them, shape (B, ...)."""
 
-    def some(self, which: np.ndarray) -> Ascent:
+    def subset(self, which: np.ndarray) -> Ascent:
         """Return the problems selected by a mask or by indices."""
         chosen = copy(self)
         for name in self.batched:
@@ -133,7 +133,7 @@ class Ascent(ABC):
         bound, stored = (part.copy() for part in self.proofs()[0])
         level = np.broadcast_to(np.asarray(threshold, dtype=float), bound.shape)
         at = np.flatnonzero(bound > level)
-        state = self.some(at)
+        state = self.subset(at)
         history: list[np.ndarray] = []
         window = 5
         for left in reversed(range(steps // EVERY)):
@@ -153,7 +153,7 @@ class Ascent(ABC):
                 # abandon a problem that needs three times the rounds left at the rate of the last rounds
                 fall = (history[0] - lowest) / window
                 open_ &= lowest - 3.0 * fall * left <= level[at]
-            at, state = at[open_], state.some(open_)
+            at, state = at[open_], state.subset(open_)
             history = [values[open_] for values in history]
         return bound, stored
 

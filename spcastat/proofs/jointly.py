@@ -48,7 +48,7 @@ from spcastat.proofs.relaxed import (
 from spcastat.proofs.three_components import Others, Trios
 from spcastat.search.criteria import SupportRule
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.partition import MOST, Partitions, first_eigenvalues, partition
+from spcastat.search.partition import VARIABLES_LIMIT, Partitions, first_eigenvalues, partition
 
 #: The largest number of partitions that are bounded one by one.
 LISTED = 20_000
@@ -75,8 +75,8 @@ def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Cl
     """
     p = len(S)
     dense = enlarged(float(np.linalg.eigvalsh(S)[-k:].sum()), p)
-    if p > MOST:
-        return dense, f"{DENSE} (more than {MOST} variables)"
+    if p > VARIABLES_LIMIT:
+        return dense, f"{DENSE} (more than {VARIABLES_LIMIT} variables)"
     first = first_eigenvalues(S, clock.runs)
     if first is None:
         return dense, f"{DENSE} (time limit)"
@@ -193,7 +193,7 @@ class Open:
     def __len__(self) -> int:
         return len(self.bound)
 
-    def some(self, which: np.ndarray) -> Open:
+    def subset(self, which: np.ndarray) -> Open:
         return Open(*(part[which] for part in vars(self).values()))
 
     def joined(self, other: Open) -> Open:
@@ -332,7 +332,7 @@ class Tuples:
         together = LAST_TOGETHER if leaf and stage == 2 else NODES_TOGETHER
         most = int(min(together, self.max_nodes - self.nodes, len(alike)))
         alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
-        batch = nodes.some(alike)
+        batch = nodes.subset(alike)
         rest = np.ones(len(nodes), dtype=bool)
         rest[alike] = False
         roots = [self._root(int(r)) for r in batch.root]
@@ -342,7 +342,7 @@ class Tuples:
             new = self._bounded(batch, roots, level, leaf)
         else:
             new = self._children(batch, roots, level)
-        found = nodes.some(rest).joined(new.some(self._kept(new.bound)))
+        found = nodes.subset(rest).joined(new.subset(self._kept(new.bound)))
         if len(found) > MOST_OPEN:
             raise Stopped("too many nodes")
         self.open = found
@@ -804,8 +804,8 @@ def certify_partition(
     Returns
     -------
     JointCertificate
-        For more than `MOST` variables the bound is that of dense PCA. For fewer, the best known fit is that
-        of a search over partitions, if it is better.
+        For more than `VARIABLES_LIMIT` variables the bound is that of dense PCA. For fewer, the best known
+        fit is that of a search over partitions, if it is better.
     """
     begun = time.perf_counter()
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
@@ -817,7 +817,7 @@ def certify_partition(
     bound, how = most, "bounded by dense PCA (time limit)"
     if S is not None:
         S = S / op.total
-        if op.p <= MOST and clock.left > SEARCH:
+        if op.p <= VARIABLES_LIMIT and clock.left > SEARCH:
             found = partition(S, k, measure, "quick")
             reached = float(OBJECTIVES[measure].measure(found.V, op)[-1])
             if reached > best * (1.0 + RELATIVE):

@@ -550,7 +550,7 @@ class _ComponentProof:
         if self.rule is None:
             return np.arange(len(used)), np.flatnonzero(used[:, i])
         used = used | self.rule.must.T
-        may = self.rule.open(i, used[:, :i].any(axis=1))
+        may = self.rule.admissible(i, used[:, :i].any(axis=1))
         if isinstance(self.rule, GroupRule):  # a group counts as used even if some of its loadings are zero
             may = (self.rule.by_group(~may) == 0)[self.rule.of]
         return np.flatnonzero(may), np.flatnonzero(used[:, i])
@@ -689,7 +689,7 @@ class Incumbent:
         # 60 steps of ascent
         fits = reordered(self.criterion, refined(self.criterion, fits, 60))
         best = int(np.argmax(fits.value))
-        yield self.criterion.dense(fits.some(np.array([best])))[0], float(fits.value[best])
+        yield self.criterion.dense(fits.subset(np.array([best])))[0], float(fits.value[best])
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Run the quick search and store its result if it is better; return the best known value."""

@@ -83,7 +83,7 @@ class OrthogonalLeaves(Incumbent):
         starts = [np.stack([np.concatenate(vectors) for vectors in leading])]
         starts += [self.rng.standard_normal(places.shape) for _ in range(3)]
         for start in starts:
-            x, values, _ = loadings.best(places, start, CLIMB_STEPS)
+            x, values, _ = loadings.best_loadings(places, start, CLIMB_STEPS)
             best = int(np.argmax(values))
             V = np.zeros_like(self.V)
             V[places[best], loadings.owner] = x[best]

@@ -81,7 +81,7 @@ class Others:
             matrices[c] = A @ A.mT
         return cls(cards, {c: places[c] for c in matrices}, matrices)
 
-    def some(self, kept: dict[int, np.ndarray]) -> Others:
+    def subset(self, kept: dict[int, np.ndarray]) -> Others:
         """Return some supports of each cardinality."""
         return Others(
             self.cards,
@@ -230,7 +230,7 @@ class Trios:
             low, high, pairs, halved = todo.pop()
             c, d = self.others.cards
             kept = {a: np.unique(pairs[:, [i for i, b in enumerate((c, d)) if b == a]]) for a in (c, d)}
-            column = _ColumnGeneration(self, self.others.some(kept), np.array([row]), low, None, high)
+            column = _ColumnGeneration(self, self.others.subset(kept), np.array([row]), low, None, high)
             found = column.solve()
             if found.excess <= 0.0:
                 continue

@@ -32,18 +32,18 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
     """
     card = criterion.cards[0]
     model = criterion.model_given_others(empty(criterion, 1))
-    every = np.arange(criterion.m)[None]
-    supports = [grow_predictor(model, card), iterated(criterion, model, every, 0)[0][0]]
+    all_variables = np.arange(criterion.m)[None]
+    supports = [grow_predictor(model, card), iterated(criterion, model, all_variables, 0)[0][0]]
     places = np.unique(np.concatenate(supports), axis=0)
-    parts = model.repeated(len(places)).bordered(places, places[:, :0])
+    parts = model.repeat(len(places)).bordered(places, places[:, :0])
     fits = criterion.fits(places, best_vectors(parts.A, parts.M))
-    fits = fits.some(ranked_entries(fits.value[None], GROWN)[0])
+    fits = fits.subset(ranked_entries(fits.value[None], GROWN)[0])
     fits = climb(criterion, fits, criterion.m, VALUED)
     evidence = Evidence()
     evidence.add(fits.value)
-    best = exchange_until_optimal(criterion, fits.some(ranked_entries(fits.value[None], 1)[0]))
-    evidence.chains = [float(best.value[0])]
-    return best, evidence
+    best_fit = exchange_until_optimal(criterion, fits.subset(ranked_entries(fits.value[None], 1)[0]))
+    evidence.chains = [float(best_fit.value[0])]
+    return best_fit, evidence
 
 
 def grow_predictor(model: Model, card: int) -> np.ndarray:
@@ -52,24 +52,27 @@ def grow_predictor(model: Model, card: int) -> np.ndarray:
     The variable j that enters has the largest ratio v'Av / v'Bv in the plane of two vectors: the best one on
     the support, and e_j minus its projection on the support in the metric of B.
     """
-    every = np.arange(model.M.m)[None]
-    alone = model.bordered(every[:, :0], every)
+    all_variables = np.arange(model.M.m)[None]
+    single_variables = model.bordered(all_variables[:, :0], all_variables)
     support = ranked_entries(
-        alone.corner / np.maximum(alone.corner_M, NULL) * (alone.corner_M > NULL), GROWN
+        single_variables.corner
+        / np.maximum(single_variables.corner_M, NULL)
+        * (single_variables.corner_M > NULL),
+        GROWN,
     ).T
-    model, every = model.repeated(len(support)), np.repeat(every, len(support), axis=0)
+    model, all_variables = model.repeat(len(support)), np.repeat(all_variables, len(support), axis=0)
     for c in range(1, card):
-        parts = model.bordered(support, every)
+        parts = model.bordered(support, all_variables)
         assert parts.M is not None
         values, U = eigen(parts.A[:, :, :c], parts.M[:, :, :c])
         a, r = U.mT @ parts.A[:, :, c:], U.mT @ parts.M[:, :, c:]
-        left = parts.corner_M - (r**2).sum(axis=1)
-        sound = left > NULL * np.maximum(parts.corner_M, NULL)
-        left = divisor(left, sound)
-        corner = (parts.corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)) / left
-        apart = 0.5 * (corner - values[:, -1:])
+        residual_variances = parts.corner_M - (r**2).sum(axis=1)
+        sound = residual_variances > NULL * np.maximum(parts.corner_M, NULL)
+        residual_variances = divisor(residual_variances, sound)
+        corner = (parts.corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)) / residual_variances
+        half_gap = 0.5 * (corner - values[:, -1:])
         along = a[:, -1] - values[:, -1:] * r[:, -1]
-        gains = np.where(sound, apart + np.sqrt(apart**2 + along**2 / left), 0.0)
+        gains = np.where(sound, half_gap + np.sqrt(half_gap**2 + along**2 / residual_variances), 0.0)
         np.put_along_axis(gains, support, -1.0, axis=1)
         support = np.sort(np.concatenate([support, ranked_entries(gains, 1)], axis=1), axis=1)
     return support

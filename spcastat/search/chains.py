@@ -11,7 +11,7 @@ from spcastat.linalg.eigenvectors import varimax
 from spcastat.progress import stage
 from spcastat.search import climbing
 from spcastat.search.correlated_groups import groups_of_matrix
-from spcastat.search.criteria import Criterion, Fits, joined
+from spcastat.search.criteria import Criterion, Fits, join_fits
 from spcastat.search.matrices import Dense, largest
 from spcastat.search.moves import CHOICE, permuted, rebuild, refined, reordered
 from spcastat.search.result import Evidence
@@ -19,20 +19,20 @@ from spcastat.search.result import Evidence
 # --- perturbed fits -------------------------------------------------------------------------------
 
 
-#: From this many components on, the last of them are rebuilt together with probability LAST.
-MANY, LAST = 5, 0.3
+#: From this many components on, the last of them are rebuilt together with probability SUFFIX_SHARE.
+SUFFIX_COMPONENTS, SUFFIX_SHARE = 5, 0.3
 #: Where components can be rotated in pairs, the probability of that instead of rebuilding some.
-TURNED = 0.25
+ROTATION_SHARE = 0.25
 #: The probability that the best rebuilt component is taken, and not one of the best few.
-BEST = 0.6
+BEST_PICK_SHARE = 0.6
 
 
 def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     """Return the fits with some components rebuilt, mostly one to three, or with two of them rotated.
 
     If the order matters and all cardinalities are equal, rebuilt components are placed last; otherwise they
-    stay in place. With `MANY` components of that kind, the last half or fewer may be rebuilt together: they
-    share what the first leave, so that a better choice often differs in all of them.
+    stay in place. With `SUFFIX_COMPONENTS` components of that kind, the last half or fewer may be rebuilt
+    together: they share what the first leave, so that a better choice often differs in all of them.
 
     Parameters
     ----------
@@ -40,23 +40,23 @@ def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     fits : Fits
     rng : numpy Generator
     """
-    fits = fits.some(slice(None))
+    fits = fits.subset(slice(None))
     B, k = len(fits), criterion.k
-    turned = np.zeros(B, dtype=bool)
+    rotated_fits = np.zeros(B, dtype=bool)
     if _pairs(criterion):
-        turned = rng.random(B) < TURNED
-        _turn(criterion, fits, np.flatnonzero(turned), rng)
+        rotated_fits = rng.random(B) < ROTATION_SHARE
+        _turn(criterion, fits, np.flatnonzero(rotated_fits), rng)
     # one disjoint component alone would be rebuilt from the same remaining variables
-    least = 1 if criterion.rule is None or not criterion.rule.disjoint else min(2, k)
-    count = np.where(turned, 0, rng.integers(least, min(3, k) + 1, size=B))
-    chosen = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
+    smallest_count = 1 if criterion.rule is None or not criterion.rule.disjoint else min(2, k)
+    count = np.where(rotated_fits, 0, rng.integers(smallest_count, min(3, k) + 1, size=B))
+    component_order = rng.permuted(np.tile(np.arange(k), (B, 1)), axis=1)
     out = np.zeros((B, k), dtype=bool)
-    np.put_along_axis(out, chosen, np.arange(k) < count[:, None], axis=1)
-    if criterion.equal and not criterion.exact:
-        if k >= MANY:
-            together = rng.random(B) < LAST
-            last = k - rng.integers(2, k // 2 + 2, size=B)
-            out[together] = np.arange(k) >= last[together, None]
+    np.put_along_axis(out, component_order, np.arange(k) < count[:, None], axis=1)
+    if criterion.equal and not criterion.exact_model:
+        if k >= SUFFIX_COMPONENTS:
+            suffix_fits = rng.random(B) < SUFFIX_SHARE
+            suffix_start = k - rng.integers(2, k // 2 + 2, size=B)
+            out[suffix_fits] = np.arange(k) >= suffix_start[suffix_fits, None]
         order = np.argsort(out, axis=1, kind="stable")
         fits, out = permuted(criterion, fits, order), np.take_along_axis(out, order, axis=1)
     criterion.empty(fits, out)
@@ -64,12 +64,12 @@ def perturb(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> Fits:
     # starts from all rows would always give the same component
     rows = max(1, min(8, criterion.m // 4))
     for i in stages:
-        which = np.flatnonzero(out[:, i])
-        if which.size:
-            seeds = rng.permuted(np.tile(np.arange(criterion.m), (which.size, 1)), axis=1)[:, :rows]
-            best = rng.random(which.size) < BEST
-            pick = np.where(best, 0, rng.integers(0, CHOICE, size=which.size))
-            rebuild(criterion, fits, which, int(i), seeds, pick)
+        fit_indices = np.flatnonzero(out[:, i])
+        if fit_indices.size:
+            seeds = rng.permuted(np.tile(np.arange(criterion.m), (fit_indices.size, 1)), axis=1)[:, :rows]
+            picks_best = rng.random(fit_indices.size) < BEST_PICK_SHARE
+            pick = np.where(picks_best, 0, rng.integers(0, CHOICE, size=fit_indices.size))
+            rebuild(criterion, fits, fit_indices, int(i), seeds, pick)
     fits.value = criterion.value(fits.G, fits.N)
     return criterion.mended(fits)
 
@@ -80,53 +80,70 @@ def interchanged(criterion: Criterion, fits: Fits) -> Fits:
     The products S v of the two change places and are truncated again. Climbs alone hardly ever change which
     direction has which cardinality.
     """
-    images = fits.first if criterion.T is None else fits.second
-    every = np.arange(len(fits))
-    found = []
+    images = fits.M_products if criterion.T is None else fits.T_products
+    fit_indices = np.arange(len(fits))
+    exchanged_fits = []
     for a, b in combinations(range(criterion.k), 2):
         if criterion.kinds[a] != criterion.kinds[b]:
-            new = fits.some(slice(None))
-            _recut(criterion, new, every, {a: images[:, b], b: images[:, a]})
-            found.append(new)
-    return criterion.mended(joined(found))
+            exchanged = fits.subset(slice(None))
+            _recut(criterion, exchanged, fit_indices, {a: images[:, b], b: images[:, a]})
+            exchanged_fits.append(exchanged)
+    return criterion.mended(join_fits(exchanged_fits))
 
 
-def _recut(criterion: Criterion, fits: Fits, which: np.ndarray, directions: dict[int, np.ndarray]) -> None:
+def _recut(
+    criterion: Criterion, fits: Fits, fit_indices: np.ndarray, directions: dict[int, np.ndarray]
+) -> None:
     """Truncate directions, shape (len(which), m) each, to give new components of some fits."""
     out = np.zeros((len(fits), criterion.k), dtype=bool)
-    out[which[:, None], list(directions)] = True
+    out[fit_indices[:, None], list(directions)] = True
     criterion.empty(fits, out)
     for i, direction in directions.items():
         used = criterion.used(fits, i)
-        criterion.put(fits, which, i, *criterion.cut(direction, i, None if used is None else used[which]))
+        criterion.put(
+            fits,
+            fit_indices,
+            i,
+            *criterion.truncate(direction, i, None if used is None else used[fit_indices]),
+        )
 
 
-def _turn(criterion: Criterion, fits: Fits, which: np.ndarray, rng: np.random.Generator) -> None:
+def _turn(criterion: Criterion, fits: Fits, fit_indices: np.ndarray, rng: np.random.Generator) -> None:
     """Rotate the products S v of two components in their plane, and truncate them to their cardinalities.
 
     A quarter turn exchanges their directions. Criteria that depend on the span only use any angle.
     """
-    images = fits.first if criterion.T is None else fits.second
+    images = fits.M_products if criterion.T is None else fits.T_products
     pairs = _pairs(criterion)
-    drawn = rng.integers(0, len(pairs), size=which.size)
-    angles = rng.uniform(0.0, np.pi, size=which.size) if criterion.exact else np.full(which.size, np.pi / 2)
-    for number in np.unique(drawn):
+    pair_numbers = rng.integers(0, len(pairs), size=fit_indices.size)
+    angles = (
+        rng.uniform(0.0, np.pi, size=fit_indices.size)
+        if criterion.exact_model
+        else np.full(fit_indices.size, np.pi / 2)
+    )
+    for number in np.unique(pair_numbers):
         a, b = pairs[number]
-        some = which[drawn == number]
-        cos, sin = np.cos(angles[drawn == number])[:, None], np.sin(angles[drawn == number])[:, None]
-        one, other = images[some, a], images[some, b]
-        _recut(criterion, fits, some, {a: cos * one + sin * other, b: cos * other - sin * one})
+        selection = fit_indices[pair_numbers == number]
+        cos, sin = (
+            np.cos(angles[pair_numbers == number])[:, None],
+            np.sin(angles[pair_numbers == number])[:, None],
+        )
+        image_a, image_b = images[selection, a], images[selection, b]
+        _recut(
+            criterion, fits, selection, {a: cos * image_a + sin * image_b, b: cos * image_b - sin * image_a}
+        )
 
 
 def _pairs(criterion: Criterion) -> list[tuple[int, int]]:
     """Return the pairs of components for which a rotation may give a different fit."""
-    kinds, every = criterion.kinds, combinations(range(criterion.k), 2)
-    return [(a, b) for a, b in every if criterion.exact or kinds[a] != kinds[b]]
+    kinds, component_pairs = criterion.kinds, combinations(range(criterion.k), 2)
+    return [(a, b) for a, b in component_pairs if criterion.exact_model or kinds[a] != kinds[b]]
 
 
-#: With more than EVERY variables a component is started from FEW rows of largest variance and as many random
-#: ones; with more than 300 from fewer, so that about WORK numbers are examined, but at least FEWER.
-EVERY, FEW, FEWER, WORK = 100, 25, 10, 7500
+#: With more than ALL_ROWS_LIMIT variables a component is started from START_ROWS rows of largest variance and
+#: as many random ones; with more than 300 from fewer, so that about START_ROWS_WORK numbers are examined, but
+#: at least START_ROWS_LEAST.
+ALL_ROWS_LIMIT, START_ROWS, START_ROWS_LEAST, START_ROWS_WORK = 100, 25, 10, 7500
 
 
 # --- starting fits --------------------------------------------------------------------------------
@@ -163,23 +180,23 @@ def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) 
         if plain:
             pick[0] = 0
         for i in np.unique(order[:, place]):
-            which = np.flatnonzero(order[:, place] == i)
-            rebuild(criterion, fits, which, int(i), seeds[which], pick[which])
+            fit_indices = np.flatnonzero(order[:, place] == i)
+            rebuild(criterion, fits, fit_indices, int(i), seeds[fit_indices], pick[fit_indices])
     return fits
 
 
 def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndarray:
     """Return the variables from whose rows a component is started, shape (B, R)."""
     m, B = criterion.m, len(fits)
-    if m <= EVERY:
+    if m <= ALL_ROWS_LIMIT:
         return np.broadcast_to(np.arange(m), (B, m))
-    few = int(np.clip(WORK // m, FEWER, FEW))
-    spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :few]
+    row_count = int(np.clip(START_ROWS_WORK // m, START_ROWS_LEAST, START_ROWS))
+    spread = rng.permuted(np.tile(np.arange(m), (B, 1)), axis=1)[:, :row_count]
     model = criterion.model_given_others(fits)
-    diagonal = np.einsum("bkm,bkl,blm->bm", model.first, model.Z, model.first)
+    diagonal = np.einsum("bkm,bkl,blm->bm", model.M_products, model.Z, model.M_products)
     main = criterion.M if criterion.T is None else criterion.T
-    left = np.maximum(main.of(fits.of).diagonal() - diagonal, 0.0)
-    return np.concatenate([largest(left, few), spread], axis=1)
+    residual_variances = np.maximum(main.of(fits.of).diagonal() - diagonal, 0.0)
+    return np.concatenate([largest(residual_variances, row_count), spread], axis=1)
 
 
 def from_directions(
@@ -191,12 +208,12 @@ def from_directions(
     """
     stacked = np.stack([D.T for D in directions])
     used = None if criterion.rule is None else np.zeros((len(stacked), criterion.m), dtype=bool)
-    cut = []
+    truncations = []
     for i in range(criterion.k):
-        cut.append(criterion.cut(stacked[:, i], i, used, of))
+        truncations.append(criterion.truncate(stacked[:, i], i, used, of))
         if used is not None:
-            np.put_along_axis(used, cut[-1][0], True, axis=1)
-    places, x = (np.concatenate(one, axis=1) for one in zip(*cut, strict=True))
+            np.put_along_axis(used, truncations[-1][0], True, axis=1)
+    places, x = (np.concatenate(arrays, axis=1) for arrays in zip(*truncations, strict=True))
     return criterion.mended(criterion.fits(places, x, of))
 
 
@@ -208,9 +225,9 @@ def mixed(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> 
 
 def mixtures(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Return random rotations of the leading directions, every second one rotated to simple structure."""
-    found = mixed(vectors, k, count, rng)
-    found[1::2] = varimax(found[1::2])
-    return list(found)
+    rotations = mixed(vectors, k, count, rng)
+    rotations[1::2] = varimax(rotations[1::2])
+    return list(rotations)
 
 
 def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -219,20 +236,22 @@ def bases(vectors: np.ndarray, k: int, count: int, rng: np.random.Generator) -> 
     In turn: rotations of the k directions, oblique bases of them and of one more, and `mixtures` of all. PEV
     depends on the span of the loadings only, so that the truncation makes the difference.
     """
-    more = min(k + 1, vectors.shape[1])
-    found = []
+    dimension = min(k + 1, vectors.shape[1])
+    directions = []
     for draw in range(count):
         if draw % 4 == 0:
-            found.append(vectors[:, :k] @ np.linalg.qr(rng.standard_normal((k, k)))[0])
+            directions.append(vectors[:, :k] @ np.linalg.qr(rng.standard_normal((k, k)))[0])
         elif draw % 4 == 3:
-            found += mixtures(vectors, k, 1, rng)
+            directions += mixtures(vectors, k, 1, rng)
         else:
-            of = k if draw % 4 == 1 else more
-            found.append(vectors[:, :of] @ rng.standard_normal((of, k)))
-    return found
+            of = k if draw % 4 == 1 else dimension
+            directions.append(vectors[:, :of] @ rng.standard_normal((of, k)))
+    return directions
 
 
-def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, first: bool) -> Fits:
+def pool(
+    criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Generator, deterministic: bool
+) -> Fits:
     """Return `size` starting fits.
 
     Parameters
@@ -243,16 +262,16 @@ def pool(criterion: Criterion, vectors: np.ndarray, size: int, rng: np.random.Ge
     size : int
         How many starts, at least 3.
     rng : numpy Generator
-    first : bool
+    deterministic : bool
         Whether the deterministic starts are among them: greedy, PCA, varimax.
     """
     k = criterion.k
-    fixed = [vectors[:, :k], varimax(vectors[:, :k])] if first else []
-    mixed = max(1, 3 * size // 4 if criterion.rugged else size // (2 if criterion.exact else 4))
-    drawn = size - len(fixed) - mixed
-    directions = fixed + (bases if criterion.exact else mixtures)(vectors, k, mixed, rng)
-    starts = greedy(criterion, max(1, drawn), rng, plain=first)
-    return criterion.mended(joined([starts, from_directions(criterion, directions)]))
+    fixed = [vectors[:, :k], varimax(vectors[:, :k])] if deterministic else []
+    mixed = max(1, 3 * size // 4 if criterion.rugged else size // (2 if criterion.exact_model else 4))
+    greedy_count = size - len(fixed) - mixed
+    directions = fixed + (bases if criterion.exact_model else mixtures)(vectors, k, mixed, rng)
+    starts = greedy(criterion, max(1, greedy_count), rng, plain=deterministic)
+    return criterion.mended(join_fits([starts, from_directions(criterion, directions)]))
 
 
 # --- chains ---------------------------------------------------------------------------------------
@@ -290,46 +309,50 @@ def search(
     """
     evidence = Evidence()
     starts = effort.starts * (2 if criterion.rugged else 1)
-    chains = [pool(criterion, vectors, starts, rng, first=chain == 0) for chain in range(effort.chains)]
+    chains = [
+        pool(criterion, vectors, starts, rng, deterministic=chain == 0) for chain in range(effort.chains)
+    ]
     if start is not None:
-        chains[0] = joined([start, chains[0]])
+        chains[0] = join_fits([start, chains[0]])
     with stage("joint search", unit="rounds") as advance:
         elites = grow_chains(criterion, chains, [None] * len(chains), effort, evidence, rng)
-        reached = np.array([elite.value[0] for elite in elites])
-        best, without_gain = reached.max(), 0
+        chain_values = np.array([elite.value[0] for elite in elites])
+        best_value, without_gain = chain_values.max(), 0
         stuck = np.zeros(len(chains), dtype=int)
-        patience = effort.patience(len(criterion.owner), not criterion.exact)
+        patience = effort.patience(len(criterion.owner), not criterion.exact_model)
         # up to 30 nonzeros rounds are cheap, and half as many again are allowed
         for _ in range(int(effort.rounds * (1.5 if len(criterion.owner) <= 30 else 1))):
-            if _enough(patience, without_gain, evidence.unseen(), reached, effort.agree):
+            if _is_finished(patience, without_gain, evidence.unseen(), chain_values, effort.agree):
                 break
             advance(1)
-            lost = criterion.rugged & _behind(reached, stuck, effort.agree)
+            lost = criterion.rugged & _behind(chain_values, stuck, effort.agree)
             stuck[lost] = 0
-            parts = _next(criterion, vectors, elites, lost, effort, starts, rng)
-            known = [None if again else elite for again, elite in zip(lost, elites, strict=True)]
-            elites = grow_chains(criterion, parts, known, effort, evidence, rng)
-            now = np.array([elite.value[0] for elite in elites])
-            stuck = np.where(now > reached * (1.0 + climbing.SAME), 0, stuck + 1)
-            reached = np.maximum(reached, now)
+            parts = _next_starts(criterion, vectors, elites, lost, effort, starts, rng)
+            retained_elites = [
+                None if restarts else elite for restarts, elite in zip(lost, elites, strict=True)
+            ]
+            elites = grow_chains(criterion, parts, retained_elites, effort, evidence, rng)
+            round_values = np.array([elite.value[0] for elite in elites])
+            stuck = np.where(round_values > chain_values * (1.0 + climbing.VALUE_TOLERANCE), 0, stuck + 1)
+            chain_values = np.maximum(chain_values, round_values)
             without_gain += 1
-            if reached.max() > best * (1.0 + patience.rise):
-                best, without_gain = reached.max(), 0
-    ends = joined([elite.some(slice(0, 1)) for elite in elites])
+            if chain_values.max() > best_value * (1.0 + patience.rise):
+                best_value, without_gain = chain_values.max(), 0
+    ends = join_fits([elite.subset(slice(0, 1)) for elite in elites])
     if effort.deep_with(len(criterion.owner)):
         ends = climbing.deepen(criterion, ends, effort.width, effort.valued)
-    met = reached >= reached.max() * (1.0 - climbing.SAME)
+    met = chain_values >= chain_values.max() * (1.0 - climbing.VALUE_TOLERANCE)
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
-    best_fit = ends.some(np.argsort(-ends.value, kind="stable")[:1])
+    best_fit = ends.subset(np.argsort(-ends.value, kind="stable")[:1])
     best_fit = reordered(criterion, refined(criterion, best_fit, climbing.LONG))
     # for adjusted variance only: for least squares it took a quarter of the time without gain, as it did with
     # 1000 nonzeros, and for PEV it was not tried
-    few = len(criterion.owner) <= climbing.FEW_NONZEROS
-    if effort.rounds and criterion.m > EVERY and few and not criterion.exact:
-        replaced = with_components_replaced(criterion, best_fit, effort, evidence)
-        if replaced.value[0] > best_fit.value[0]:  # a fit that no other chain has reached
-            best_fit = replaced
-            evidence.chains[int(np.argmax(evidence.chains))] = float(replaced.value[0])
+    is_small = len(criterion.owner) <= climbing.FEW_NONZEROS
+    if effort.rounds and criterion.m > ALL_ROWS_LIMIT and is_small and not criterion.exact_model:
+        replacement = with_components_replaced(criterion, best_fit, effort, evidence)
+        if replacement.value[0] > best_fit.value[0]:  # a fit that no other chain has reached
+            best_fit = replacement
+            evidence.chains[int(np.argmax(evidence.chains))] = float(replacement.value[0])
     return best_fit, evidence
 
 
@@ -362,27 +385,31 @@ def with_components_replaced(
         return fit
     groups = groups_of_matrix(criterion.M.M, max(criterion.cards))
     for _ in range(k):
-        tried = fit.some(np.zeros(k * REBUILT_TRIED, dtype=int))
+        trial_fits = fit.subset(np.zeros(k * REBUILT_TRIED, dtype=int))
         place, pick = np.repeat(np.arange(k), REBUILT_TRIED), np.arange(REBUILT_TRIED)
-        criterion.empty(tried, place[:, None] == np.arange(k))
+        criterion.empty(trial_fits, place[:, None] == np.arange(k))
         # the scores are the same for all fits without the same component
-        seeds = groups.seeds(tried.first[::REBUILT_TRIED], tried.G[::REBUILT_TRIED], REBUILT_FROM)
+        seeds = groups.seeds(
+            trial_fits.M_products[::REBUILT_TRIED], trial_fits.G[::REBUILT_TRIED], REBUILT_FROM
+        )
         for i in range(k):
-            which = np.flatnonzero(place == i)
-            rebuild(criterion, tried, which, i, np.tile(seeds[i], (len(which), 1)), pick)
-        tried = reordered(criterion, climbing.sweep(criterion, criterion.mended(tried), effort.sweeps))
-        tried = tried.some(distinct(tried.value, REBUILT_CLIMBS))
-        tried = climbing.climb(criterion, tried, effort.width, effort.valued)
-        evidence.add(tried.value)
-        best = tried.some(distinct(tried.value, 1))
-        if not best.value[0] > fit.value[0] * (1.0 + climbing.SAME):
+            fit_indices = np.flatnonzero(place == i)
+            rebuild(criterion, trial_fits, fit_indices, i, np.tile(seeds[i], (len(fit_indices), 1)), pick)
+        trial_fits = reordered(
+            criterion, climbing.sweep(criterion, criterion.mended(trial_fits), effort.sweeps)
+        )
+        trial_fits = trial_fits.subset(distinct(trial_fits.value, REBUILT_CLIMBS))
+        trial_fits = climbing.climb(criterion, trial_fits, effort.width, effort.valued)
+        evidence.add(trial_fits.value)
+        best_fit = trial_fits.subset(distinct(trial_fits.value, 1))
+        if not best_fit.value[0] > fit.value[0] * (1.0 + climbing.VALUE_TOLERANCE):
             break
-        fit = reordered(criterion, refined(criterion, best, climbing.LONG))
+        fit = reordered(criterion, refined(criterion, best_fit, climbing.LONG))
     return fit
 
 
-def _enough(
-    patience: climbing.Patience, without_gain: int, unseen: float, reached: np.ndarray, chains: int
+def _is_finished(
+    patience: climbing.Patience, without_gain: int, unseen: float, chain_values: np.ndarray, chains: int
 ) -> bool:
     """Return whether to end after `without_gain` rounds without improvement.
 
@@ -390,17 +417,17 @@ def _enough(
     """
     if without_gain < (patience.without_gain if unseen <= patience.unseen else patience.long):
         return False
-    near = patience.rough if without_gain >= patience.long else climbing.SAME
-    return bool((reached >= reached.max() * (1.0 - near)).sum() >= chains)
+    tolerance = patience.rough if without_gain >= patience.long else climbing.VALUE_TOLERANCE
+    return bool((chain_values >= chain_values.max() * (1.0 - tolerance)).sum() >= chains)
 
 
-def _behind(reached: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
+def _behind(chain_values: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
     """Return which chains restart: those that fell behind, and those that are not needed for agreement."""
-    behind = reached < reached.max() * (1.0 - climbing.SAME)
+    behind = chain_values < chain_values.max() * (1.0 - climbing.VALUE_TOLERANCE)
     return np.where(behind, stuck >= 2, np.cumsum(~behind) > agree)
 
 
-def _next(
+def _next_starts(
     criterion: Criterion,
     vectors: np.ndarray,
     elites: Sequence[Fits],
@@ -410,11 +437,16 @@ def _next(
     rng: np.random.Generator,
 ) -> list[Fits]:
     """Return the next starts of every chain: perturbed best fits, or new starts for the chains `lost`."""
-    going = [elite for elite, again in zip(elites, lost, strict=True) if not again]
-    bases = [elite.some(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
-    tried = perturb(criterion, joined(bases), rng)
-    parts = iter([tried.some(slice(a, a + effort.kicks)) for a in range(0, len(tried), effort.kicks)])
-    return [pool(criterion, vectors, starts, rng, first=False) if again else next(parts) for again in lost]
+    going = [elite for elite, restarts in zip(elites, lost, strict=True) if not restarts]
+    bases = [elite.subset(rng.integers(0, len(elite), size=effort.kicks)) for elite in going]
+    perturbed = perturb(criterion, join_fits(bases), rng)
+    parts = iter(
+        [perturbed.subset(slice(a, a + effort.kicks)) for a in range(0, len(perturbed), effort.kicks)]
+    )
+    return [
+        pool(criterion, vectors, starts, rng, deterministic=False) if restarts else next(parts)
+        for restarts in lost
+    ]
 
 
 def grow_chains(
@@ -435,52 +467,62 @@ def grow_chains(
     climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     changing = criterion.rugged and effort.kicks > 0 and not criterion.equal
 
-    def chosen(chain: int, values: np.ndarray) -> np.ndarray:
-        some = distinct(values, climbs)
+    def positions_to_climb(chain: int, values: np.ndarray) -> np.ndarray:
+        positions = distinct(values, climbs)
         if elites[chain] is None and criterion.rugged:
-            rest = np.setdiff1d(np.arange(len(values)), some)
-            some = np.concatenate([some, rng.permutation(rest)[: climbs if changing else 2 * climbs]])
-        return some
+            remainder = np.setdiff1d(np.arange(len(values)), positions)
+            positions = np.concatenate(
+                [positions, rng.permutation(remainder)[: climbs if changing else 2 * climbs]]
+            )
+        return positions
 
-    fresh = _tops(criterion, parts, effort, chosen)
-    new = [chain for chain, elite in enumerate(elites) if elite is None]
-    if changing and new:
+    fresh = _tops(criterion, parts, effort, positions_to_climb)
+    new_chains = [chain for chain, elite in enumerate(elites) if elite is None]
+    if changing and new_chains:
         # the best of the new climbs, with the cardinalities of pairs of components exchanged
-        tried = [interchanged(criterion, one.some(distinct(one.value, 8))) for one in (fresh[c] for c in new)]
-        changed = _tops(criterion, tried, effort, lambda _, values: distinct(values, climbs))
-        for chain, more in zip(new, changed, strict=True):
-            fresh[chain] = joined([fresh[chain], more])
-    found = []
+        exchanged_starts = [
+            interchanged(criterion, start_fits.subset(distinct(start_fits.value, 8)))
+            for start_fits in (fresh[c] for c in new_chains)
+        ]
+        changed = _tops(criterion, exchanged_starts, effort, lambda _, values: distinct(values, climbs))
+        for chain, exchanged in zip(new_chains, changed, strict=True):
+            fresh[chain] = join_fits([fresh[chain], exchanged])
+    best_fits = []
     for elite, fits in zip(elites, fresh, strict=True):
         evidence.add(fits.value)
-        both = fits if elite is None else joined([elite, fits])
-        kept = distinct(both.value, ELITE)
-        kept = kept[both.value[kept] >= both.value[kept[0]] * (1.0 - BELOW_BEST)]
-        found.append(both.some(kept))
-    return found
+        candidates = fits if elite is None else join_fits([elite, fits])
+        retained = distinct(candidates.value, ELITE)
+        retained = retained[candidates.value[retained] >= candidates.value[retained[0]] * (1.0 - BELOW_BEST)]
+        best_fits.append(candidates.subset(retained))
+    return best_fits
 
 
 def _tops(
     criterion: Criterion,
     parts: list[Fits],
     effort: climbing.Effort,
-    chosen: Callable[[int, np.ndarray], np.ndarray],
+    positions_to_climb: Callable[[int, np.ndarray], np.ndarray],
 ) -> list[Fits]:
     """Sweep the fits of every chain, and climb from some of them.
 
-    `chosen` takes the number of a chain and the values of its fits, and returns the positions of those.
+    `positions_to_climb` takes the number of a chain and the values of its fits, and returns the positions of
+    those.
     """
-    everything = reordered(criterion, climbing.sweep(criterion, joined(parts), effort.sweeps))
+    everything = reordered(criterion, climbing.sweep(criterion, join_fits(parts), effort.sweeps))
     ends = np.cumsum([0, *map(len, parts)])
-    some = [a + chosen(chain, everything.value[a:b]) for chain, (a, b) in enumerate(pairwise(ends))]
-    tops = climbing.climb(criterion, everything.some(np.concatenate(some)), effort.width, effort.valued)
-    return [tops.some(slice(a, b)) for a, b in pairwise(np.cumsum([0, *map(len, some)]))]
+    positions = [
+        a + positions_to_climb(chain, everything.value[a:b]) for chain, (a, b) in enumerate(pairwise(ends))
+    ]
+    tops = climbing.climb(
+        criterion, everything.subset(np.concatenate(positions)), effort.width, effort.valued
+    )
+    return [tops.subset(slice(a, b)) for a, b in pairwise(np.cumsum([0, *map(len, positions)]))]
 
 
 def distinct(values: np.ndarray, count: int) -> np.ndarray:
     """Return the positions of the `count` largest distinct values, the largest first."""
     order = np.argsort(-values, kind="stable")
     ranked = values[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = ranked[:-1] - ranked[1:] > climbing.SAME * np.abs(ranked[:-1])
-    return order[new][:count]
+    is_distinct = np.ones(len(order), dtype=bool)
+    is_distinct[1:] = ranked[:-1] - ranked[1:] > climbing.VALUE_TOLERANCE * np.abs(ranked[:-1])
+    return order[is_distinct][:count]

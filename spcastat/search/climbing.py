@@ -14,14 +14,14 @@ import numpy as np
 
 from spcastat.linalg.operators import GRAM_ORDER
 from spcastat.search.criteria import Criterion, Fits
-from spcastat.search.matrices import largest, ranked_entries, taken
+from spcastat.search.matrices import entries_at, largest, ranked_entries
 from spcastat.search.moves import GAIN, exchange, refined, reordered, swapped, trials
 
 # --- local ascent ---------------------------------------------------------------------------------
 
 
 #: Values that differ by less than this share of the total variance count as one optimum.
-SAME = 1e-6
+VALUE_TOLERANCE = 1e-6
 #: The values of mu: weights of the present loadings in the steps that are tried.
 STEPS = np.array([0.0, 1.0, 5.0])
 #: Up to this many variables all entries are compared in every step: choosing a few first takes longer.
@@ -31,19 +31,19 @@ FEW_VARIABLES = 300
 def sweep(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
     """Return the fits after a limited number of sweeps; none is worse than before.
 
-    A fit is finished when a sweep raises its value by no more than a share SAME.
+    A fit is finished when a sweep raises its value by no more than a share VALUE_TOLERANCE.
     """
-    fits = fits.some(slice(None))
+    fits = fits.subset(slice(None))
     running = np.arange(len(fits))
     for _ in range(sweeps):
         if running.size == 0:
             break
-        sub = fits.some(running)
-        before = sub.value.copy()
+        sub = fits.subset(running)
+        previous_values = sub.value.copy()
         for i in range(criterion.k):
             _step(criterion, sub, i)
         fits.put(running, sub)
-        running = running[sub.value > before * (1.0 + SAME)]
+        running = running[sub.value > previous_values * (1.0 + VALUE_TOLERANCE)]
     return fits
 
 
@@ -51,40 +51,40 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
     """Update component i where that raises the criterion."""
     part = criterion.parts[i]
     pull, scale = criterion.pull(fits, i)
-    own = (STEPS * scale[:, None])[:, :, None] * fits.x[:, None, part]
+    multiples = (STEPS * scale[:, None])[:, :, None] * fits.x[:, None, part]
     support = fits.places[:, part]
     if criterion.rule is None and criterion.m > max(FEW_VARIABLES, 4 * support.shape[1]):
-        places, x = _cut_among_few(criterion, fits, i, pull, own)
+        places, x = _cut_among_few(criterion, fits, i, pull, multiples)
     else:
         W = np.repeat(pull[:, None], len(STEPS), axis=1)
-        W[np.arange(len(fits))[:, None, None], np.arange(len(STEPS))[:, None], support[:, None]] += own
-        places, x = criterion.cut(W, i, criterion.used(fits, i), fits.of)
-    values = criterion.replaced(fits, i, places, x)
-    best = ranked_entries(values, 1)[:, 0]
-    rose = np.flatnonzero(values[np.arange(len(fits)), best] > fits.value * (1.0 + GAIN))
+        W[np.arange(len(fits))[:, None, None], np.arange(len(STEPS))[:, None], support[:, None]] += multiples
+        places, x = criterion.truncate(W, i, criterion.used(fits, i), fits.of)
+    values = criterion.values_with(fits, i, places, x)
+    best_columns = ranked_entries(values, 1)[:, 0]
+    rose = np.flatnonzero(values[np.arange(len(fits)), best_columns] > fits.value * (1.0 + GAIN))
     if rose.size:
-        at = rose, best[rose]
+        at = rose, best_columns[rose]
         criterion.put(fits, rose, i, places[at], x[at], values[at])
 
 
 def _cut_among_few(
-    criterion: Criterion, fits: Fits, i: int, pull: np.ndarray, own: np.ndarray
+    criterion: Criterion, fits: Fits, i: int, pull: np.ndarray, multiples: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest entries of `pull`, shape (B, m), plus `own`, shape (B, L, c), on the support.
+    """Return the largest entries of `pull`, shape (B, m), plus `multiples`, shape (B, L, c), on the support.
 
     They are among the c variables of the support and the c largest entries outside.
     """
     support = fits.places[:, criterion.parts[i]]
     c = support.shape[1]
-    outside = np.abs(pull)
-    np.put_along_axis(outside, support, -1.0, axis=1)
-    few = np.concatenate([support, largest(outside, c)], axis=1)
-    W = np.repeat(taken(pull, few)[:, None], own.shape[1], axis=1)
-    W[:, :, :c] += own
-    order = np.argsort(few, axis=1)  # of equal entries, the first are taken
+    sizes = np.abs(pull)
+    np.put_along_axis(sizes, support, -1.0, axis=1)
+    candidates = np.concatenate([support, largest(sizes, c)], axis=1)
+    W = np.repeat(entries_at(pull, candidates)[:, None], multiples.shape[1], axis=1)
+    W[:, :, :c] += multiples
+    order = np.argsort(candidates, axis=1)  # of equal entries, the first are taken
     W = np.take_along_axis(W, order[:, None], axis=2)
-    places, x = criterion.cut(W, i, None, fits.of)
-    return np.take_along_axis(taken(few, order)[:, None], places, axis=2), x
+    places, x = criterion.truncate(W, i, None, fits.of)
+    return np.take_along_axis(entries_at(candidates, order)[:, None], places, axis=2), x
 
 
 #: Steps of an ascent on supports that may still change, and on final supports.
@@ -109,8 +109,8 @@ def climb(criterion: Criterion, fits: Fits, width: int, valued: int, rough: floa
     fits = refined(criterion, fits, SHORT)
     running = np.arange(len(fits))
     while running.size:
-        sub = fits.some(running)
-        before, held = sub.value.copy(), sub.places.copy()
+        sub = fits.subset(running)
+        previous_values, previous_places = sub.value.copy(), sub.places.copy()
         for i in range(criterion.k):
             exchange(criterion, sub, i, width, valued)
         if criterion.rule is not None and criterion.rule.disjoint:
@@ -118,8 +118,8 @@ def climb(criterion: Criterion, fits: Fits, width: int, valued: int, rough: floa
         sub = reordered(criterion, refined(criterion, sub, SHORT))
         fits.put(running, sub)
         # nearly dependent components rise slowly for dozens of rounds without any exchange
-        enough = np.where((sub.places != held).any(axis=1), rough, 1e-3)
-        running = running[sub.value > before * (1.0 + enough)]
+        least_rise = np.where((sub.places != previous_places).any(axis=1), rough, 1e-3)
+        running = running[sub.value > previous_values * (1.0 + least_rise)]
     return fits
 
 
@@ -128,15 +128,15 @@ def deepen(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits:
 
     The best exchanges of every component, even those that lower the value, are followed by a short ascent.
     """
-    fits = fits.some(slice(None))
+    fits = fits.subset(slice(None))
     running = np.arange(len(fits))
     while running.size:
-        sub = fits.some(running)
-        found = _followed(criterion, sub, width, valued)
-        better = found.value > sub.value * (1.0 + GAIN)
-        running = running[better]
+        sub = fits.subset(running)
+        followed_fits = _followed(criterion, sub, width, valued)
+        is_improved = followed_fits.value > sub.value * (1.0 + GAIN)
+        running = running[is_improved]
         if running.size:
-            fits.put(running, climb(criterion, found.some(better), width, valued))
+            fits.put(running, climb(criterion, followed_fits.subset(is_improved), width, valued))
     return fits
 
 
@@ -153,24 +153,26 @@ def _followed(criterion: Criterion, fits: Fits, width: int, valued: int) -> Fits
         if values.shape[1] == 0:
             continue
         # the best two exchanges of a component
-        best = np.argsort(-values, axis=1, kind="stable")[:, :2]
-        for column in best.T:
-            every = np.arange(len(fits))
+        best_exchanges = np.argsort(-values, axis=1, kind="stable")[:, :2]
+        for column in best_exchanges.T:
+            fit_indices = np.arange(len(fits))
             all_places, all_x = fits.places.copy(), fits.x.copy()
-            order = np.argsort(new_places[every, column], axis=1)
-            all_places[:, part] = np.take_along_axis(new_places[every, column], order, axis=1)
-            all_x[:, part] = np.take_along_axis(new_x[every, column], order, axis=1)
+            order = np.argsort(new_places[fit_indices, column], axis=1)
+            all_places[:, part] = np.take_along_axis(new_places[fit_indices, column], order, axis=1)
+            all_x[:, part] = np.take_along_axis(new_x[fit_indices, column], order, axis=1)
             places.append(all_places)
             x.append(all_x)
     if not places:
         return fits
     B, N = fits.x.shape
-    found = criterion.fits(np.concatenate(places), np.concatenate(x), np.tile(fits.of, len(places)))
-    most = max(GRAM_ORDER**2 // (B * N**2), 4)
-    best = np.argsort(-found.value.reshape(-1, B), axis=0, kind="stable")[:most]
-    found = refined(criterion, found.some((np.sort(best, axis=0) * B + np.arange(B)).ravel()), SHORT)
-    values = found.value.reshape(-1, B)
-    return found.some(np.argmax(values, axis=0) * B + np.arange(B))
+    trial_fits = criterion.fits(np.concatenate(places), np.concatenate(x), np.tile(fits.of, len(places)))
+    ascents_limit = max(GRAM_ORDER**2 // (B * N**2), 4)
+    best_exchanges = np.argsort(-trial_fits.value.reshape(-1, B), axis=0, kind="stable")[:ascents_limit]
+    trial_fits = refined(
+        criterion, trial_fits.subset((np.sort(best_exchanges, axis=0) * B + np.arange(B)).ravel()), SHORT
+    )
+    values = trial_fits.value.reshape(-1, B)
+    return trial_fits.subset(np.argmax(values, axis=0) * B + np.arange(B))
 
 
 #: With more nonzeros, only a thorough search tries all exchanges with an ascent of all loadings after each:
@@ -186,11 +188,11 @@ def exchange_until_optimal(criterion: Criterion, fit: Fits) -> Fits:
     follows the best of these.
     """
     while True:
-        found = deepen(criterion, fit, criterion.m, VALUED)
-        found = reordered(criterion, refined(criterion, found, LONG))
-        if not found.value[0] > fit.value[0] * (1.0 + 1e-7):
-            return found
-        fit = found
+        improved_fit = deepen(criterion, fit, criterion.m, VALUED)
+        improved_fit = reordered(criterion, refined(criterion, improved_fit, LONG))
+        if not improved_fit.value[0] > fit.value[0] * (1.0 + 1e-7):
+            return improved_fit
+        fit = improved_fit
 
 
 # --- settings by effort ---------------------------------------------------------------------------
@@ -255,7 +257,7 @@ class Effort:
         Whether exchanges are also tried that raise the criterion only after an ascent of all loadings.
     deep_up_to : float
         The largest number of nonzeros with which they are tried.
-    many : Patience or None
+    many_nonzeros : Patience or None
         When a search with more than `MANY_LOADINGS` nonzeros ends, if not by `ordered` or `free`.
     """
 
@@ -271,12 +273,12 @@ class Effort:
     valued: int
     deep: bool
     deep_up_to: float = math.inf
-    many: Patience | None = None
+    many_nonzeros: Patience | None = None
 
     def patience(self, nonzeros: int, ordered: bool) -> Patience:
         """Return when a search ends; `ordered` tells whether the order of the components matters."""
-        if self.many is not None and nonzeros > MANY_LOADINGS:
-            return self.many
+        if self.many_nonzeros is not None and nonzeros > MANY_LOADINGS:
+            return self.many_nonzeros
         return self.ordered if ordered else self.free
 
     @property
@@ -294,16 +296,18 @@ class Effort:
 MANY_LOADINGS = 80
 
 _AUTO = Effort(
-    chains=3, starts=10, sweeps=6, climbs=4, kicks=12, ordered=Patience(3, 0.25, 6, SAME, SAME),
+    chains=3, starts=10, sweeps=6, climbs=4, kicks=12,
+    ordered=Patience(3, 0.25, 6, VALUE_TOLERANCE, VALUE_TOLERANCE),
     free=Patience(1, 0.4, 6, 1e-4, 1e-3), rounds=8, width=40, valued=6, deep=True,
-    deep_up_to=FEW_NONZEROS, many=Patience(1, 1.0, 1, 1e-4, 1e-3),
+    deep_up_to=FEW_NONZEROS, many_nonzeros=Patience(1, 1.0, 1, 1e-4, 1e-3),
 )  # fmt: skip
 #: name -> settings.
 EFFORTS = {
     "quick": replace(_AUTO, chains=1, starts=14, sweeps=4, climbs=5, kicks=0, rounds=0, deep=False),
     "auto": _AUTO,
     "thorough": Effort(
-        chains=5, starts=16, sweeps=6, climbs=6, kicks=16, ordered=Patience(4, 0.25, 8, SAME, SAME),
-        free=Patience(4, 0.25, 8, SAME, 3e-4), rounds=30, width=60, valued=12, deep=True,
+        chains=5, starts=16, sweeps=6, climbs=6, kicks=16,
+        ordered=Patience(4, 0.25, 8, VALUE_TOLERANCE, VALUE_TOLERANCE),
+        free=Patience(4, 0.25, 8, VALUE_TOLERANCE, 3e-4), rounds=30, width=60, valued=12, deep=True,
     ),
 }  # fmt: skip

@@ -20,9 +20,9 @@ import numpy as np
 from spcastat.errors import ComponentsError
 from spcastat.progress import stage
 from spcastat.search import chains
-from spcastat.search.climbing import EFFORTS, SAME, climb
+from spcastat.search.climbing import EFFORTS, VALUE_TOLERANCE, climb
 from spcastat.search.constraints import Constraint
-from spcastat.search.criteria import Fits, SupportRule, joined
+from spcastat.search.criteria import Fits, SupportRule, join_fits
 from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.matrices import ranked_entries
 from spcastat.search.moves import trials
@@ -153,7 +153,7 @@ def nearest(
     search = _ConstrainedSearch(S, cards, constraint, objective, "quick", rule)
     fits = search.from_loadings(starts)
     if fixed:
-        x, values, _ = search.loadings.best(fits.places, fits.x, FIT_STEPS)
+        x, values, _ = search.loadings.best_loadings(fits.places, fits.x, FIT_STEPS)
         search.keep(fits.places, x, values)
     else:
         search.settle(fits)
@@ -207,7 +207,7 @@ class _ConstrainedSearch:
         winner = int(np.argmax(self.values))
         V = np.zeros((len(self.S), len(self.cards)))
         V[self.places[winner], self.loadings.owner] = self.x[winner]
-        hits = sum(value > self.values[winner] * (1.0 - SAME) for value in self.values)
+        hits = sum(value > self.values[winner] * (1.0 - VALUE_TOLERANCE) for value in self.values)
         return ConstrainedFit(V, self.values[winner], len(self.values), hits)
 
     def settle_ends(
@@ -216,17 +216,17 @@ class _ConstrainedSearch:
         """Settle the ends of climbs from all starts, and then of perturbed fits."""
         settings, climbs, ends = self.settings, self.climbs, []
         for criterion in self.criteria:
-            pool = chains.pool(criterion, self.vectors, settings.starts, rng, first=True)
+            pool = chains.pool(criterion, self.vectors, settings.starts, rng, deterministic=True)
             ends.append(self._distinct(climb(criterion, pool, climbs.width, climbs.valued), settings.settled))
         if settings.chains:
             for criterion in (self.criteria[0], self.strict):
                 ends.append(chains.search(criterion, self.vectors, climbs, rng)[0])
         # one component after another, the later ones under the constraint with the earlier ones
         in_order = chains.greedy(self._at(1e3), 1, rng, plain=True)
-        ends.append(climb(self.strict, self._again(in_order), climbs.width, climbs.valued))
+        ends.append(climb(self.strict, self._at_strict_penalty(in_order), climbs.width, climbs.valued))
         if starts:
             ends.append(self.from_loadings(starts))
-        self.settle(joined([self._again(fits) for fits in ends]))
+        self.settle(join_fits([self._at_strict_penalty(fits) for fits in ends]))
         without_gain = 0
         while self.values and without_gain < settings.patience:
             criterion = self.criteria[without_gain % len(LEVELS)]
@@ -240,12 +240,12 @@ class _ConstrainedSearch:
         arguments = self.S, self.cards, self.constraint, self.objective
         return Penalised(*arguments, level * self.unit).under(self.rule)
 
-    def _again(self, fits: Fits) -> Fits:
+    def _at_strict_penalty(self, fits: Fits) -> Fits:
         """Return the fits with the values of the strongest penalty."""
         return self.strict.fits(fits.places, fits.x)
 
     def _distinct(self, fits: Fits, count: int) -> Fits:
-        return fits.some(chains.distinct(fits.value, count))
+        return fits.subset(chains.distinct(fits.value, count))
 
     def _perturbed(self, criterion: Penalised, rng: np.random.Generator) -> Fits:
         """Return the two best ends of climbs from perturbed copies of one of the two best fits."""
@@ -254,7 +254,7 @@ class _ConstrainedSearch:
         different = [
             index
             for index in order
-            if index == order[0] or self.values[index] < self.values[order[0]] * (1.0 - SAME)
+            if index == order[0] or self.values[index] < self.values[order[0]] * (1.0 - VALUE_TOLERANCE)
         ]
         index = different[int(rng.integers(min(2, len(different))))]
         copies = criterion.fits(
@@ -262,7 +262,7 @@ class _ConstrainedSearch:
             np.repeat(self.x[index][None], settings.kicks, axis=0),
         )
         ends = climb(criterion, chains.perturb(criterion, copies, rng), climbs.width, climbs.valued)
-        return self._again(self._distinct(ends, 2))
+        return self._at_strict_penalty(self._distinct(ends, 2))
 
     def keep(self, places: np.ndarray, x: np.ndarray, values: np.ndarray) -> None:
         """Store the fits that meet the constraint."""
@@ -274,7 +274,7 @@ class _ConstrainedSearch:
     def settle(self, fits: Fits) -> None:
         """Exchange single variables, with loadings that meet the constraint, while that raises the value."""
         places = fits.places.copy()
-        x, values, _ = self.loadings.best(places, fits.x, FIT_STEPS)
+        x, values, _ = self.loadings.best_loadings(places, fits.x, FIT_STEPS)
         active = np.flatnonzero(np.isfinite(values))
         while active.size:
             trial_places, trial_x = self._exchanges(places[active], x[active])
@@ -282,7 +282,7 @@ class _ConstrainedSearch:
             if not L:
                 break
             flat = trial_places.reshape(n * L, N), trial_x.reshape(n * L, N)
-            new_x, new_values, _ = self.loadings.best(*flat, TRIAL_STEPS)
+            new_x, new_values, _ = self.loadings.best_loadings(*flat, TRIAL_STEPS)
             new_values = new_values.reshape(n, L)
             winners = new_values.argmax(axis=1)
             rows = np.arange(n)
@@ -292,7 +292,7 @@ class _ConstrainedSearch:
             x[at] = new_x.reshape(n, L, N)[rows, winners][risen]
             values[at] = new_values[rows, winners][risen]
             active = at
-        final_x, final_values, _ = self.loadings.best(places, x, FIT_STEPS)
+        final_x, final_values, _ = self.loadings.best_loadings(places, x, FIT_STEPS)
         is_better = final_values >= values
         self.keep(places, np.where(is_better[:, None], final_x, x), np.maximum(final_values, values))
 

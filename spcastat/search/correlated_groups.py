@@ -52,25 +52,27 @@ class Groups:
         For components with products F, shape (k, p), and inverse covariance matrix Z, the residual covariance
         matrix is S~ = S - F'ZF; for row j and its group v, v'S~v >= (e_j'S~v)^2 / S~_jj.
         """
-        own = F[:, self.rows]
+        row_products = F[:, self.rows]
         R, c = self.places.shape
         rows = csr_array((self.x.ravel(), self.places.ravel(), np.arange(0, R * c + 1, c)), (R, F.shape[1]))
         along = (rows @ F.T).T
-        left = self.variances - (own * (Z @ own)).sum(axis=0)
-        inner = np.maximum(self.lengths - (own * (Z @ along)).sum(axis=0), 0.0)
-        return np.where(left > 1e-3 * self.variances, inner**2 / np.maximum(left, TINY), 0.0)
+        residual_variances = self.variances - (row_products * (Z @ row_products)).sum(axis=0)
+        inner = np.maximum(self.lengths - (row_products * (Z @ along)).sum(axis=0), 0.0)
+        return np.where(
+            residual_variances > 1e-3 * self.variances, inner**2 / np.maximum(residual_variances, TINY), 0.0
+        )
 
-    def best(self, scores: np.ndarray, count: int) -> np.ndarray:
+    def best_groups(self, scores: np.ndarray, count: int) -> np.ndarray:
         """Return up to `count` groups of large scores; no group's row variable is in an earlier group."""
-        found: list[int] = []
-        taken: set[int] = set()
+        group_indices: list[int] = []
+        covered_variables: set[int] = set()
         for j in np.argsort(-scores, kind="stable"):
-            if len(found) == count:
+            if len(group_indices) == count:
                 break
-            if self.rows[j] not in taken:
-                found.append(int(j))
-                taken.update(self.places[j].tolist())
-        return np.array(found)
+            if self.rows[j] not in covered_variables:
+                group_indices.append(int(j))
+                covered_variables.update(self.places[j].tolist())
+        return np.array(group_indices)
 
     def seeds(
         self, F: np.ndarray, G: np.ndarray, count: int, rng: np.random.Generator | None = None
@@ -93,23 +95,28 @@ class Groups:
         ndarray of int, shape (B, count)
         """
         Z = inverse(G)
-        found = np.empty((len(F), count), dtype=int)
+        row_variables = np.empty((len(F), count), dtype=int)
         for b in range(len(F)):
             scores = self.scores(F[b], Z[b])
             if rng is not None:
                 # standard deviation of log scores
                 scores = scores * np.exp(0.15 * rng.standard_normal(len(scores)))
-            found[b] = np.resize(self.rows[self.best(scores, count)], count)
-        return found
+            row_variables[b] = np.resize(self.rows[self.best_groups(scores, count)], count)
+        return row_variables
 
 
-def groups_of(op: Operator, card: int, explained: np.ndarray, most: int, rng: np.random.Generator) -> Groups:
-    """Return the groups of at most `most` rows: those that PCA explains best, and random ones."""
+def groups_of(
+    op: Operator, card: int, explained: np.ndarray, rows_limit: int, rng: np.random.Generator
+) -> Groups:
+    """Return the groups of at most `rows_limit` rows: those that PCA explains best, and random ones."""
     p = op.p
-    count = min(p, AT_ONCE if op.out_of_core else max(most * min(most, p) // p, min(1000, ENTRIES // p), 2))
-    first = np.argsort(-explained, kind="stable")[: count // 2]
-    rest = rng.permutation(np.setdiff1d(np.arange(p), first))[: count - len(first)]
-    rows = np.sort(np.concatenate([first, rest]))
+    count = min(
+        p,
+        AT_ONCE if op.out_of_core else max(rows_limit * min(rows_limit, p) // p, min(1000, ENTRIES // p), 2),
+    )
+    leading_rows = np.argsort(-explained, kind="stable")[: count // 2]
+    random_rows = rng.permutation(np.setdiff1d(np.arange(p), leading_rows))[: count - len(leading_rows)]
+    rows = np.sort(np.concatenate([leading_rows, random_rows]))
     places, x = np.empty((count, card), dtype=int), np.empty((count, card))
     at_once = max(min(AT_ONCE, ENTRIES_AT_ONCE // p), 1)
     for a in range(0, count, at_once):

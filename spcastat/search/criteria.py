@@ -60,19 +60,19 @@ class SupportRule:
 
     def kinds(self, cards: Sequence[int]) -> tuple[int, ...]:
         """Return labels of the components; components with the same label may change places."""
-        asked = [(c, self.may[i].tobytes(), self.must[i].tobytes()) for i, c in enumerate(cards)]
-        return tuple(asked.index(one) for one in asked)
+        requirements = [(c, self.may[i].tobytes(), self.must[i].tobytes()) for i, c in enumerate(cards)]
+        return tuple(requirements.index(requirement) for requirement in requirements)
 
-    def among(self, some: NDArray[np.bool_] | NDArray[np.int_]) -> SupportRule:
+    def among(self, variables: NDArray[np.bool_] | NDArray[np.int_]) -> SupportRule:
         """Return the rule for some of the variables."""
-        return SupportRule(self.may[:, some], self.must[:, some], self.disjoint)
+        return SupportRule(self.may[:, variables], self.must[:, variables], self.disjoint)
 
     def nearest(self, card: int) -> tuple[int, ...]:
         """Return for each component the cardinality nearest to `card` that its variables allow."""
-        most = self.may.sum(axis=1)
-        return tuple(int(c) for c in np.clip(card, np.maximum(self.must.sum(axis=1), 1), most))
+        upper_limits = self.may.sum(axis=1)
+        return tuple(int(c) for c in np.clip(card, np.maximum(self.must.sum(axis=1), 1), upper_limits))
 
-    def open(self, i: int, used: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    def admissible(self, i: int, used: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         """Return the variables that component i may have given the others, shape (m,) or that of `used`.
 
         Parameters
@@ -83,16 +83,16 @@ class SupportRule:
         """
         if not self.disjoint:
             return self.may[i]
-        found: NDArray[np.bool_] = self.may[i] & ~np.delete(self.must, i, axis=0).any(axis=0)
-        return found if used is None else found & ~used
+        admissible_mask: NDArray[np.bool_] = self.may[i] & ~np.delete(self.must, i, axis=0).any(axis=0)
+        return admissible_mask if used is None else admissible_mask & ~used
 
     def keys(self, keys: np.ndarray, i: int, used: NDArray[np.bool_] | None) -> np.ndarray:
         """Return `keys`, (B, m) or (B, L, m), changed so that forced variables rank first, forbidden last."""
-        allowed = self.open(i, used)
-        if allowed.ndim > 1 and keys.ndim > 2:
-            allowed = allowed[:, None]
+        admissible_mask = self.admissible(i, used)
+        if admissible_mask.ndim > 1 and keys.ndim > 2:
+            admissible_mask = admissible_mask[:, None]
         low, high = min(float(keys.min()), 0.0) - 1.0, float(keys.max()) + 1.0
-        return np.where(self.must[i], high, np.where(allowed, keys, low))
+        return np.where(self.must[i], high, np.where(admissible_mask, keys, low))
 
     def hard(
         self, W: np.ndarray, i: int, card: int, used: NDArray[np.bool_] | None
@@ -112,8 +112,8 @@ class SupportRule:
 
     def feasible(self, cards: Sequence[int]) -> bool:
         """Return whether some supports of these cardinalities are allowed; `may` must include `must`."""
-        each = (self.must.sum(axis=1) <= cards) & (self.may.sum(axis=1) >= cards)
-        return bool(each.all()) and (
+        is_within = (self.must.sum(axis=1) <= cards) & (self.may.sum(axis=1) >= cards)
+        return bool(is_within.all()) and (
             not self.disjoint or self.assigned(np.zeros(self.may.shape), cards) is not None
         )
 
@@ -133,10 +133,10 @@ class SupportRule:
         total = np.where(self.may, worth + forced, -2.0 * len(seats) - 2.0)[seats]
         seated = linear_sum_assignment(total, maximize=True)[1]
         supports = [np.sort(seated[seats == i]) for i in range(len(cards))]
-        chosen = np.zeros((1, *self.may.shape), dtype=bool)
+        membership = np.zeros((1, *self.may.shape), dtype=bool)
         for i, support in enumerate(supports):
-            chosen[0, i, support] = True
-        return None if self.broken(chosen)[0] else supports
+            membership[0, i, support] = True
+        return None if self.broken(membership)[0] else supports
 
 
 # --- what a criterion is --------------------------------------------------------------------------
@@ -152,9 +152,9 @@ class Fits:
         The supports, one component after another, each ascending; N is the sum of the cardinalities.
     x : ndarray of shape (B, N)
         The loadings there, of unit length in each component; zeros for a component that has been removed.
-    first : ndarray of shape (B, k, m)
+    M_products : ndarray of shape (B, k, m)
         Products of the loadings with M.
-    second : ndarray of shape (B, k, m) or (B, 0, m)
+    T_products : ndarray of shape (B, k, m) or (B, 0, m)
         Products with T.
     G, N : ndarray of shape (B, k, k)
         V'MV and V'TV (zeros for adjusted variance).
@@ -166,8 +166,8 @@ class Fits:
 
     places: np.ndarray
     x: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    M_products: np.ndarray
+    T_products: np.ndarray
     G: np.ndarray
     N: np.ndarray
     value: np.ndarray
@@ -176,23 +176,23 @@ class Fits:
     def __len__(self) -> int:
         return len(self.value)
 
-    def some(self, which: np.ndarray | slice) -> Fits:
+    def subset(self, indices: np.ndarray | slice) -> Fits:
         """Return a copy of the fits selected by an index array, a mask or a slice."""
-        if isinstance(which, slice):
-            which = np.arange(len(self))[which]
-        return Fits(*(getattr(self, name)[which] for name in ARRAYS))
+        if isinstance(indices, slice):
+            indices = np.arange(len(self))[indices]
+        return Fits(*(getattr(self, name)[indices] for name in ARRAYS))
 
-    def put(self, which: np.ndarray, other: Fits) -> None:
+    def put(self, indices: np.ndarray, replacements: Fits) -> None:
         """Replace the fits selected by an index array or a mask."""
         for name in ARRAYS:
-            getattr(self, name)[which] = getattr(other, name)
+            getattr(self, name)[indices] = getattr(replacements, name)
 
 
 #: The names of the arrays.
 ARRAYS = tuple(field.name for field in fields(Fits))
 
 
-def joined(parts: list[Fits]) -> Fits:
+def join_fits(parts: list[Fits]) -> Fits:
     """Return the fits of several batches as one."""
     return Fits(*(np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS))
 
@@ -237,14 +237,14 @@ class OnSupports:
     of: np.ndarray
     parts: list[slice]
 
-    def __getitem__(self, which: np.ndarray | slice) -> OnSupports:
-        return OnSupports(self.M, self.places[which], self.of[which], self.parts)
+    def __getitem__(self, indices: np.ndarray | slice) -> OnSupports:
+        return OnSupports(self.M, self.places[indices], self.of[indices], self.parts)
 
     def times(self, x: np.ndarray) -> np.ndarray:
         """Return the products with every component of loadings, shape (B, N), at the places: (B, N, k)."""
-        own = self.M.of(self.of)
-        found = [own.products(self.places[:, part], x[:, part]) for part in self.parts]
-        return np.stack([matrices.taken(product, self.places) for product in found], axis=2)
+        matrices_of_fits = self.M.of(self.of)
+        products = [matrices_of_fits.products(self.places[:, part], x[:, part]) for part in self.parts]
+        return np.stack([matrices.entries_at(product, self.places) for product in products], axis=2)
 
 
 #: With fewer nonzeros, blocks are small and always packed.
@@ -267,7 +267,7 @@ class Criterion(ABC):
 
     #: Whether the model of one column given the others is exact; then the order of components does not
     #: matter.
-    exact: bool
+    exact_model: bool
     #: Whether good optima lie far apart, so that climbing from unpromising starts is worthwhile.
     rugged: bool = False
     #: Which supports are allowed; None for all.
@@ -308,15 +308,15 @@ class Criterion(ABC):
         """Return the variables of the other components, shape (B, m); None unless components are disjoint."""
         if self.rule is None or not self.rule.disjoint:
             return None
-        there = fits.places.copy()
+        other_places = fits.places.copy()
         for part in self.parts:
-            there[~fits.x[:, part].any(axis=1), part] = -1  # a component that has been removed
-        there[:, self.parts[i]] = -1
-        found = np.zeros((len(fits), self.m + 1), dtype=bool)
-        np.put_along_axis(found, there, True, axis=1)
-        return found[:, :-1]
+            other_places[~fits.x[:, part].any(axis=1), part] = -1  # a component that has been removed
+        other_places[:, self.parts[i]] = -1
+        used_mask = np.zeros((len(fits), self.m + 1), dtype=bool)
+        np.put_along_axis(used_mask, other_places, True, axis=1)
+        return used_mask[:, :-1]
 
-    def cut(
+    def truncate(
         self, W: np.ndarray, i: int, used: np.ndarray | None, of: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest entries of W that component i may have: their places, and unit loadings.
@@ -324,8 +324,8 @@ class Criterion(ABC):
         `of` is that of the fits, and is needed if cardinalities depend on it.
         """
         if self.rule is None:
-            own = None if self.sizes is None or not self.differing[i] else self.sizes[of, i]
-            return matrices.hard(W, self.cards[i], own)
+            sizes = None if self.sizes is None or not self.differing[i] else self.sizes[of, i]
+            return matrices.hard(W, self.cards[i], sizes)
         return self.rule.hard(W, i, self.cards[i], used)
 
     def mended(self, fits: Fits) -> Fits:
@@ -335,19 +335,21 @@ class Criterion(ABC):
         supports = np.zeros((len(fits), self.k, self.m), dtype=bool)
         for i, part in enumerate(self.parts):
             np.put_along_axis(supports[:, i], fits.places[:, part], True, axis=1)
-        images = fits.first if self.T is None else fits.second
+        images = fits.M_products if self.T is None else fits.T_products
         for b in np.flatnonzero(self.rule.broken(supports)):
-            found = self.rule.assigned(np.abs(images[b]), self.cards)
-            assert found is not None  # the rule has been checked before
-            x = np.concatenate([matrices.unit(images[b, i, support]) for i, support in enumerate(found)])
-            fits.put(np.array([b]), self.fits(np.concatenate(found)[None], x[None], fits.of[[b]]))
+            assigned_supports = self.rule.assigned(np.abs(images[b]), self.cards)
+            assert assigned_supports is not None  # the rule has been checked before
+            x = np.concatenate(
+                [matrices.unit(images[b, i, support]) for i, support in enumerate(assigned_supports)]
+            )
+            fits.put(np.array([b]), self.fits(np.concatenate(assigned_supports)[None], x[None], fits.of[[b]]))
         return fits
 
     def with_cards(self, cards: tuple[int, ...]) -> Self:
         """Return the criterion of the same matrices with other cardinalities, without a rule."""
-        found = copy(self)
-        Criterion.__init__(found, self.M, self.T, cards)
-        return found
+        criterion = copy(self)
+        Criterion.__init__(criterion, self.M, self.T, cards)
+        return criterion
 
     def sized(self, cards: Sequence[tuple[int, ...]], repeats: int, kinds: tuple[int, ...]) -> Self:
         """Return a copy in which fits numbered h in `Fits.of` have the cardinalities ``cards[h // repeats]``.
@@ -355,10 +357,10 @@ class Criterion(ABC):
         `kinds` are the labels of the components.
         """
         largest = np.max(cards, axis=0)
-        found = self.with_cards(tuple(largest.tolist()))
-        found.sizes, found.kinds = np.repeat(cards, repeats, axis=0), kinds
-        found.differing = tuple((np.min(cards, axis=0) < largest).tolist())
-        return found
+        criterion = self.with_cards(tuple(largest.tolist()))
+        criterion.sizes, criterion.kinds = np.repeat(cards, repeats, axis=0), kinds
+        criterion.differing = tuple((np.min(cards, axis=0) < largest).tolist())
+        return criterion
 
     @abstractmethod
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
@@ -391,46 +393,48 @@ class Criterion(ABC):
         B = len(places)
         of = np.zeros(B, dtype=int) if of is None else of
         places, x = places.copy(), self.directions(x)[0]
-        first = np.zeros((B, self.k, self.m))
-        second = np.zeros((B, self.k if self.T is not None else 0, self.m))
+        M_products = np.zeros((B, self.k, self.m))
+        T_products = np.zeros((B, self.k if self.T is not None else 0, self.m))
         for i, part in enumerate(self.parts):
-            first[:, i] = self.M.of(of).products(places[:, part], x[:, part])
+            M_products[:, i] = self.M.of(of).products(places[:, part], x[:, part])
             if self.T is not None:
-                second[:, i] = self.T.of(of).products(places[:, part], x[:, part])
-        G, N = self._grams(places, x, first, second)
-        return Fits(places, x, first, second, G, N, self.value(G, N), of)
+                T_products[:, i] = self.T.of(of).products(places[:, part], x[:, part])
+        G, N = self._grams(places, x, M_products, T_products)
+        return Fits(places, x, M_products, T_products, G, N, self.value(G, N), of)
 
     def _grams(
         self, places: np.ndarray, x: np.ndarray, first: np.ndarray, second: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        G = (matrices.taken(first, places[:, None]) * x[:, None]) @ self.member
+        G = (matrices.entries_at(first, places[:, None]) * x[:, None]) @ self.member
         N = np.zeros_like(G)
         if self.T is not None:
-            N = (matrices.taken(second, places[:, None]) * x[:, None]) @ self.member
+            N = (matrices.entries_at(second, places[:, None]) * x[:, None]) @ self.member
         return 0.5 * (G + G.mT), 0.5 * (N + N.mT)
 
-    def replaced(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the criterion with column i replaced by each of L columns, shape (B, L).
+    def values_with(self, fits: Fits, i: int, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the criterion with column i values_with by each of L columns, shape (B, L).
 
         `places` and unit `x` have shape (B, L, c).
         """
         B, L, c = places.shape
-        found = []
-        for F, old, moments in ((fits.first, fits.G, self.M), (fits.second, fits.N, self.T)):
-            new = np.repeat(old[:, None], L, axis=1)
+        grams = []
+        for F, gram, moments in ((fits.M_products, fits.G, self.M), (fits.T_products, fits.N, self.T)):
+            changed = np.repeat(gram[:, None], L, axis=1)
             if moments is not None:
                 row = matrices.products_at(F, places, x)
-                own = moments.of(np.repeat(fits.of, L))
-                row[:, :, i] = own.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(B, L)
-                new[:, :, i, :] = row
-                new[:, :, :, i] = row
-            found.append(new.reshape(B * L, self.k, self.k))
-        return self.value(found[0], found[1]).reshape(B, L)
+                matrices_of_fits = moments.of(np.repeat(fits.of, L))
+                row[:, :, i] = matrices_of_fits.forms(places.reshape(B * L, c), x.reshape(B * L, c)).reshape(
+                    B, L
+                )
+                changed[:, :, i, :] = row
+                changed[:, :, :, i] = row
+            grams.append(changed.reshape(B * L, self.k, self.k))
+        return self.value(grams[0], grams[1]).reshape(B, L)
 
     def put(
         self,
         fits: Fits,
-        which: np.ndarray,
+        indices: np.ndarray,
         i: int,
         places: np.ndarray,
         x: np.ndarray,
@@ -442,29 +446,29 @@ class Criterion(ABC):
         """
         part = self.parts[i]
         order = np.argsort(places, axis=1, kind="stable")
-        places, x = matrices.taken(places, order), matrices.taken(x, order)
-        fits.places[which, part] = places
-        fits.x[which, part] = x
-        of = fits.of[which]
-        fits.first[which, i] = self.M.of(of).products(places, x)
+        places, x = matrices.entries_at(places, order), matrices.entries_at(x, order)
+        fits.places[indices, part] = places
+        fits.x[indices, part] = x
+        of = fits.of[indices]
+        fits.M_products[indices, i] = self.M.of(of).products(places, x)
         if self.T is not None:
-            fits.second[which, i] = self.T.of(of).products(places, x)
-        for F, G in ((fits.first, fits.G), (fits.second, fits.N)):
+            fits.T_products[indices, i] = self.T.of(of).products(places, x)
+        for F, G in ((fits.M_products, fits.G), (fits.T_products, fits.N)):
             if F.shape[1]:
-                own = matrices.products_at(F[which], places, x)
-                G[which, i, :] = own
-                G[which, :, i] = own
-        fits.value[which] = self.value(fits.G[which], fits.N[which]) if values is None else values
+                products = matrices.products_at(F[indices], places, x)
+                G[indices, i, :] = products
+                G[indices, :, i] = products
+        fits.value[indices] = self.value(fits.G[indices], fits.N[indices]) if values is None else values
 
     def empty(self, fits: Fits, out: np.ndarray) -> None:
         """Remove the components where `out`, shape (B, k), is true."""
-        kept = ~out
-        fits.x *= kept[:, self.owner]
-        fits.first *= kept[:, :, None]
-        fits.second *= kept[:, : fits.second.shape[1], None]
-        both = kept[:, :, None] & kept[:, None, :]
-        fits.G *= both
-        fits.N *= both
+        retained = ~out
+        fits.x *= retained[:, self.owner]
+        fits.M_products *= retained[:, :, None]
+        fits.T_products *= retained[:, : fits.T_products.shape[1], None]
+        retained_pairs = retained[:, :, None] & retained[:, None, :]
+        fits.G *= retained_pairs
+        fits.N *= retained_pairs
         fits.value = self.value(fits.G, fits.N)
 
     def dense(self, fits: Fits) -> np.ndarray:
@@ -484,7 +488,7 @@ class Criterion(ABC):
     def for_ascent(self, places: np.ndarray, of: np.ndarray) -> tuple[Blocks, Blocks]:
         """Return the blocks of M and T for `with_gradient`, packed unless products alone are quicker."""
         N, main = places.shape[1], self.M if self.T is None else self.T
-        single = isinstance(main, matrices.Dense) and main.which is None
+        single = isinstance(main, matrices.Dense) and main.numbers is None
         if single and N >= MANY_NONZEROS and self.k * self.m**2 < 4 * N**2:
             M = OnSupports(self.M, places, of, self.parts)
             return M, M if self.T is None else OnSupports(self.T, places, of, self.parts)
@@ -524,78 +528,80 @@ class Criterion(ABC):
 class Adjusted(Criterion):
     """Adjusted variance: the variance that each score adds to that of the earlier scores."""
 
-    exact = False
+    exact_model = False
 
     def __init__(self, S: matrices.Moments, cards: tuple[int, ...]):
         super().__init__(S, None, cards)
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
-        return self._of(self.added(G))
+        return self._of(self.variances(G))
 
-    def added(self, G: np.ndarray) -> np.ndarray:
+    def variances(self, G: np.ndarray) -> np.ndarray:
         """Return the adjusted variance of each component, shape (..., k)."""
         L, size, present = matrices.factor(G)
         return (np.einsum("...ii->...i", L) * size) ** 2 * present
 
-    def _of(self, added: np.ndarray) -> np.ndarray:
+    def _of(self, variances: np.ndarray) -> np.ndarray:
         """Return the criterion, shape (...,), of adjusted variances, shape (..., k)."""
-        return added.sum(axis=-1)
+        return variances.sum(axis=-1)
 
-    def _worth(self, added: np.ndarray) -> np.ndarray:
+    def _slopes(self, variances: np.ndarray) -> np.ndarray:
         """Return the derivative of the criterion with respect to each adjusted variance, shape (..., k)."""
-        return np.ones(added.shape)
+        return np.ones(variances.shape)
 
-    def _worth_at(self, G: np.ndarray) -> np.ndarray:
+    def _slopes_at(self, G: np.ndarray) -> np.ndarray:
         """Return the same derivative at G = V'SV, shape (..., k, k)."""
         return np.ones(G.shape[:-1])
 
-    def _turned(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return C diag(w) C', the adjusted variances times their weights w (`_worth`), and the criterion."""
-        C, own = triangle(G)
-        worth = self._worth(own)
-        return (C * worth[..., None, :]) @ C.mT, own * worth, self._of(own)
+    def _weighted_factors(self, G: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return C diag(w) C', the adjusted variances times w (`_slopes`), and the criterion."""
+        C, variances = triangle(G)
+        slopes = self._slopes(variances)
+        return (C * slopes[..., None, :]) @ C.mT, variances * slopes, self._of(variances)
 
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
-        C, own = triangle(fits.G)
-        worth = self._worth(own)
-        row = ((C[:, i] * worth)[:, None] @ C.mT) @ fits.first
-        return row[:, 0], own[:, i] * worth[:, i]
+        C, variances = triangle(fits.G)
+        slopes = self._slopes(variances)
+        row = ((C[:, i] * slopes)[:, None] @ C.mT) @ fits.M_products
+        return row[:, 0], variances[:, i] * slopes[:, i]
 
     def model(self, fits: Fits, i: int) -> matrices.Model:
         G = fits.G
-        others = np.array([j for j in range(self.k) if j != i], dtype=int)
-        # y_j = v_i'M_j v_i; the square of `own` is v_j'M_j v_j
-        root, own = inverse_factor(G[:, others[:, None], others])
-        worth = self._worth_at(G)
-        u = (root @ G[:, others, i, None])[:, :, 0]
+        other_components = np.array([j for j in range(self.k) if j != i], dtype=int)
+        # y_j = v_i'M_j v_i; the square of `diagonal` is v_j'M_j v_j
+        root, diagonal = inverse_factor(G[:, other_components[:, None], other_components])
+        slopes = self._slopes_at(G)
+        u = (root @ G[:, other_components, i, None])[:, :, 0]
         y = G[:, i, i, None] - np.cumsum(u**2, axis=1) + u**2
-        later = (others > i) & (y > matrices.TINY)
+        later = (other_components > i) & (y > matrices.TINY)
         y = matrices.divisor(y, later)
-        share = worth[:, others] * later / y
-        c = share * (own * u) ** 2 / y
-        alpha = worth[:, i] + c.sum(axis=1)
-        weights = np.cumsum(c[:, ::-1], axis=1)[:, ::-1] - c + own**2 * share
-        weights += worth[:, i, None] * (others < i)
+        share = slopes[:, other_components] * later / y
+        c = share * (diagonal * u) ** 2 / y
+        alpha = slopes[:, i] + c.sum(axis=1)
+        weights = np.cumsum(c[:, ::-1], axis=1)[:, ::-1] - c + diagonal**2 * share
+        weights += slopes[:, i, None] * (other_components < i)
         Z = np.zeros_like(G)
-        Z[:, others[:, None], others] = (root * weights[:, :, None]).mT @ root
-        return matrices.Model(self.M, self.T, fits.first, fits.second, alpha, Z, Z, fits.of)
+        Z[:, other_components[:, None], other_components] = (root * weights[:, :, None]).mT @ root
+        return matrices.Model(self.M, self.T, fits.M_products, fits.T_products, alpha, Z, Z, fits.of)
 
     def slope(self, fits: Fits, i: int, model: matrices.Model) -> np.ndarray:
         # A v_i = alpha S v_i - S V Z V'S v_i
         weights = -(model.Z @ fits.G[:, :, i, None])[:, :, 0]
         weights[:, i] += model.alpha
-        return (weights[:, None] @ fits.first)[:, 0]
+        return (weights[:, None] @ fits.M_products)[:, 0]
 
     def model_given_others(self, fits: Fits) -> matrices.Model:
         Z = inverse(fits.G)
-        return matrices.Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), Z, Z, fits.of)
+        return matrices.Model(
+            self.M, self.T, fits.M_products, fits.T_products, np.ones(len(fits)), Z, Z, fits.of
+        )
 
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
         MV = self.times(M, V, u)
-        U, own, value = self._turned(V.mT @ MV)
-        half = ((MV @ U) * self.member).sum(axis=2) - u * own[:, self.owner]
+        U, weighted_variances, value = self._weighted_factors(V.mT @ MV)
+        half = ((MV @ U) * self.member).sum(axis=2) - u * weighted_variances[:, self.owner]
         return value, 2.0 * half / size
 
     def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
@@ -604,14 +610,16 @@ class Adjusted(Criterion):
         G = V.T @ MV
         if not matrices.well_apart(G):
             return None
-        C, own = triangle(G, jitter=0.0)
-        worth = self._worth(own)
-        U = (C * worth) @ C.T
-        half = (MV @ U)[np.arange(len(x)), self.owner] - x * (own * worth)[self.owner]
-        return Expansion(float(self._of(own)), half, lambda: self._curvature(M, MV @ C, C, own, worth))
+        C, variances = triangle(G, jitter=0.0)
+        slopes = self._slopes(variances)
+        U = (C * slopes) @ C.T
+        half = (MV @ U)[np.arange(len(x)), self.owner] - x * (variances * slopes)[self.owner]
+        return Expansion(
+            float(self._of(variances)), half, lambda: self._curvature(M, MV @ C, C, variances, slopes)
+        )
 
     def _curvature(
-        self, M: np.ndarray, Z: np.ndarray, C: np.ndarray, own: np.ndarray, worth: np.ndarray
+        self, M: np.ndarray, Z: np.ndarray, C: np.ndarray, variances: np.ndarray, slopes: np.ndarray
     ) -> np.ndarray:
         """Return half the second derivative along unit columns, shape (N, N).
 
@@ -624,17 +632,17 @@ class Adjusted(Criterion):
 
         and w_i r_i is subtracted on the diagonal because the lengths are fixed.
         """
-        U = (C * worth) @ C.T
+        U = (C * slopes) @ C.T
         K = U[np.ix_(self.owner, self.owner)] * M
-        K[np.diag_indices(len(K))] -= (own * worth)[self.owner]
+        K[np.diag_indices(len(K))] -= (variances * slopes)[self.owner]
         for h, rows in enumerate(self.parts):
             for i, columns in enumerate(self.parts[: h + 1]):
-                both = C[h] * C[i]
-                after = np.cumsum((both * worth)[::-1])[::-1] - both * worth
-                before = np.cumsum(both / own) - both / own
-                Y = np.triu(np.outer(C[i] / own, C[h] * worth), 1)
-                Y += np.triu(np.outer(C[h] / own, C[i] * worth), 1).T
-                Y[np.diag_indices(self.k)] += after / own + before * worth
+                products = C[h] * C[i]
+                later_sums = np.cumsum((products * slopes)[::-1])[::-1] - products * slopes
+                earlier_sums = np.cumsum(products / variances) - products / variances
+                Y = np.triu(np.outer(C[i] / variances, C[h] * slopes), 1)
+                Y += np.triu(np.outer(C[h] / variances, C[i] * slopes), 1).T
+                Y[np.diag_indices(self.k)] += later_sums / variances + earlier_sums * slopes
                 K[rows, columns] -= Z[rows] @ Y @ Z[columns].T
                 if h != i:
                     K[columns, rows] = K[rows, columns].T
@@ -664,8 +672,8 @@ def triangle(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray
     variances: column i of VC is v_i minus a combination of the earlier columns. Components without loadings
     have zeros.
     """
-    root, own = inverse_factor(G, jitter)
-    return (root * own[..., :, None]).mT, own**2
+    root, diagonal = inverse_factor(G, jitter)
+    return (root * diagonal[..., :, None]).mT, diagonal**2
 
 
 # --- PEV and least squares ------------------------------------------------------------------------
@@ -674,7 +682,7 @@ def triangle(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray
 class Projected(Criterion):
     """The share of the variance in a projection: on the span of the loadings or of the scores."""
 
-    exact = True
+    exact_model = True
 
     def __init__(self, M: matrices.Moments, T: matrices.Moments, cards: tuple[int, ...]):
         super().__init__(M, T, cards)
@@ -686,7 +694,7 @@ class Projected(Criterion):
 
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
         H, W = self._weights(fits.G, fits.N)
-        half = (H[:, i, None, :] @ fits.second - W[:, i, None, :] @ fits.first)[:, 0]
+        half = (H[:, i, None, :] @ fits.T_products - W[:, i, None, :] @ fits.M_products)[:, 0]
         scale = W[:, i, i] * fits.G[:, i, i]
         part = self.parts[i]
         at = np.arange(len(fits))[:, None], fits.places[:, part]
@@ -710,14 +718,16 @@ class Projected(Criterion):
 
     def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> matrices.Model:
         H, W = self._weights(G, N)
-        return matrices.Model(self.M, self.T, fits.first, fits.second, np.ones(len(fits)), H, -W, fits.of)
+        return matrices.Model(
+            self.M, self.T, fits.M_products, fits.T_products, np.ones(len(fits)), H, -W, fits.of
+        )
 
     def with_gradient(self, x: np.ndarray, M: Blocks, T: Blocks) -> tuple[np.ndarray, np.ndarray]:
         u, size = self.directions(x)
         V = u[:, :, None] * self.member
         MV, TV = self.times(M, V, u), self.times(T, V, u)
-        turned = V.mT
-        G, N = turned @ MV, turned @ TV
+        V_transposed = V.mT
+        G, N = V_transposed @ MV, V_transposed @ TV
         root = inverse_root(G)
         H = root.mT @ root
         HN = H @ N
@@ -733,9 +743,9 @@ class Projected(Criterion):
         root = inverse_root(G, jitter=0.0)
         H = root.T @ root
         W = H @ N @ H
-        left = TV @ H - MV @ W
-        half = left[np.arange(len(x)), self.owner]
-        return Expansion(float(np.sum(H * N)), half, lambda: self._curvature(M, T, MV, TV, H, W, left))
+        gradient = TV @ H - MV @ W
+        half = gradient[np.arange(len(x)), self.owner]
+        return Expansion(float(np.sum(H * N)), half, lambda: self._curvature(M, T, MV, TV, H, W, gradient))
 
     def _curvature(
         self,
@@ -745,7 +755,7 @@ class Projected(Criterion):
         TV: np.ndarray,
         H: np.ndarray,
         W: np.ndarray,
-        left: np.ndarray,
+        gradient: np.ndarray,
     ) -> np.ndarray:
         """Return half the second derivative, shape (N, N).
 
@@ -756,8 +766,8 @@ class Projected(Criterion):
         P = MV @ H
         cross = P @ TV.T
         K = H[at] * (T - cross - cross.T + MV @ W @ MV.T) - W[at] * (M - P @ MV.T)
-        turned = P[:, self.owner] * left[:, self.owner].T
-        return K - turned - turned.T
+        outer_products = P[:, self.owner] * gradient[:, self.owner].T
+        return K - outer_products - outer_products.T
 
 
 def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:
@@ -771,8 +781,10 @@ def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:
     root = np.linalg.inv(L)
     depends = present & (matrices.DEPENDENT * (root**2).sum(axis=-1) >= 1.0)
     root = root / size[..., None, :] * present[..., :, None]
-    again = depends.any(axis=-1)
-    if again.any():
-        kept = ~(depends & (np.cumsum(depends, axis=-1) == 1))[again]
-        root[again] = inverse_root(G[again] * kept[..., :, None] * kept[..., None, :], jitter)
+    is_dependent = depends.any(axis=-1)
+    if is_dependent.any():
+        retained = ~(depends & (np.cumsum(depends, axis=-1) == 1))[is_dependent]
+        root[is_dependent] = inverse_root(
+            G[is_dependent] * retained[..., :, None] * retained[..., None, :], jitter
+        )
     return np.asarray(root)

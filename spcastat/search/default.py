@@ -14,17 +14,17 @@ from spcastat.linalg.operators import Gram, Operator
 from spcastat.progress import stage
 from spcastat.search import chains
 from spcastat.search.best_predictor import best_predictor
-from spcastat.search.climbing import EFFORTS, LONG, SAME, climb, exchange_until_optimal, sweep
+from spcastat.search.climbing import EFFORTS, LONG, VALUE_TOLERANCE, climb, exchange_until_optimal, sweep
 from spcastat.search.criteria import (
     Criterion,
     Fits,
     SupportRule,
-    joined,
+    join_fits,
 )
 from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.moves import refined, reordered
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.result import Evidence, SearchResult, directly, found_of
+from spcastat.search.result import Evidence, SearchResult, directly, result_of_climbs
 from spcastat.search.working_set import Prepared, more_groups, prepared, restricted, twice
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
@@ -35,7 +35,7 @@ from spcastat.solvers.support_search import best_support
 #: Up to this many variables the covariance matrix is kept in memory, and all variables are searched.
 GRAM_LIMIT = 1000
 #: Sparse rows with more stored values are treated like rows on disk: products with them are expensive.
-MANY = 2_000_000
+NONZEROS_LIMIT = 2_000_000
 #: With more variables than this, products with many vectors at once would take gigabytes.
 MANY_VARIABLES = 250_000
 #: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
@@ -44,7 +44,7 @@ SEQUENTIAL = 60
 #: another; the search is repeated with variances that are larger by the share RIDGE.
 ROUNDED, RIDGE = 1e-6, 1e-7
 #: effort -> the effort below it, whose fit is one of the starts.
-LESS = {"auto": "quick", "thorough": "auto"}
+LOWER_EFFORTS = {"auto": "quick", "thorough": "auto"}
 
 
 def joint(
@@ -91,14 +91,16 @@ def joint(
     if op.p > GRAM_LIMIT:
         wide = prepared(op, card, objective, deepcopy(seeded), needs_few_products(op))
         return _wide(wide, effort, seeded, starts)
-    found = _among_all(op, k, card, objective, effort, seeded, starts, rule)
-    if found.value >= found.optima[0][0] * (1.0 - ROUNDED):
-        return found
+    search_result = _among_all(op, k, card, objective, effort, seeded, starts, rule)
+    if search_result.value >= search_result.optima[0][0] * (1.0 - ROUNDED):
+        return search_result
     S = symmetric(op.block(np.arange(op.p)))
     ridged = Gram(S + RIDGE * np.diag(np.diag(S)))
-    again = _among_all(ridged, k, card, objective, effort, seeded, starts, rule)
-    again = replace(again, value=float(OBJECTIVES[objective].measure(again.V, op)[-1]))
-    return max(found, again, key=lambda one: one.value)
+    ridged_result = _among_all(ridged, k, card, objective, effort, seeded, starts, rule)
+    ridged_result = replace(
+        ridged_result, value=float(OBJECTIVES[objective].measure(ridged_result.V, op)[-1])
+    )
+    return max(search_result, ridged_result, key=lambda result: result.value)
 
 
 def _among_all(
@@ -110,60 +112,62 @@ def _among_all(
     rng: np.random.Generator,
     starts: Sequence[np.ndarray],
     rule: SupportRule | None,
-    few: bool = True,
+    compares_all: bool = True,
 ) -> SearchResult:
     """Search among all variables, whose covariance matrix is kept in memory; see `joint`.
 
-    Unless `few` is false all supports are compared if there are few.
+    Unless `compares_all` is false all supports are compared if there are few.
     """
     settings = EFFORTS[effort]
-    if effort in LESS and k > 1:
-        less = _among_all(op, k, card, objective, LESS[effort], deepcopy(rng), (), rule, few=False)
-        starts = (*starts, less.V)
+    if effort in LOWER_EFFORTS and k > 1:
+        lower_result = _among_all(
+            op, k, card, objective, LOWER_EFFORTS[effort], deepcopy(rng), (), rule, compares_all=False
+        )
+        starts = (*starts, lower_result.V)
     S = op.block(np.arange(op.p)) / op.total
     criterion = OBJECTIVES[objective].of_matrix(symmetric(S), card).under(rule)
     if rule is None and k == 1:
         fit, evidence = best_predictor(criterion)
-        return found_of(op, criterion, fit, evidence, objective, True)
-    given = chains.from_directions(criterion, starts) if starts else None
-    fit, evidence = chains.search(criterion, directions(op, k), settings, rng, given)
+        return result_of_climbs(op, criterion, fit, evidence, objective, True)
+    start_fits = chains.from_directions(criterion, starts) if starts else None
+    fit, evidence = chains.search(criterion, directions(op, k), settings, rng, start_fits)
     deep = settings.deep_with(sum(card))
     if deep:
         fit = exchange_until_optimal(criterion, fit)
-    few = few and few_supports(criterion)
-    if few:
+    compares_all = compares_all and few_supports(criterion)
+    if compares_all:
         fit = _compared(op, criterion, fit, evidence, objective)
-    return found_of(op, criterion, fit, evidence, objective, deep or few or None)
+    return result_of_climbs(op, criterion, fit, evidence, objective, deep or compares_all or None)
 
 
 def _compared(op: Operator, criterion: Criterion, fit: Fits, evidence: Evidence, objective: str) -> Fits:
     """Return the best fit of all supports; a better one than that of the search counts as another climb."""
-    best = best_of_all_supports(criterion, fit, lambda V: float(OBJECTIVES[objective].measure(V, op)[-1]))
-    if best.value[0] > fit.value[0] * (1.0 + SAME):
-        evidence.add(best.value)
-        evidence.chains[int(np.argmax(evidence.chains))] = float(best.value[0])
-    return best
+    best_fit = best_of_all_supports(criterion, fit, lambda V: float(OBJECTIVES[objective].measure(V, op)[-1]))
+    if best_fit.value[0] > fit.value[0] * (1.0 + VALUE_TOLERANCE):
+        evidence.add(best_fit.value)
+        evidence.chains[int(np.argmax(evidence.chains))] = float(best_fit.value[0])
+    return best_fit
 
 
 def _wide(
-    given: Prepared, effort: str, rng: np.random.Generator, starts: Sequence[np.ndarray]
+    problem: Prepared, effort: str, rng: np.random.Generator, starts: Sequence[np.ndarray]
 ) -> SearchResult:
     """Search with many variables; the fit of less effort is one of the starts."""
     order = list(EFFORTS)
-    efforts = ["auto"] if len(given.card) == 1 else order[: order.index(effort) + 1]
-    before = deepcopy(rng)
-    more = given.groups if efforts == ["quick"] else more_groups(given, rng)
-    known: list[np.ndarray] = []
-    for one in efforts[:-1]:
+    efforts = ["auto"] if len(problem.card) == 1 else order[: order.index(effort) + 1]
+    first_state = deepcopy(rng)
+    all_groups = problem.groups if efforts == ["quick"] else more_groups(problem, rng)
+    loadings: list[np.ndarray] = []
+    for name in efforts[:-1]:
         # every effort draws the same numbers as it does alone
-        draws, groups = (before, given.groups) if one == "quick" else (deepcopy(rng), more)
-        known = [restricted(given, groups, EFFORTS[one], draws, known).V]
-    return restricted(given, more, EFFORTS[efforts[-1]], rng, [*starts, *known])
+        draws, groups = (first_state, problem.groups) if name == "quick" else (deepcopy(rng), all_groups)
+        loadings = [restricted(problem, groups, EFFORTS[name], draws, loadings).V]
+    return restricted(problem, all_groups, EFFORTS[efforts[-1]], rng, [*starts, *loadings])
 
 
 def needs_few_products(op: Operator) -> bool:
     """Whether products with all variables are too expensive for sweeps, as for rows on disk."""
-    return op.out_of_core or op.stored > MANY or op.p > MANY_VARIABLES
+    return op.out_of_core or op.stored_count > NONZEROS_LIMIT or op.p > MANY_VARIABLES
 
 
 def directions(op: Operator, k: int) -> np.ndarray:
@@ -195,14 +199,14 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> S
     The covariance matrix is deflated by its Schur complement, so that the variances add up to the adjusted
     variance. The components are not optimised jointly afterwards.
     """
-    left = op.block(np.arange(op.p))
+    residual_covariances = op.block(np.arange(op.p))
     V = np.zeros((op.p, len(card)))
     for j, c in enumerate(card):
-        _, support = best_support(Gram(left), c, pairs=False)
-        V[support, j] = top_eigh(symmetric(left[np.ix_(support, support)]), 1)[1][:, 0]
-        product = left @ V[:, j]
+        _, support = best_support(Gram(residual_covariances), c, pairs=False)
+        V[support, j] = top_eigh(symmetric(residual_covariances[np.ix_(support, support)]), 1)[1][:, 0]
+        product = residual_covariances @ V[:, j]
         if (variance := float(V[:, j] @ product)) > 0.0:
-            left = symmetric(left - np.outer(product, product) / variance)
+            residual_covariances = symmetric(residual_covariances - np.outer(product, product) / variance)
     return directly(op, V, objective, None, False)
 
 
@@ -246,60 +250,64 @@ def along_path(
     if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or not OBJECTIVES[objective].ordered:
         with stage("path", m, "fits") as advance:
             for card in cards:
-                alone = partial(joint, op, k, card, objective, effort)
-                found = alone(np.random.default_rng(seed))
-                if results and found.value < results[-1].value:
-                    again = alone(np.random.default_rng(seed), [results[-1].V])
-                    found = max(found, again, key=lambda one: one.value)
-                results.append(found)
+                search_alone = partial(joint, op, k, card, objective, effort)
+                search_result = search_alone(np.random.default_rng(seed))
+                if results and search_result.value < results[-1].value:
+                    second_result = search_alone(np.random.default_rng(seed), [results[-1].V])
+                    search_result = max(search_result, second_result, key=lambda result: result.value)
+                results.append(search_result)
                 advance(1)
         return results
     S = symmetric(op.block(np.arange(op.p)) / op.total)
     vectors = directions(op, k)
     generators = [np.random.default_rng(seed) for _ in cards]
     evidence = [Evidence() for _ in cards]
-    best: list[list[np.ndarray]] = [[] for _ in cards]
+    best_loadings: list[list[np.ndarray]] = [[] for _ in cards]
     with stage("path", m * settings.chains, "searches") as advance:
-        for left in reversed(range(settings.chains)):
-            near: list[np.ndarray] = []
-            for i in reversed(range(m)) if left % 2 else range(m):
+        for remaining_passes in reversed(range(settings.chains)):
+            previous_loadings: list[np.ndarray] = []
+            for i in reversed(range(m)) if remaining_passes % 2 else range(m):
                 advance(1)
                 rng, criterion = generators[i], OBJECTIVES[objective].of_matrix(S, cards[i])
-                known = chains.from_directions(criterion, best[i]) if best[i] else None
+                known_fits = chains.from_directions(criterion, best_loadings[i]) if best_loadings[i] else None
                 if min(cards[i]) >= op.p:
                     ends = chains.from_directions(criterion, [vectors[:, :k]])
                 else:
-                    if known is None:
-                        parts = [chains.pool(criterion, vectors, settings.starts, rng, first=True)]
+                    if known_fits is None:
+                        parts = [chains.pool(criterion, vectors, settings.starts, rng, deterministic=True)]
                     else:
-                        which = rng.integers(0, len(known), size=settings.agree * settings.kicks)
-                        parts = [chains.perturb(criterion, known.some(which), rng)]
-                    parts += [chains.from_directions(criterion, near)] if near else []
-                    ends = joined(
-                        chains.grow_chains(criterion, parts, [known] * len(parts), settings, evidence[i], rng)
+                        indices = rng.integers(0, len(known_fits), size=settings.agree * settings.kicks)
+                        parts = [chains.perturb(criterion, known_fits.subset(indices), rng)]
+                    parts += (
+                        [chains.from_directions(criterion, previous_loadings)] if previous_loadings else []
                     )
-                    ends = ends.some(chains.distinct(ends.value, chains.ELITE))
-                    if settings.deep_with(sum(cards[i])) and not left:
-                        ends.put(np.arange(1), exchange_until_optimal(criterion, ends.some(slice(0, 1))))
-                near = best[i] = list(criterion.dense(ends))
+                    ends = join_fits(
+                        chains.grow_chains(
+                            criterion, parts, [known_fits] * len(parts), settings, evidence[i], rng
+                        )
+                    )
+                    ends = ends.subset(chains.distinct(ends.value, chains.ELITE))
+                    if settings.deep_with(sum(cards[i])) and not remaining_passes:
+                        ends.put(np.arange(1), exchange_until_optimal(criterion, ends.subset(slice(0, 1))))
+                previous_loadings = best_loadings[i] = list(criterion.dense(ends))
     for i, card in enumerate(cards):
         if min(card) >= op.p:
             results.append(joint(op, k, card, objective))
             continue
         criterion = OBJECTIVES[objective].of_matrix(S, card)
-        fit = chains.from_directions(criterion, best[i][:1])
+        fit = chains.from_directions(criterion, best_loadings[i][:1])
         evidence[i].chains = fit.value.tolist()
         if few_supports(criterion):
             fit = _compared(op, criterion, fit, evidence[i], objective)
         settled = settings.deep_with(sum(card)) or None
-        results.append(found_of(op, criterion, fit, evidence[i], objective, settled))
+        results.append(result_of_climbs(op, criterion, fit, evidence[i], objective, settled))
     return results
 
 
 # --- near given loadings --------------------------------------------------------------------------
 
 
-def together(p: int) -> int:
+def batch_size(p: int) -> int:
     """Return how many covariance matrices of p variables to search at once."""
     return int(np.clip(400_000 // p**2, 1, 100))
 
@@ -314,7 +322,7 @@ def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
     return MANY_STARTS if disjoint or not OBJECTIVES[objective].ordered else STARTS
 
 
-def own_starts(
+def data_starts(
     op: Operator, k: int, objective: str, disjoint: bool, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """Return starts that depend on the data alone, each of shape (p, k), some to be rotated by `simplified`.
@@ -323,30 +331,34 @@ def own_starts(
     for more than `GRAM_LIMIT` variables or `SEQUENTIAL` components.
     """
     vectors = directions(op, max(k, 2) if op.p <= GRAM_LIMIT else k)
-    first = [vectors[:, :k], vectors[:, :k]]
+    leading_starts = [vectors[:, :k], vectors[:, :k]]
     if op.p > GRAM_LIMIT or k > SEQUENTIAL:
-        return first
-    count = starts_and_climbs(objective, disjoint)[0] - len(first)
+        return leading_starts
+    count = starts_and_climbs(objective, disjoint)[0] - len(leading_starts)
     bases = chains.mixed if OBJECTIVES[objective].ordered else chains.bases
-    return [*first, *bases(vectors, k, count, rng)]
+    return [*leading_starts, *bases(vectors, k, count, rng)]
 
 
-def simplified(starts: Sequence[Sequence[np.ndarray]], objective: str, before: int) -> list[list[np.ndarray]]:
+def simplified(starts: Sequence[Sequence[np.ndarray]], objective: str, offset: int) -> list[list[np.ndarray]]:
     """Rotate starts of several data sets to simple structure, all together, which is faster.
 
-    The second of `own_starts` is rotated and, for adjusted variance, every second one; `before` is the number
-    of further starts that come before them.
+    The second of `data_starts` is rotated and, for adjusted variance, every second one; `offset` is the
+    number of further starts that come before them.
     """
-    found = [list(own) for own in starts]
-    places = range(before + 1, len(found[0]), 2 if OBJECTIVES[objective].ordered else len(found[0]))
-    turned = varimax(np.array([[own[i] for i in places] for own in found]))
-    for own, rotated in zip(found, turned, strict=True):
+    simplified_starts = [list(starts_of_set) for starts_of_set in starts]
+    places = range(
+        offset + 1,
+        len(simplified_starts[0]),
+        2 if OBJECTIVES[objective].ordered else len(simplified_starts[0]),
+    )
+    rotations = varimax(np.array([[starts_of_set[i] for i in places] for starts_of_set in simplified_starts]))
+    for starts_of_set, rotated in zip(simplified_starts, rotations, strict=True):
         for i, V in zip(places, rotated, strict=True):
-            own[i] = V
-    return found
+            starts_of_set[i] = V
+    return simplified_starts
 
 
-def near(
+def nearby_optima(
     ops: Sequence[Operator],
     card: tuple[int, ...],
     objective: str,
@@ -377,10 +389,13 @@ def near(
     list of ndarray of shape (p, k)
         Unit loadings. With more than 1000 variables there are sweeps but no exchanges.
     """
-    large = ops[0].p > GRAM_LIMIT
-    if large and len(ops) > 1:
-        return [near([op], card, objective, [own], fixed)[0] for op, own in zip(ops, starts, strict=True)]
-    if large:
+    is_large = ops[0].p > GRAM_LIMIT
+    if is_large and len(ops) > 1:
+        return [
+            nearby_optima([op], card, objective, [starts_of_set], fixed)[0]
+            for op, starts_of_set in zip(ops, starts, strict=True)
+        ]
+    if is_large:
         criterion = OBJECTIVES[objective].of_operator(ops[0], card)
     else:
         criterion = several(ops, card, objective).under(rule)
@@ -388,17 +403,19 @@ def near(
     if not fixed:
         fits = reordered(criterion, sweep(criterion, fits, 4))
         if climbs is not None:
-            own = [np.flatnonzero(fits.of == number) for number in range(len(ops))]
-            best = [some[chains.distinct(fits.value[some], climbs)] for some in own]
-            fits = fits.some(np.concatenate(best))
-        fits = fits if large else climb(criterion, fits, 24, 6)
+            starts_of_set = [np.flatnonzero(fits.of == number) for number in range(len(ops))]
+            best_indices = [
+                indices[chains.distinct(fits.value[indices], climbs)] for indices in starts_of_set
+            ]
+            fits = fits.subset(np.concatenate(best_indices))
+        fits = fits if is_large else climb(criterion, fits, 24, 6)
     return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
 
 
 def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> Criterion:
     """Return the criterion of the covariance matrices of operators of up to 1000 variables."""
-    every = np.arange(ops[0].p)
-    S = np.stack([op.block(every) / op.total for op in ops])
+    all_variables = np.arange(ops[0].p)
+    S = np.stack([op.block(all_variables) / op.total for op in ops])
     S = 0.5 * (S + S.mT)
     return OBJECTIVES[objective].of_matrix(S if len(ops) > 1 else S[0], card)
 
@@ -409,10 +426,10 @@ def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]])
     `starts[i]` has the loadings for data set i; every data set has the same number of starts.
     """
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
-    return chains.from_directions(criterion, [V for own in starts for V in own], of)
+    return chains.from_directions(criterion, [V for starts_of_set in starts for V in starts_of_set], of)
 
 
 def best_of_each(fits: Fits, count: int) -> Fits:
     """Return the best fit for each of `count` data sets; of ties the first."""
     order = np.lexsort((-fits.value, fits.of))
-    return fits.some(order[np.searchsorted(fits.of[order], np.arange(count))])
+    return fits.subset(order[np.searchsorted(fits.of[order], np.arange(count))])

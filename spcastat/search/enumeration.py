@@ -18,17 +18,17 @@ from spcastat.linalg.accumulate import blocks
 from spcastat.search import matrices
 from spcastat.search.chains import distinct
 from spcastat.search.climbing import LONG, SHORT
-from spcastat.search.criteria import Criterion, Fits, SupportRule, joined
+from spcastat.search.criteria import Criterion, Fits, SupportRule, join_fits
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import FLAT, GAIN, refined, reordered, steepness
 
 #: All supports are compared if there are at most so many choices of one for each component.
 MOST_CHOICES = 20_000
 #: Fits that are ascended together, which bounds the memory.
-TOGETHER = 2_000
+BATCH = 2_000
 #: Short ascents begin with the best loadings given the other components. From so many of the best choices of
 #: supports there are ascents from RANDOM random loadings, too, and so many of the best fits go on to the end.
-PROMISING, RANDOM, ENDED = 1_000, 4, 8
+PROMISING, RANDOM, FULL_ASCENTS = 1_000, 4, 8
 #: A fit whose ascent does not end, as its components become dependent, is preferred only if it is better by
 #: this share.
 DEGENERATE = 1e-6
@@ -63,34 +63,39 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
     places = _choices(criterion)
     bounds = _bounds(criterion, places)
     value = float(_values(criterion, fit, measure)[0])
-    above = bounds > value * (1.0 + GAIN)
-    places, bounds = places[above], bounds[above]
+    is_open = bounds > value * (1.0 + GAIN)
+    places, bounds = places[is_open], bounds[is_open]
     if not len(places):
         return fit
     forward = range(criterion.k)
-    orders = [forward, forward[::-1]] if criterion.exact and criterion.k > 1 else [forward]
+    orders = [forward, forward[::-1]] if criterion.exact_model and criterion.k > 1 else [forward]
     ends = [_ascended(criterion, places, partial(_in_turn, order=order)) for order in orders]
     values = [_values(criterion, fits, measure) for fits in ends]
-    reached = np.max(values, axis=0)
-    promising = np.argsort(-reached, kind="stable")[:PROMISING]
-    promising = promising[bounds[promising] > max(value, reached.max()) * (1.0 + GAIN)]
+    best_values = np.max(values, axis=0)
+    promising = np.argsort(-best_values, kind="stable")[:PROMISING]
+    promising = promising[bounds[promising] > max(value, best_values.max()) * (1.0 + GAIN)]
     rng = np.random.default_rng(0)
     for _ in range(RANDOM if len(promising) and criterion.k > 1 else 0):
         ends.append(_ascended(criterion, places[promising], partial(_random, rng=rng)))
         values.append(_values(criterion, ends[-1], measure))
-    best = [fits.some(distinct(own, ENDED)) for fits, own in zip(ends, values, strict=True)]
-    return _best(criterion, joined([fit, *best]), measure)
+    best_fits = [
+        fits.subset(distinct(values_of_fits, FULL_ASCENTS))
+        for fits, values_of_fits in zip(ends, values, strict=True)
+    ]
+    return _best_after_ascents(criterion, join_fits([fit, *best_fits]), measure)
 
 
-def _best(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], float]) -> Fits:
+def _best_after_ascents(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], float]) -> Fits:
     """Return the best of the fits after ascents to the end; the first of them, if none is better."""
     values = _values(criterion, fits, measure)
-    some = np.append(0, 1 + distinct(values[1:], ENDED))
-    ends = joined([fits.some(slice(1)), reordered(criterion, refined(criterion, fits.some(some), LONG))])
+    indices = np.append(0, 1 + distinct(values[1:], FULL_ASCENTS))
+    ends = join_fits(
+        [fits.subset(slice(1)), reordered(criterion, refined(criterion, fits.subset(indices), LONG))]
+    )
     values = _values(criterion, ends, measure)
     values[1:] *= np.where(steepness(criterion, ends)[1:] > FLAT, 1.0 - DEGENERATE, 1.0)
-    best = int(np.argmax(values)) if values.max() > values[0] * (1.0 + GAIN) else 0
-    return ends.some(slice(best, best + 1))
+    best_index = int(np.argmax(values)) if values.max() > values[0] * (1.0 + GAIN) else 0
+    return ends.subset(slice(best_index, best_index + 1))
 
 
 def _values(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], float]) -> np.ndarray:
@@ -104,7 +109,7 @@ def _values(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], fl
     spread = (np.abs(fits.x) * np.sqrt(criterion.M.diagonal().clip(min=0.0))[fits.places]) @ criterion.member
     values = fits.value.copy()
     for b in np.flatnonzero((remaining < SOUND * spread).any(axis=1)):
-        values[b] = measure(criterion.dense(fits.some(slice(b, b + 1)))[0])
+        values[b] = measure(criterion.dense(fits.subset(slice(b, b + 1)))[0])
     return values
 
 
@@ -116,11 +121,11 @@ def _supports(criterion: Criterion, i: int) -> np.ndarray:
     size, count = (
         (rule.member.shape[1], rule.counts[i]) if isinstance(rule, GroupRule) else (criterion.m, card)
     )
-    found = np.array(list(combinations(range(size), count)), dtype=int).reshape(-1, count)
+    supports = np.array(list(combinations(range(size), count)), dtype=int).reshape(-1, count)
     if inner is not None:
-        found = found[inner.may[i][found].all(axis=1)]
-        found = found[inner.must[i][found].sum(axis=1) == inner.must[i].sum()]
-    return rule.places(found, card) if grouped and isinstance(rule, GroupRule) else found
+        supports = supports[inner.may[i][supports].all(axis=1)]
+        supports = supports[inner.must[i][supports].sum(axis=1) == inner.must[i].sum()]
+    return rule.places(supports, card) if grouped and isinstance(rule, GroupRule) else supports
 
 
 def _choices(criterion: Criterion) -> np.ndarray:
@@ -129,12 +134,14 @@ def _choices(criterion: Criterion) -> np.ndarray:
     If the order of components does not matter, each set of supports is there once.
     """
     supports = [_supports(criterion, i) for i in range(criterion.k)]
-    index = np.indices([len(one) for one in supports]).reshape(criterion.k, -1)
-    if criterion.exact:
+    index = np.indices([len(rows_of_component) for rows_of_component in supports]).reshape(criterion.k, -1)
+    if criterion.exact_model:
         for i, j in combinations(range(criterion.k), 2):
             if criterion.kinds[i] == criterion.kinds[j]:
                 index = index[:, index[i] <= index[j]]
-    places = np.concatenate([one[rows] for one, rows in zip(supports, index, strict=True)], axis=1)
+    places = np.concatenate(
+        [rows_of_component[rows] for rows_of_component, rows in zip(supports, index, strict=True)], axis=1
+    )
     if criterion.rule is None or not criterion.rule.disjoint:
         return places
     return places[~criterion.rule.broken(_members(criterion, places))]
@@ -142,10 +149,10 @@ def _choices(criterion: Criterion) -> np.ndarray:
 
 def _members(criterion: Criterion, places: np.ndarray) -> np.ndarray:
     """Return which variables each component has, shape (n, k, m)."""
-    found = np.zeros((len(places), criterion.k, criterion.m), dtype=bool)
+    membership = np.zeros((len(places), criterion.k, criterion.m), dtype=bool)
     for i, part in enumerate(criterion.parts):
-        np.put_along_axis(found[:, i], places[:, part], True, axis=1)
-    return found
+        np.put_along_axis(membership[:, i], places[:, part], True, axis=1)
+    return membership
 
 
 def _bounds(criterion: Criterion, places: np.ndarray) -> np.ndarray:
@@ -154,37 +161,37 @@ def _bounds(criterion: Criterion, places: np.ndarray) -> np.ndarray:
     Adjusted variance is at most the sum of the variances of the components. For PEV and least squares no
     components in the union of the supports have more than the leading eigenvectors there.
     """
-    if not criterion.exact:
+    if not criterion.exact_model:
         return sum(
             np.linalg.eigvalsh(criterion.M.blocks(places[:, part], places[:, part]))[:, -1]
             for part in criterion.parts
         )  # type: ignore[return-value]
     assert criterion.T is not None
-    unions, which = np.unique(_members(criterion, places).any(axis=1), axis=0, return_inverse=True)
-    sizes, found = unions.sum(axis=1), np.empty(len(unions))
+    unions, union_indices = np.unique(_members(criterion, places).any(axis=1), axis=0, return_inverse=True)
+    sizes, bounds = unions.sum(axis=1), np.empty(len(unions))
     for size in np.unique(sizes):
         of = np.flatnonzero(sizes == size)
         J = np.nonzero(unions[of])[1].reshape(-1, size)
         M = None if criterion.M.identity else criterion.M.blocks(J, J)
-        found[of] = matrices.eigen(criterion.T.blocks(J, J), M)[0][:, -criterion.k :].sum(axis=1)
-    return found[which.reshape(-1)] * (1.0 + DEGENERATE)  # the ridge of B lowers eigenvalues
+        bounds[of] = matrices.eigen(criterion.T.blocks(J, J), M)[0][:, -criterion.k :].sum(axis=1)
+    return bounds[union_indices.reshape(-1)] * (1.0 + DEGENERATE)  # the ridge of B lowers eigenvalues
 
 
-def _ascended(criterion: Criterion, places: np.ndarray, begun: Callable[..., Fits]) -> Fits:
+def _ascended(criterion: Criterion, places: np.ndarray, initial_fits: Callable[..., Fits]) -> Fits:
     """Return fits after short ascents on supports, shape (n, N), from the loadings with which they begin."""
-    parts = blocks(len(places), 1, TOGETHER)
-    return joined([refined(criterion, begun(criterion, places[part]), SHORT) for part in parts])
+    parts = blocks(len(places), 1, BATCH)
+    return join_fits([refined(criterion, initial_fits(criterion, places[part]), SHORT) for part in parts])
 
 
 def _in_turn(criterion: Criterion, places: np.ndarray, order: range) -> Fits:
     """Return fits whose components are the best given those before them in an order."""
     fits = criterion.fits(places, np.ones(places.shape))
     criterion.empty(fits, np.ones((len(fits), criterion.k), dtype=bool))
-    every = np.arange(len(fits))
+    fit_indices = np.arange(len(fits))
     for i in order:
         support = places[:, criterion.parts[i]]
         block = criterion.model_given_others(fits).bordered(support, support[:, :0])
-        criterion.put(fits, every, i, support, matrices.best_vectors(block.A, block.M))
+        criterion.put(fits, fit_indices, i, support, matrices.best_vectors(block.A, block.M))
     return criterion.fits(fits.places, fits.x)
 
 

@@ -56,11 +56,11 @@ class ExactLoadings:
         k = self.k = len(cards)
         self.owner = np.repeat(np.arange(k), cards)
         self.member = (self.owner[:, None] == np.arange(k)).astype(float)
-        self.same = (self.owner[:, None] == self.owner).astype(float)
+        self.same_component = (self.owner[:, None] == self.owner).astype(float)
         pairs = np.array(list(combinations(range(k), 2)), dtype=int).reshape(-1, 2)
-        self.before, self.after = pairs.T
+        self.pair_first, self.pair_second = pairs.T
 
-    def best(
+    def best_loadings(
         self, places: np.ndarray, x: np.ndarray, steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the loadings to which ascents lead from given ones.
@@ -90,7 +90,7 @@ class ExactLoadings:
         for _ in range(steps):
             if not active.size:
                 break
-            sub = problem.some(active)
+            sub = problem.subset(active)
             direction, slopes[active] = sub.direction(x[active])
             x[active], risen = sub.searched(x[active], direction, values[active])
             rises = risen > values[active] * (1.0 + RISE)
@@ -99,7 +99,7 @@ class ExactLoadings:
         x = np.where(np.abs(x) < ZERO, 0.0, x)
         lengths = np.sqrt(x**2 @ self.member)
         x = x / np.where(lengths > 0, lengths, 1.0)[:, self.owner]
-        cosines = problem.violations(x)[:, : len(self.before)]
+        cosines = problem.violations(x)[:, : len(self.pair_first)]
         met = (lengths > 0).all(axis=1) & (cosines <= NOT_MET).all(axis=1)
         return x, np.where(met, values * self.scale, -np.inf), slopes
 
@@ -112,12 +112,12 @@ class _Problem:
         blocks = places[:, :, None], places[:, None, :]
         S = loadings.S[blocks]
         self.M = S if loadings.constraint.of_scores else (blocks[0] == blocks[1]).astype(float)
-        self.A = (S if loadings.square is None else loadings.square[blocks]) * loadings.same
+        self.A = (S if loadings.square is None else loadings.square[blocks]) * loadings.same_component
         self.B = np.broadcast_to(np.eye(places.shape[1]), S.shape)
         if loadings.square is not None:
-            self.B = S * loadings.same
+            self.B = S * loadings.same_component
 
-    def some(self, indices: np.ndarray) -> _Problem:
+    def subset(self, indices: np.ndarray) -> _Problem:
         subset = object.__new__(_Problem)
         subset.loadings = self.loadings
         subset.M, subset.A, subset.B = (matrix[indices] for matrix in (self.M, self.A, self.B))
@@ -135,7 +135,7 @@ class _Problem:
         """Return the cosines of pairs, and the errors of squared lengths, in absolute value."""
         products, squares = self._products(x)
         lengths = np.sqrt(np.maximum(np.einsum("bii->bi", products), np.finfo(float).tiny))
-        i, j = self.loadings.before, self.loadings.after
+        i, j = self.loadings.pair_first, self.loadings.pair_second
         cosines = products[:, i, j] / (lengths[:, i] * lengths[:, j])
         return np.abs(np.concatenate([cosines, squares - 1.0], axis=1))
 
@@ -146,7 +146,7 @@ class _Problem:
 
     def _jacobian(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the constraints h, shape (n, q), and their gradients, shape (n, N, q)."""
-        member, i, j = self.loadings.member, self.loadings.before, self.loadings.after
+        member, i, j = self.loadings.member, self.loadings.pair_first, self.loadings.pair_second
         MV = self.M @ (x[:, :, None] * member)
         products, squares = self._products(x)
         pairs = member[:, i] * MV[:, :, j] + member[:, j] * MV[:, :, i]
@@ -161,7 +161,7 @@ class _Problem:
         for _ in range(RETURNS):
             if not active.size:
                 break
-            sub = self.some(active)
+            sub = self.subset(active)
             h, J = sub._jacobian(x[active])
             step = -_times(J, _solved(J, h))
             trial = x[active] + step
@@ -178,14 +178,17 @@ class _Problem:
     def direction(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the steps of the quadratic model, and the share of the gradient along the constraints."""
         loadings = self.loadings
-        gradient, q = _times(self.A, x), len(loadings.before)
+        gradient, q = _times(self.A, x), len(loadings.pair_first)
         _, J = self._jacobian(x)
         multipliers = _solved(J, _times(J.mT, gradient))
         slope = gradient - _times(J, multipliers)
         weights = np.zeros((len(x), loadings.k, loadings.k))
-        weights[:, loadings.before, loadings.after] = multipliers[:, :q]
+        weights[:, loadings.pair_first, loadings.pair_second] = multipliers[:, :q]
         weights = weights + weights.mT
-        W = self.A - 2.0 * self.B * multipliers[:, q:][:, loadings.owner][:, :, None] * loadings.same
+        W = (
+            self.A
+            - 2.0 * self.B * multipliers[:, q:][:, loadings.owner][:, :, None] * loadings.same_component
+        )
         W = W - self.M * weights[:, loadings.owner][:, :, loadings.owner]
         P = np.eye(x.shape[1]) - J @ _inverse(J) @ J.mT
         values, vectors = np.linalg.eigh(_symmetric(P @ _symmetric(W) @ P))
@@ -202,7 +205,7 @@ class _Problem:
         x, values = x.copy(), values.copy()
         open_fits = np.arange(len(x))
         for length in LENGTHS:
-            sub = self.some(open_fits)
+            sub = self.subset(open_fits)
             trial, met = sub.returned(x[open_fits] + length * direction[open_fits])
             trial_values = np.where(met, sub.value(trial), -np.inf)
             # a last step that is lost in rounding still makes the gradient smaller

@@ -62,15 +62,15 @@ def added_variances(G: np.ndarray, sorts: bool = True) -> np.ndarray:
     If `sorts`, the next component is that of the largest remaining variance; else they have the order of G.
     """
     k, indices = G.shape[1], np.arange(len(G))
-    residual, added = G.copy(), np.zeros((k, len(G)))
+    residual, increments = G.copy(), np.zeros((k, len(G)))
     for i in range(k):
         variances = np.diagonal(residual, axis1=1, axis2=2)
         component = variances.argmax(axis=1) if sorts else np.full(len(G), i)
-        added[i] = variances[indices, component].clip(min=0.0)
+        increments[i] = variances[indices, component].clip(min=0.0)
         column = residual[indices, :, component]
-        divisors = np.maximum(added[i], SMALLEST_VARIANCE)[:, None, None]
+        divisors = np.maximum(increments[i], SMALLEST_VARIANCE)[:, None, None]
         residual = residual - column[:, :, None] * column[:, None, :] / divisors
-    return added
+    return increments
 
 
 # --- PEV ------------------------------------------------------------------------------------------

@@ -50,8 +50,8 @@ class GroupRule(SupportRule):
     @cached_property
     def groups(self) -> SupportRule:
         """The rule for groups instead of variables."""
-        first = self.member.argmax(axis=0)
-        return SupportRule(self.may[:, first], self.must[:, first], self.disjoint)
+        first_members = self.member.argmax(axis=0)
+        return SupportRule(self.may[:, first_members], self.must[:, first_members], self.disjoint)
 
     @property
     def rooms(self) -> tuple[int, ...]:
@@ -67,15 +67,15 @@ class GroupRule(SupportRule):
         self, W: np.ndarray, i: int, card: int, used: NDArray[np.bool_] | None
     ) -> tuple[np.ndarray, np.ndarray]:
         used = None if used is None else self.by_group(used) > 0
-        chosen = largest(self.groups.keys(self.by_group(W**2), i, used), self.counts[i])
-        places = self.places(chosen, card)
+        groups = largest(self.groups.keys(self.by_group(W**2), i, used), self.counts[i])
+        places = self.places(groups, card)
         return places, unit(np.where(places < len(self.of), np.take_along_axis(W, places, axis=-1), 0.0))
 
     def places(self, groups: np.ndarray, room: int) -> np.ndarray:
         """Return the variables of the `groups`, shape (..., c), ascending, filled up with p to `room`."""
-        inside = (self.of == groups[..., None]).any(axis=-2)
-        order = np.argsort(~inside, axis=-1, kind="stable")[..., :room]
-        return np.where(np.take_along_axis(inside, order, axis=-1), order, len(self.of))
+        membership = (self.of == groups[..., None]).any(axis=-2)
+        order = np.argsort(~membership, axis=-1, kind="stable")[..., :room]
+        return np.where(np.take_along_axis(membership, order, axis=-1), order, len(self.of))
 
     def feasible(self, cards: Sequence[int]) -> bool:
         """Return whether some unions of `cards` groups, one number for each component, are allowed."""
@@ -85,14 +85,16 @@ class GroupRule(SupportRule):
         return super().broken(supports[..., : len(self.of)])
 
     def assigned(self, gains: np.ndarray, cards: Sequence[int]) -> list[np.ndarray] | None:
-        found = self.groups.assigned(self.by_group(gains**2), self.counts)
-        return found and [self.places(one, room) for one, room in zip(found, self.rooms, strict=True)]
+        groups_by_component = self.groups.assigned(self.by_group(gains**2), self.counts)
+        return groups_by_component and [
+            self.places(groups, room) for groups, room in zip(groups_by_component, self.rooms, strict=True)
+        ]
 
     def present(self, criterion: Criterion, fits: Fits, i: int) -> np.ndarray:
         """Return the groups of component i, shape (B, c)."""
-        inside = np.zeros((len(fits), criterion.m), dtype=bool)
-        np.put_along_axis(inside, fits.places[:, criterion.parts[i]], True, axis=1)
-        return np.nonzero(self.by_group(inside))[1].reshape(len(fits), self.counts[i])
+        membership = np.zeros((len(fits), criterion.m), dtype=bool)
+        np.put_along_axis(membership, fits.places[:, criterion.parts[i]], True, axis=1)
+        return np.nonzero(self.by_group(membership))[1].reshape(len(fits), self.counts[i])
 
     def trials(
         self, criterion: Criterion, fits: Fits, i: int, width: int
@@ -101,8 +103,8 @@ class GroupRule(SupportRule):
         c, card = self.counts[i], criterion.cards[i]
         w = min(width, self.member.shape[1] - c)
         step = max(1, GATHERED // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
-        some = [slice(begin, begin + step) for begin in range(0, len(fits), step)]
-        parts = [self._trials(criterion, fits.some(one), i, w) for one in some]
+        batches = [slice(begin, begin + step) for begin in range(0, len(fits), step)]
+        parts = [self._trials(criterion, fits.subset(batch), i, w) for batch in batches]
         places, x, values = zip(*parts, strict=True)
         return np.concatenate(places), np.concatenate(x), np.concatenate(values)
 
@@ -110,24 +112,26 @@ class GroupRule(SupportRule):
         self, criterion: Criterion, fits: Fits, i: int, w: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         B, c, card = len(fits), self.counts[i], criterion.cards[i]
-        now = self.present(criterion, fits, i)
+        present_groups = self.present(criterion, fits, i)
         used = criterion.used(fits, i)
         used = None if used is None else self.by_group(used) > 0
         pull = self.groups.keys(self.by_group(criterion.pull(fits, i)[0] ** 2), i, used)
-        np.put_along_axis(pull, now, pull.min(axis=1, keepdims=True) - 1.0, axis=1)
+        np.put_along_axis(pull, present_groups, pull.min(axis=1, keepdims=True) - 1.0, axis=1)
         entering = ranked_entries(pull, w)
         # `keys` is negative for forbidden groups, and forced groups are in the component already
-        allowed = np.take_along_axis(pull, entering, axis=1) >= 0.0
-        swaps = allowed[:, None] & ~self.groups.must[i][now][:, :, None]
+        is_admissible = np.take_along_axis(pull, entering, axis=1) >= 0.0
+        swaps = is_admissible[:, None] & ~self.groups.must[i][present_groups][:, :, None]
         at = np.arange(c)
-        tried = np.repeat(np.repeat(now[:, None, None], c, axis=1), w, axis=2)
-        tried[:, at, :, at] = np.where(swaps, entering[:, None], now[:, :, None]).transpose(1, 0, 2)
-        tried = np.concatenate([tried.reshape(B, c * w, c), now[:, None]], axis=1)
-        places = self.places(tried, card)
+        trial_groups = np.repeat(np.repeat(present_groups[:, None, None], c, axis=1), w, axis=2)
+        trial_groups[:, at, :, at] = np.where(swaps, entering[:, None], present_groups[:, :, None]).transpose(
+            1, 0, 2
+        )
+        trial_groups = np.concatenate([trial_groups.reshape(B, c * w, c), present_groups[:, None]], axis=1)
+        places = self.places(trial_groups, card)
         flat = places.reshape(-1, card)
-        parts = criterion.model(fits, i).repeated(c * w + 1).bordered(flat, flat[:, :0])
+        parts = criterion.model(fits, i).repeat(c * w + 1).bordered(flat, flat[:, :0])
         x = unit(np.where(flat < len(self.of), best_vectors(parts.A, parts.M), 0.0)).reshape(places.shape)
-        return places, x, criterion.replaced(fits, i, places, x)
+        return places, x, criterion.values_with(fits, i, places, x)
 
     def swaps(self, criterion: Criterion, fits: Fits, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the fits after every swap of groups between two components: places and loadings, (B, L, N).
@@ -135,21 +139,21 @@ class GroupRule(SupportRule):
         Loadings of the two are those of `W`, the pulls, shape (B, k, m). Where the rule forbids a swap the
         fit stays.
         """
-        now = [self.present(criterion, fits, i) for i in range(criterion.k)]
+        present_groups = [self.present(criterion, fits, i) for i in range(criterion.k)]
         may, must = self.groups.may, self.groups.must
         all_places, all_x = [fits.places], [fits.x]
         for i, j in combinations(range(criterion.k), 2):
             for a, b in product(range(self.counts[i]), range(self.counts[j])):
-                g, h = now[i][:, a], now[j][:, b]
+                g, h = present_groups[i][:, a], present_groups[j][:, b]
                 fine = may[i][h] & may[j][g] & ~must[i][g] & ~must[j][h]
                 places, x = fits.places.copy(), fits.x.copy()
-                for one, at, new in ((i, a, h), (j, b, g)):
-                    groups = now[one].copy()
-                    groups[fine, at] = new[fine]
-                    part = criterion.parts[one]
-                    places[:, part] = self.places(groups, criterion.cards[one])
-                    taken = np.take_along_axis(W[:, one], places[:, part], axis=1)
-                    x[:, part] = np.where(places[:, part] < len(self.of), taken, 0.0)
+                for component, at, entering_groups in ((i, a, h), (j, b, g)):
+                    groups = present_groups[component].copy()
+                    groups[fine, at] = entering_groups[fine]
+                    part = criterion.parts[component]
+                    places[:, part] = self.places(groups, criterion.cards[component])
+                    pulls = np.take_along_axis(W[:, component], places[:, part], axis=1)
+                    x[:, part] = np.where(places[:, part] < len(self.of), pulls, 0.0)
                 all_places.append(places)
                 all_x.append(np.where(fine[:, None], x, fits.x))
         return np.stack(all_places, axis=1), np.stack(all_x, axis=1)
@@ -190,9 +194,9 @@ def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None
             continue
         equals = _equals(op, used, columns, diagonal, place)
         if rule is not None:
-            own = [rule.of[None]] if isinstance(rule, GroupRule) else []
-            asked = np.concatenate([rule.may, rule.must, *own])
-            equals = equals[(asked[:, equals] == asked[:, [j]]).all(axis=0)]
+            group_labels = [rule.of[None]] if isinstance(rule, GroupRule) else []
+            requirements = np.concatenate([rule.may, rule.must, *group_labels])
+            equals = equals[(requirements[:, equals] == requirements[:, [j]]).all(axis=0)]
         if equals.size > 1:
             groups.append(equals)
     if not groups:
@@ -213,20 +217,22 @@ def _equals(
     j = used[place]
     width = tie_width(diagonal, diagonal.max())
     like = np.abs(diagonal - diagonal[j]) <= width[j]
-    apart = np.abs(columns - columns[j]) > _width(diagonal, diagonal[used], diagonal[j])
-    apart[:, place] = False
-    apart[used, np.arange(used.size)] = False
-    found = np.flatnonzero(like & ~apart.any(axis=1))
-    if found.size == 1:
-        return found
-    others = op.columns(found)
-    apart = np.abs(others - columns[:, [place]]) > _width(diagonal, diagonal[found], diagonal[j])
-    apart[found, np.arange(found.size)] = False
-    apart[j] = False
-    return found[~apart.any(axis=0)]
+    differs = np.abs(columns - columns[j]) > _width(diagonal, diagonal[used], diagonal[j])
+    differs[:, place] = False
+    differs[used, np.arange(used.size)] = False
+    candidates = np.flatnonzero(like & ~differs.any(axis=1))
+    if candidates.size == 1:
+        return candidates
+    candidate_columns = op.columns(candidates)
+    differs = np.abs(candidate_columns - columns[:, [place]]) > _width(
+        diagonal, diagonal[candidates], diagonal[j]
+    )
+    differs[candidates, np.arange(candidates.size)] = False
+    differs[j] = False
+    return candidates[~differs.any(axis=0)]
 
 
-def _width(diagonal: np.ndarray, others: np.ndarray, own: float) -> np.ndarray:
+def _width(diagonal: np.ndarray, other_variances: np.ndarray, variance: float) -> np.ndarray:
     """Return how far covariances of two variables may differ and still tie, shape (p, len(others))."""
     size = np.sqrt(diagonal.clip(min=0.0))
-    return tie_width(np.outer(size, np.sqrt(np.maximum(others, own))), diagonal.max())
+    return tie_width(np.outer(size, np.sqrt(np.maximum(other_variances, variance))), diagonal.max())

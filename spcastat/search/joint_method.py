@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.search.climbing import SAME
+from spcastat.search.climbing import VALUE_TOLERANCE
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule, first_of_equals, with_zero
@@ -126,30 +126,30 @@ class Joint(JointSolver):
             may[:, list(members)] = may[:, list(members)].all(axis=1, keepdims=True)
         return GroupRule(may, must, self.disjoint, of, tuple(self.card or ()))
 
-    def own_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
+    def data_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
         """Return starts of a search on one data set that depend on these data alone, each (p, k).
 
         Searches over groups or under a constraint, whose climbs are long, have the first two. Some are to be
         rotated, by `simplified`.
         """
-        from spcastat.search.default import own_starts
+        from spcastat.search.default import data_starts
 
-        starts = own_starts(op, k, self.objective, self.disjoint, rng)
+        starts = data_starts(op, k, self.objective, self.disjoint, rng)
         return starts[:2] if self.grouped or self.constraint is not None else starts
 
-    def simplified(self, starts: Sequence[Sequence[np.ndarray]], before: int) -> list[list[np.ndarray]]:
-        """Rotate starts of several data sets; `before` is the number of starts before `own_starts`."""
+    def simplified(self, starts: Sequence[Sequence[np.ndarray]], offset: int) -> list[list[np.ndarray]]:
+        """Rotate starts of several data sets; `offset` is the number of starts before `data_starts`."""
         from spcastat.search.default import simplified
 
-        return simplified(starts, self.objective, before)
+        return simplified(starts, self.objective, offset)
 
-    def near(
+    def nearby_optima(
         self,
         ops: Sequence[Operator],
         starts: Sequence[Sequence[np.ndarray]],
         fixed: bool = False,
         like: np.ndarray | None = None,
-        best: bool = False,
+        only_best: bool = False,
     ) -> list[np.ndarray]:
         """Return the best local optimum near given loadings, shape (p, k), for each of several data sets.
 
@@ -161,12 +161,12 @@ class Joint(JointSolver):
             Keep the supports of the starts.
         like : ndarray of shape (p, k), optional
             Loadings whose cardinalities are taken without `card`; by default the first start.
-        best : bool
+        only_best : bool
             Whether exchanges of variables follow only from the best of the starts.
         """
         if self.grouped and not fixed:
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
-        from spcastat.search.default import near, starts_and_climbs
+        from spcastat.search.default import nearby_optima, starts_and_climbs
 
         start = starts[0][0] if like is None else like
         rule = self.rule(*start.shape)
@@ -176,29 +176,29 @@ class Joint(JointSolver):
         card = self.card or tuple(int(count) for count in np.count_nonzero(membership, axis=0))
         if isinstance(rule, GroupRule):
             ops, card = [with_zero(op) for op in ops], rule.rooms
-            starts = [[np.pad(V, ((0, 1), (0, 0))) for V in own] for own in starts]
-        climbs = starts_and_climbs(self.objective, self.disjoint)[1] if best else None
-        fits = near(ops, card, self.objective, starts, fixed, rule, climbs)
+            starts = [[np.pad(V, ((0, 1), (0, 0))) for V in loadings] for loadings in starts]
+        climbs = starts_and_climbs(self.objective, self.disjoint)[1] if only_best else None
+        fits = nearby_optima(ops, card, self.objective, starts, fixed, rule, climbs)
         return [V[:-1] for V in fits] if isinstance(rule, GroupRule) else fits
 
     def batch(self, p: int) -> int:
         """Return how many data sets of p variables `near` fits at once."""
-        from spcastat.search.default import together
+        from spcastat.search.default import batch_size
 
-        return together(p)
+        return batch_size(p)
 
     def eigenpairs(self, op: Operator, k: int) -> int:
         from spcastat.search.default import needs_few_products
         from spcastat.search.working_set import twice
 
-        return k if op.held is not None or needs_few_products(op) else twice(op, k)
+        return k if op.held_matrix is not None or needs_few_products(op) else twice(op, k)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; `starts` is not used, as the search generates its own."""
         if self.grouped:
             return self._grouped(op, k, rng)
         if self.card is None:
-            return self._fewest(op, k, rng)
+            return self._with_fewest_nonzeros(op, k, rng)
         if self.constraint is not None:
             return self._constrained(op, k, rng)
         from spcastat.search.default import joint  # as slow to import as a small fit
@@ -218,19 +218,19 @@ class Joint(JointSolver):
         results = along_path(op, k, cards, self.objective, self.effort, seed)
         return [self._solution(op, result) for result in results]
 
-    def _solution(self, op: Operator, found: SearchResult) -> Solution:
+    def _solution(self, op: Operator, search_result: SearchResult) -> Solution:
         label = OBJECTIVES[self.objective].label
-        solution = self._among_equals(op, found, found.starts, f"{label}, joint search")
-        search = Searched(**{part.name: getattr(found, part.name) for part in fields(Searched)})
-        return replace(solution, optima=found.optima, search=search)
+        solution = self._among_equals(op, search_result, search_result.starts, f"{label}, joint search")
+        search = Searched(**{part.name: getattr(search_result, part.name) for part in fields(Searched)})
+        return replace(solution, optima=search_result.optima, search=search)
 
     def _among_equals(
-        self, op: Operator, found: SearchResult | Sparsest, n_iter: int, criterion: str
+        self, op: Operator, search_result: SearchResult | Sparsest, n_iter: int, criterion: str
     ) -> Solution:
         """Return the solution in which the first of equal variables are used first."""
         from spcastat.search.default import GRAM_LIMIT
 
-        V, value = found.V, found.value * op.total
+        V, value = search_result.V, search_result.value * op.total
         if op.p <= GRAM_LIMIT:
             V = first_of_equals(op, V, self.rule(*V.shape))
         return Solution(V, "searched", n_iter, value, np.array([value]), criterion=criterion)
@@ -239,7 +239,7 @@ class Joint(JointSolver):
         """Search for the partition of all variables into groups."""
         grouping = self._partition(op, k, rng)
         value = grouping.value * op.total
-        ends = np.round(np.array(grouping.values) / SAME).astype(int)
+        ends = np.round(np.array(grouping.values) / VALUE_TOLERANCE).astype(int)
         counts = np.bincount(ends.max() - ends)
         groups = [np.flatnonzero(v) for v in grouping.V.T]
         eigenvalues = [[0.0, *np.linalg.eigvalsh(symmetric(op.block(J)))] for J in groups]
@@ -259,7 +259,7 @@ class Joint(JointSolver):
                 hits=int(counts[0]),
                 groups=k,
                 fitted=grouping.compared,
-                every=grouping.every,
+                every=grouping.exhaustive,
                 settled=grouping.settled,
                 proven=grouping.proven,
             ),
@@ -324,7 +324,7 @@ class Joint(JointSolver):
         op: Operator,
         starts: Sequence[np.ndarray],
         fixed: bool,
-        first: np.ndarray,
+        first_start: np.ndarray,
         rule: SupportRule | None,
     ) -> np.ndarray:
         """Return the best loadings under the constraint near given ones."""
@@ -333,12 +333,12 @@ class Joint(JointSolver):
         assert self.constraint is not None
         S, cards = symmetric(op.block(np.arange(op.p))), self.card
         if fixed or cards is None:
-            forced = first != 0 if rule is None else (first != 0) | rule.must.T
+            forced = first_start != 0 if rule is None else (first_start != 0) | rule.must.T
             cards = tuple(int(count) for count in np.count_nonzero(forced, axis=0))
         constraint, objective = CONSTRAINTS[self.constraint], OBJECTIVES[self.objective]
         return nearest(S, constraint, objective, starts, fixed, rule, cards)
 
-    def _fewest(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
+    def _with_fewest_nonzeros(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:
         """Search for the fewest nonzeros that keep the share `variance`."""
         from spcastat.search.sparsest import sparsest
 
@@ -348,4 +348,4 @@ class Joint(JointSolver):
         proposal_count = max(len(result.proposals), 1)
         solution = self._among_equals(op, result, proposal_count, "adjusted variance, fewest nonzeros found")
         search = Sparser(**{part.name: getattr(result, part.name) for part in fields(Sparser)})
-        return replace(solution, details={"kept": result.kept.tolist()}, search=search)
+        return replace(solution, details={"kept": result.kept_shares.tolist()}, search=search)

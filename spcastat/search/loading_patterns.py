@@ -25,15 +25,15 @@ from spcastat.linalg.operators import Operator
 STARTS = 30
 #: Number of different local optima that exchanges improve; with more than WIDE variables only the best.
 REFINED, WIDE = 10, 100
-#: All exchanges are tried if they are at most ALL; otherwise the PROMISING that lose least at first. On draws
-#: of rows only FEW are tried.
-ALL, PROMISING, FEW = 600, 96, 24
+#: All exchanges are tried if they are at most ALL_EXCHANGES; otherwise the PROMISING that lose least at
+#: first. On draws of rows only EXCHANGES_ON_DRAWS are tried.
+ALL_EXCHANGES, PROMISING, EXCHANGES_ON_DRAWS = 600, 96, 24
 #: Steps of an ascent from a start, of the first judgement of an exchange, and on a final support.
 STEPS, GLANCE, FINAL = 300, 8, 20_000
 #: Number of exchanges whose ascents are followed to the end.
 FOLLOWED = 6
 #: Values that differ by less than this, relatively, are equal.
-SAME = 1e-9
+EXCHANGE_GAIN = 1e-9
 #: Scores with a smaller variance, relative to the largest, are linearly dependent.
 DEPENDENT = 1e-12
 
@@ -65,12 +65,12 @@ class Nonzeros:
             rank = np.argsort(np.argsort(-size, axis=1, kind="stable"), axis=1, kind="stable")
             return np.asarray(rank < np.array(self.card))
         assert self.total is not None
-        first = np.argmax(size, axis=1)
-        size[np.arange(s)[:, None], first, np.arange(k)] = 2.0  # a component is never empty
+        largest_entries = np.argmax(size, axis=1)
+        size[np.arange(s)[:, None], largest_entries, np.arange(k)] = 2.0  # a component is never empty
         order = np.argsort(-size.reshape(s, -1), axis=1, kind="stable")[:, : self.total]
-        kept = np.zeros((s, p * k), dtype=bool)
-        np.put_along_axis(kept, order, True, axis=1)
-        return kept.reshape(s, p, k)
+        membership = np.zeros((s, p * k), dtype=bool)
+        np.put_along_axis(membership, order, True, axis=1)
+        return membership.reshape(s, p, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Pattern:
         zero, it is S W.
     explained : float
         The sum of squared loadings.
-    n_init, reached : int
+    n_init, hits : int
         Number of starts, and of starts whose ascent reached the best value before exchanges.
     refined, agreed : int
         Number of local optima improved by exchanges, and how many of them ended at the best value.
@@ -98,7 +98,7 @@ class Pattern:
     W: np.ndarray
     explained: float
     n_init: int = 1
-    reached: int = 1
+    hits: int = 1
     refined: int = 1
     agreed: int = 1
     complete: bool = True
@@ -157,11 +157,11 @@ def ascend(
         if not active.size:
             break
         A = covariances(S, P[active])
-        kept = nonzeros.support(A) if isinstance(nonzeros, Nonzeros) else nonzeros[active]
-        P[active] = A * kept
-        reached = (P[active] ** 2).sum(axis=(1, 2))
-        moving[active] = reached > values[active] * (1.0 + tol)
-        values[active] = reached
+        supports = nonzeros.support(A) if isinstance(nonzeros, Nonzeros) else nonzeros[active]
+        P[active] = A * supports
+        new_values = (P[active] ** 2).sum(axis=(1, 2))
+        moving[active] = new_values > values[active] * (1.0 + tol)
+        values[active] = new_values
     return P, values, moving
 
 
@@ -169,43 +169,43 @@ def ascend(
 
 
 def exchanges(
-    P: np.ndarray, A: np.ndarray, nonzeros: Nonzeros, most: int | None = None
+    P: np.ndarray, A: np.ndarray, nonzeros: Nonzeros, limit: int | None = None
 ) -> tuple[np.ndarray, bool]:
     """Return exchanges of a nonzero with a zero, shape (m, 2), and whether all are there.
 
     They are places in P flattened. With a total they may be in different components, but leave none empty.
-    The first are those that lose least of the explained variance before the scores adapt; `most` limits
+    The first are those that lose least of the explained variance before the scores adapt; `limit` limits
     their number.
     """
-    enough, fewer = (ALL, PROMISING) if most is None else (most, most)
+    all_limit, fewer = (ALL_EXCHANGES, PROMISING) if limit is None else (limit, limit)
     p, k = P.shape
-    taken = (P != 0).ravel()
+    is_nonzero = (P != 0).ravel()
     component = np.tile(np.arange(k), p)
-    alone = np.bincount(component[taken], minlength=k)[component] == 1
+    is_single = np.bincount(component[is_nonzero], minlength=k)[component] == 1
     square = A.ravel() ** 2
     pairs, losses = [], []
     groups = [component == j for j in range(k)] if nonzeros.card is not None else [np.ones(p * k, dtype=bool)]
-    complete = sum(int((g & taken).sum()) * int((g & ~taken).sum()) for g in groups) <= enough
+    complete = sum(int((g & is_nonzero).sum()) * int((g & ~is_nonzero).sum()) for g in groups) <= all_limit
     for group in groups:
-        ins, outs = np.flatnonzero(group & taken), np.flatnonzero(group & ~taken)
+        ins, outs = np.flatnonzero(group & is_nonzero), np.flatnonzero(group & ~is_nonzero)
         if not complete:
             ins = ins[np.argsort(square[ins], kind="stable")[:fewer]]
             outs = outs[np.argsort(-square[outs], kind="stable")[:fewer]]
         i, o = (grid.ravel() for grid in np.meshgrid(ins, outs, indexing="ij"))
-        allowed = ~alone[i] | (component[i] == component[o])
-        pairs.append(np.column_stack([i, o])[allowed])
-        losses.append((square[i] - square[o])[allowed])
-    every, loss = np.concatenate(pairs), np.concatenate(losses)
+        is_admissible = ~is_single[i] | (component[i] == component[o])
+        pairs.append(np.column_stack([i, o])[is_admissible])
+        losses.append((square[i] - square[o])[is_admissible])
+    all_pairs, loss = np.concatenate(pairs), np.concatenate(losses)
     order = np.argsort(loss, kind="stable")
-    return every[order if complete else order[:fewer]], complete
+    return all_pairs[order if complete else order[:fewer]], complete
 
 
 def exchanged(
-    S: Operator | np.ndarray, P: np.ndarray, value: float, nonzeros: Nonzeros, most: int | None = None
+    S: Operator | np.ndarray, P: np.ndarray, value: float, nonzeros: Nonzeros, limit: int | None = None
 ) -> tuple[np.ndarray, float, bool]:
     """Exchange nonzeros with zeros as long as this improves the loadings P, shape (p, k).
 
-    At most `most` exchanges are tried at a time.
+    At most `limit` exchanges are tried at a time.
 
     Returns
     -------
@@ -216,12 +216,12 @@ def exchanged(
     """
     while True:
         A = covariances(S, P[None])[0]
-        pairs, complete = exchanges(P, A, nonzeros, most)
-        better = _best_exchange(S, P, A, pairs)
-        if better is None or better[1] <= value * (1.0 + SAME):
+        pairs, complete = exchanges(P, A, nonzeros, limit)
+        best_exchange = _best_exchange(S, P, A, pairs)
+        if best_exchange is None or best_exchange[1] <= value * (1.0 + EXCHANGE_GAIN):
             return P, value, complete
-        found, values, _ = ascend(S, better[0][None], nonzeros, STEPS)
-        P, value = (found[0], float(values[0])) if values[0] > better[1] else better
+        ascended, values, _ = ascend(S, best_exchange[0][None], nonzeros, STEPS)
+        P, value = (ascended[0], float(values[0])) if values[0] > best_exchange[1] else best_exchange
 
 
 def _best_exchange(
@@ -234,21 +234,21 @@ def _best_exchange(
     rows = np.unique(np.concatenate([np.flatnonzero(P.any(axis=1)), pairs[:, 1] // k]))
     block = S[np.ix_(rows, rows)] if isinstance(S, np.ndarray) else S.block(rows)
     place = np.searchsorted(rows, pairs // k) * k + pairs % k
-    tried = np.repeat(P[rows].reshape(1, -1), len(pairs), axis=0)
+    trial_loadings = np.repeat(P[rows].reshape(1, -1), len(pairs), axis=0)
     number = np.arange(len(pairs))
-    tried[number, place[:, 0]] = 0.0
-    kept = tried != 0
-    tried[number, place[:, 1]] = A.ravel()[pairs[:, 1]]
-    kept[number, place[:, 1]] = True
+    trial_loadings[number, place[:, 0]] = 0.0
+    supports = trial_loadings != 0
+    trial_loadings[number, place[:, 1]] = A.ravel()[pairs[:, 1]]
+    supports[number, place[:, 1]] = True
     shape = (len(pairs), len(rows), k)
-    tried, kept = tried.reshape(shape), kept.reshape(shape)
-    found, values, _ = ascend(block, tried, kept, GLANCE)
-    first = np.argsort(-values, kind="stable")[:FOLLOWED]
-    found, values, _ = ascend(block, found[first], kept[first], STEPS)
-    best = int(np.argmax(values))
-    whole = np.zeros_like(P)
-    whole[rows] = found[best]
-    return whole, float(values[best])
+    trial_loadings, supports = trial_loadings.reshape(shape), supports.reshape(shape)
+    ascended, values, _ = ascend(block, trial_loadings, supports, GLANCE)
+    promising_indices = np.argsort(-values, kind="stable")[:FOLLOWED]
+    ascended, values, _ = ascend(block, ascended[promising_indices], supports[promising_indices], STEPS)
+    best_index = int(np.argmax(values))
+    loadings = np.zeros_like(P)
+    loadings[rows] = ascended[best_index]
+    return loadings, float(values[best_index])
 
 
 # --- the search -----------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def search(
     nonzeros: Nonzeros,
     rng: np.random.Generator,
     n_init: int = STARTS,
-    own: np.ndarray | None = None,
+    user_starts: np.ndarray | None = None,
 ) -> Pattern:
     """Return the best loadings found from `n_init` rotations of the principal components.
 
@@ -280,51 +280,53 @@ def search(
     nonzeros : Nonzeros
     rng : numpy Generator
     n_init : int
-    own : ndarray of shape (s, p, k), optional
+    user_starts : ndarray of shape (s, p, k), optional
         Further starts.
     """
-    matrix = S.held if S.held is not None else S
-    begun = starts(S, k, n_init, rng)
-    if own is not None:
-        begun = np.concatenate([begun, own])
-    begun = begun * nonzeros.support(begun)
-    found, values, _ = ascend(matrix, begun, nonzeros, STEPS)
+    matrix = S.held_matrix if S.held_matrix is not None else S
+    initial_loadings = starts(S, k, n_init, rng)
+    if user_starts is not None:
+        initial_loadings = np.concatenate([initial_loadings, user_starts])
+    initial_loadings = initial_loadings * nonzeros.support(initial_loadings)
+    ascended, values, _ = ascend(matrix, initial_loadings, nonzeros, STEPS)
     ends = []
-    for number in _different(found, values, REFINED if S.p <= WIDE else 1):
-        ends.append(exchanged(matrix, found[number], float(values[number]), nonzeros))
-    best = max(range(len(ends)), key=[value for _, value, _ in ends].__getitem__)
-    P, value, complete = ends[best]
-    near = value * (1.0 - 1e-6)
+    for number in _different(ascended, values, REFINED if S.p <= WIDE else 1):
+        ends.append(exchanged(matrix, ascended[number], float(values[number]), nonzeros))
+    best_index = max(range(len(ends)), key=[value for _, value, _ in ends].__getitem__)
+    P, value, complete = ends[best_index]
+    hit_level = value * (1.0 - 1e-6)
     return replace(
         best_on_support(matrix, P),
-        n_init=len(begun),
-        reached=int((values >= near).sum()),
+        n_init=len(initial_loadings),
+        hits=int((values >= hit_level).sum()),
         refined=len(ends),
-        agreed=sum(end >= near for _, end, _ in ends),
+        agreed=sum(end >= hit_level for _, end, _ in ends),
         complete=complete,
     )
 
 
-def near(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
+def nearby_pattern(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
     """Return loadings fitted to a draw of the rows, from those of the fit, PCA's, and their varimax rotation.
 
     The best of the three ascents is improved by some exchanges.
     """
-    matrix = S.held if S.held is not None else S
-    begun = starts(S, P.shape[1], 2, np.random.default_rng(0))
-    begun = np.concatenate([P[None], begun * nonzeros.support(begun)])
-    found, values, _ = ascend(matrix, begun, nonzeros, STEPS)
-    best = int(np.argmax(values))
-    improved = exchanged(matrix, found[best], float(values[best]), nonzeros, FEW)[0]
+    matrix = S.held_matrix if S.held_matrix is not None else S
+    initial_loadings = starts(S, P.shape[1], 2, np.random.default_rng(0))
+    initial_loadings = np.concatenate([P[None], initial_loadings * nonzeros.support(initial_loadings)])
+    ascended, values, _ = ascend(matrix, initial_loadings, nonzeros, STEPS)
+    best_index = int(np.argmax(values))
+    improved = exchanged(
+        matrix, ascended[best_index], float(values[best_index]), nonzeros, EXCHANGES_ON_DRAWS
+    )[0]
     return best_on_support(matrix, improved, 1e-10)
 
 
-def _different(found: np.ndarray, values: np.ndarray, most: int) -> Iterator[int]:
-    """Yield the numbers of the best local optima whose values differ, at most `most` of them."""
-    last, count = np.inf, 0
+def _different(optima: np.ndarray, values: np.ndarray, limit: int) -> Iterator[int]:
+    """Yield the numbers of the best local optima whose values differ, at most `limit` of them."""
+    previous_value, count = np.inf, 0
     for number in np.argsort(-values, kind="stable").tolist():
-        if count < most and values[number] < last * (1.0 - 1e-7):
-            last, count = values[number], count + 1
+        if count < limit and values[number] < previous_value * (1.0 - 1e-7):
+            previous_value, count = values[number], count + 1
             yield number
 
 
@@ -335,14 +337,14 @@ def best_on_support(S: Operator | np.ndarray, P: np.ndarray, tol: float = 1e-15)
     """
     rows = np.flatnonzero(P.any(axis=1))
     block = S[np.ix_(rows, rows)] if isinstance(S, np.ndarray) else S.block(rows)
-    kept = (P[rows] != 0)[None]
-    found, _, moving = ascend(block, P[rows][None], kept, FINAL, tol)
-    last = found[0]
-    C = last.T @ block @ last
+    support = (P[rows] != 0)[None]
+    ascended, _, moving = ascend(block, P[rows][None], support, FINAL, tol)
+    final_loadings = ascended[0]
+    C = final_loadings.T @ block @ final_loadings
     W = np.zeros_like(P)
-    W[rows] = last @ inverse_roots(0.5 * (C + C.T)[None])[0]
+    W[rows] = final_loadings @ inverse_roots(0.5 * (C + C.T)[None])[0]
     loadings = np.zeros_like(P)
-    loadings[rows] = (block @ W[rows]) * kept[0]
+    loadings[rows] = (block @ W[rows]) * support[0]
     return Pattern(loadings, W, float((loadings**2).sum()), converged=not moving[0])
 
 
@@ -369,19 +371,19 @@ def sparsest(
     The number is found by bisection with few starts, one of them the loadings of the next larger number. The
     search with all starts then takes away one nonzero after another.
     """
-    goal = share * float(S.leading(k)[0].sum()) * (1.0 - SAME)
+    goal = share * float(S.leading(k)[0].sum()) * (1.0 - EXCHANGE_GAIN)
     low, high = k - 1, S.p * k  # too few, and enough
-    best = search(S, k, Nonzeros(total=high), rng, 2)
+    best_pattern = search(S, k, Nonzeros(total=high), rng, 2)
     while high - low > 1:
         middle = (low + high) // 2
-        found = search(S, k, Nonzeros(total=middle), rng, min(6, n_init), own=best.P[None])
-        if found.explained >= goal:
-            high, best = middle, found
+        pattern = search(S, k, Nonzeros(total=middle), rng, min(6, n_init), user_starts=best_pattern.P[None])
+        if pattern.explained >= goal:
+            high, best_pattern = middle, pattern
         else:
             low = middle
     while high > k:
-        found = search(S, k, Nonzeros(total=high - 1), rng, n_init, own=best.P[None])
-        if found.explained < goal:
+        pattern = search(S, k, Nonzeros(total=high - 1), rng, n_init, user_starts=best_pattern.P[None])
+        if pattern.explained < goal:
             break
-        high, best = high - 1, found
-    return best, high
+        high, best_pattern = high - 1, pattern
+    return best_pattern, high

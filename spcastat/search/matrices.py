@@ -46,10 +46,10 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     """
     diagonal = G.diagonal(axis1=-2, axis2=-1)
     present = diagonal > TINY
-    whole = present.all()
-    size = np.sqrt(diagonal if whole else divisor(diagonal, present))
+    all_present = present.all()
+    size = np.sqrt(diagonal if all_present else divisor(diagonal, present))
     K = G / (size[..., :, None] * size[..., None, :])
-    if not whole:
+    if not all_present:
         K *= present[..., :, None] & present[..., None, :]
     np.einsum("...ii->...i", K)[...] = 1.0 + jitter
     try:
@@ -68,7 +68,7 @@ TIE_TOLERANCE = 1e-10
 RIDGE = 1e-9
 
 
-def taken(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+def entries_at(x: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the entries at `places` along the last axis, which alone may be of another length.
 
     The same as `numpy.take_along_axis`, which takes three times as long for a few dozen entries.
@@ -102,11 +102,11 @@ def _highest(levels: np.ndarray, count: int) -> np.ndarray:
     m = levels.shape[-1]
     if count == 0:
         return np.empty((*levels.shape[:-1], 0), dtype=int)
-    least = np.partition(levels, m - count, axis=-1)[..., m - count, None]
-    found = np.flatnonzero(levels >= least)
-    if found.size * m != levels.size * count:  # equal entries, such as zeros, are on both sides
+    threshold = np.partition(levels, m - count, axis=-1)[..., m - count, None]
+    positions = np.flatnonzero(levels >= threshold)
+    if positions.size * m != levels.size * count:  # equal entries, such as zeros, are on both sides
         return np.sort(np.argpartition(-levels, count - 1, axis=-1)[..., :count], axis=-1)
-    return (found % m).reshape(*levels.shape[:-1], count)
+    return (positions % m).reshape(*levels.shape[:-1], count)
 
 
 def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
@@ -117,23 +117,23 @@ def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
     if count == 1:
         return levelled.argmax(axis=1)[:, None]
     if count < m:
-        some = _highest(levelled, count)
-        order = np.argsort(-taken(levelled, some), axis=1, kind="stable")
-        return taken(some, order)
+        candidates = _highest(levelled, count)
+        order = np.argsort(-entries_at(levelled, candidates), axis=1, kind="stable")
+        return entries_at(candidates, order)
     return np.argsort(-levelled, axis=1, kind="stable")
 
 
-def hard(W: np.ndarray, card: int, own: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def hard(W: np.ndarray, card: int, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the largest absolute entries along the last axis, and the entries at unit length.
 
-    `own`, shape (B,), is the number of entries of each W[b] that are kept; the others are set to zero. A row
-    of zeros becomes the first unit vector, as any direction is equally good.
+    `counts`, shape (B,), is the number of entries of each W[b] that are kept; the others are set to zero. A
+    row of zeros becomes the first unit vector, as any direction is equally good.
     """
     places = largest(np.abs(W), card)
-    x = taken(W, places)
-    if own is not None:
+    x = entries_at(W, places)
+    if counts is not None:
         rank = np.argsort(np.argsort(-np.abs(x), axis=-1, kind="stable"), axis=-1)
-        x[rank >= own.reshape(-1, *[1] * (x.ndim - 1))] = 0.0
+        x[rank >= counts.reshape(-1, *[1] * (x.ndim - 1))] = 0.0
     return places, unit(x)
 
 
@@ -188,8 +188,9 @@ def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
 
 #: From so many entries of all matrices on, `leading_vectors` is quicker than `best_vectors`.
 WORTH_STARTING = 1000
-#: Rayleigh quotient iterations at most; a vector that turns by less than the root of TURNED has converged.
-ITERATIONS, TURNED = 4, 1e-11
+#: Rayleigh quotient iterations at most; a vector that turns by less than the root of TURN_TOLERANCE has
+#: converged.
+ITERATIONS, TURN_TOLERANCE = 4, 1e-11
 
 
 def leading_vectors(A: np.ndarray, B: np.ndarray | None, start: np.ndarray) -> np.ndarray:
@@ -214,16 +215,16 @@ def leading_vectors(A: np.ndarray, B: np.ndarray | None, start: np.ndarray) -> n
         # at an eigenvalue to the last bit the matrix would be singular
         shifted[:, corner, corner] -= np.vecdot(x, _times(A, x))[:, None] * (1.0 + TIE_TOLERANCE)
         try:
-            new = unit(np.linalg.solve(shifted, x[:, :, None])[:, :, 0])
+            updated = unit(np.linalg.solve(shifted, x[:, :, None])[:, :, 0])
         except np.linalg.LinAlgError:
             return best_vectors(A, None)
-        converged = 1.0 - np.abs(np.vecdot(x, new)) < TURNED
-        x = new
+        converged = 1.0 - np.abs(np.vecdot(x, updated)) < TURN_TOLERANCE
+        x = updated
         if converged.all():
             break
     ratio = np.vecdot(x, _times(A, x))
-    every = (1.0 + TIE_TOLERANCE) * (square**2).sum(axis=(1, 2))
-    sound = converged & (ratio > 0) & (2.0 * ratio**4 > every)
+    sum_of_fourth_powers = (1.0 + TIE_TOLERANCE) * (square**2).sum(axis=(1, 2))
+    sound = converged & (ratio > 0) & (2.0 * ratio**4 > sum_of_fourth_powers)
     if not sound.all():
         x[~sound] = best_vectors(A[~sound], None)
     return x
@@ -277,8 +278,8 @@ class Moments(ABC):
     #: Whether M is the identity matrix.
     identity: ClassVar[bool] = False
 
-    def of(self, which: np.ndarray) -> Moments:
-        """Return the matrices numbered `which`, shape (L,), one per column; this one if there is only one."""
+    def of(self, numbers: np.ndarray) -> Moments:
+        """Return the matrices of these `numbers`, shape (L,), one per column; this if there is one only."""
         return self
 
     @abstractmethod
@@ -310,25 +311,25 @@ class Dense(Moments):
     ----------
     M : ndarray of shape (m, m) or (D, m, m)
         Symmetric.
-    which : ndarray of int, shape (L,)
+    numbers : ndarray of int, shape (L,)
         The number of the matrix for each column, modulo D; by default column l uses matrix l.
     """
 
-    def __init__(self, M: np.ndarray, which: np.ndarray | None = None):
+    def __init__(self, M: np.ndarray, numbers: np.ndarray | None = None):
         self.M = M
         self.m = M.shape[-1]
-        self.which = np.arange(len(M)) if M.ndim > 2 and which is None else which
-        if which is not None:
-            self.which = which % len(M)
+        self.numbers = np.arange(len(M)) if M.ndim > 2 and numbers is None else numbers
+        if numbers is not None:
+            self.numbers = numbers % len(M)
         #: The number of the first row of each column's matrix among the stacked rows of all matrices.
-        self.start = 0 if self.which is None else self.which[:, None] * self.m
+        self.start = 0 if self.numbers is None else self.numbers[:, None] * self.m
 
-    def of(self, which: np.ndarray) -> Moments:
-        return self if self.which is None else Dense(self.M, which)
+    def of(self, numbers: np.ndarray) -> Moments:
+        return self if self.numbers is None else Dense(self.M, numbers)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         L, c = places.shape
-        if self.which is None and 3 * c >= self.m:
+        if self.numbers is None and 3 * c >= self.m:
             return scattered(places, x, self.m) @ self.M
         rows, lines = self.M.reshape(-1, self.m), self.start + places
         if c == 1:
@@ -339,24 +340,24 @@ class Dense(Moments):
         return np.asarray(V @ rows)
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        if self.which is None and rows.shape[1] >= LONG_ROWS:
-            found = np.empty((*rows.shape, columns.shape[1]))
-            for own, across, block in zip(rows, columns, found, strict=True):
-                np.take(self.M[own], across, axis=1, out=block, mode="clip")
-            return found
+        if self.numbers is None and rows.shape[1] >= LONG_ROWS:
+            result = np.empty((*rows.shape, columns.shape[1]))
+            for block_rows, block_columns, block in zip(rows, columns, result, strict=True):
+                np.take(self.M[block_rows], block_columns, axis=1, out=block, mode="clip")
+            return result
         return self.M.take((self.start + rows)[:, :, None] * self.m + columns[:, None, :])
 
     def diagonal(self) -> np.ndarray:
         """Return the diagonal, for every column if there are several matrices: shape (m,) or (L, m)."""
         diagonals = np.einsum("...ii->...i", self.M)
-        return diagonals if self.which is None else diagonals[self.which]
+        return diagonals if self.numbers is None else diagonals[self.numbers]
 
     def entries(self, places: np.ndarray) -> np.ndarray:
         return self.M.take((self.start + places) * self.m + places)
 
     def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
-        if self.which is None and 3 * places.shape[1] >= self.m:
-            return np.asarray((taken(self.products(places, x), places) * x).sum(axis=1))
+        if self.numbers is None and 3 * places.shape[1] >= self.m:
+            return np.asarray((entries_at(self.products(places, x), places) * x).sum(axis=1))
         return super().forms(places, x)
 
 
@@ -405,12 +406,12 @@ class Known(Moments):
         return np.einsum("lc,lcm->lm", x, self.rows[self.place[places]])
 
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        first, second = self.place[rows][:, :, None], self.place[columns][:, None, :]
-        one = self.rows[first, columns[:, None, :]]
-        other = self.rows[second, rows[:, :, None]]
-        same = rows[:, :, None] == columns[:, None, :]
-        neither = np.where(same, self._diagonal[rows][:, :, None], 0.0)
-        return np.where(first >= 0, one, np.where(second >= 0, other, neither))
+        row_places, column_places = self.place[rows][:, :, None], self.place[columns][:, None, :]
+        row_entries = self.rows[row_places, columns[:, None, :]]
+        column_entries = self.rows[column_places, rows[:, :, None]]
+        is_diagonal = rows[:, :, None] == columns[:, None, :]
+        neither = np.where(is_diagonal, self._diagonal[rows][:, :, None], 0.0)
+        return np.where(row_places >= 0, row_entries, np.where(column_places >= 0, column_entries, neither))
 
     def diagonal(self) -> np.ndarray:
         return self._diagonal
@@ -444,16 +445,16 @@ class Products(Moments):
             return self.op.block(rows) / self.op.total
         if len(columns) < len(rows):
             return self._block(columns, rows).T
-        found = self.op.columns(rows)  # the smaller set, which limits the memory
+        columns_of_rows = self.op.columns(rows)  # the smaller set, which limits the memory
         if self.power == 2:
-            found = self.op.dot(found) / self.op.total
-        return found[columns].T / self.op.total
+            columns_of_rows = self.op.dot(columns_of_rows) / self.op.total
+        return columns_of_rows[columns].T / self.op.total
 
     def diagonal(self) -> np.ndarray:
         if self.power == 1:
             return self.op.diagonal() / self.op.total
-        every = np.arange(self.m)
-        parts = [self.op.columns(every[a : a + 200]) for a in range(0, self.m, 200)]
+        all_variables = np.arange(self.m)
+        parts = [self.op.columns(all_variables[a : a + 200]) for a in range(0, self.m, 200)]
         return np.concatenate([(part**2).sum(axis=0) for part in parts]) / self.op.total**2
 
     def forms(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -499,14 +500,14 @@ class Bordered:
         c = self.A.shape[1]
         return eigen(self.A[:, :, :c], None if self.M is None else self.M[:, :, :c])
 
-    def some(self, start: int, count: int) -> Bordered:
+    def subset(self, start: int, count: int) -> Bordered:
         """Return these matrices with only `count` of the further variables, from number `start` on."""
         c, part = self.A.shape[1], slice(start, start + count)
-        kept = np.r_[:c, c + np.arange(self.corner.shape[1])[part]]
+        retained = np.r_[:c, c + np.arange(self.corner.shape[1])[part]]
         corner = self.corner[:, part]
         if self.M is None:
-            return Bordered(self.A[:, :, kept], corner, None, self.corner_M)
-        return Bordered(self.A[:, :, kept], corner, self.M[:, :, kept], self.corner_M[:, part])
+            return Bordered(self.A[:, :, retained], corner, None, self.corner_M)
+        return Bordered(self.A[:, :, retained], corner, self.M[:, :, retained], self.corner_M[:, part])
 
 
 @dataclass(eq=False)
@@ -518,7 +519,7 @@ class Model:
     M : Moments
     T : Moments or None
         Second matrix of the criterion, if it needs one.
-    first, second : ndarray of shape (B, k, m)
+    M_products, T_products : ndarray of shape (B, k, m)
         Products of the loadings with M and T, as in `Fits`.
     alpha : ndarray of shape (B,)
     H, Z : ndarray of shape (B, k, k)
@@ -528,8 +529,8 @@ class Model:
 
     M: Moments
     T: Moments | None
-    first: np.ndarray
-    second: np.ndarray
+    M_products: np.ndarray
+    T_products: np.ndarray
     alpha: np.ndarray
     H: np.ndarray
     Z: np.ndarray
@@ -542,21 +543,21 @@ class Model:
 
     def bordered(self, support: np.ndarray, entering: np.ndarray) -> Bordered:
         """Return A and B on supports, shape (B, c), bordered by other variables, shape (B, w)."""
-        both = np.concatenate([support, entering], axis=1)
-        F = np.take_along_axis(self.first, both[:, None, :], axis=2)
-        turned = F[:, :, : support.shape[1]].mT
-        A = self.alpha[:, None, None] * self.main.blocks(support, both) - turned @ (self.Z @ F)
+        variables = np.concatenate([support, entering], axis=1)
+        F = np.take_along_axis(self.M_products, variables[:, None, :], axis=2)
+        support_products = F[:, :, : support.shape[1]].mT
+        A = self.alpha[:, None, None] * self.main.blocks(support, variables) - support_products @ (self.Z @ F)
         out = F[:, :, support.shape[1] :]
         corner = self.alpha[:, None] * self.main.entries(entering) - (out * (self.Z @ out)).sum(axis=1)
         if self.T is None:
             return Bordered(A, corner, None, np.ones(1))
-        K = np.take_along_axis(self.second, both[:, None, :], axis=2)
+        K = np.take_along_axis(self.T_products, variables[:, None, :], axis=2)
         HF, HK = self.H @ F, self.H @ K
-        A -= K[:, :, : support.shape[1]].mT @ HF + turned @ HK
+        A -= K[:, :, : support.shape[1]].mT @ HF + support_products @ HK
         corner -= 2.0 * (out * HK[:, :, support.shape[1] :]).sum(axis=1)
-        own = self.M.of(self.of)
-        M = own.blocks(support, both) - turned @ HF
-        corner_M = own.entries(entering) - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
+        M_of_fits = self.M.of(self.of)
+        M = M_of_fits.blocks(support, variables) - support_products @ HF
+        corner_M = M_of_fits.entries(entering) - (out * HF[:, :, support.shape[1] :]).sum(axis=1)
         return Bordered(A, corner, M, corner_M)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -564,22 +565,22 @@ class Model:
         B, L, width = places.shape
         flat = places.reshape(B * L, width), x.reshape(B * L, width)
         main = self.main.of(np.repeat(self.of, L)).products(*flat).reshape(B, L, self.M.m)
-        first = products_at(self.first, places, x)
-        found = main
-        found *= self.alpha[:, None, None]
-        found -= first @ (self.Z @ self.first)
+        image_M = products_at(self.M_products, places, x)
+        products = main
+        products *= self.alpha[:, None, None]
+        products -= image_M @ (self.Z @ self.M_products)
         if self.T is not None:
-            second = products_at(self.second, places, x)
-            found -= first @ (self.H @ self.second) + second @ (self.H @ self.first)
-        return found
+            image_T = products_at(self.T_products, places, x)
+            products -= image_M @ (self.H @ self.T_products) + image_T @ (self.H @ self.M_products)
+        return products
 
     def corners(self) -> np.ndarray:
         """Return the diagonal of B, shape (B, m)."""
         if self.T is None:
-            return np.ones((len(self.first), self.M.m))
-        return self.M.of(self.of).diagonal() - (self.first * (self.H @ self.first)).sum(axis=1)
+            return np.ones((len(self.M_products), self.M.m))
+        return self.M.of(self.of).diagonal() - (self.M_products * (self.H @ self.M_products)).sum(axis=1)
 
-    def repeated(self, times: int) -> Model:
+    def repeat(self, times: int) -> Model:
         """Return the model with every fit repeated `times` times."""
-        arrays = (self.first, self.second, self.alpha, self.H, self.Z, self.of)
+        arrays = (self.M_products, self.T_products, self.alpha, self.H, self.Z, self.of)
         return Model(self.M, self.T, *(np.repeat(array, times, axis=0) for array in arrays))

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from spcastat.linalg.ties import ranked
 from spcastat.search import matrices
-from spcastat.search.criteria import Criterion, Expansion, Fits, joined
+from spcastat.search.criteria import Criterion, Expansion, Fits, join_fits
 from spcastat.search.grouped import GroupRule
 
 # --- exchanges of one variable for another --------------------------------------------------------
@@ -27,7 +27,7 @@ from spcastat.search.grouped import GroupRule
 #: A step must raise the criterion by this share.
 GAIN = 1e-9
 #: The largest number of exchanges for which the criterion is computed if the model is exact.
-SURE = 3
+EXACT_EXCHANGES = 3
 #: Loadings, and gaps between eigenvalues relative to the eigenvalue, below this count as zero.
 UNSURE = 1e-6
 #: Entering variables are processed in batches of this size, which bounds the memory.
@@ -56,21 +56,21 @@ def exchange(criterion: Criterion, fits: Fits, i: int, width: int, valued: int) 
         Number of variables that may enter: those of the steepest slope.
     valued : int
         Number of exchanges, the best according to the model, for which the criterion is computed; at most
-        SURE if the model is exact.
+        EXACT_EXCHANGES if the model is exact.
 
     Returns
     -------
     ndarray of bool, shape (B,)
         Which fits improved.
     """
-    if criterion.exact:
-        valued = min(valued, SURE)
+    if criterion.exact_model:
+        valued = min(valued, EXACT_EXCHANGES)
     places, x, values = trials(criterion, fits, i, width, valued)
-    best = matrices.ranked_entries(values, 1)[:, 0]
-    every = np.arange(len(fits))
-    rose = np.flatnonzero(values[every, best] > fits.value * (1.0 + GAIN))
+    best_columns = matrices.ranked_entries(values, 1)[:, 0]
+    fit_indices = np.arange(len(fits))
+    rose = np.flatnonzero(values[fit_indices, best_columns] > fits.value * (1.0 + GAIN))
     if rose.size:
-        at = rose, best[rose]
+        at = rose, best_columns[rose]
         criterion.put(fits, rose, i, places[at], x[at], values[at])
     return rose
 
@@ -94,35 +94,37 @@ def trials(
     if entering.shape[1]:
         table = exchange_values(parts, spectrum)
         if rule is not None:
-            allowed = np.broadcast_to(rule.open(i, used), (len(fits), criterion.m))
-            allowed = np.take_along_axis(allowed, entering, axis=1)[:, None]
-            allowed = allowed & ~rule.must[i][support][:, :, None]
-            table = np.where(allowed, table, min(float(table.min()), 0.0) - 1.0)
-        best = matrices.ranked_entries(table.reshape(len(fits), -1), valued)
-        pairs = np.divmod(best, entering.shape[1])
-        bounds = matrices.taken(table.reshape(len(fits), -1), best)
+            is_admissible = np.broadcast_to(rule.admissible(i, used), (len(fits), criterion.m))
+            is_admissible = np.take_along_axis(is_admissible, entering, axis=1)[:, None]
+            is_admissible = is_admissible & ~rule.must[i][support][:, :, None]
+            table = np.where(is_admissible, table, min(float(table.min()), 0.0) - 1.0)
+        best_exchanges = matrices.ranked_entries(table.reshape(len(fits), -1), valued)
+        pairs = np.divmod(best_exchanges, entering.shape[1])
+        bounds = matrices.entries_at(table.reshape(len(fits), -1), best_exchanges)
         new_places, new_x = columns_after(parts, spectrum, support, entering, *pairs, bounds)
         if rule is not None:  # if no exchange is allowed the support stays
-            left = np.take_along_axis(allowed.reshape(len(fits), -1), best, axis=1)[:, :, None]
-            new_places, new_x = np.where(left, new_places, places), np.where(left, new_x, x)
+            changes = np.take_along_axis(is_admissible.reshape(len(fits), -1), best_exchanges, axis=1)[
+                :, :, None
+            ]
+            new_places, new_x = np.where(changes, new_places, places), np.where(changes, new_x, x)
         places, x = np.concatenate([new_places, places], axis=1), np.concatenate([new_x, x], axis=1)
-    return places, x, criterion.replaced(fits, i, places, x)
+    return places, x, criterion.values_with(fits, i, places, x)
 
 
 def promising(criterion: Criterion, fits: Fits, i: int, model: matrices.Model, width: int) -> np.ndarray:
     """Return the variables that may enter component i, ascending: those of steepest slope, shape (B, w)."""
     support = fits.places[:, criterion.parts[i]]
-    every = np.arange(len(fits))[:, None]
+    fit_indices = np.arange(len(fits))[:, None]
     w = min(width, criterion.m - support.shape[1])
     if w == criterion.m - support.shape[1]:
-        outside = np.ones((len(fits), criterion.m), dtype=bool)
-        outside[every, support] = False
-        return np.nonzero(outside)[1].reshape(len(fits), w)
+        is_candidate = np.ones((len(fits), criterion.m), dtype=bool)
+        is_candidate[fit_indices, support] = False
+        return np.nonzero(is_candidate)[1].reshape(len(fits), w)
     corner = np.maximum(model.corners(), matrices.TINY)
     keys = criterion.slope(fits, i, model) ** 2 / corner
     if criterion.rule is not None:
         keys = criterion.rule.keys(keys, i, criterion.used(fits, i))
-    keys[every, support] = -1.0 if criterion.rule is None else keys.min() - 1.0
+    keys[fit_indices, support] = -1.0 if criterion.rule is None else keys.min() - 1.0
     return np.sort(matrices.ranked_entries(keys, w), axis=1)
 
 
@@ -144,32 +146,34 @@ def columns_after(
     made: the support stays.
     """
     c = support.shape[1]
-    every = np.arange(c - 1)
-    rest = every + (every >= np.arange(c)[:, None])  # the support without each of its variables
-    stay = rest[leaving]
-    own = support[np.arange(len(support))[:, None, None], stay]
-    places = np.concatenate([own, matrices.taken(entering, new)[:, :, None]], axis=2)
+    positions = np.arange(c - 1)
+    remaining_positions = positions + (
+        positions >= np.arange(c)[:, None]
+    )  # the support without each of its variables
+    stay = remaining_positions[leaving]
+    staying_variables = support[np.arange(len(support))[:, None, None], stay]
+    places = np.concatenate([staying_variables, matrices.entries_at(entering, new)[:, :, None]], axis=2)
     x = np.empty(places.shape)
-    left = np.ones(leaving.shape, dtype=bool)
+    unresolved = np.ones(leaving.shape, dtype=bool)
     if c >= EXPENSIVE:
         vectors, sound = exchanged_vectors(parts, spectrum, leaving, new, bounds)
         x[:, :, :-1] = np.take_along_axis(vectors[:, :, :c], stay, axis=2)
         x[:, :, -1] = vectors[:, :, c]
-        x, left = matrices.unit(x), ~sound
-        now = spectrum[0][:, -1:]
-        loses = left & (bounds <= now + POLE * np.abs(now))
-        kept = (
+        x, unresolved = matrices.unit(x), ~sound
+        present_value = spectrum[0][:, -1:]
+        loses = unresolved & (bounds <= present_value + POLE * np.abs(present_value))
+        unchanged = (
             np.broadcast_to(support[:, None], places.shape),
             matrices.unit(spectrum[1][..., -1])[:, None],
         )
-        places = np.where(loses[..., None], kept[0], places)
-        x, left = np.where(loses[..., None], kept[1], x), left & ~loses
-    if left.any():
-        fit = np.nonzero(left)[0]
-        A, M = blocks_after(parts, fit, stay[left], new[left])
+        places = np.where(loses[..., None], unchanged[0], places)
+        x, unresolved = np.where(loses[..., None], unchanged[1], x), unresolved & ~loses
+    if unresolved.any():
+        fit = np.nonzero(unresolved)[0]
+        A, M = blocks_after(parts, fit, stay[unresolved], new[unresolved])
         start = np.zeros(A.shape[:2])
-        start[:, :-1] = spectrum[1][fit[:, None], stay[left], -1]
-        x[left] = matrices.leading_vectors(A, M, start)
+        start[:, :-1] = spectrum[1][fit[:, None], stay[unresolved], -1]
+        x[unresolved] = matrices.leading_vectors(A, M, start)
     return places, x
 
 
@@ -188,14 +192,14 @@ def blocks_after(
         The variables that enter, as positions among the further variables.
     """
     c = stay.shape[1] + 1
-    which = fit[:, None]
+    fit_indices = fit[:, None]
 
     def block(A: np.ndarray, corner: np.ndarray) -> np.ndarray:
-        found = np.empty((len(fit), c, c))
-        found[:, :-1, :-1] = A[which[..., None], stay[:, :, None], stay[:, None, :]]
-        found[:, -1, :-1] = found[:, :-1, -1] = A[which, stay, c + new[:, None]]
-        found[:, -1, -1] = corner[fit, new]
-        return found
+        matrices_after = np.empty((len(fit), c, c))
+        matrices_after[:, :-1, :-1] = A[fit_indices[..., None], stay[:, :, None], stay[:, None, :]]
+        matrices_after[:, -1, :-1] = matrices_after[:, :-1, -1] = A[fit_indices, stay, c + new[:, None]]
+        matrices_after[:, -1, -1] = corner[fit, new]
+        return matrices_after
 
     return block(parts.A, parts.corner), None if parts.M is None else block(parts.M, parts.corner_M)
 
@@ -236,10 +240,10 @@ def exchanged_vectors(
     r = np.zeros((1, 1, c))
     if parts.M is not None:
         r = (U.mT @ np.take_along_axis(parts.M, c + new[:, None, :], axis=2)).mT
-    corner = matrices.taken(parts.corner, new)
-    corner_M = np.ones((1, 1)) if parts.M is None else matrices.taken(parts.corner_M, new)
+    corner = matrices.entries_at(parts.corner, new)
+    corner_M = np.ones((1, 1)) if parts.M is None else matrices.entries_at(parts.corner_M, new)
     row = np.take_along_axis(U, leaving[:, :, None], axis=1)
-    now = values[:, None, -1]
+    present_value = values[:, None, -1]
     x = bounds
     with np.errstate(all="ignore"):  # results that are not finite are not sound
         for _ in range(NEWTON):
@@ -256,9 +260,9 @@ def exchanged_vectors(
                 break
             x = x + step
         sound = np.abs(step) <= CONVERGED * np.abs(x)
-        sound &= np.abs(x - now) > POLE * np.abs(now)
+        sound &= np.abs(x - present_value) > POLE * np.abs(present_value)
         # N_ii is negative between the largest ratio of those that stay and that of the support
-        sound &= (x > values[:, None, -2]) & ((free > 0) == (x > now))
+        sound &= (x > values[:, None, -2]) & ((free > 0) == (x > present_value))
         vectors = (inverse * (t[..., None] * row - m)) @ U.mT
     sound &= np.isfinite(vectors).all(axis=2)
     vectors = np.where(sound[..., None], vectors, 0.0)
@@ -287,8 +291,8 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
     """
     c, w = parts.A.shape[1], parts.corner.shape[1]
     if w > AT_ONCE:
-        found = [exchange_values(parts.some(start, AT_ONCE), spectrum) for start in range(0, w, AT_ONCE)]
-        return np.concatenate(found, axis=2)
+        bounds = [exchange_values(parts.subset(start, AT_ONCE), spectrum) for start in range(0, w, AT_ONCE)]
+        return np.concatenate(bounds, axis=2)
     if c == 1:
         return np.where(parts.corner_M > NULL, parts.corner / np.maximum(parts.corner_M, NULL), 0.0)[:, None]
     values, U = spectrum
@@ -297,41 +301,47 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
     r = None if parts.M is None else U.mT @ parts.M[:, :, c:]
     corners = parts.corner, parts.corner_M
     if r is None:
-        added, sound = matrices.after_bordering(values, a, parts.corner), None
+        enlarged_values, sound = matrices.after_bordering(values, a, parts.corner), None
     else:
-        added, sound = enlarged_ratio(values, a, r, *corners)
-    now = values[:, -1:]
-    added = np.maximum(added, now + UNSURE**2 * np.abs(now) + matrices.TINY)
-    y, left, f, slope = _complement(added, values, a, r, *corners)
-    inverse = 1.0 / (added[:, None] - values[..., None])
+        enlarged_values, sound = enlarged_ratio(values, a, r, *corners)
+    present_value = values[:, -1:]
+    enlarged_values = np.maximum(
+        enlarged_values, present_value + UNSURE**2 * np.abs(present_value) + matrices.TINY
+    )
+    y, residual, f, slope = _complement(enlarged_values, values, a, r, *corners)
+    inverse = 1.0 / (enlarged_values[:, None] - values[..., None])
     free = squares @ inverse
     g = U @ y
     t = g / matrices.divisor(free, free > 0)
     f = f[:, None] + t * g
-    slope = slope[:, None] + t * (t * (squares @ inverse**2) - 2.0 * (U @ (inverse * left)))
-    found = added[:, None] - f / np.maximum(slope, NULL)
+    slope = slope[:, None] + t * (t * (squares @ inverse**2) - 2.0 * (U @ (inverse * residual)))
+    bounds = enlarged_values[:, None] - f / np.maximum(slope, NULL)
     # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
     # the loading of variable i zero.
     lead = U[:, :, -1, None]
-    known = np.abs(lead) > UNSURE
-    lead = matrices.divisor(lead, known)
-    others = values[:, :-1], a[:, :-1], None if r is None else r[:, :-1]
-    y, left, f, slope = _complement(now, *others, *corners)
+    is_sound = np.abs(lead) > UNSURE
+    lead = matrices.divisor(lead, is_sound)
+    inner_spectrum = values[:, :-1], a[:, :-1], None if r is None else r[:, :-1]
+    y, residual, f, slope = _complement(present_value, *inner_spectrum, *corners)
     inverse = 1.0 / np.maximum(
-        now[:, None] - values[:, :-1, None], UNSURE * np.abs(now[:, None]) + matrices.TINY
+        present_value[:, None] - values[:, :-1, None], UNSURE * np.abs(present_value[:, None]) + matrices.TINY
     )
     W, squares = U[:, :, :-1], squares[:, :, :-1]
     free = squares @ inverse
-    t = (a[:, -1:] if r is None else a[:, -1:] - now[:, None] * r[:, -1:]) / lead
+    t = (a[:, -1:] if r is None else a[:, -1:] - present_value[:, None] * r[:, -1:]) / lead
     tail = t * free
     g = W @ y
-    first = (g + tail) / -lead
+    leading_shift = (g + tail) / -lead
     f = f[:, None] - t * (2.0 * g + tail)
-    slope = slope[:, None] + t * (t * (squares @ inverse**2) + 2.0 * (W @ (inverse * left)))
-    slope = slope + first * (first if r is None else first - 2.0 * r[:, -1:])
-    kept = now[:, None] - f / np.maximum(slope, NULL)
-    found = np.maximum(found, kept) if known.all() else np.where(known, np.maximum(found, kept), found)
-    return found if sound is None else np.where(sound[:, None], found, 0.0)
+    slope = slope[:, None] + t * (t * (squares @ inverse**2) + 2.0 * (W @ (inverse * residual)))
+    slope = slope + leading_shift * (leading_shift if r is None else leading_shift - 2.0 * r[:, -1:])
+    pole_bounds = present_value[:, None] - f / np.maximum(slope, NULL)
+    bounds = (
+        np.maximum(bounds, pole_bounds)
+        if is_sound.all()
+        else np.where(is_sound, np.maximum(bounds, pole_bounds), bounds)
+    )
+    return bounds if sound is None else np.where(sound[:, None], bounds, 0.0)
 
 
 def _complement(
@@ -375,13 +385,13 @@ def enlarged_ratio(
     sound : ndarray of bool
         Whether the variable is linearly independent of the support in M.
     """
-    left = corner_M - (r**2).sum(axis=1)
-    sound = left > NULL * np.maximum(corner_M, NULL)
-    scale = matrices.divisor(left, sound)
+    residual_variances = corner_M - (r**2).sum(axis=1)
+    sound = residual_variances > NULL * np.maximum(corner_M, NULL)
+    scale = matrices.divisor(residual_variances, sound)
     corner = corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)
     coupling = (a - values[..., None] * r) / np.sqrt(scale)[:, None]
-    found = matrices.after_bordering(values, coupling, np.where(sound, corner / scale, 0.0))
-    return np.where(sound, found, values[:, -1:]), np.broadcast_to(sound, found.shape)
+    ratio = matrices.after_bordering(values, coupling, np.where(sound, corner / scale, 0.0))
+    return np.where(sound, ratio, values[:, -1:]), np.broadcast_to(sound, ratio.shape)
 
 
 # --- the best loadings on given supports ----------------------------------------------------------
@@ -407,34 +417,34 @@ def refined(criterion: Criterion, fits: Fits, steps: int) -> Fits:
 
     An ascent of `FINAL` steps or more that has not reached flat ground goes on, as far as it can.
     """
-    found = _after_ascent(criterion, fits, steps)
+    ascended = _after_ascent(criterion, fits, steps)
     if steps >= FINAL and fits.x.shape[1] <= FEW_ENTRIES:
-        for b in np.flatnonzero(steepness(criterion, found) > FLAT):
-            found.put(np.array([b]), _flatter(criterion, found.some(slice(b, b + 1)), steps))
-    return found
+        for b in np.flatnonzero(steepness(criterion, ascended) > FLAT):
+            ascended.put(np.array([b]), _flatter(criterion, ascended.subset(slice(b, b + 1)), steps))
+    return ascended
 
 
 def _after_ascent(criterion: Criterion, fits: Fits, steps: int) -> Fits:
     """Return the fits after `ascend`; no value decreases."""
     M, T = criterion.for_ascent(fits.places, fits.of)
-    found = criterion.fits(fits.places, ascend(criterion, fits.x, M, T, steps), fits.of)
-    worse = ~(found.value >= fits.value)
+    ascended = criterion.fits(fits.places, ascend(criterion, fits.x, M, T, steps), fits.of)
+    worse = ~(ascended.value >= fits.value)
     if worse.any():
-        found.put(worse, fits.some(worse))
-    return found
+        ascended.put(worse, fits.subset(worse))
+    return ascended
 
 
 def _flatter(criterion: Criterion, fit: Fits, steps: int) -> Fits:
     """Return one fit after Newton steps and further ascents in turn, until they no longer change it."""
     steep = steepness(criterion, fit)[0]
     for _ in range(TURNS):
-        before = fit
+        previous_fit = fit
         for end in (stationary(criterion, fit), _after_ascent(criterion, fit, steps)):
-            now = steepness(criterion, end)[0]
+            end_steepness = steepness(criterion, end)[0]
             higher, equal = end.value[0] > fit.value[0] * (1.0 + ROUNDING), end.value[0] >= fit.value[0]
-            if higher or (equal and now < 0.5 * steep):
-                fit, steep = end, now
-        if fit is before or steep <= FLAT:
+            if higher or (equal and end_steepness < 0.5 * steep):
+                fit, steep = end, end_steepness
+        if fit is previous_fit or steep <= FLAT:
             break
     return fit
 
@@ -457,7 +467,7 @@ def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -
     gradient does not raise it. Where a quasi-Newton step on a slope does not raise it, the estimate of the
     curvature is wrong: it is discarded, and the next step is along the gradient.
     """
-    found = x.copy()
+    result = x.copy()
     value, slope = criterion.with_gradient(x, M, T)
     running, length = np.arange(len(x)), _lengths(x)
     memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -467,26 +477,26 @@ def ascend(criterion: WithGradient, x: np.ndarray, M: Any, T: Any, steps: int) -
         step = np.ones(len(x))
         if along.any():
             step[along] = _gradient_steps(x[along], slope[along], length[along])
-        new, better, turned = _line(criterion, x, direction, step, value, slope, M, T)
-        change, bend = new - x, slope - turned
-        still = better - value > 1e-12 * np.abs(better)
-        found[running], x, value, slope = new, new, better, turned
+        new_x, new_value, new_slope = _line(criterion, x, direction, step, value, slope, M, T)
+        change, bend = new_x - x, slope - new_slope
+        still = new_value - value > 1e-12 * np.abs(new_value)
+        result[running], x, value, slope = new_x, new_x, new_value, new_slope
         product = np.vecdot(change, bend)
         sound = product > 1e-10 * _lengths(change) * _lengths(bend)
         memory = [*memory[-5:], (change, bend, np.where(sound, 1.0 / matrices.divisor(product, sound), 0.0))]
         if still.all():
             along[:] = False
             continue
-        again = ~still & ~along & (_lengths(slope) * _lengths(x) > FLAT * np.abs(value))
-        memory = [(a, b, np.where(again, 0.0, c)) for a, b, c in memory]
-        still, along = still | again, again
+        restarts = ~still & ~along & (_lengths(slope) * _lengths(x) > FLAT * np.abs(value))
+        memory = [(a, b, np.where(restarts, 0.0, c)) for a, b, c in memory]
+        still, along = still | restarts, restarts
         if not still.any():
             break
         if not still.all():
             running, M, T = running[still], M[still], T[still]
             x, value, slope, along, length = (a[still] for a in (x, value, slope, along, length))
             memory = [(a[still], b[still], c[still]) for a, b, c in memory]
-    return found
+    return result
 
 
 def _gradient_steps(x: np.ndarray, slope: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -516,25 +526,29 @@ def _line(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return points along the directions, their values and gradients; a fit that no step improves stays."""
     rise = np.maximum(np.vecdot(slope, direction), 0.0)  # negative by rounding only
-    new, better, turned = x.copy(), value.copy(), slope.copy()
-    open_ = np.arange(len(x))
+    points, best_values, gradients = x.copy(), value.copy(), slope.copy()
+    active = np.arange(len(x))
     for _ in range(12):
-        point = x[open_] + step[open_, None] * direction[open_]
-        found, gradient = criterion.with_gradient(point, M, T)
-        short = step[open_] * rise[open_]
+        point = x[active] + step[active, None] * direction[active]
+        values, gradient = criterion.with_gradient(point, M, T)
+        short = step[active] * rise[active]
         # Armijo's condition: a step must gain at least 1e-4 of what the slope predicts
-        enough = found >= value[open_] + 1e-4 * short
-        if open_.size == len(x) and enough.all():
-            return point, np.maximum(found, value), gradient
-        done = open_[enough]
-        new[done], better[done], turned[done] = point[enough], found[enough], gradient[enough]
-        if done.size == open_.size:
+        is_sufficient = values >= value[active] + 1e-4 * short
+        if active.size == len(x) and is_sufficient.all():
+            return point, np.maximum(values, value), gradient
+        accepted = active[is_sufficient]
+        points[accepted], best_values[accepted], gradients[accepted] = (
+            point[is_sufficient],
+            values[is_sufficient],
+            gradient[is_sufficient],
+        )
+        if accepted.size == active.size:
             break
-        left = ~enough
-        open_, M, T = open_[left], M[left], T[left]
-        share = short[left] / (2.0 * (short[left] - (found[left] - value[open_])))
-        step[open_] *= np.where(np.isnan(share), 0.5, np.clip(share, 0.1, 0.5))
-    return new, np.maximum(better, value), turned
+        remainder = ~is_sufficient
+        active, M, T = active[remainder], M[remainder], T[remainder]
+        share = short[remainder] / (2.0 * (short[remainder] - (values[remainder] - value[active])))
+        step[active] *= np.where(np.isnan(share), 0.5, np.clip(share, 0.1, 0.5))
+    return points, np.maximum(best_values, value), gradients
 
 
 def _bfgs_direction(slope: np.ndarray, memory: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -577,8 +591,8 @@ def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: 
     """
     N = len(criterion.owner)
     step = max(1, matrices.GATHERED // (N * N + width * criterion.k * criterion.m))
-    parts = [fits.some(slice(begin, begin + step)) for begin in range(0, len(fits), step)]
-    return joined([_swapped(criterion, part, width, followed, steps) for part in parts])
+    parts = [fits.subset(slice(begin, begin + step)) for begin in range(0, len(fits), step)]
+    return join_fits([_swapped(criterion, part, width, followed, steps) for part in parts])
 
 
 def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: int) -> Fits:
@@ -590,14 +604,18 @@ def _swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps:
     else:
         places, x = _of_variables(criterion, fits, W, scale, width)
     count = places.shape[1]
-    tried = criterion.fits(
+    trial_fits = criterion.fits(
         places.reshape(-1, len(owner)), x.reshape(-1, len(owner)), np.repeat(fits.of, count)
     )
-    chosen = matrices.ranked_entries(tried.value.reshape(B, -1), followed) + count * np.arange(B)[:, None]
-    tried = refined(criterion, tried.some(chosen.ravel()), steps)
-    top = tried.some(np.argmax(tried.value.reshape(B, -1), axis=1) + chosen.shape[1] * np.arange(B))
-    better = top.value > fits.value * (1.0 + GAIN)
-    fits.put(better, top.some(better))
+    promising_swaps = (
+        matrices.ranked_entries(trial_fits.value.reshape(B, -1), followed) + count * np.arange(B)[:, None]
+    )
+    trial_fits = refined(criterion, trial_fits.subset(promising_swaps.ravel()), steps)
+    top = trial_fits.subset(
+        np.argmax(trial_fits.value.reshape(B, -1), axis=1) + promising_swaps.shape[1] * np.arange(B)
+    )
+    is_improved = top.value > fits.value * (1.0 + GAIN)
+    fits.put(is_improved, top.subset(is_improved))
     return fits
 
 
@@ -611,52 +629,55 @@ def _of_variables(
     """
     rule, owner, B = criterion.rule, criterion.owner, len(fits)
     assert rule is not None
-    there = W**2 / np.maximum(scale, matrices.TINY)[:, :, None]
-    # worth[b, e, f]: gain from giving the variable of entry f to the component of entry e
-    worth = np.take_along_axis(there, fits.places[:, None], axis=2)[:, owner]
+    variable_gains = W**2 / np.maximum(scale, matrices.TINY)[:, :, None]
+    # entry_gains[b, e, f]: gain from giving the variable of entry f to the component of entry e
+    entry_gains = np.take_along_axis(variable_gains, fits.places[:, None], axis=2)[:, owner]
     free = (rule.may[:, fits.places] & ~rule.must[owner, fits.places]).transpose(1, 0, 2)[:, owner]
-    own = np.einsum("bee->be", worth)
-    gains = worth + worth.mT - own[:, :, None] - own[:, None]
-    allowed = free & free.mT & (owner[:, None] < owner)
-    gains = np.where(allowed, gains, gains.min() - 1.0).reshape(B, -1)
-    best = matrices.ranked_entries(gains, min(width, int(allowed.reshape(B, -1).sum(axis=1).min())))
-    if best.shape[1] == 0:
+    present_gains = np.einsum("bee->be", entry_gains)
+    gains = entry_gains + entry_gains.mT - present_gains[:, :, None] - present_gains[:, None]
+    is_admissible = free & free.mT & (owner[:, None] < owner)
+    gains = np.where(is_admissible, gains, gains.min() - 1.0).reshape(B, -1)
+    best_swaps = matrices.ranked_entries(
+        gains, min(width, int(is_admissible.reshape(B, -1).sum(axis=1).min()))
+    )
+    if best_swaps.shape[1] == 0:
         return fits.places[:, None], fits.x[:, None]
-    places = _tried(fits.places, best, np.take_along_axis(gains, best, axis=1))
+    places = _supports_after_swaps(fits.places, best_swaps, np.take_along_axis(gains, best_swaps, axis=1))
     order = np.argsort(owner * criterion.m + places, axis=2)
     places = np.take_along_axis(places, order, axis=2)
-    moved = ((places != fits.places[:, None]) @ criterion.member > 0)[:, :, owner]
-    return places, np.where(moved, W[np.arange(B)[:, None, None], owner, places], fits.x[:, None])
+    is_changed = ((places != fits.places[:, None]) @ criterion.member > 0)[:, :, owner]
+    return places, np.where(is_changed, W[np.arange(B)[:, None, None], owner, places], fits.x[:, None])
 
 
-def _tried(places: np.ndarray, best: np.ndarray, gains: np.ndarray) -> np.ndarray:
+def _supports_after_swaps(places: np.ndarray, pair_numbers: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Return supports, shape (B, L, N), after each swap, and after the first 2, 4, 8, ... swaps at once.
 
-    `best`, shape (B, w), numbers the pairs of entries of `places`, shape (B, N), the largest `gains` first.
+    `pair_numbers`, shape (B, w), numbers the pairs of entries of `places`, shape (B, N), the largest `gains`
+    first.
     """
     B, N = places.shape
-    first, second = np.divmod(best, N)
-    found = np.repeat(places[:, None], best.shape[1], axis=1)
-    for at, other in ((first, second), (second, first)):
+    entry_a, entry_b = np.divmod(pair_numbers, N)
+    swapped_places = np.repeat(places[:, None], pair_numbers.shape[1], axis=1)
+    for at, partner in ((entry_a, entry_b), (entry_b, entry_a)):
         np.put_along_axis(
-            found, at[:, :, None], np.take_along_axis(places, other, axis=1)[:, :, None], axis=2
+            swapped_places, at[:, :, None], np.take_along_axis(places, partner, axis=1)[:, :, None], axis=2
         )
     several = []
-    now, done = places.copy(), np.zeros((B, N), dtype=bool)
-    every = np.arange(B)
-    for column in range(best.shape[1]):
-        e, f = first[:, column], second[:, column]
-        b = every[(gains[:, column] > 0.0) & ~done[every, e] & ~done[every, f]]
+    combined, is_used = places.copy(), np.zeros((B, N), dtype=bool)
+    fit_indices = np.arange(B)
+    for column in range(pair_numbers.shape[1]):
+        e, f = entry_a[:, column], entry_b[:, column]
+        b = fit_indices[(gains[:, column] > 0.0) & ~is_used[fit_indices, e] & ~is_used[fit_indices, f]]
         e, f = e[b], f[b]
-        now[b, e], now[b, f] = now[b, f], now[b, e]
-        done[b, e] = done[b, f] = True
+        combined[b, e], combined[b, f] = combined[b, f], combined[b, e]
+        is_used[b, e] = is_used[b, f] = True
         if (column + 2) & (column + 1) == 0:
-            several.append(now.copy())
-    return np.concatenate([found, np.stack([*several, now], axis=1)], axis=1)
+            several.append(combined.copy())
+    return np.concatenate([swapped_places, np.stack([*several, combined], axis=1)], axis=1)
 
 
-#: Steps of a truncated power iteration; FEWER with more than MANY variables.
-POWER, FEWER, MANY = 5, 3, 300
+#: Steps of a truncated power iteration; POWER_WIDE with more than WIDE variables.
+POWER, POWER_WIDE, WIDE = 5, 3, 300
 
 
 # --- new components -------------------------------------------------------------------------------
@@ -667,7 +688,7 @@ CHOICE = 4
 
 
 def rebuild(
-    criterion: Criterion, fits: Fits, which: np.ndarray, i: int, seeds: np.ndarray, pick: np.ndarray
+    criterion: Criterion, fits: Fits, indices: np.ndarray, i: int, seeds: np.ndarray, pick: np.ndarray
 ) -> None:
     """Rebuild component i, which has been removed, in some of the fits.
 
@@ -676,27 +697,27 @@ def rebuild(
     criterion : Criterion
     fits : Fits
         Changed in place.
-    which : ndarray of int, shape (b,)
+    indices : ndarray of int, shape (b,)
     i : int
     seeds : ndarray of int, shape (b, R)
         The variables whose rows start the iterations.
     pick : ndarray of int, shape (b,)
         0 for the best component found, 1 for the best but one, and so on.
     """
-    sub = fits.some(which)
+    sub = fits.subset(indices)
     model = criterion.model_given_others(sub)
     places, x = iterated(criterion, model, seeds, i, criterion.used(sub, i))
-    values = criterion.replaced(sub, i, places, x)
+    values = criterion.values_with(sub, i, places, x)
     order = matrices.ranked_entries(values, values.shape[1])
     values = np.take_along_axis(values, order, axis=1)
     # equal supports from different rows are the same component
-    new = np.ones(values.shape, dtype=bool)
-    new[:, 1:] = values[:, :-1] - values[:, 1:] > 1e-8 * np.abs(values[:, :1])
-    rank = np.minimum(np.cumsum(new, axis=1) - 1, pick[:, None])
-    chosen = order[np.arange(len(sub)), np.argmax(rank >= np.minimum(pick, rank[:, -1])[:, None], axis=1)]
-    places = places[np.arange(len(sub)), chosen]
+    is_distinct = np.ones(values.shape, dtype=bool)
+    is_distinct[:, 1:] = values[:, :-1] - values[:, 1:] > 1e-8 * np.abs(values[:, :1])
+    rank = np.minimum(np.cumsum(is_distinct, axis=1) - 1, pick[:, None])
+    positions = order[np.arange(len(sub)), np.argmax(rank >= np.minimum(pick, rank[:, -1])[:, None], axis=1)]
+    places = places[np.arange(len(sub)), positions]
     parts = model.bordered(places, places[:, :0])
-    criterion.put(fits, which, i, places, matrices.best_vectors(parts.A, parts.M))
+    criterion.put(fits, indices, i, places, matrices.best_vectors(parts.A, parts.M))
 
 
 def iterated(
@@ -705,11 +726,11 @@ def iterated(
     """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""
     corner = np.maximum(model.corners(), matrices.TINY)[:, None]
     W = model.products(seeds[:, :, None], np.ones((*seeds.shape, 1)))
-    steps = POWER if model.M.m <= MANY else FEWER
+    steps = POWER if model.M.m <= WIDE else POWER_WIDE
     for step in range(steps):
         if model.T is not None:
             W /= corner
-        places, x = criterion.cut(W, i, used)
+        places, x = criterion.truncate(W, i, used)
         if step + 1 < steps:
             W = model.products(places, x)
     return places, x
@@ -723,14 +744,14 @@ def reordered(criterion: Criterion, fits: Fits) -> Fits:
 
     Only components of one kind change places. A fit whose value is not raised by this keeps its order.
     """
-    if criterion.exact or criterion.k == 1:
+    if criterion.exact_model or criterion.k == 1:
         return fits
     order = largest_first(fits.G, criterion.kinds)
-    turned = permuted(criterion, fits, order)
-    better = turned.value > fits.value * (1.0 + GAIN)
-    fits = fits.some(slice(None))
-    if better.any():
-        fits.put(better, turned.some(better))
+    permuted_fits = permuted(criterion, fits, order)
+    is_improved = permuted_fits.value > fits.value * (1.0 + GAIN)
+    fits = fits.subset(slice(None))
+    if is_improved.any():
+        fits.put(is_improved, permuted_fits.subset(is_improved))
     return fits
 
 
@@ -741,21 +762,21 @@ def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
     in this order. Components change places only with others of their kind.
     """
     B, k, _ = G.shape
-    every = np.arange(B)
-    left, order = G.copy(), np.empty((B, k), dtype=int)
-    open_ = np.ones((B, k), dtype=bool)
+    fit_indices = np.arange(B)
+    residual, order = G.copy(), np.empty((B, k), dtype=int)
+    unplaced = np.ones((B, k), dtype=bool)
     for place, kind in enumerate(kinds):
-        variance = np.where(open_ & (np.array(kinds) == kind), np.einsum("bii->bi", left), -1.0)
-        order[:, place] = chosen = variance.argmax(axis=1)
-        open_[every, chosen] = False
-        row = left[every, chosen]
-        largest = variance[every, chosen]
+        variance = np.where(unplaced & (np.array(kinds) == kind), np.einsum("bii->bi", residual), -1.0)
+        order[:, place] = component = variance.argmax(axis=1)
+        unplaced[fit_indices, component] = False
+        row = residual[fit_indices, component]
+        largest = variance[fit_indices, component]
         share = (
             row
             / matrices.divisor(largest, largest > matrices.TINY)[:, None]
             * (largest > matrices.TINY)[:, None]
         )
-        left = left - share[:, :, None] * row[:, None, :]
+        residual = residual - share[:, :, None] * row[:, None, :]
     return order
 
 
@@ -765,7 +786,7 @@ def falling(criterion: Criterion, fits: Fits) -> Fits:
     Components with the same support have the same value in every order, so that rounding would decide.
     Components of equal variance are sorted by their supports for the same reason.
     """
-    if criterion.exact or criterion.k == 1:
+    if criterion.exact_model or criterion.k == 1:
         return fits
     kinds = np.array(criterion.kinds)
     order = np.broadcast_to(np.arange(criterion.k), (len(fits), criterion.k)).copy()
@@ -776,8 +797,8 @@ def falling(criterion: Criterion, fits: Fits) -> Fits:
             supports = [sorted(fit[criterion.owner == i]) for i in places]
             rank = np.array([sorted(supports).index(support) for support in supports])
             order[b, places] = places[ranked(variances[b, places], -rank.astype(float))]
-    turned = permuted(criterion, fits, order)
-    return turned if (turned.value >= fits.value * (1.0 - GAIN)).all() else fits
+    permuted_fits = permuted(criterion, fits, order)
+    return permuted_fits if (permuted_fits.value >= fits.value * (1.0 - GAIN)).all() else fits
 
 
 def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
@@ -788,15 +809,15 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
     starts = np.array([part.start for part in criterion.parts])
     entries = np.arange(len(criterion.owner)) - starts[criterion.owner]
     at = starts[order][:, criterion.owner] + entries
-    every = np.arange(B)[:, None]
+    fit_indices = np.arange(B)[:, None]
     pairs = np.arange(B)[:, None, None], order[:, :, None], order[:, None, :]
-    second = fits.second[every, order] if fits.second.shape[1] else fits.second
+    T_products = fits.T_products[fit_indices, order] if fits.T_products.shape[1] else fits.T_products
     G, N = fits.G[pairs], fits.N[pairs]
     return Fits(
-        matrices.taken(fits.places, at),
-        matrices.taken(fits.x, at),
-        fits.first[every, order],
-        second,
+        matrices.entries_at(fits.places, at),
+        matrices.entries_at(fits.x, at),
+        fits.M_products[fit_indices, order],
+        T_products,
         G,
         N,
         criterion.value(G, N),
@@ -834,44 +855,44 @@ def _after_newton_steps(
     criterion: Criterion, x: np.ndarray, M: np.ndarray, T: np.ndarray
 ) -> np.ndarray | None:
     """Return the nonzeros, shape (N,), after Newton steps; None if no step was an improvement."""
-    here = criterion.expansion(x, M, T)
-    if here is None:
+    expansion = criterion.expansion(x, M, T)
+    if expansion is None:
         return None
-    moved = False
+    has_moved = False
     for _ in range(25):
-        if np.linalg.norm(here.slope) <= 1e-15 * here.value:
+        if np.linalg.norm(expansion.slope) <= 1e-15 * expansion.value:
             break
-        direction = _newton_direction(here, x[:, None] * criterion.member)
+        direction = _newton_direction(expansion, x[:, None] * criterion.member)
         length = 1.0
         # halvings of one step, at most
         for _ in range(8):
-            new = criterion.directions((x + length * direction)[None])[0][0]
-            there = criterion.expansion(new, M, T)
-            if there is not None and _is_improvement(here, there):
+            new_x = criterion.directions((x + length * direction)[None])[0][0]
+            new_expansion = criterion.expansion(new_x, M, T)
+            if new_expansion is not None and _is_improvement(expansion, new_expansion):
                 break
             length *= 0.5
         else:
             break
-        x, here, moved = new, there, True
-    return x if moved else None
+        x, expansion, has_moved = new_x, new_expansion, True
+    return x if has_moved else None
 
 
-def _is_improvement(here: Expansion, there: Expansion) -> bool:
+def _is_improvement(expansion: Expansion, new_expansion: Expansion) -> bool:
     """Return whether a step is an improvement: a larger value, or an equal value with a smaller slope."""
-    if there.value > here.value * (1.0 + ROUNDING):
+    if new_expansion.value > expansion.value * (1.0 + ROUNDING):
         return True
-    flatter = np.linalg.norm(there.slope) < 0.5 * np.linalg.norm(here.slope)
-    return bool(flatter and there.value >= here.value * (1.0 - ROUNDING))
+    flatter = np.linalg.norm(new_expansion.slope) < 0.5 * np.linalg.norm(expansion.slope)
+    return bool(flatter and new_expansion.value >= expansion.value * (1.0 - ROUNDING))
 
 
-def _newton_direction(here: Expansion, V: np.ndarray) -> np.ndarray:
+def _newton_direction(expansion: Expansion, V: np.ndarray) -> np.ndarray:
     """Return the Newton step orthogonal to the components V, shape (N, k).
 
     It ascends whatever the sign of the curvature. Zero loadings stay zero, and the step has no part in flat
     directions.
     """
-    K = here.curvature()
-    slope = here.slope - V @ (V.T @ here.slope)
+    K = expansion.curvature()
+    slope = expansion.slope - V @ (V.T @ expansion.slope)
     out = V.T @ K
     K -= V @ out
     K -= (out.T - V @ (out @ V)) @ V.T

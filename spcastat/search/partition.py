@@ -5,10 +5,11 @@ covariance matrices of its groups is the PEV of disjoint components of all varia
 adjusted variance. It is a sum over groups, so that programming over subsets gives the largest sum for every
 subset of the variables, without listing partitions.
 
-Climbs move single variables between groups. For up to `MOST` variables all partitions are then compared: for
-PEV the one with the largest sum is best; for adjusted variance only partitions whose sums exceed the best
-known value have to be fitted; the least-squares share may be larger than the sum, so that every partition has
-to be fitted. If more than `LIMITS` allows would have to be fitted, those with the largest sums are.
+Climbs move single variables between groups. For up to `VARIABLES_LIMIT` variables all partitions are then
+compared: for PEV the one with the largest sum is best; for adjusted variance only partitions whose sums
+exceed the best known value have to be fitted; the least-squares share may be larger than the sum, so that
+every partition has to be fitted. If more than `LIMITS` allows would have to be fitted, those with the largest
+sums are.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from spcastat.search.group_values import added_variances
 from spcastat.search.matrices import best_vectors, divisor
 from spcastat.search.moves import ascend, largest_first
 from spcastat.search.objectives import OBJECTIVES, Objective
-from spcastat.search.penalty import REACHED, VarianceTarget
+from spcastat.search.penalty import TARGET_TOLERANCE, VarianceTarget
 
 # --- all partitions -------------------------------------------------------------------------------
 
 
 #: With more variables, the 2^p subsets are not listed.
-MOST = 16
+VARIABLES_LIMIT = 16
 #: Sets of up to this many variables are split in every way by one operation for each way.
-FEW = 5
+SPLIT_SIZE = 5
 
 
 def members(group: int) -> np.ndarray:
@@ -52,7 +53,7 @@ def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] | None = None) 
     Parameters
     ----------
     S : ndarray of shape (p, p)
-        With p at most `MOST`.
+        With p at most `VARIABLES_LIMIT`.
     running : callable, optional
         Called between steps; if it returns False, so that time has run out, the result is None.
     """
@@ -75,7 +76,7 @@ class Partitions:
 
     Parameters
     ----------
-    first : ndarray of shape (2^p,)
+    group_values : ndarray of shape (2^p,)
         The largest eigenvalue of the variables of each subset.
     k : int
         Number of groups, at most p.
@@ -89,20 +90,25 @@ class Partitions:
         one.
     """
 
-    def __init__(self, first: np.ndarray, k: int):
-        self.first, self.k = first, k
-        self.p = len(first).bit_length() - 1
-        self.whole = len(first) - 1
+    def __init__(self, group_values: np.ndarray, k: int):
+        self.group_values, self.k = group_values, k
+        self.p = len(group_values).bit_length() - 1
+        self.all_variables = len(group_values) - 1
         self._subsets: dict[int, np.ndarray] = {}
-        sums = first.copy()
+        sums = group_values.copy()
         sums[0] = -np.inf
-        self.best = [sums[: 1 << (self.p - k + 1)]]
+        self.largest_sums_by_count = [sums[: 1 << (self.p - k + 1)]]
         for j in range(2, k):
-            fewer, sums_of_more = self.best[-1], np.full(1 << (self.p - k + j), -np.inf)
+            sums_of_fewer, sums_of_more = (
+                self.largest_sums_by_count[-1],
+                np.full(1 << (self.p - k + j), -np.inf),
+            )
             for variable in range(self.p - k + j):
                 size = 1 << variable
-                sums_of_more[size : 2 * size] = largest_sums(first[size : 2 * size], fewer[:size])
-            self.best.append(sums_of_more)
+                sums_of_more[size : 2 * size] = largest_sums(
+                    group_values[size : 2 * size], sums_of_fewer[:size]
+                )
+            self.largest_sums_by_count.append(sums_of_more)
 
     @property
     def count(self) -> int:
@@ -111,39 +117,45 @@ class Partitions:
             self.k
         )
 
-    def descending(self, least: float) -> Iterator[tuple[float, tuple[int, ...]]]:
-        """Yield the partitions whose sums are larger than `least`, with their sums, in descending order.
+    def descending(self, floor: float) -> Iterator[tuple[float, tuple[int, ...]]]:
+        """Yield the partitions whose sums are larger than `floor`, with their sums, in descending order.
 
         A partition is built group by group; the sum of its first groups and the largest sum of what is left
         is never below the sum of any partition that begins so (best-first search).
         """
         if self.k == 1:
-            if self.first[self.whole] > least:
-                yield float(self.first[self.whole]), (self.whole,)
+            if self.group_values[self.all_variables] > floor:
+                yield float(self.group_values[self.all_variables]), (self.all_variables,)
             return
         ties = count()
         queue: list[tuple[float, int, _Choice]] = []
-        _push(queue, ties, self._choice((), 0.0, self.whole, least))
+        _push(queue, ties, self._choice((), 0.0, self.all_variables, floor))
         while queue:
             total, _, choice = heappop(queue)
             group = int(choice.groups[choice.at])
-            remainder = choice.rest ^ group
-            groups_taken = (*choice.known, group)
+            remainder = choice.remainder ^ group
+            groups_taken = (*choice.groups_taken, group)
             choice.at += 1
             _push(queue, ties, choice)
             if len(groups_taken) == self.k - 1:
                 yield -total, (*groups_taken, remainder)
             else:
-                partial_sum = choice.begun + float(self.first[group])
-                _push(queue, ties, self._choice(groups_taken, partial_sum, remainder, least))
+                partial_sum = choice.partial_sum + float(self.group_values[group])
+                _push(queue, ties, self._choice(groups_taken, partial_sum, remainder, floor))
 
-    def _choice(self, known: tuple[int, ...], begun: float, rest: int, least: float) -> _Choice:
-        """Return the next groups for a partition that begins with the groups `known`, the best first."""
-        groups = self._with_last(rest)[:-1]
-        totals = begun + self.first[groups] + self.best[self.k - len(known) - 2][rest ^ groups]
-        selection = np.flatnonzero(totals > least)
+    def _choice(
+        self, groups_taken: tuple[int, ...], partial_sum: float, remainder: int, floor: float
+    ) -> _Choice:
+        """Return the next groups for a partition that begins with `groups_taken`, the best first."""
+        groups = self._with_last(remainder)[:-1]
+        totals = (
+            partial_sum
+            + self.group_values[groups]
+            + self.largest_sums_by_count[self.k - len(groups_taken) - 2][remainder ^ groups]
+        )
+        selection = np.flatnonzero(totals > floor)
         selection = selection[np.argsort(-totals[selection], kind="stable")]
-        return _Choice(known, begun, rest, groups[selection], totals[selection])
+        return _Choice(groups_taken, partial_sum, remainder, groups[selection], totals[selection])
 
     def _with_last(self, mask: int) -> np.ndarray:
         """Return the subsets of a set that contain its last variable; the final one is the set itself."""
@@ -160,14 +172,19 @@ class Partitions:
 class _Choice:
     """The groups that may follow in a partition, in descending order of the sums `totals`.
 
-    `at` is the position of the next group; `known` are the groups so far, with the sum `begun`, and `rest`
-    the variables left.
+    `at` is the position of the next group; `groups_taken` are the groups so far, with the sum `partial_sum`,
+    and `remainder` the variables left.
     """
 
     def __init__(
-        self, known: tuple[int, ...], begun: float, rest: int, groups: np.ndarray, totals: np.ndarray
+        self,
+        groups_taken: tuple[int, ...],
+        partial_sum: float,
+        remainder: int,
+        groups: np.ndarray,
+        totals: np.ndarray,
     ):
-        self.known, self.begun, self.rest = known, begun, rest
+        self.groups_taken, self.partial_sum, self.remainder = groups_taken, partial_sum, remainder
         self.groups, self.totals, self.at = groups, totals, 0
 
 
@@ -185,7 +202,7 @@ def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
     """
     h = len(f).bit_length() - 1
     F, G = f[:, None], g[:, None]
-    for _ in range(h - FEW):
+    for _ in range(h - SPLIT_SIZE):
         half = len(F) // 2
         F, G = (
             np.concatenate([F[:half], F[half:], F[:half]], axis=1),
@@ -199,7 +216,7 @@ def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
             if s == 0:
                 break
             s = (s - 1) & r
-    for _ in range(h - FEW):
+    for _ in range(h - SPLIT_SIZE):
         third = sums.shape[1] // 3
         without = sums[:, :third]
         sums = np.concatenate([without, np.maximum(sums[:, third : 2 * third], sums[:, 2 * third :])])
@@ -269,7 +286,7 @@ class GroupLoadings:
         and, if the value depends on the order, every order of up to `ORDERED` components, and for more the
         order of the largest variances of the fits.
         """
-        restarts = list(self._further(labels, x, rng))
+        restarts = list(self._further_starts(labels, x, rng))
         if not restarts:
             return labels, x, values
         trials = np.stack([labels, *(trial for trial, _ in restarts)])
@@ -294,7 +311,7 @@ class GroupLoadings:
             V = np.where(labels[:, None] == np.arange(self.k), x[:, None], 0.0)
         return V, float(values[0])
 
-    def _further(
+    def _further_starts(
         self, labels: np.ndarray, x: np.ndarray, rng: np.random.Generator
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield further partitions and loadings to start from."""
@@ -369,7 +386,7 @@ LIMITS = {"quick": 5_000, "auto": 40_000, "thorough": 400_000}
 #: The number of partitions that are fitted if there are too many to compare all: those of largest PEV.
 FITTED = 3_000
 #: The number of partitions on the way of the climbs, the best by their eigenvectors, that are fitted.
-SEEN = 30
+OPTIMISED_PARTITIONS = 30
 #: The number of partitions, the best by the first fit, that are fitted from further starts.
 POLISHED = 300
 #: Up to this many variables a climb ends only after every move and every swap has been evaluated.
@@ -403,7 +420,7 @@ class Grouped:
     value: float
     values: tuple[float, ...]
     compared: int
-    every: bool
+    exhaustive: bool
     settled: bool
     proven: bool
 
@@ -420,9 +437,9 @@ def partition(
 
     A climb moves one variable to another group, or swaps two, while that raises the objective of the leading
     eigenvectors of the groups. For PEV these are the best loadings; for the other objectives loadings are
-    optimised on the best groups that the climbs evaluated. Without starts all partitions of up to `MOST`
-    variables are compared, unless too many would have to be fitted. Otherwise moves are evaluated with the
-    optimised loadings, too, for up to `ALL_TRIED` variables.
+    optimised on the best groups that the climbs evaluated. Without starts all partitions of up to
+    `VARIABLES_LIMIT` variables are compared, unless too many would have to be fitted. Otherwise moves are
+    evaluated with the optimised loadings, too, for up to `ALL_TRIED` variables.
 
     Parameters
     ----------
@@ -449,20 +466,20 @@ def partition(
         value, groups = climber.climb(_without_empty(labels, k))
         ends[tuple(sorted(groups))] = value
         values.append(value)
-    values_by_partition = ends if start_labels else climber.seen
+    values_by_partition = ends if start_labels else climber.values_by_partition
     candidates = nlargest(
-        3 if start_labels else SEEN, values_by_partition, key=values_by_partition.__getitem__
+        3 if start_labels else OPTIMISED_PARTITIONS, values_by_partition, key=values_by_partition.__getitem__
     )
     search = _Fits(GroupLoadings(scaled, k, record), rng)
     search.add(candidates[:1] if exact_sums else candidates)
     complete = k in (1, len(S))
     bound_attained = exact_sums or complete  # one component is the first of PCA by every measure
-    if len(S) <= MOST and not start_labels and not complete:
+    if len(S) <= VARIABLES_LIMIT and not start_labels and not complete:
         complete = search.compare_all(LIMITS[effort])
     if not exact_sums and not start_labels:
         search.polish()
         previous_value = -np.inf
-        while not complete and len(S) <= ALL_TRIED and search.values[0] > previous_value + REACHED:
+        while not complete and len(S) <= ALL_TRIED and search.values[0] > previous_value + TARGET_TOLERANCE:
             previous_value = search.values[0]
             search.climb()
             search.polish()
@@ -521,7 +538,7 @@ class _Fits:
             self.add([groups for _, groups in islice(partitions.descending(-np.inf), 1)])
             return True
         if bound == "upper":
-            self.add([groups for _, groups in islice(partitions.descending(-np.inf), SEEN)])
+            self.add([groups for _, groups in islice(partitions.descending(-np.inf), OPTIMISED_PARTITIONS)])
             self.polish()
             threshold = float(self.values[0])
         elif partitions.count > limit:
@@ -536,7 +553,7 @@ class _Fits:
     def climb(self) -> None:
         """Move single variables to other groups while that raises the objective of the best loadings."""
         k, value = self.loadings.k, -np.inf
-        while self.values[0] > value + REACHED:
+        while self.values[0] > value + TARGET_TOLERANCE:
             value, labels = float(self.values[0]), self.labels[0]
             free = np.bincount(labels, minlength=k)[labels] > 1
             j, g = np.nonzero(free[:, None] & (labels[:, None] != np.arange(k)))
@@ -547,7 +564,7 @@ class _Fits:
 
 def _labels(partitions: Sequence[Sequence[int]], p: int) -> np.ndarray:
     """Return the number of the group of each variable, shape (n, p), for partitions into bit masks."""
-    if p <= MOST:
+    if p <= VARIABLES_LIMIT:
         return (np.array(partitions)[:, None, :] >> np.arange(p)[:, None] & 1).argmax(axis=2)
     label_rows = np.empty((len(partitions), p), dtype=int)
     for labels, groups in zip(label_rows, partitions, strict=True):
@@ -612,19 +629,19 @@ class Climber:
         self.sorts = rule is None or len(set(rule.kinds([0] * k))) == 1
         self.square = S @ S if objective.squares else None
         self.p, self.k, self.search = len(S), k, objective.group_search()
-        self.known: dict[int, np.ndarray] = {}
-        self.seen: dict[tuple[int, ...], float] = {}
+        self.vectors_by_group: dict[int, np.ndarray] = {}
+        self.values_by_partition: dict[tuple[int, ...], float] = {}
 
     def leading(self, group: int) -> np.ndarray:
         """Return the leading eigenvector of the variables of a group, shape (p,)."""
-        if group not in self.known:
+        if group not in self.vectors_by_group:
             J = members(group)
             v = np.zeros(self.p)
             v[J] = top_eigh(self.S[np.ix_(J, J)], 1)[1][:, 0]
-            self.known[group] = v
-        return self.known[group]
+            self.vectors_by_group[group] = v
+        return self.vectors_by_group[group]
 
-    def allowed(self, groups: Sequence[int]) -> bool:
+    def is_admissible(self, groups: Sequence[int]) -> bool:
         """Return whether groups obey the rule."""
         if self.rule is None:
             return True
@@ -645,16 +662,16 @@ class Climber:
     def climb(self, groups: list[int]) -> tuple[float, list[int]]:
         """Return the value and the groups of a local optimum under moves and swaps."""
         value = self.value(groups)
-        self.seen[tuple(sorted(groups))] = value
+        self.values_by_partition[tuple(sorted(groups))] = value
         improvement: list[int] | None = groups
         while improvement is not None:
             groups, improvement = improvement, None
             for trial in self._trials(groups):
-                if not self.allowed(trial):
+                if not self.is_admissible(trial):
                     continue
                 trial_value = self.value(trial)
-                self.seen[tuple(sorted(trial))] = trial_value
-                if trial_value > value + REACHED:
+                self.values_by_partition[tuple(sorted(trial))] = trial_value
+                if trial_value > value + TARGET_TOLERANCE:
                     value, improvement = trial_value, trial
                     break
         return value, groups
@@ -697,24 +714,24 @@ class Climber:
         G = V.T @ SV
         # t is the angle of the leading eigenvector of [[G_hh, b], [b, s]]
         t = 0.5 * np.arctan2(2.0 * SV[j, h], G[h, h] - self.S[j, j])
-        length = np.sqrt(np.maximum(1.0 - V[j, g] ** 2, REACHED))
+        length = np.sqrt(np.maximum(1.0 - V[j, g] ** 2, TARGET_TOLERANCE))
         changes = (g, 1.0 / length, -V[j, g] / length), (h, np.cos(t), np.sin(t))
         N = None
         if self.square is not None:
             TV = self.square @ V
-            N = _moved(j, changes, V.T @ TV, TV, np.diag(self.square))
-        values = self._values(_moved(j, changes, G, SV, np.diag(self.S)), N)
+            N = _grams_after(j, changes, V.T @ TV, TV, np.diag(self.square))
+        values = self._values(_grams_after(j, changes, G, SV, np.diag(self.S)), N)
         order = np.argsort(-values, kind="stable")
         return list(zip(j[order].tolist(), g[order].tolist(), h[order].tolist(), strict=True))
 
     def _values(self, G: np.ndarray, N: np.ndarray | None) -> np.ndarray:
         """Return the objective from V'SV, and V'SSV, of orthonormal loadings, shape (B,)."""
         if self.target is not None:
-            return self.target.reached(added_variances(G, self.sorts).T)
+            return self.target.attainment(added_variances(G, self.sorts).T)
         return self.search.values(G, N)
 
 
-def _moved(
+def _grams_after(
     j: np.ndarray,
     changes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
     G: np.ndarray,

@@ -31,7 +31,7 @@ class Penalised(Criterion):
     rho : float
     """
 
-    exact = True  # the model of one column is exact, and the order of the components does not matter
+    exact_model = True  # the model of one column is exact, and the order of the components does not matter
     rugged = True
 
     def __init__(
@@ -62,8 +62,10 @@ class Penalised(Criterion):
 
     def _model(self, fits: Fits, weights: np.ndarray) -> matrices.Model:
         Z = weights[:, :, None] * np.eye(self.k)
-        ones = np.ones(len(fits))
-        return matrices.Model(self.M, self.T, fits.first, fits.second, ones, np.zeros_like(Z), Z, fits.of)
+        alpha = np.ones(len(fits))
+        return matrices.Model(
+            self.M, self.T, fits.M_products, fits.T_products, alpha, np.zeros_like(Z), Z, fits.of
+        )
 
     def model(self, fits: Fits, i: int) -> matrices.Model:
         weights = self._weights(fits)
@@ -76,8 +78,8 @@ class Penalised(Criterion):
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
         weights = self._weights(fits)
         weights[:, i] = 0.0
-        products = fits.first[:, i] if self.T is None else fits.second[:, i]
-        Av = products - ((fits.G[:, i] * weights)[:, None] @ fits.first)[:, 0]
+        products = fits.M_products[:, i] if self.T is None else fits.T_products[:, i]
+        Av = products - ((fits.G[:, i] * weights)[:, None] @ fits.M_products)[:, 0]
         part = self.parts[i]
         support = np.arange(len(fits))[:, None], fits.places[:, part]
         x = fits.x[:, part]
@@ -85,7 +87,7 @@ class Penalised(Criterion):
         if self.ratio:
             variances = np.maximum(fits.G[:, i, i], matrices.TINY)
             value = value / variances
-            half = (Av - value[:, None] * fits.first[:, i]) / variances[:, None]
+            half = (Av - value[:, None] * fits.M_products[:, i]) / variances[:, None]
         else:
             half = Av.copy()
             half[support] -= value[:, None] * x

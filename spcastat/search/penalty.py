@@ -26,12 +26,12 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import MEASURES
 from spcastat.search.chains import distinct, perturb
 from spcastat.search.climbing import LONG, SHORT, Effort, climb, sweep
-from spcastat.search.criteria import Adjusted, Fits, SupportRule, joined, triangle
+from spcastat.search.criteria import Adjusted, Fits, SupportRule, join_fits, triangle
 from spcastat.search.matrices import TIE_TOLERANCE, TINY, Moments
 from spcastat.search.moves import refined, reordered, stationary
 
 #: A shortfall of the share up to this counts as rounding.
-REACHED = 1e-10
+TARGET_TOLERANCE = 1e-10
 #: Weight of the total adjusted variance relative to the targets not yet reached.
 SLACK = 0.05
 
@@ -51,7 +51,7 @@ class VarianceTarget:
     """
 
     share: float
-    every: bool
+    cumulative: bool
     pca: np.ndarray
 
     @property
@@ -60,39 +60,39 @@ class VarianceTarget:
 
     @property
     def goals(self) -> np.ndarray:
-        """The adjusted variance needed after each component, shape (k,), less half of REACHED."""
-        goals = (self.share - 0.5 * REACHED) * np.cumsum(self.pca)
-        return goals if self.every else np.where(np.arange(self.k) == self.k - 1, goals, 0.0)
+        """The adjusted variance needed after each component, shape (k,), less half of TARGET_TOLERANCE."""
+        goals = (self.share - 0.5 * TARGET_TOLERANCE) * np.cumsum(self.pca)
+        return goals if self.cumulative else np.where(np.arange(self.k) == self.k - 1, goals, 0.0)
 
-    def kept(self, added: np.ndarray) -> np.ndarray:
+    def kept_shares(self, variances: np.ndarray) -> np.ndarray:
         """Return the share of PCA's variance after each component, shape (..., k), for adjusted variances."""
-        return np.cumsum(added, axis=-1) / np.cumsum(self.pca)
+        return np.cumsum(variances, axis=-1) / np.cumsum(self.pca)
 
-    def holds(self, added: np.ndarray) -> np.ndarray:
+    def holds(self, variances: np.ndarray) -> np.ndarray:
         """Return whether adjusted variances, shape (..., k), reach the target."""
-        return np.asarray((np.cumsum(added, axis=-1) >= self.goals).all(axis=-1))
+        return np.asarray((np.cumsum(variances, axis=-1) >= self.goals).all(axis=-1))
 
-    def reached(self, added: np.ndarray) -> np.ndarray:
+    def attainment(self, variances: np.ndarray) -> np.ndarray:
         """Return how nearly the target is reached, shape (...,), for adjusted variances, shape (..., k).
 
         With f_i the adjusted variance of the first i components and g_i the target, this is
         (1 - a) mean of min(f_i / g_i, 1) + a f_k / g_k. The first term is largest where all targets are
         reached; the second then increases the margin. With a target for the total only, it is f_k / g_k.
         """
-        parts = np.cumsum(added, axis=-1) / np.maximum(self.goals, TINY)
-        if not self.every:
+        parts = np.cumsum(variances, axis=-1) / np.maximum(self.goals, TINY)
+        if not self.cumulative:
             return np.asarray(parts[..., -1])
         return np.asarray((1.0 - SLACK) * np.minimum(parts, 1.0).mean(axis=-1) + SLACK * parts[..., -1])
 
-    def weights(self, added: np.ndarray) -> np.ndarray:
+    def weights(self, variances: np.ndarray) -> np.ndarray:
         """Return the weight of the adjusted variance of each component, shape (k,); the first is 1.
 
         A component counts towards the targets after it and after all later components, and a target weighs
         more the larger its shortfall.
         """
-        if not self.every:
+        if not self.cumulative:
             return np.ones(self.k)
-        over = self.kept(added) / self.share - 1.0
+        over = self.kept_shares(variances) / self.share - 1.0
         # weights differ by a factor e where shares of the target differ by .005
         close = np.exp(-(over - over.min()) / 0.005)
         counts = np.cumsum(close[::-1])[::-1]
@@ -104,8 +104,10 @@ class VarianceTarget:
 
     def true(self, V: np.ndarray, op: Operator) -> bool:
         """Return whether loadings reach the target according to :mod:`spcastat.measures`."""
-        kept = self.measured(V, op)
-        return bool((kept if self.every else kept[-1:]).min() >= self.share - REACHED)
+        kept_shares = self.measured(V, op)
+        return bool(
+            (kept_shares if self.cumulative else kept_shares[-1:]).min() >= self.share - TARGET_TOLERANCE
+        )
 
 
 class TargetCriterion(Adjusted):
@@ -118,23 +120,23 @@ class TargetCriterion(Adjusted):
 
     def holds(self, fits: Fits) -> np.ndarray:
         """Return which of the fits reach the target, shape (B,)."""
-        return self.target.holds(self.added(fits.G))
+        return self.target.holds(self.variances(fits.G))
 
-    def _of(self, added: np.ndarray) -> np.ndarray:
-        return self.target.reached(added)
+    def _of(self, variances: np.ndarray) -> np.ndarray:
+        return self.target.attainment(variances)
 
-    def _worth_at(self, G: np.ndarray) -> np.ndarray:
-        return self._worth(self.added(G))
+    def _slopes_at(self, G: np.ndarray) -> np.ndarray:
+        return self._slopes(self.variances(G))
 
-    def _worth(self, added: np.ndarray) -> np.ndarray:
+    def _slopes(self, variances: np.ndarray) -> np.ndarray:
         """Return the derivative of the value in each adjusted variance, shape (B, k)."""
-        last = 1.0 / self.goals[-1]
-        if not self.target.every:
-            return np.full(added.shape, last)
-        short = np.cumsum(added, axis=-1) < self.goals
-        each = (1.0 - SLACK) / self.k * short / self.goals
-        each[..., -1] += SLACK * last
-        return np.cumsum(each[..., ::-1], axis=-1)[..., ::-1]
+        last_slope = 1.0 / self.goals[-1]
+        if not self.target.cumulative:
+            return np.full(variances.shape, last_slope)
+        short = np.cumsum(variances, axis=-1) < self.goals
+        slopes_of_targets = (1.0 - SLACK) / self.k * short / self.goals
+        slopes_of_targets[..., -1] += SLACK * last_slope
+        return np.cumsum(slopes_of_targets[..., ::-1], axis=-1)[..., ::-1]
 
 
 # --- one penalty for all loadings -----------------------------------------------------------------
@@ -156,7 +158,7 @@ class WithProducts:
 
     V: np.ndarray
     F: np.ndarray
-    added: np.ndarray
+    variances: np.ndarray
 
     @property
     def nonzeros(self) -> int:
@@ -173,7 +175,7 @@ def _triangle(V: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 #: Share of the nonzeros that the first cut removes.
-FIRST = 0.1
+FIRST_STEP = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,33 +210,33 @@ class Sweeps:
         """
         V, F = start.V.copy(), start.F.copy()
         for _ in range(sweeps):
-            before = V != 0
+            previous_support = V != 0
             for i in range(self.target.k):
                 self._update(V, F, i, penalty)
-            if (before == (V != 0)).all():
+            if (previous_support == (V != 0)).all():
                 break
         return with_products(V, F)
 
     def _update(self, V: np.ndarray, F: np.ndarray, i: int, penalty: float) -> None:
         """Replace component i of V and F in place, by the rule in the module's docstring."""
-        C, added = _triangle(V, F)
-        size = max(float(added[i]), TINY)
-        w = self.target.weights(added)
+        C, variances = _triangle(V, F)
+        size = max(float(variances[i]), TINY)
+        w = self.target.weights(variances)
         pull = F @ (C @ (w * C[i])) / w[i]
         gain = pull**2 / size
         if not gain.any():
             return
-        p, most = len(V), len(V)
+        p, card_limit = len(V), len(V)
         if self.rule is not None:
             gain = np.where(self.rule.must[i], np.inf, np.where(self.rule.may[i], gain, 0.0))
-            most = int(self.rule.may[i].sum())
+            card_limit = int(self.rule.may[i].sum())
         count = int(np.count_nonzero(gain > penalty))
         order = np.argsort(-gain * (1.0 - TIE_TOLERANCE * np.arange(p) / p), kind="stable")
-        if self.target.every:
-            need = self.target.goals[i] - float(added[:i].sum())
-            reached = np.cumsum((F @ C[:, i])[order] ** 2) / size
-            count = max(count, int(np.searchsorted(reached, need)) + 1)
-        J = order[: min(max(count, 1), most)]
+        if self.target.cumulative:
+            need = self.target.goals[i] - float(variances[:i].sum())
+            attained_variance = np.cumsum((F @ C[:, i])[order] ** 2) / size
+            count = max(count, int(np.searchsorted(attained_variance, need)) + 1)
+        J = order[: min(max(count, 1), card_limit)]
         J = J[pull[J] != 0]
         V[:, i] = 0.0
         V[J, i] = pull[J] / np.linalg.norm(pull[J])
@@ -244,61 +246,63 @@ class Sweeps:
         """Optimise the loadings on the supports; return those of the sweep with the largest `room`."""
         V, F = start.V.copy(), start.F.copy()
         supports = V != 0
-        best = start
+        best_fit = start
         for _ in range(sweeps):
             for i in range(self.target.k):
-                C, added = _triangle(V, F)
-                w = self.target.weights(added)
+                C, variances = _triangle(V, F)
+                w = self.target.weights(variances)
                 pull = np.where(supports[:, i], F @ (C @ (w * C[i])), 0.0)
                 if pull.any():
                     V[:, i] = pull / np.linalg.norm(pull)
                     F[:, i] = self.op.dot(V[:, i]) / self.total
-            found = with_products(V.copy(), F.copy())
-            if room(self.target, found) > room(self.target, best):
-                best = found
-        return best
+            swept_fit = with_products(V.copy(), F.copy())
+            if room(self.target, swept_fit) > room(self.target, best_fit):
+                best_fit = swept_fit
+        return best_fit
 
     def trimmed(self, fit: WithProducts) -> WithProducts:
         """Return a fit that reaches the target after removing loadings, but none that the rule forces.
 
         They are removed first from all components together, then from each.
         """
-        every = list(range(self.target.k))
-        for which in [every, *([i] for i in every)] if self.target.every else [every]:
-            fit = self._cut(fit, which)
+        all_components = list(range(self.target.k))
+        for components in (
+            [all_components, *([i] for i in all_components)] if self.target.cumulative else [all_components]
+        ):
+            fit = self._cut_components(fit, components)
         return fit
 
-    def _cut(self, fit: WithProducts, which: list[int]) -> WithProducts:
+    def _cut_components(self, fit: WithProducts, components: list[int]) -> WithProducts:
         """Remove loadings of some components until removing a single one misses the target."""
-        count = max(1, int(FIRST * np.count_nonzero(fit.V[:, which])))
+        count = max(1, int(FIRST_STEP * np.count_nonzero(fit.V[:, components])))
         for _ in range(60):
-            fewer = self._without(fit, which, count)
+            fewer = self._without(fit, components, count)
             if fewer is None:
                 return fit
-            if not self.target.holds(fewer.added):
+            if not self.target.holds(fewer.variances):
                 fewer = self.polished(fewer, 4)
-            if self.target.holds(fewer.added):
+            if self.target.holds(fewer.variances):
                 fit = fewer
-                count = min(2 * count, max(1, int(FIRST * np.count_nonzero(fit.V[:, which]))))
+                count = min(2 * count, max(1, int(FIRST_STEP * np.count_nonzero(fit.V[:, components]))))
             elif count == 1:
                 return fit
             else:
                 count = max(1, count // 3)
         return fit
 
-    def _without(self, fit: WithProducts, which: list[int], count: int) -> WithProducts | None:
+    def _without(self, fit: WithProducts, components: list[int], count: int) -> WithProducts | None:
         """Return the fit without the `count` loadings that contribute least; None if none can be removed.
 
         Each component keeps its largest loading and those that the rule forces.
         """
         removable = fit.V != 0
         removable[np.argmax(np.abs(fit.V), axis=0), np.arange(self.target.k)] = False
-        removable[:, np.setdiff1d(np.arange(self.target.k), which)] = False
+        removable[:, np.setdiff1d(np.arange(self.target.k), components)] = False
         if self.rule is not None:
             removable &= ~self.rule.must.T
         if not removable.any():
             return None
-        brings = np.where(removable, np.abs(fit.V) * np.sqrt(np.maximum(fit.added, TINY)), np.inf)
+        brings = np.where(removable, np.abs(fit.V) * np.sqrt(np.maximum(fit.variances, TINY)), np.inf)
         smallest = np.argsort(brings, axis=None, kind="stable")[: min(count, int(removable.sum()))]
         V = fit.V.copy()
         V.ravel()[smallest] = 0.0
@@ -307,8 +311,8 @@ class Sweeps:
 
 def room(target: VarianceTarget, fit: WithProducts) -> float:
     """Return the smallest margin over all targets, relative to the target; negative if one is missed."""
-    over = target.kept(fit.added) / target.share - 1.0
-    return float(over.min() if target.every else over[-1])
+    over = target.kept_shares(fit.variances) / target.share - 1.0
+    return float(over.min() if target.cumulative else over[-1])
 
 
 # --- one nonzero less -----------------------------------------------------------------------------
@@ -326,7 +330,7 @@ class FitAtCard:
         return float(self.fit.value[0])
 
     @property
-    def kept(self) -> bool:
+    def succeeds(self) -> bool:
         """Whether the fit reaches the target."""
         return bool(self.criterion.holds(self.fit)[0])
 
@@ -360,17 +364,19 @@ class Shrinking:
 
     def run(self, V: np.ndarray) -> np.ndarray:
         """Return loadings, shape (m, k), with as few nonzeros as found; V must reach the target."""
-        now = self._held(V)
-        while (fewer := self._fewer(now)) is not None:
-            now = fewer
-        fit = refined(now.criterion, now.fit, LONG)
-        if now.criterion.holds(fit)[0]:
-            now = FitAtCard(now.criterion, fit)
+        present = self._at_cards_of(V)
+        while (fewer := self._fewer(present)) is not None:
+            present = fewer
+        fit = refined(present.criterion, present.fit, LONG)
+        if present.criterion.holds(fit)[0]:
+            present = FitAtCard(present.criterion, fit)
         # Where every target is exceeded, the total adjusted variance alone is maximised. Its stationary point
         # does not depend on the rounding of the search.
-        total = Adjusted(self.S, now.criterion.cards)
-        exact = stationary(total, total.fits(now.fit.places, now.fit.x))
-        return now.criterion.dense(exact if now.criterion.holds(exact)[0] else now.fit)[0]
+        total = Adjusted(self.S, present.criterion.cards)
+        stationary_fit = stationary(total, total.fits(present.fit.places, present.fit.x))
+        return present.criterion.dense(
+            stationary_fit if present.criterion.holds(stationary_fit)[0] else present.fit
+        )[0]
 
     def criterion(self, cards: tuple[int, ...]) -> TargetCriterion:
         """Return the criterion for given cardinalities."""
@@ -378,66 +384,72 @@ class Shrinking:
             self._criteria[cards] = TargetCriterion(self.S, cards, self.target).under(self.rule)
         return self._criteria[cards]
 
-    def _held(self, V: np.ndarray) -> FitAtCard:
-        given = (V != 0) | self.must.T  # forced loadings may be zero
-        criterion = self.criterion(tuple(int(c) for c in np.count_nonzero(given, axis=0)))
-        supports = [np.flatnonzero(column) for column in given.T]
+    def _at_cards_of(self, V: np.ndarray) -> FitAtCard:
+        membership = (V != 0) | self.must.T  # forced loadings may be zero
+        criterion = self.criterion(tuple(int(c) for c in np.count_nonzero(membership, axis=0)))
+        supports = [np.flatnonzero(column) for column in membership.T]
         x = np.concatenate([V[J, i] for i, J in enumerate(supports)])
         fit = criterion.fits(np.concatenate(supports)[None], x[None])
-        better = refined(criterion, fit, SHORT)
-        return FitAtCard(criterion, better if criterion.holds(better)[0] else fit)
+        refined_fit = refined(criterion, fit, SHORT)
+        return FitAtCard(criterion, refined_fit if criterion.holds(refined_fit)[0] else fit)
 
-    def _fewer(self, now: FitAtCard) -> FitAtCard | None:
+    def _fewer(self, present: FitAtCard) -> FitAtCard | None:
         """Return a fit with one nonzero less that reaches the target, or None."""
-        tries = self._dropped(now)
-        kept = _first(tries)
-        if kept is not None or not self.effort.kicks:
-            return kept
+        tries = self._dropped(present)
+        fit = _best_success(tries)
+        if fit is not None or not self.effort.kicks:
+            return fit
         climbed = []
-        for one in tries:
-            fits = climb(one.criterion, one.fit, self.effort.width, self.effort.valued)
+        for trial in tries:
+            fits = climb(trial.criterion, trial.fit, self.effort.width, self.effort.valued)
             best_two = np.argsort(-fits.value, kind="stable")[:2]
-            climbed.append(FitAtCard(one.criterion, fits.some(best_two)))
-        kept = _first(climbed)
-        if kept is not None:
-            return kept
-        kicked = (self._kicked(one) for one in sorted(climbed, key=lambda one: -one.value))
-        return next((one for one in kicked if one is not None), None)
+            climbed.append(FitAtCard(trial.criterion, fits.subset(best_two)))
+        fit = _best_success(climbed)
+        if fit is not None:
+            return fit
+        kicked = (self._kicked(trial) for trial in sorted(climbed, key=lambda trial: -trial.value))
+        return next((trial for trial in kicked if trial is not None), None)
 
-    def _dropped(self, now: FitAtCard) -> list[FitAtCard]:
+    def _dropped(self, present: FitAtCard) -> list[FitAtCard]:
         """Return, for each component, the best fits with one nonzero less in this component."""
-        found = []
-        for i, card in enumerate(now.criterion.cards):
+        fits_at_cards = []
+        for i, card in enumerate(present.criterion.cards):
             if card == max(1, self.must[i].sum()):
                 continue
-            cards = tuple(c - (j == i) for j, c in enumerate(now.criterion.cards))
+            cards = tuple(c - (j == i) for j, c in enumerate(present.criterion.cards))
             criterion = self.criterion(cards)
-            part = now.criterion.parts[i]
-            size = np.where(self.must[i][now.fit.places[0, part]], np.inf, np.abs(now.fit.x[0, part]))
-            some = part.start + np.argsort(size, kind="stable")[: min(30, card - self.must[i].sum())]
-            stay = np.array([np.delete(np.arange(now.fit.x.shape[1]), one) for one in some])
-            fits = refined(criterion, criterion.fits(now.fit.places[0][stay], now.fit.x[0][stay]), SHORT)
+            part = present.criterion.parts[i]
+            size = np.where(self.must[i][present.fit.places[0, part]], np.inf, np.abs(present.fit.x[0, part]))
+            positions = part.start + np.argsort(size, kind="stable")[: min(30, card - self.must[i].sum())]
+            stay = np.array(
+                [np.delete(np.arange(present.fit.x.shape[1]), position) for position in positions]
+            )
+            fits = refined(
+                criterion, criterion.fits(present.fit.places[0][stay], present.fit.x[0][stay]), SHORT
+            )
             fits = reordered(criterion, fits)
-            found.append(FitAtCard(criterion, fits.some(distinct(fits.value, self.effort.climbs // 2))))
-        return found
+            fits_at_cards.append(
+                FitAtCard(criterion, fits.subset(distinct(fits.value, self.effort.climbs // 2)))
+            )
+        return fits_at_cards
 
-    def _kicked(self, one: FitAtCard) -> FitAtCard | None:
+    def _kicked(self, start: FitAtCard) -> FitAtCard | None:
         """Return a fit with the same cardinalities that reaches the target after perturbations, or None."""
-        criterion, elite = one.criterion, one.fit
+        criterion, elite = start.criterion, start.fit
         for _ in range(self.effort.rounds // 4):
-            bases = elite.some(self.rng.integers(0, len(elite), size=self.effort.kicks))
-            tried = perturb(criterion, bases, self.rng)
-            tried = reordered(criterion, sweep(criterion, tried, self.effort.sweeps))
-            tried = tried.some(distinct(tried.value, self.effort.climbs // 2))
-            tried = climb(criterion, tried, self.effort.width, self.effort.valued)
-            elite = joined([elite, tried])
-            elite = elite.some(distinct(elite.value, 3))
+            bases = elite.subset(self.rng.integers(0, len(elite), size=self.effort.kicks))
+            trial_fits = perturb(criterion, bases, self.rng)
+            trial_fits = reordered(criterion, sweep(criterion, trial_fits, self.effort.sweeps))
+            trial_fits = trial_fits.subset(distinct(trial_fits.value, self.effort.climbs // 2))
+            trial_fits = climb(criterion, trial_fits, self.effort.width, self.effort.valued)
+            elite = join_fits([elite, trial_fits])
+            elite = elite.subset(distinct(elite.value, 3))
             if criterion.holds(elite)[0]:
                 return FitAtCard(criterion, elite)
         return None
 
 
-def _first(tries: list[FitAtCard]) -> FitAtCard | None:
+def _best_success(tries: list[FitAtCard]) -> FitAtCard | None:
     """Return the best fit that reaches the target."""
-    kept = [one for one in tries if one.kept]
-    return max(kept, key=lambda one: one.value, default=None)
+    successes = [trial for trial in tries if trial.succeeds]
+    return max(successes, key=lambda trial: trial.value, default=None)

@@ -32,7 +32,7 @@ STARTS = {"quick": 0, "auto": 16, "thorough": 60}
 EXCESS: dict[str, tuple[int, ...]] = {"quick": (2,), "auto": (2, 4), "thorough": (1, 2, 4, 6)}
 #: Above so many variables there are no random starts unless effort is "thorough": each takes seconds, and
 #: with 2,000 variables exchanges gain .1 % over greedy choices.
-MANY = 200
+RANDOM_STARTS_LIMIT = 200
 
 
 def top_sum(A: np.ndarray, k: int) -> np.ndarray:
@@ -47,8 +47,8 @@ def combinations_of(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
     sd = np.sqrt(np.diag(S)[list(U)])
     inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
     values, vectors = np.linalg.eigh(S[np.ix_(U, U)] * np.outer(inverse, inverse))
-    some = values > NULL
-    return np.asarray(inverse[:, None] * vectors[:, some] / np.sqrt(values[some]))
+    is_positive = values > NULL
+    return np.asarray(inverse[:, None] * vectors[:, is_positive] / np.sqrt(values[is_positive]))
 
 
 def covariances(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
@@ -134,14 +134,16 @@ class Selection:
 
     # --- values after an addition -----------------------------------------------------------------
 
-    def values_after(self, F: np.ndarray, added: np.ndarray, floor: float | None = None) -> np.ndarray:
+    def values_after(
+        self, F: np.ndarray, entering_groups: np.ndarray, floor: float | None = None
+    ) -> np.ndarray:
         """Return the variance reproduced with one more group, for each of several groups.
 
         With a `floor` only the largest value counts, if it exceeds the floor: a smaller one may be replaced
         by a bound that is at most the floor or the largest value.
         """
-        values = np.empty(len(added))
-        of_group = [self.groups[g] for g in added]
+        values = np.empty(len(entering_groups))
+        of_group = [self.groups[g] for g in entering_groups]
         single = np.array([len(members) == 1 for members in of_group], dtype=bool)
         J = np.array([members[0] for members in of_group], dtype=int)
         values[single] = self._after_single(F, J[single], floor)
@@ -151,9 +153,9 @@ class Selection:
 
     def _new_rows(self, F: np.ndarray, members: tuple[int, ...]) -> np.ndarray:
         """Return what a group adds to F."""
-        rest = self.S - F.T @ F
-        live = [j for j in members if rest[j, j] > NULL * self.S[j, j]]
-        return covariances(rest, live)
+        residual = self.S - F.T @ F
+        live = [j for j in members if residual[j, j] > NULL * self.S[j, j]]
+        return covariances(residual, live)
 
     def _after_single(self, F: np.ndarray, J: np.ndarray, floor: float | None) -> np.ndarray:
         of_J, K = F[:, J], F @ F.T
@@ -168,73 +170,76 @@ class Selection:
         cross = np.where(live[:, None], cross / np.sqrt(variance)[:, None], 0.0)
         present = float(top_sum(K, self.k))
         values = present + corner  # bounds, by Ky Fan's inequality
-        order, best = np.argsort(-values, kind="stable"), floor
+        order, threshold = np.argsort(-values, kind="stable"), floor
         for start in range(0, len(J), BATCH):
-            some = order[start : start + BATCH]
-            if best is not None and values[some[0]] <= best:
+            batch = order[start : start + BATCH]
+            if threshold is not None and values[batch[0]] <= threshold:
                 break
-            values[some] = self._bordered(K, cross[some], corner[some])
-            best = None if best is None else max(best, float(values[some].max()))
+            values[batch] = self._bordered(K, cross[batch], corner[batch])
+            threshold = None if threshold is None else max(threshold, float(values[batch].max()))
         return values
 
     def _bordered(self, K: np.ndarray, cross: np.ndarray, corner: np.ndarray) -> np.ndarray:
         """Return top sums of K with one more row and column: a border and a corner for each of several."""
         m = len(K)
-        whole = np.empty((len(corner), m + 1, m + 1))
-        whole[:, :m, :m] = K
-        whole[:, m, :m] = whole[:, :m, m] = cross
-        whole[:, m, m] = corner
-        return top_sum(whole, self.k)
+        bordered = np.empty((len(corner), m + 1, m + 1))
+        bordered[:, :m, :m] = K
+        bordered[:, m, :m] = bordered[:, :m, m] = cross
+        bordered[:, m, m] = corner
+        return top_sum(bordered, self.k)
 
     # --- sets of groups ---------------------------------------------------------------------------
 
     def greedy(self, start: Sequence[int] = ()) -> list[int]:
         """Add groups to `start`, each time the one with the largest gain per cost, within the budget."""
         U = [*dict.fromkeys((*self.include, *start))]
-        while len(added := self.open_to(U)):
+        while len(entering_groups := self.open_to(U)):
             F = covariances(self.S, self.variables(U))
             present = reproduced(F, self.k)
-            gain = self.values_after(F, added, -np.inf if self.equal_costs else None) - present
+            gain = self.values_after(F, entering_groups, -np.inf if self.equal_costs else None) - present
             if gain.max() <= LEAST_GAIN * present:  # those kept determine all others
                 return U
-            U.append(int(added[np.argmax(gain / self.cost[added])]))
+            U.append(int(entering_groups[np.argmax(gain / self.cost[entering_groups])]))
         return U
 
     def without_each(self, U: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
         """Yield each group of U that may go, and the others."""
         for g in U:
             if g not in self.include:
-                yield g, [other for other in U if other != g]
+                yield g, [remaining for remaining in U if remaining != g]
 
     def exchanged(self, U: Sequence[int]) -> tuple[list[int], float]:
         """Exchange one group for another, each time with the largest gain, until none helps."""
         U = list(U)
         value = self.value(U)
         while True:
-            best, better = value * (1.0 + LEAST_GAIN), None
-            for _, others in self.without_each(U):
-                added = self.open_to(others)
-                added = added[~np.isin(added, U)]
-                if not len(added):
+            best_value, best_exchange = value * (1.0 + LEAST_GAIN), None
+            for _, remaining in self.without_each(U):
+                entering_groups = self.open_to(remaining)
+                entering_groups = entering_groups[~np.isin(entering_groups, U)]
+                if not len(entering_groups):
                     continue
-                F = covariances(self.S, self.variables(others))
-                values = self.values_after(F, added, best)
-                if values.max() > best:
-                    best, better = float(values.max()), [*others, int(added[np.argmax(values)])]
-            if better is None:
+                F = covariances(self.S, self.variables(remaining))
+                values = self.values_after(F, entering_groups, best_value)
+                if values.max() > best_value:
+                    best_value, best_exchange = (
+                        float(values.max()),
+                        [*remaining, int(entering_groups[np.argmax(values)])],
+                    )
+            if best_exchange is None:
                 return sorted(U), value
-            better = better if self.equal_costs else self.greedy(better)
-            now = self.value(better)
-            if now <= value * (1.0 + LEAST_GAIN):  # the gain was rounding
+            best_exchange = best_exchange if self.equal_costs else self.greedy(best_exchange)
+            new_value = self.value(best_exchange)
+            if new_value <= value * (1.0 + LEAST_GAIN):  # the gain was rounding
                 return sorted(U), value
-            U, value = better, now
+            U, value = best_exchange, new_value
 
     def reduced(self, excess: int) -> list[int]:
         """Add `excess` groups more than the budget allows, then drop those that are needed least."""
         wider = self.with_budget(self.budget + excess * float(self.cost[list(self.candidates)].min()))
         U = wider.greedy()
         while self.room(U) < 0:
-            loss = {g: self.value(others) for g, others in self.without_each(U)}
+            loss = {g: self.value(remaining) for g, remaining in self.without_each(U)}
             U.remove(max(loss, key=loss.__getitem__))
         return U
 
@@ -248,12 +253,12 @@ class Selection:
 
     def with_budget(self, budget: float) -> Selection:
         """Return the same problem with another budget."""
-        other = replace(self, budget=budget)
-        other.__dict__["_squares"] = self._squares
-        return other
+        selection = replace(self, budget=budget)
+        selection.__dict__["_squares"] = self._squares
+        return selection
 
     def search(
-        self, rng: np.random.Generator, effort: str = "auto", near: Iterable[Sequence[int]] = ()
+        self, rng: np.random.Generator, effort: str = "auto", further_sets: Iterable[Sequence[int]] = ()
     ) -> tuple[list[int], float]:
         """Return the best groups found, ascending, and the variance that they reproduce.
 
@@ -262,22 +267,24 @@ class Selection:
         rng : numpy Generator
             For random starts.
         effort : {"quick", "auto", "thorough"}
-        near : iterable of sequences of int
+        further_sets : iterable of sequences of int
             Further sets to start from.
         """
-        starts = [self.greedy(), *(self.greedy(self._fitting(U)) for U in near)]
-        if len(self.candidates) and (len(self.S) <= MANY or effort == "thorough"):
+        starts = [self.greedy(), *(self.greedy(self._fitting(U)) for U in further_sets)]
+        if len(self.candidates) and (len(self.S) <= RANDOM_STARTS_LIMIT or effort == "thorough"):
             starts += [self.reduced(excess) for excess in EXCESS[effort]]
             starts += [self.random(rng) for _ in range(STARTS[effort])]
         distinct = {tuple(sorted(U)): U for U in starts}
         ends = [self.exchanged(U) for U in distinct.values()]
-        best = max(value for _, value in ends)
-        return min((U for U, value in ends if value >= best * (1.0 - LEAST_GAIN)), key=tuple), best
+        best_value = max(value for _, value in ends)
+        return min(
+            (U for U, value in ends if value >= best_value * (1.0 - LEAST_GAIN)), key=tuple
+        ), best_value
 
     def _fitting(self, U: Sequence[int]) -> list[int]:
         """Return the first groups of U that the budget allows."""
-        some = list(self.include)
+        selection = list(self.include)
         for g in U:
-            if g not in some and g in self.candidates and self.cost[g] <= self.room(some):
-                some.append(g)
-        return some
+            if g not in selection and g in self.candidates and self.cost[g] <= self.room(selection):
+                selection.append(g)
+        return selection

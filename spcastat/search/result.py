@@ -9,7 +9,7 @@ import numpy as np
 
 from spcastat.linalg.operators import Operator
 from spcastat.search import criteria
-from spcastat.search.climbing import SAME
+from spcastat.search.climbing import VALUE_TOLERANCE
 from spcastat.search.moves import FLAT, falling, stationary, steepness
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.solver import Searched
@@ -20,15 +20,15 @@ from spcastat.solvers.solver import Searched
 def optima_of(values: Iterable[float]) -> list[tuple[float, int]]:
     """Return the distinct values of the starts of a method, the best first, and the number of each.
 
-    They are shares of the total variance. Values that differ by at most SAME of the total variance are the
-    same: block coordinate descent ends when a sweep changes its objective by a small share of the total
-    variance, however small the explained share is. The first of them is returned. `Evidence.table` is about
-    climbs, which end when a sweep raises the value by a small share of that value.
+    They are shares of the total variance. Values that differ by at most VALUE_TOLERANCE of the total variance
+    are the same: block coordinate descent ends when a sweep changes its objective by a small share of the
+    total variance, however small the explained share is. The first of them is returned. `Evidence.table` is
+    about climbs, which end when a sweep raises the value by a small share of that value.
     """
     hits: dict[float, int] = {}
     for value in values:
-        known = next((one for one in hits if abs(one - value) <= SAME), value)
-        hits[known] = hits.get(known, 0) + 1
+        nearest = next((optimum for optimum in hits if abs(optimum - value) <= VALUE_TOLERANCE), value)
+        hits[nearest] = hits.get(nearest, 0) + 1
     return sorted(hits.items(), reverse=True)
 
 
@@ -53,23 +53,23 @@ class Evidence:
 
     def settle(self, value: float) -> None:
         """Replace the value of the best optimum by that of a final ascent from it."""
-        best = max(self.values)
-        self.values = [max(value, v) if v >= best * (1.0 - SAME) else v for v in self.values]
+        best_value = max(self.values)
+        self.values = [max(value, v) if v >= best_value * (1.0 - VALUE_TOLERANCE) else v for v in self.values]
 
     def table(self) -> list[tuple[float, int]]:
         """Return the distinct optima, the best first, and how often each was reached.
 
-        Optima are the same if they differ by at most the share SAME of the larger one, the share by which a
-        climb must raise the value to go on. The largest of them is returned. `optima_of` has another
-        tolerance, as the methods whose values it takes end by another rule.
+        Optima are the same if they differ by at most the share VALUE_TOLERANCE of the larger one, the share
+        by which a climb must raise the value to go on. The largest of them is returned. `optima_of` has
+        another tolerance, as the methods whose values it takes end by another rule.
         """
-        found: list[tuple[float, int]] = []
+        optima: list[tuple[float, int]] = []
         for value in sorted(self.values, reverse=True):
-            if found and found[-1][0] - value <= SAME * abs(value):
-                found[-1] = (found[-1][0], found[-1][1] + 1)
+            if optima and optima[-1][0] - value <= VALUE_TOLERANCE * abs(value):
+                optima[-1] = (optima[-1][0], optima[-1][1] + 1)
             else:
-                found.append((value, 1))
-        return found
+                optima.append((value, 1))
+        return optima
 
     def unseen(self) -> float:
         """Return Good and Turing's estimate of the probability that the next climb ends in a new optimum."""
@@ -106,7 +106,7 @@ def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, 
     return SearchResult(1, 1, 1, 1, 0.0, settled, proven, V=V, value=value, optima=((value, 1),))
 
 
-def found_of(
+def result_of_climbs(
     op: Operator,
     criterion: criteria.Criterion,
     fit: criteria.Fits,
@@ -124,8 +124,8 @@ def found_of(
     fit = falling(criterion, stationary(criterion, fit))
     V = criterion.dense(fit)[0]
     if variables is not None and criterion.m < op.p:
-        V, inside = np.zeros((op.p, criterion.k)), V
-        V[variables] = inside
+        V, inner_loadings = np.zeros((op.p, criterion.k)), V
+        V[variables] = inner_loadings
     evidence.settle(float(fit.value[0]))
     optima = evidence.table()
     return SearchResult(
@@ -134,7 +134,7 @@ def found_of(
         starts=len(evidence.values),
         hits=optima[0][1],
         chains=len(evidence.chains),
-        agreeing=sum(end >= max(evidence.chains) * (1.0 - SAME) for end in evidence.chains),
+        agreeing=sum(end >= max(evidence.chains) * (1.0 - VALUE_TOLERANCE) for end in evidence.chains),
         unseen=evidence.unseen(),
         optima=tuple(optima),
         settled=settled,

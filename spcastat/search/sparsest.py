@@ -20,7 +20,7 @@ from spcastat.search.matrices import SMALLEST, Dense, ranked_entries
 from spcastat.search.objectives import ADJUSTED
 from spcastat.search.partition import Climber, as_mask, members
 from spcastat.search.penalty import (
-    REACHED,
+    TARGET_TOLERANCE,
     Shrinking,
     Sweeps,
     VarianceTarget,
@@ -52,54 +52,54 @@ def common_penalty(sweeps: Sweeps, vectors: np.ndarray) -> WithProducts | None:
     """
     target = sweeps.target
     fit = sweeps.start(vectors.copy())
-    tried: list[tuple[float, WithProducts, bool]] = []
+    trials: list[tuple[float, WithProducts, bool]] = []
     settled = 0
     for penalty in _penalties(fit):
         fit = sweeps.penalised(fit, penalty, SWEEPS)
-        kept = bool(target.holds(fit.added))
-        if tried and fit.nonzeros == tried[-1][1].nonzeros:
+        succeeds = bool(target.holds(fit.variances))
+        if trials and fit.nonzeros == trials[-1][1].nonzeros:
             settled += 1
-        tried.append((penalty, fit, kept))
-        if (not kept and not target.every) or settled == 3:
+        trials.append((penalty, fit, succeeds))
+        if (not succeeds and not target.cumulative) or settled == 3:
             break
     # refinements around the best penalty
     for _ in range(6):
-        best = _fewest(tried)
-        if best is None:
+        best_index = _index_of_fewest(trials)
+        if best_index is None:
             break
-        for penalty, start in _between(tried, best, target.every):
-            new = sweeps.penalised(start, penalty, SWEEPS)
-            tried.append((penalty, new, bool(target.holds(new.added))))
-        tried.sort(key=lambda one: one[0])
-    best = _fewest(tried)
-    return None if best is None else tried[best][1]
+        for penalty, start in _between(trials, best_index, target.cumulative):
+            fit_at_penalty = sweeps.penalised(start, penalty, SWEEPS)
+            trials.append((penalty, fit_at_penalty, bool(target.holds(fit_at_penalty.variances))))
+        trials.sort(key=lambda trial: trial[0])
+    best_index = _index_of_fewest(trials)
+    return None if best_index is None else trials[best_index][1]
 
 
 def _penalties(fit: WithProducts) -> np.ndarray:
     """Return increasing penalties: a dense fit keeps nearly all loadings at the first, few at the last."""
-    gains = np.sort((fit.F**2 / np.maximum(fit.added, SMALLEST)).ravel())[::-1]
+    gains = np.sort((fit.F**2 / np.maximum(fit.variances, SMALLEST)).ravel())[::-1]
     counts = np.geomspace(0.98 * gains.size, max(0.5 * fit.V.shape[1], 1.0), 12)
     penalties = gains[np.clip(counts.astype(int), 0, gains.size - 1)]
     penalties = penalties * (1.0 - 1e-9)
     return np.unique(penalties[penalties > 0])
 
 
-def _fewest(tried: list[tuple[float, WithProducts, bool]]) -> int | None:
+def _index_of_fewest(trials: list[tuple[float, WithProducts, bool]]) -> int | None:
     """Return the index of the sparsest fit that reaches the target; of ties, that of the largest margin."""
-    some = [i for i, (_, _, kept) in enumerate(tried) if kept]
-    if not some:
+    successes = [i for i, (_, _, succeeds) in enumerate(trials) if succeeds]
+    if not successes:
         return None
-    return min(some, key=lambda i: (tried[i][1].nonzeros, -tried[i][1].added.sum(), i))
+    return min(successes, key=lambda i: (trials[i][1].nonzeros, -trials[i][1].variances.sum(), i))
 
 
 def _between(
-    tried: list[tuple[float, WithProducts, bool]], best: int, both: bool
+    trials: list[tuple[float, WithProducts, bool]], best_index: int, both_sides: bool
 ) -> Iterator[tuple[float, WithProducts]]:
     """Yield penalties between the best and its neighbours, each with the fit at the lower of the two."""
-    if best + 1 < len(tried):
-        yield float(np.sqrt(tried[best][0] * tried[best + 1][0])), tried[best][1]
-    if both and best > 0:
-        yield float(np.sqrt(tried[best][0] * tried[best - 1][0])), tried[best - 1][1]
+    if best_index + 1 < len(trials):
+        yield float(np.sqrt(trials[best_index][0] * trials[best_index + 1][0])), trials[best_index][1]
+    if both_sides and best_index > 0:
+        yield float(np.sqrt(trials[best_index][0] * trials[best_index - 1][0])), trials[best_index - 1][1]
 
 
 def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None = None) -> WithProducts | None:
@@ -114,26 +114,26 @@ def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None =
     rule : SupportRule, optional
     """
     p, k = len(S), target.k
-    left = S.copy()
-    goals = (target.share - 0.5 * REACHED) * np.cumsum(target.pca)
+    residual = S.copy()
+    goals = (target.share - 0.5 * TARGET_TOLERANCE) * np.cumsum(target.pca)
     V = np.zeros((p, k))
-    reached = 0.0
+    attained_variance = 0.0
     for i in range(k):
         if rule is None:
-            value, v = _smallest(left, goals[i] - reached)
+            value, v = _smallest(residual, goals[i] - attained_variance)
         else:
-            J = np.flatnonzero(rule.open(i, np.asarray(V.any(axis=1))))
+            J = np.flatnonzero(rule.admissible(i, np.asarray(V.any(axis=1))))
             if not J.size:
                 return None
             v = np.zeros(p)
-            value, v[J] = _smallest(left[np.ix_(J, J)], goals[i] - reached, rule.must[i, J])
+            value, v[J] = _smallest(residual[np.ix_(J, J)], goals[i] - attained_variance, rule.must[i, J])
         V[:, i] = v
-        reached += value
+        attained_variance += value
         if value > 0:
-            image = left @ v
-            left -= np.outer(image, image / value)
-    found = with_products(V, S @ V)
-    return found if target.holds(found.added) else None
+            image = residual @ v
+            residual -= np.outer(image, image / value)
+    fit = with_products(V, S @ V)
+    return fit if target.holds(fit.variances) else None
 
 
 def _smallest(S: np.ndarray, goal: float, must: np.ndarray | None = None) -> tuple[float, np.ndarray]:
@@ -142,19 +142,19 @@ def _smallest(S: np.ndarray, goal: float, must: np.ndarray | None = None) -> tup
     `must`, shape (p,), says which variables are forced.
     """
     p = len(S)
-    least = 1 if must is None else max(1, int(must.sum()))
+    smallest_card = 1 if must is None else max(1, int(must.sum()))
     values, U = np.linalg.eigh(S)
     starts = U[:, ::-1][:, :DIRECTIONS].T
-    low, high, best = least - 1, p, (float(values[-1]), U[:, -1])
-    card = least  # doubled until it is enough, then bisected
+    low, high, best_solution = smallest_card - 1, p, (float(values[-1]), U[:, -1])
+    card = smallest_card  # doubled until it is enough, then bisected
     while high - low > 1:
         value, v = _single(S, card, starts, must)
         if value >= goal:
-            high, best = card, (value, v)
+            high, best_solution = card, (value, v)
         else:
             low = card
         card = min(2 * low, p - 1) if high == p and 2 * low < p else (low + high) // 2
-    return best
+    return best_solution
 
 
 def _single(
@@ -167,12 +167,12 @@ def _single(
     rows = ranked_entries(np.diag(S)[None], DIRECTIONS)[0]
     W = np.concatenate([starts, S[rows]])
     for _ in range(6):
-        places, x = criterion.cut(W, 0, None)
+        places, x = criterion.truncate(W, 0, None)
         W = criterion.M.products(places, x)
-    fits = criterion.fits(*criterion.cut(W, 0, None))
-    fits = fits.some(ranked_entries(fits.value[None], 2)[0])
+    fits = criterion.fits(*criterion.truncate(W, 0, None))
+    fits = fits.subset(ranked_entries(fits.value[None], 2)[0])
     fits = climb(criterion, fits, EFFORTS["auto"].width, EFFORTS["auto"].valued)
-    fit = fits.some(ranked_entries(fits.value[None], 1)[0])
+    fit = fits.subset(ranked_entries(fits.value[None], 1)[0])
     return float(fit.value[0]), criterion.dense(fit)[0, :, 0]
 
 
@@ -191,7 +191,7 @@ def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: Su
     rule : SupportRule
     """
     if not rule.disjoint:
-        return _on_supports(S, [np.flatnonzero(one) for one in rule.may], target)
+        return _on_supports(S, [np.flatnonzero(mask) for mask in rule.may], target)
     k, gains = len(rule.may), varimax(vectors).T ** 2
     keys = np.where(rule.may, gains, -1.0)
     firsts = rule.assigned(gains, rule.nearest(1))
@@ -208,17 +208,17 @@ def fullest(S: np.ndarray, vectors: np.ndarray, target: VarianceTarget, rule: Su
             V = climber.vectors([*map(as_mask, groups)])
             groups = [groups[i] for i in best_order(V.T @ S @ V)]
         fit = _on_supports(S, groups, target)
-        if target.holds(fit.added):
+        if target.holds(fit.variances):
             break
     return fit
 
 
 def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarget) -> WithProducts:
-    V, left = np.zeros((len(S), len(supports))), S
+    V, residual = np.zeros((len(S), len(supports))), S
     for i, J in enumerate(supports):
-        V[J, i] = Gram(symmetric(left[np.ix_(J, J)])).leading(1)[1][:, 0]
-        image = left @ V[:, i]
-        left = left - np.outer(image, image / max(float(V[:, i] @ image), SMALLEST))
+        V[J, i] = Gram(symmetric(residual[np.ix_(J, J)])).leading(1)[1][:, 0]
+        image = residual @ V[:, i]
+        residual = residual - np.outer(image, image / max(float(V[:, i] @ image), SMALLEST))
     sweeps = Sweeps(Gram(S), target, 1.0)
     return sweeps.polished(sweeps.start(V), POLISHED)
 
@@ -251,7 +251,7 @@ class Sparsest(Sparser):
     V: np.ndarray
     card: tuple[int, ...]
     value: float
-    kept: np.ndarray
+    kept_shares: np.ndarray
 
 
 def sparsest(
@@ -305,25 +305,25 @@ def sparsest(
         for proposal in search.proposals():
             search.propose(*proposal)
             advance(1)
-        if not search.found and rule is not None:
+        if not search.fits and rule is not None:
             raise OptionError(search.missed(promise))
-        if not search.found:
+        if not search.fits:
             search.propose("PCA", search.sweeps.start(search.vectors))
         V, winner, searched = search.result()
     card = tuple(int(c) for c in np.count_nonzero(V, axis=0))
-    kept = goal.measured(V, op)
-    least = sum(card) == k
+    kept_shares = goal.measured(V, op)
+    is_smallest = sum(card) == k
     return Sparsest(
-        proposals={name: fit.nonzeros for name, fit in search.found.items()},
+        proposals={name: fit.nonzeros for name, fit in search.fits.items()},
         winner=winner,
         nonzeros=sum(card),
-        searched=searched or least,
+        searched=searched or is_smallest,
         dense=bool(3 * sum(card) > V.size),
-        proven=least,
+        proven=is_smallest,
         V=V,
         card=card,
-        value=float(kept[-1] * goal.pca.sum()),
-        kept=kept,
+        value=float(kept_shares[-1] * goal.pca.sum()),
+        kept_shares=kept_shares,
     )
 
 
@@ -347,9 +347,9 @@ class _Search:
         self.work = self._working(vectors)
         self.vectors = vectors if self.variables is None else vectors[self.variables]
         self.sweeps = Sweeps(self.work, goal, self.total, rule)
-        self.found: dict[str, WithProducts] = {}
+        self.fits: dict[str, WithProducts] = {}
         self.pca = vectors
-        self.most = 0.0
+        self.largest_share = 0.0
 
     def _working(self, vectors: np.ndarray) -> Operator:
         """Return the operator for which products are cheapest."""
@@ -357,7 +357,7 @@ class _Search:
         # few enough variables, and at most twice as many as rows
         tall = op.p <= 3 * GRAM_LIMIT and not (isinstance(op, Rows) and 2 * op.n < op.p)
         if op.p <= GRAM_LIMIT or tall:
-            if op.held is not None:
+            if op.held_matrix is not None:
                 return op
             S = op.block(np.arange(op.p))
             return Gram(symmetric(S), op.rank_limit)
@@ -390,12 +390,12 @@ class _Search:
             orders = self._exchanges() if rule.disjoint else []
             starts = [self.vectors, *(self.vectors[:, order] for order in orders)]
             fits = [fullest(S, start, goal, rule) for start in starts]
-            reach = [fit for fit in fits if goal.holds(fit.added)]
-            nearest = max(fits, key=lambda fit: float(goal.reached(fit.added)))
+            reach = [fit for fit in fits if goal.holds(fit.variances)]
+            nearest = max(fits, key=lambda fit: float(goal.attainment(fit.variances)))
             yield "all allowed", min(reach, key=lambda fit: fit.nonzeros, default=nearest)
         if rule is None or not rule.disjoint:
             yield "common penalty", common_penalty(self.sweeps, self.vectors)
-            if not goal.every and goal.k > 1:
+            if not goal.cumulative and goal.k > 1:
                 yield "common penalty, rotated", common_penalty(self.sweeps, varimax(self.vectors))
         if work.p <= ONE_BY_ONE:
             yield "one by one", one_by_one(work.block(np.arange(work.p)) / total, goal, rule)
@@ -403,30 +403,33 @@ class _Search:
     def propose(self, name: str, fit: WithProducts | None) -> None:
         """Trim and store a fit if it reaches the target."""
         if fit is not None:
-            kept = self.goal.kept(fit.added)
-            self.most = max(self.most, float(kept.min() if self.goal.every else kept[-1]))
-            if self.goal.holds(fit.added):
-                self.found[name] = self.sweeps.trimmed(fit)
+            kept_shares = self.goal.kept_shares(fit.variances)
+            self.largest_share = max(
+                self.largest_share, float(kept_shares.min() if self.goal.cumulative else kept_shares[-1])
+            )
+            if self.goal.holds(fit.variances):
+                self.fits[name] = self.sweeps.trimmed(fit)
 
     def missed(self, promise: str) -> str:
         """Return the message if no proposal reaches the target."""
         when = "after every component" if promise == "every" else "by all components together"
         return (
             f"variance={self.goal.share:g} was given with a rule for the supports; the components that were "
-            f"found under it keep {self.most:.4f} of what PCA explains {when}. Give "
-            f"variance={np.floor(1e3 * self.most) / 1e3:g} or less, or a rule that leaves more variables."
+            f"found under it keep {self.largest_share:.4f} of what PCA explains {when}. Give "
+            f"variance={np.floor(1e3 * self.largest_share) / 1e3:g} or less, or a rule that leaves more "
+            "variables."
         )
 
     def _exchanges(self) -> list[np.ndarray]:
         """Return up to six orders, each exchanging two components that the rule treats differently."""
-        k, found = self.goal.k, []
+        k, orders = self.goal.k, []
         kinds = (0,) * k if self.rule is None else self.rule.kinds([0] * k)
         pairs = [(i, j) for i, j in combinations(range(k), 2) if kinds[i] != kinds[j]]
         for i, j in pairs[:6]:
             order = np.arange(k)
             order[[i, j]] = j, i
-            found.append(order)
-        return found
+            orders.append(order)
+        return orders
 
     def _reordered(self, V: np.ndarray, order: np.ndarray) -> WithProducts | None:
         """Return a fit under the rule with the components of V in another order, if it reaches the target."""
@@ -437,66 +440,66 @@ class _Search:
         if not V.any(axis=0).all():
             return None
         fit = self.sweeps.polished(self.sweeps.start(V / np.linalg.norm(V, axis=0)), POLISHED)
-        return fit if self.goal.holds(fit.added) else None
+        return fit if self.goal.holds(fit.variances) else None
 
     def result(self) -> tuple[np.ndarray, str, bool]:
         """Return the loadings, their proposal, and whether a joint search found nothing sparser."""
-        ends = {name: fit.V for name, fit in self.found.items()}
+        ends = {name: fit.V for name, fit in self.fits.items()}
         searched = False
         # single loadings are removed from the sparsest three before the joint search
         for name in self._ranked(ends)[:3]:
             if self._searchable(ends[name]):
-                ends[name] = self._shrunk(self.found[name], ends[name], "quick")
-        best = self._ranked(ends)[:1]
-        deep = self.effort == "thorough" or (self.effort == "auto" and self.work.held is not None)
-        if best and deep and self._searchable(ends[best[0]]):
-            ends[best[0]] = self._shrunk(self.found[best[0]], ends[best[0]], self.effort)
+                ends[name] = self._shrunk(self.fits[name], ends[name], "quick")
+        best_names = self._ranked(ends)[:1]
+        deep = self.effort == "thorough" or (self.effort == "auto" and self.work.held_matrix is not None)
+        if best_names and deep and self._searchable(ends[best_names[0]]):
+            ends[best_names[0]] = self._shrunk(self.fits[best_names[0]], ends[best_names[0]], self.effort)
             searched = True
-        for order in self._exchanges() if best and self._searchable(ends[best[0]]) else ():
-            turned = self._reordered(ends[best[0]], order)
-            if turned is not None:
-                V = self._shrunk(turned, turned.V, self.effort if deep else "quick")
-                if np.count_nonzero(V) < np.count_nonzero(ends[best[0]]):
-                    ends[best[0]] = V
+        for order in self._exchanges() if best_names and self._searchable(ends[best_names[0]]) else ():
+            reordered_fit = self._reordered(ends[best_names[0]], order)
+            if reordered_fit is not None:
+                V = self._shrunk(reordered_fit, reordered_fit.V, self.effort if deep else "quick")
+                if np.count_nonzero(V) < np.count_nonzero(ends[best_names[0]]):
+                    ends[best_names[0]] = V
         for name in self._ranked(ends):
-            for V in (ends[name], self.found[name].V):
-                whole = self._whole(V)
-                if self.goal.true(whole, self.op):
-                    return whole, name, searched and name in best
+            for V in (ends[name], self.fits[name].V):
+                all_loadings = self._in_all_variables(V)
+                if self.goal.true(all_loadings, self.op):
+                    return all_loadings, name, searched and name in best_names
         return self.pca, "PCA", False
 
     def _ranked(self, ends: dict[str, np.ndarray]) -> list[str]:
         """Return the names of the proposals, the one with the fewest nonzeros first."""
 
         def key(name: str) -> tuple[int, float]:
-            return int(np.count_nonzero(ends[name])), -float(self.found[name].added.sum())
+            return int(np.count_nonzero(ends[name])), -float(self.fits[name].variances.sum())
 
         return sorted(ends, key=key)
 
     def _searchable(self, V: np.ndarray) -> bool:
         """Return whether a joint search of all components is affordable."""
         cards = np.count_nonzero(V, axis=0)
-        most, each = SEARCHED[self.effort]
-        return bool(cards.sum() <= most and cards.max() <= each)
+        total_limit, card_limit = SEARCHED[self.effort]
+        return bool(cards.sum() <= total_limit and cards.max() <= card_limit)
 
-    def _whole(self, V: np.ndarray) -> np.ndarray:
+    def _in_all_variables(self, V: np.ndarray) -> np.ndarray:
         if self.variables is None:
             return V
-        whole = np.zeros((self.op.p, V.shape[1]))
-        whole[self.variables] = V
-        return whole
+        all_loadings = np.zeros((self.op.p, V.shape[1]))
+        all_loadings[self.variables] = V
+        return all_loadings
 
     def _shrunk(self, fit: WithProducts, V: np.ndarray, effort: str) -> np.ndarray:
         """Return loadings with as few nonzeros as a joint search finds from V, which came from `fit`."""
         size = max(4 * int(np.count_nonzero(V)), ONE_BY_ONE)
-        strength = (fit.F**2 / np.maximum(fit.added, SMALLEST)).max(axis=1)
+        strength = (fit.F**2 / np.maximum(fit.variances, SMALLEST)).max(axis=1)
         strength[V.any(axis=1)] = np.inf
         if self.rule is not None:
             strength[self.rule.must.any(axis=0)] = np.inf
-        some = np.sort(np.argsort(-strength, kind="stable")[:size])
-        S = self.work.block(some) / self.total
-        rule = None if self.rule is None else self.rule.among(some)
+        variables = np.sort(np.argsort(-strength, kind="stable")[:size])
+        S = self.work.block(variables) / self.total
+        rule = None if self.rule is None else self.rule.among(variables)
         shrinking = Shrinking(Dense(symmetric(S)), self.goal, EFFORTS[effort], self.rng, rule)
-        found = np.zeros_like(V)
-        found[some] = shrinking.run(V[some])
-        return found
+        shrunk_loadings = np.zeros_like(V)
+        shrunk_loadings[variables] = shrinking.run(V[variables])
+        return shrunk_loadings

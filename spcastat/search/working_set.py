@@ -21,14 +21,15 @@ from spcastat.search.correlated_groups import AT_ONCE, Groups, groups_of
 from spcastat.search.matrices import Dense, Known, best_vectors, ranked_entries
 from spcastat.search.moves import GAIN, rebuild, reordered, trials
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.result import Evidence, SearchResult, found_of
+from spcastat.search.result import Evidence, SearchResult, result_of_climbs
 from spcastat.solvers.support_search import best_support
 
 # --- working sets ---------------------------------------------------------------------------------
 
 
-#: Up to ALL variables, all are searched; otherwise the working set has SOME variables, or EACH per nonzero.
-ALL, SOME, EACH = 2500, 1000, 3
+#: Up to SEARCHED_WHOLE variables, all are searched; otherwise the working set has WORKING_SET variables, or
+#: WORKING_SET_PER_NONZERO per nonzero.
+SEARCHED_WHOLE, WORKING_SET, WORKING_SET_PER_NONZERO = 2500, 1000, 3
 #: Rows of the covariance matrix examined for groups, half as many by a quick search.
 ROWS = 8000
 #: Groups considered for a component.
@@ -71,11 +72,11 @@ def rebuilt(criterion: criteria.Criterion, groups: Groups, fits: criteria.Fits) 
     """
     fits = reordered(criterion, fits)
     for i in range(criterion.k):
-        other = fits.some(slice(None))
-        criterion.empty(other, np.tile(np.arange(criterion.k) == i, (len(fits), 1)))
-        _build(criterion, groups, other, i)
-        better = np.flatnonzero(other.value > fits.value * (1.0 + GAIN))
-        fits.put(better, other.some(better))
+        trial_fits = fits.subset(slice(None))
+        criterion.empty(trial_fits, np.tile(np.arange(criterion.k) == i, (len(fits), 1)))
+        _build(criterion, groups, trial_fits, i)
+        improved = np.flatnonzero(trial_fits.value > fits.value * (1.0 + GAIN))
+        fits.put(improved, trial_fits.subset(improved))
     return fits
 
 
@@ -88,12 +89,12 @@ def _build(
 ) -> None:
     """Build component i, which is empty, from the groups with the largest scores given the others.
 
-    For PEV `first` holds the loadings, so that groups of variables in other components have the score zero;
-    the scores of the others are not reduced, since PEV permits correlated components.
+    For PEV `M_products` holds the loadings, so that groups of variables in other components have the score
+    zero; the scores of the others are not reduced, since PEV permits correlated components.
     """
-    every = np.arange(len(fits))
-    seeds = groups.seeds(fits.first, fits.G, SEEDS, rng)
-    rebuild(criterion, fits, every, i, seeds, np.zeros_like(every))
+    fit_indices = np.arange(len(fits))
+    seeds = groups.seeds(fits.M_products, fits.G, SEEDS, rng)
+    rebuild(criterion, fits, fit_indices, i, seeds, np.zeros_like(fit_indices))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ class Prepared:
     vectors: np.ndarray
     explained: np.ndarray
     groups: Groups
-    cut: list[np.ndarray]
+    truncated_starts: list[np.ndarray]
     swept: Swept | None
 
 
@@ -158,16 +159,16 @@ def prepared(
     explained = vectors**2 @ values
     # starts need no converged rotation; with as many vectors as components both would be the same
     rotated = [varimax(vectors[:, :m], max_iter=30)[:, :k] for m in sorted({k, vectors.shape[1]})]
-    turned = [vectors[:, :k], *rotated]
+    directions = [vectors[:, :k], *rotated]
     groups = groups_of(op, max(card), explained, ROWS // 2, rng)
     if few_products:
-        cut = [_cut(D, card) for D in turned]
-        return Prepared(op, card, objective, vectors, explained, groups, cut, None)
+        truncated = [_truncated(D, card) for D in directions]
+        return Prepared(op, card, objective, vectors, explained, groups, truncated, None)
     record = OBJECTIVES[objective]
-    whole = (record.proxy or record).of_operator(op, card)
-    greedy = rebuilt(whole, groups, greedy_from(whole, groups, 1, None))
-    fits = _swept(whole, criteria.joined([greedy, from_directions(whole, turned)]))
-    return Prepared(op, card, objective, vectors, explained, groups, [], Swept(whole, fits))
+    criterion = (record.proxy or record).of_operator(op, card)
+    greedy = rebuilt(criterion, groups, greedy_from(criterion, groups, 1, None))
+    fits = _swept(criterion, criteria.join_fits([greedy, from_directions(criterion, directions)]))
+    return Prepared(op, card, objective, vectors, explained, groups, [], Swept(criterion, fits))
 
 
 def more_groups(given: Prepared, rng: np.random.Generator) -> Groups:
@@ -195,7 +196,7 @@ class _Basis:
         Variables outside the last working set whose exchange improves the first fit.
     """
 
-    known: list[np.ndarray]
+    loadings: list[np.ndarray]
     images: np.ndarray | None
     entering: np.ndarray
 
@@ -230,86 +231,97 @@ class _Found:
 
 
 def restricted(
-    given: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
+    problem: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
 ) -> SearchResult:
     """Search for the best fit of an operator whose covariance matrix is not kept in memory.
 
-    `settings` and `rng` are as for `spcastat.search.default.joint`; `groups` are those of `given` for a quick
-    search, and of `more_groups` otherwise; `starts` are more starts, each (p, k).
+    `settings` and `rng` are as for `spcastat.search.default.joint`; `groups` are those of `problem` for a
+    quick search, and of `more_groups` otherwise; `starts` are more starts, each (p, k).
     """
-    op, k, objective = given.op, len(given.card), given.objective
-    quick = given.swept is not None and not settings.rounds
-    known = _known(given, groups, settings, rng, starts)
-    size = _size(op.p, given.card, quick)
-    images = None if given.swept is None else op.dot(known[0]) / op.total
-    basis = _Basis(known, images, np.zeros(0, dtype=int))
-    deep = settings.deep if k == 1 else settings.deep_with(sum(given.card))
+    op, k, objective = problem.op, len(problem.card), problem.objective
+    quick = problem.swept is not None and not settings.rounds
+    loadings = _starting_loadings(problem, groups, settings, rng, starts)
+    size = _size(op.p, problem.card, quick)
+    images = None if problem.swept is None else op.dot(loadings[0]) / op.total
+    basis = _Basis(loadings, images, np.zeros(0, dtype=int))
+    deep = settings.deep if k == 1 else settings.deep_with(sum(problem.card))
 
-    within = _settings_within(settings)
+    settings_inside = _settings_within(settings)
     evidence, value = Evidence(), 0.0
     tested = False  # whether exchanges followed by an ascent were tried within the last working set
     sufficient: bool | None = None  # whether no variable outside it improves the fit; None if not tested
     for count in range(WORKING_SETS):
-        variables = _chosen(basis, given.explained, groups, given.card, size)
-        criterion = inside(op, variables, given.card, objective)
-        start = from_directions(criterion, [one[variables] for one in basis.known])
+        variables = _working_set(basis, problem.explained, groups, problem.card, size)
+        criterion = criterion_on(op, variables, problem.card, objective)
+        start = from_directions(criterion, [V[variables] for V in basis.loadings])
         if quick:
             fit = climb(criterion, start, settings.width, settings.valued, QUICK_RISE)
             evidence.add(fit.value)
-        elif count and k > 1 and within.chains == 1:
+        elif count and k > 1 and settings_inside.chains == 1:
             fit = climb(criterion, start, settings.width, settings.valued, LATER_RISE)
             evidence.add(fit.value)
         else:
-            fit, evidence = _searched(criterion, given.vectors[variables], within, rng, start)
-        found = _Found(criterion, fit, variables)
+            fit, evidence = _searched(criterion, problem.vectors[variables], settings_inside, rng, start)
+        fit_inside = _Found(criterion, fit, variables)
         # first working sets: those of sweeps over all variables, while the value rises
-        rose, value = found.value > value * (1.0 + SWEPT_RISE), found.value
-        if given.swept is not None and not quick and size < op.p and rose and not basis.entering.size:
-            basis = _swept_again(given, given.swept.criterion, groups, found)
+        rose, value = fit_inside.value > value * (1.0 + SWEPT_RISE), fit_inside.value
+        if problem.swept is not None and not quick and size < op.p and rose and not basis.entering.size:
+            basis = _swept_again(problem, problem.swept.criterion, groups, fit_inside)
             continue
         # last tests: exchanges within the working set, and then with all variables
         tested = deep
         if deep:
-            found = replace(found, fit=exchange_until_optimal(criterion, fit))
+            fit_inside = replace(fit_inside, fit=exchange_until_optimal(criterion, fit))
         if not settings.rounds or len(variables) == op.p or OBJECTIVES[objective].squares:
             sufficient = True if len(variables) == op.p else None
             break
-        V = found.loadings(op.p)
-        entering, images = _entering(op, V, given.card, objective, variables)
+        V = fit_inside.loadings(op.p)
+        entering, images = _entering(op, V, problem.card, objective, variables)
         basis = _Basis([V], images, entering)
         sufficient = entering.size == 0
         if sufficient:
             break
-    evidence.chains = found.fit.value.tolist()
+    evidence.chains = fit_inside.fit.value.tolist()
     settled = (sufficient and tested) or None
-    return found_of(op, found.criterion, found.fit, evidence, objective, settled, found.variables, sufficient)
+    return result_of_climbs(
+        op,
+        fit_inside.criterion,
+        fit_inside.fit,
+        evidence,
+        objective,
+        settled,
+        fit_inside.variables,
+        sufficient,
+    )
 
 
-def _known(
-    given: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
+def _starting_loadings(
+    problem: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
 ) -> list[np.ndarray]:
     """Return the fits with which the first working set begins, each (p, k), the best first after sweeps."""
-    if given.swept is None:
-        return [*starts, *given.cut]
-    whole, fits = given.swept.criterion, given.swept.fits
+    if problem.swept is None:
+        return [*starts, *problem.truncated_starts]
+    criterion, fits = problem.swept.criterion, problem.swept.fits
     if starts:
         # the best of these is where the fit of less effort began, which is among the starts
-        others = fits.some(np.argsort(-fits.value, kind="stable")[1 if len(given.card) > 1 else 0 :])
-        fits = criteria.joined([others, _swept(whole, from_directions(whole, starts))])
+        other_fits = fits.subset(np.argsort(-fits.value, kind="stable")[1 if len(problem.card) > 1 else 0 :])
+        fits = criteria.join_fits([other_fits, _swept(criterion, from_directions(criterion, starts))])
     if settings.rounds:
-        fits = criteria.joined([fits, _swept(whole, greedy_from(whole, groups, settings.climbs, rng))])
-    best = np.argsort(-fits.value, kind="stable")
-    known = list(whole.dense(fits.some(best[: settings.climbs])))
-    if OBJECTIVES[given.objective].squares:  # sweeps of adjusted variance may make these worse
-        known = [*starts, *known]
-    return known if settings.rounds else known[:1]
+        fits = criteria.join_fits(
+            [fits, _swept(criterion, greedy_from(criterion, groups, settings.climbs, rng))]
+        )
+    order = np.argsort(-fits.value, kind="stable")
+    loadings = list(criterion.dense(fits.subset(order[: settings.climbs])))
+    if OBJECTIVES[problem.objective].squares:  # sweeps of adjusted variance may make these worse
+        loadings = [*starts, *loadings]
+    return loadings if settings.rounds else loadings[:1]
 
 
 def _size(p: int, card: tuple[int, ...], quick: bool) -> int:
     """Return the number of variables in a working set."""
     if quick:
-        return SOME // 2
-    return p if p <= ALL else min(p, max(SOME, EACH * sum(card)))
+        return WORKING_SET // 2
+    return p if p <= SEARCHED_WHOLE else min(p, max(WORKING_SET, WORKING_SET_PER_NONZERO * sum(card)))
 
 
 def _settings_within(settings: Effort) -> Effort:
@@ -321,20 +333,22 @@ def _settings_within(settings: Effort) -> Effort:
         climbs=(settings.climbs + 1) // 2,
         rounds=settings.rounds // 2,
         deep=False,
-        many=None,
+        many_nonzeros=None,
     )
 
 
-def _swept_again(given: Prepared, whole: criteria.Criterion, groups: Groups, found: _Found) -> _Basis:
+def _swept_again(
+    problem: Prepared, criterion: criteria.Criterion, groups: Groups, fit_inside: _Found
+) -> _Basis:
     """Return a fit after sweeps over all variables, and its products with the covariance matrix.
 
-    `whole` is the criterion of the sweeps.
+    `criterion` is the criterion of the sweeps.
     """
-    op = given.op
-    V = found.loadings(op.p)
-    if not OBJECTIVES[given.objective].squares:  # its sweeps would take products of products
-        again = rebuilt(whole, groups, from_directions(whole, [V]))
-        V = whole.dense(_swept(whole, again))[0]
+    op = problem.op
+    V = fit_inside.loadings(op.p)
+    if not OBJECTIVES[problem.objective].squares:  # its sweeps would take products of products
+        rebuilt_fits = rebuilt(criterion, groups, from_directions(criterion, [V]))
+        V = criterion.dense(_swept(criterion, rebuilt_fits))[0]
     return _Basis([V], op.dot(V) / op.total, np.zeros(0, dtype=int))
 
 
@@ -353,11 +367,11 @@ def _searched(
     S = criterion.M if criterion.T is None else criterion.T
     assert isinstance(S, Dense)
     support = best_support(S.M, criterion.cards[0], pairs=False)[1][None]
-    best = criterion.fits(support, best_vectors(S.blocks(support, support), None))
-    return best, Evidence(best.value.tolist(), best.value.tolist())
+    fit = criterion.fits(support, best_vectors(S.blocks(support, support), None))
+    return fit, Evidence(fit.value.tolist(), fit.value.tolist())
 
 
-def _cut(D: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
+def _truncated(D: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
     """Return dense loadings, shape (p, k), truncated to the cardinalities."""
     V = np.zeros(D.shape)
     for i, c in enumerate(card):
@@ -366,7 +380,7 @@ def _cut(D: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
     return V
 
 
-def _chosen(
+def _working_set(
     basis: _Basis, explained: np.ndarray, groups: Groups, card: tuple[int, ...], size: int
 ) -> np.ndarray:
     """Return a working set, ascending.
@@ -375,32 +389,36 @@ def _chosen(
     products with the covariance matrix are `images`, the variables of steepest slope and the groups of
     largest score; and then the variables that PCA explains best.
     """
-    known, images = basis.known, basis.images
-    p, k = known[0].shape
+    loadings, images = basis.loadings, basis.images
+    p, k = loadings[0].shape
     if size >= p:
         return np.arange(p)
-    need = [np.flatnonzero(V.any(axis=1)) for V in known] + [basis.entering]
+    need = [np.flatnonzero(V.any(axis=1)) for V in loadings] + [basis.entering]
     F, Z = np.zeros((k, p)), np.zeros((k, k))
     if images is not None:
         F = images.T
-        G = known[0].T @ images
+        G = loadings[0].T @ images
         G = symmetric(G)
         C = criteria.triangle(G)[0]
         Z = criteria.inverse(G[None])[0]
         slope = np.abs(images @ (C @ C.T))
         need += [ranked_entries(slope[:, i][None], max(2 * c, 30))[0] for i, c in enumerate(card)]
-    chosen = np.unique(np.concatenate(need))
-    if chosen.size < size:
-        best = groups.best(groups.scores(F, Z), max(4, (size - chosen.size) // (3 * max(card))))
-        chosen = np.union1d(chosen, groups.places[best].ravel())
-    if chosen.size < size:
+    working_set = np.unique(np.concatenate(need))
+    if working_set.size < size:
+        best_indices = groups.best_groups(
+            groups.scores(F, Z), max(4, (size - working_set.size) // (3 * max(card)))
+        )
+        working_set = np.union1d(working_set, groups.places[best_indices].ravel())
+    if working_set.size < size:
         keys = explained.copy()
-        keys[chosen] = np.inf
-        chosen = np.sort(np.argsort(-keys, kind="stable")[:size])
-    return chosen
+        keys[working_set] = np.inf
+        working_set = np.sort(np.argsort(-keys, kind="stable")[:size])
+    return working_set
 
 
-def inside(op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str) -> criteria.Criterion:
+def criterion_on(
+    op: Operator, variables: np.ndarray, card: tuple[int, ...], objective: str
+) -> criteria.Criterion:
     """Return the criterion on some variables; the others still count in the least-squares objective."""
     S = op.block(variables) / op.total
     S = symmetric(S)
@@ -419,19 +437,19 @@ def _entering(
     """Return the variables outside whose exchange raises adjusted variance or PEV, and S V / total."""
     supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
     used = np.unique(np.concatenate(supports))
-    known = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
-    criterion = OBJECTIVES[objective].criterion(known, None, card)
+    matrix = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
+    criterion = OBJECTIVES[objective].criterion(matrix, None, card)
     x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
     fit = criterion.fits(np.concatenate(supports)[None], x[None])
-    found = []
+    entering = []
     for i in range(len(card)):
         places, _, values = trials(criterion, fit, i, op.p, VALUED)
-        found.append(places[0][values[0] > fit.value[0] * (1.0 + GAIN)].ravel())
-    images = (fit.first if criterion.T is None else fit.second)[0].T
-    return np.setdiff1d(np.concatenate(found), variables), images
+        entering.append(places[0][values[0] > fit.value[0] * (1.0 + GAIN)].ravel())
+    images = (fit.M_products if criterion.T is None else fit.T_products)[0].T
+    return np.setdiff1d(np.concatenate(entering), variables), images
 
 
 def _filled(v: np.ndarray, card: int, variables: np.ndarray) -> np.ndarray:
     """Return the support of v, ascending, filled up to `card` with other variables from `variables`."""
-    own = np.flatnonzero(v)
-    return np.sort(np.append(own, np.setdiff1d(variables, own)[: card - own.size]))
+    support = np.flatnonzero(v)
+    return np.sort(np.append(support, np.setdiff1d(variables, support)[: card - support.size]))

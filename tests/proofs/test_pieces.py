@@ -197,7 +197,7 @@ def best_of_all(S: np.ndarray, cards: tuple[int, ...], seed: int) -> tuple[float
     places = np.array(chosen)
     fits = criterion.fits(np.concatenate([places] * 2), rng.standard_normal((2 * len(places), sum(cards))))
     fits = refined(criterion, fits, 60)
-    top = fits.some(np.array([int(np.argmax(fits.value))]))
+    top = fits.subset(np.array([int(np.argmax(fits.value))]))
     return float(top.value[0]), criterion.dense(top)[0]
 
 

@@ -13,9 +13,9 @@ from spcastat.measures import MEASURES
 from spcastat.search import chains, climbing
 from spcastat.search import matrices as columns
 from spcastat.search.chains import interchanged
-from spcastat.search.climbing import EFFORTS, SAME, climb, sweep
-from spcastat.search.criteria import Fits, joined
-from spcastat.search.default import near
+from spcastat.search.climbing import EFFORTS, VALUE_TOLERANCE, climb, sweep
+from spcastat.search.criteria import Fits, join_fits
+from spcastat.search.default import nearby_optima
 from spcastat.search.moves import exchange, falling, promising, refined, reordered, trials
 from spcastat.search.objectives import OBJECTIVES
 from tests.search.conftest import draw
@@ -71,13 +71,13 @@ def test_sweeps_that_compare_few_entries_are_those_that_compare_all(objective, m
 def test_an_exchange_is_the_best_of_all(objective, i, cards):
     """By enumeration of the supports one variable away, and of the present one."""
     criterion, S, fits = problem(objective, cards)
-    before = fits.some(slice(None))
+    before = fits.subset(slice(None))
     rose = exchange(criterion, fits, i, P, 500)
     for b, V in enumerate(criterion.dense(before)):
         J = np.flatnonzero(V[:, i])
         others = np.setdiff1d(np.arange(P), J)
-        near = [J, *(np.append(np.delete(J, a), j) for a in range(len(J)) for j in others)]
-        best = max(best_beside(objective, S, V, i, one) for one in near)
+        nearby_optima = [J, *(np.append(np.delete(J, a), j) for a in range(len(J)) for j in others)]
+        best = max(best_beside(objective, S, V, i, one) for one in nearby_optima)
         # the ridge of 1e-9 that the inner product has as correlations
         assert fits.value[b] == pytest.approx(max(best, before.value[b]), rel=1e-7)
         assert fits.value[b] == pytest.approx(value(objective, S, criterion.dense(fits)[b]), rel=1e-8)
@@ -143,7 +143,7 @@ def test_climbs_continue_while_a_round_raises_the_value(objective, rough):
     criterion, _, fits = problem(objective)
     found = climb(criterion, fits, 4, 6, rough)
     for b in range(B):
-        alone = climb_alone(criterion, fits.some(np.array([b])), 4, 6, rough)
+        alone = climb_alone(criterion, fits.subset(np.array([b])), 4, 6, rough)
         np.testing.assert_array_equal(found.places[b], alone.places[0])
         assert found.value[b] == pytest.approx(alone.value[0], rel=1e-10)
 
@@ -155,13 +155,13 @@ def test_components_of_equal_cardinality_are_sorted_by_variance_if_the_value_sta
     # uncorrelated scores: every order is as good; of the variances 4, 4 and 5 of the single variables
     expected = [1, 0, 3, 2, 4, 5, 6, 7]
     assert falling(criterion, fits).places.tolist() == [expected]
-    two = joined([fits, criterion.fits(np.array([expected]), np.ones((1, 8)))])
+    two = join_fits([fits, criterion.fits(np.array([expected]), np.ones((1, 8)))])
     assert falling(criterion, two).places.tolist() == [expected] * 2
     # where an order is better it stays
     criterion, S, fits = problem("adjusted", (2, 2, 2))
     fits = reordered(criterion, fits)
     for b in range(B):
-        one = fits.some(np.array([b]))
+        one = fits.subset(np.array([b]))
         V = criterion.dense(one)[0]
         order = np.argsort(-np.einsum("ij,ik,kj->j", V, S, V))
         turned = value("adjusted", S, V[:, order])
@@ -292,7 +292,9 @@ def random_fits(criterion, count, seed=0):
 
 
 def test_the_largest_distinct_values_are_taken_and_the_first_of_equals():
-    values = np.array([0.5, 0.7, 0.5, 0.7 * (1 + 0.5 * SAME), 0.2, 0.7 * (1 + 3 * SAME), 0.1])
+    values = np.array(
+        [0.5, 0.7, 0.5, 0.7 * (1 + 0.5 * VALUE_TOLERANCE), 0.2, 0.7 * (1 + 3 * VALUE_TOLERANCE), 0.1]
+    )
     assert chains.distinct(values, 10).tolist() == [5, 3, 0, 4, 6]
     assert chains.distinct(values, 3).tolist() == [5, 3, 0]
     assert chains.distinct(np.array([1.0]), 2).tolist() == [0]
@@ -306,7 +308,7 @@ def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, ef
     assert len(evidence.chains) == EFFORTS[effort].chains
     assert fit.value[0] >= max(evidence.chains) * (1 - 1e-12)
     assert fit.value[0] >= random_fits(criterion, 500).value.max()
-    met = sum(value >= max(evidence.chains) * (1 - SAME) for value in evidence.chains)
+    met = sum(value >= max(evidence.chains) * (1 - VALUE_TOLERANCE) for value in evidence.chains)
     assert met >= EFFORTS[effort].agree
 
 
@@ -334,9 +336,9 @@ def problems(count):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_several_data_at_once_give_what_each_gives_alone(objective, fixed):
     ops, starts = problems(5)
-    found = near(ops, CARD, objective, starts, fixed)
+    found = nearby_optima(ops, CARD, objective, starts, fixed)
     for op, own, V in zip(ops, starts, found, strict=True):
-        alone = near([op], CARD, objective, [own], fixed)[0]
+        alone = nearby_optima([op], CARD, objective, [own], fixed)[0]
         values = [MEASURES[objective](W, op)[-1] for W in (V, alone)]
         # both end where a step raises the share by less than 1e-12 of itself
         assert values[0] == pytest.approx(values[1], rel=1e-10)
@@ -350,8 +352,8 @@ def test_more_variables_than_a_covariance_matrix_is_held_for_are_searched_by_pro
     X[:, :9] += 3.0 * np.random.default_rng(1).standard_normal((40, 1))
     op, start = Gram(np.cov(X, rowvar=False)), np.roll(np.eye(p)[:, :K], 2, axis=0)
     start[20:30] = 1e-3
-    fixed = near([op], CARD, objective, [[start]], fixed=True)[0]
-    free = near([op], CARD, objective, [[start]])[0]
+    fixed = nearby_optima([op], CARD, objective, [[start]], fixed=True)[0]
+    free = nearby_optima([op], CARD, objective, [[start]])[0]
     supports = [np.flatnonzero(v).tolist() for v in fixed.T]
     assert supports == [[i + 2, *range(20, 19 + c)] for i, c in enumerate(CARD)]
     # Unit vectors are far from the best supports, and sweeps leave them.

@@ -89,7 +89,7 @@ def test_loadings_meet_the_constraint_and_are_stationary(name, objective):
     places = np.stack([
         np.concatenate([np.sort(rng.choice(9, c, replace=False)) for c in (4, 4, 5)]) for _ in range(8)
     ])  # fmt: skip
-    x, values, _ = loadings.best(places, rng.standard_normal(places.shape), 200)
+    x, values, _ = loadings.best_loadings(places, rng.standard_normal(places.shape), 200)
     assert np.isfinite(values).sum() >= 7
     for b in np.flatnonzero(np.isfinite(values)):
         V = np.zeros((9, 3))
@@ -99,7 +99,7 @@ def test_loadings_meet_the_constraint_and_are_stationary(name, objective):
         # small turns of the loadings that keep the constraint do not raise the value to first order: a random
         # change of 1e-4, brought back to the constraint, changes the value by about its square
         change = 1e-4 * rng.standard_normal((1, places.shape[1]))
-        near, near_value, _ = loadings.best(places[[b]], x[[b]] + change, 0)
+        near, near_value, _ = loadings.best_loadings(places[[b]], x[[b]] + change, 0)
         if np.abs(near - x[b]).max() < 1e-2:
             assert abs(near_value[0] - values[b]) < 1e-5
 
@@ -249,7 +249,7 @@ def test_rules_paths_refits_and_draws_keep_the_constraint():
     solver = Joint(card=(3, 3), constraint="uncorrelated")
     other = draw(8, 5)
     for fixed in (False, True):
-        (V,) = solver.near([Gram(other)], [[fit.loadings.to_numpy()]], fixed=fixed)
+        (V,) = solver.nearby_optima([Gram(other)], [[fit.loadings.to_numpy()]], fixed=fixed)
         assert np.abs(products(other, V, "uncorrelated")).max() <= 1e-10
         if fixed:
             assert ((V != 0) <= (fit.loadings.to_numpy() != 0)).all()

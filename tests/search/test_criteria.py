@@ -61,7 +61,9 @@ def test_values_are_those_of_the_measures(problem):
     name, criterion, op, fits = problem
     measure = MEASURES["adjusted" if name == "promised" else name]
     after = np.array([measure(V, op) for V in criterion.dense(fits)])
-    expected = criterion.target.reached(np.diff(after, prepend=0.0)) if name == "promised" else after[:, -1]
+    expected = (
+        criterion.target.attainment(np.diff(after, prepend=0.0)) if name == "promised" else after[:, -1]
+    )
     # the ridge of 1e-12 on correlations, times the condition of a few hundred
     np.testing.assert_allclose(fits.value, expected, rtol=1e-8)
 
@@ -107,13 +109,13 @@ def test_a_replaced_column_has_the_value_of_the_new_fit(problem):
         places = np.sort(np.array([[rng.permutation(P)[:card] for _ in range(4)] for _ in range(6)]), axis=2)
         x = rng.standard_normal(places.shape)
         x /= np.linalg.norm(x, axis=2, keepdims=True)
-        values = criterion.replaced(fits, i, places, x)
-        new = fits.some(slice(None))
+        values = criterion.values_with(fits, i, places, x)
+        new = fits.subset(slice(None))
         criterion.put(new, np.arange(6), i, places[:, 2], x[:, 2])
         afresh = criterion.fits(new.places, new.x)
         np.testing.assert_allclose(values[:, 2], afresh.value, rtol=1e-9)
         np.testing.assert_allclose(new.value, afresh.value, rtol=1e-9)
-        np.testing.assert_allclose(new.first, afresh.first, atol=1e-14)
+        np.testing.assert_allclose(new.M_products, afresh.M_products, atol=1e-14)
         np.testing.assert_allclose(new.G, afresh.G, atol=1e-14)
 
 
@@ -142,8 +144,10 @@ def test_the_model_of_one_column_has_the_value_and_slope_of_the_criterion(proble
         np.testing.assert_allclose((Av - ratio[:, None] * Mv) / length[:, None], half, atol=1e-10)
         slope = np.take_along_axis(criterion.slope(fits, i, model), rest, axis=1)
         np.testing.assert_allclose(slope, half[:, c:], atol=1e-12)
-        if criterion.exact:  # PEV and least squares: the value itself is that of the others and the ratio
-            without = fits.some(slice(None))
+        if (
+            criterion.exact_model
+        ):  # PEV and least squares: the value itself is that of the others and the ratio
+            without = fits.subset(slice(None))
             criterion.empty(without, np.tile(np.arange(criterion.k) == i, (6, 1)))
             others = criterion.value(without.G, without.N)
             np.testing.assert_allclose(others + ratio, fits.value, rtol=1e-9)
@@ -154,7 +158,7 @@ def test_exchange_values_are_lower_bounds_that_tell_which_exchanges_rise(problem
 
     _, criterion, _, fits = problem
     for b, (i, card) in product(range(6), enumerate(CARDS)):
-        one = fits.some(slice(b, b + 1))
+        one = fits.subset(slice(b, b + 1))
         support = one.places[:, criterion.parts[i]]
         rest = np.setdiff1d(np.arange(P), support[0])[None]
         model = criterion.model(one, i)

@@ -17,11 +17,11 @@ from spcastat.search import chains as pool
 from spcastat.search import default, matrices, working_set
 from spcastat.search.chains import from_directions
 from spcastat.search.climbing import EFFORTS
-from spcastat.search.default import joint, near
+from spcastat.search.default import joint, nearby_optima
 from spcastat.search.matrices import Dense, Identity, Products, whitening
 from spcastat.search.moves import rebuild, refined
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.result import Evidence, SearchResult, found_of
+from spcastat.search.result import Evidence, SearchResult, result_of_climbs
 from tests.search.conftest import KINDS, best_swap, covariance, draw, explained
 
 # --- The default search ---------------------------------------------------------------------------
@@ -211,7 +211,11 @@ def planted_and_found(name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_pev_of_many_variables_has_no_better_swap(kind, monkeypatch):
     # Every swap of one variable for any of the 60 is valued by projection, independently of the package.
-    limits = ((default, "GRAM_LIMIT", 30), (working_set, "ALL", 30), (working_set, "SOME", 20))
+    limits = (
+        (default, "GRAM_LIMIT", 30),
+        (working_set, "SEARCHED_WHOLE", 30),
+        (working_set, "WORKING_SET", 20),
+    )
     for module, name, value in limits:
         monkeypatch.setattr(module, name, value)
     S = covariance(kind, 60, np.random.default_rng(4))
@@ -404,7 +408,7 @@ def test_the_last_of_many_components_are_rebuilt_together():
     criterion = OBJECTIVES["adjusted"].of_matrix(S, (2,) * 8)
     start = from_directions(criterion, [on_pairs(S, np.array([0, 1, 2, 3, 8, 9, 10, 11]))])
     # one in a hundred reaches the best: that none of 1500 does has probability 3e-7
-    tried = pool.perturb(criterion, start.some(np.zeros(1500, dtype=int)), np.random.default_rng(0))
+    tried = pool.perturb(criterion, start.subset(np.zeros(1500, dtype=int)), np.random.default_rng(0))
     assert tried.value.max() == pytest.approx((1.0 + correlations[:8]).sum() / 24, rel=1e-9)
 
 
@@ -434,7 +438,7 @@ def test_nearby_fits_keep_their_supports_if_asked(objective):
     start = np.roll(np.eye(12)[:, :2], 4, axis=0) + 1e-3 * op.leading(2)[1]
     criterion = OBJECTIVES[objective].of_matrix(op.S / op.total, (3, 2))
     cut = from_directions(criterion, [start])
-    kept, free = (near([op], (3, 2), objective, [[start]], fixed)[0] for fixed in (True, False))
+    kept, free = (nearby_optima([op], (3, 2), objective, [[start]], fixed)[0] for fixed in (True, False))
     expected = criterion.dense(refined(criterion, cut, 300))[0]
     np.testing.assert_allclose(kept, expected, atol=1e-9)
     assert MEASURES[objective](free, op)[-1] > 1.05 * MEASURES[objective](kept, op)[-1]
@@ -448,4 +452,4 @@ def test_chains_that_ended_in_the_best_fit_agree():
     criterion = OBJECTIVES["pev"].of_matrix(op.S / op.total, (3, 2))
     fit = from_directions(criterion, [op.leading(2)[1]])
     evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
-    assert found_of(op, criterion, fit, evidence, "pev", True).agreeing == 2
+    assert result_of_climbs(op, criterion, fit, evidence, "pev", True).agreeing == 2

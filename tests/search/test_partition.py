@@ -120,7 +120,7 @@ def test_groups_are_the_best_of_all_partitions(objective, p, k, count):
         S = data(seed, p)
         best = exhaustive(S, k, objective)
         found = partition(S, k, objective)
-        assert found.every
+        assert found.exhaustive
         assert found.value >= best - (1e-12 if objective == "pev" else 1e-8)
         assert objective != "pev" or found.value <= best + 1e-12
 
@@ -159,7 +159,7 @@ def test_with_more_variables_moves_are_tried_with_the_best_loadings():
     rng = np.random.default_rng(3)
     S = np.cov((rng.standard_normal((60, 18)) + rng.standard_normal((60, 1))).T)
     found = partition(S, 2, "least_squares", "quick")
-    assert not found.every
+    assert not found.exhaustive
     assert found.settled
     assert found.compared > 30
     labels = np.abs(found.V).argmax(axis=1)

@@ -105,7 +105,7 @@ def test_the_target_is_reached_with_no_more_nonzeros_than_greedy_growth(seed, pr
     found = sparsest(Gram(S), k, share, promise, "quick")
     after = kept(S, found.V)
     assert (after if promise == "every" else after[-1:]).min() >= share - 1e-10
-    np.testing.assert_allclose(found.kept, after, atol=1e-9)  # the rounding of score_basis
+    np.testing.assert_allclose(found.kept_shares, after, atol=1e-9)  # the rounding of score_basis
     assert relative_adjusted(found.V, S=S) >= share - 1e-10
     grown = sp.spca_cov(S, k, variance=share, method="controlled")
     assert found.nonzeros <= grown.card.sum()
@@ -133,7 +133,7 @@ def test_the_target_is_reached_for_odd_data(name, share):
     S, k = ODD[name]
     for promise in PROMISES:
         found = sparsest(Gram(S), k, share, promise, "quick")
-        after = found.kept if promise == "every" else found.kept[-1:]
+        after = found.kept_shares if promise == "every" else found.kept_shares[-1:]
         assert after.min() >= share - 1e-10
         assert np.isfinite(found.V).all()
         assert min(found.card) >= 1
@@ -228,17 +228,17 @@ def test_loadings_are_removed_until_one_fewer_of_any_component_misses_the_target
     op, _, vectors, target = given(p=60, k=3, share=0.9, every=every)
     sweeps = Sweeps(op, target, 1.0)
     found = sweeps.trimmed(sweeps.start(vectors))
-    np.testing.assert_allclose(found.added, added(op.S, found.V), atol=1e-9)
-    assert target.holds(found.added)
+    np.testing.assert_allclose(found.variances, added(op.S, found.V), atol=1e-9)
+    assert target.holds(found.variances)
     assert found.nonzeros < 90
-    brings = np.abs(found.V) * np.sqrt(found.added)
+    brings = np.abs(found.V) * np.sqrt(found.variances)
     brings[(found.V == 0) | (np.abs(found.V) == np.abs(found.V).max(axis=0))] = np.inf
     for some in ([0], [1], [2]) if every else ([0, 1, 2],):
         least = np.unravel_index(np.argmin(brings[:, some]), (60, len(some)))
         V = found.V.copy()
         V[least[0], some[least[1]]] = 0.0
         fewer = sweeps.start(V / np.linalg.norm(V, axis=0))
-        assert not target.holds(sweeps.polished(fewer, 4).added)
+        assert not target.holds(sweeps.polished(fewer, 4).variances)
 
 
 def test_the_largest_loading_of_a_component_is_never_removed():
@@ -260,7 +260,7 @@ def test_one_penalty_is_as_sparse_as_the_best_of_many(share, every):
     start = sweeps.start(vectors)
     for penalty in np.geomspace(1e-5, 0.1, 150):
         fit = sweeps.penalised(start, penalty, 6)
-        if target.holds(fit.added):
+        if target.holds(fit.variances):
             tried.append(fit.nonzeros)
             start = fit
     assert found.nonzeros <= min(tried) + 1  # twelve penalties, and six between the best of them
@@ -284,8 +284,8 @@ def test_one_by_one_every_component_has_the_smallest_cardinality_for_what_is_mis
             assert np.count_nonzero(v) == least_cardinality(left, goal)
             reached += v @ left @ v
             left = left - np.outer(left @ v, left @ v) / (v @ left @ v)
-        assert reached == pytest.approx(found.added.sum(), abs=1e-9)
-        np.testing.assert_allclose(found.added, added(op.S, found.V), atol=1e-9)
+        assert reached == pytest.approx(found.variances.sum(), abs=1e-9)
+        np.testing.assert_allclose(found.variances, added(op.S, found.V), atol=1e-9)
         np.testing.assert_allclose(found.F, op.S @ found.V, atol=1e-12)
 
 

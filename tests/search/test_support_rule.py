@@ -10,7 +10,7 @@ import pytest
 
 from spcastat.linalg.operators import Gram
 from spcastat.search.criteria import SupportRule
-from spcastat.search.default import joint, near
+from spcastat.search.default import joint, nearby_optima
 from spcastat.search.grouped import first_of_equals
 from spcastat.search.joint_method import Joint
 from spcastat.search.moves import refined
@@ -66,7 +66,7 @@ def enumerated(S: np.ndarray, cards: tuple[int, ...], rule: SupportRule, objecti
     for first, second in ((-1, -1), (-1, -2), (-2, -1)):
         x = np.concatenate([vectors[0][:, :, first], vectors[1][:, :, second]], axis=1)
         fits = refined(criterion, criterion.fits(places, x), 8)
-        top = fits.some(np.argsort(-fits.value)[:100])
+        top = fits.subset(np.argsort(-fits.value)[:100])
         best = max(best, refined(criterion, top, 300).value.max())
     return best
 
@@ -133,7 +133,7 @@ def test_fits_near_given_loadings_obey_the_rule(kind):
     ops = [Gram(draw(P, seed)) for seed in range(4)]
     starts = [[rng.standard_normal((P, 2)) for _ in range(2)] for _ in ops]
     for objective in OBJECTIVES:
-        assert all(obeys(V, rule) for V in near(ops, cards, objective, starts, rule=rule))
+        assert all(obeys(V, rule) for V in nearby_optima(ops, cards, objective, starts, rule=rule))
 
 
 def test_equal_variables_are_exchanged_only_where_the_rule_asks_the_same_of_them():
@@ -202,7 +202,7 @@ def grouped_enumerated(S: np.ndarray, solver: Joint, objective: str) -> float:
         for start in ((-1, -1), (-1, -2), (-2, -1)):
             own = [U[:, :, max(at, -U.shape[2])] for U, at in zip(vectors, start, strict=True)]
             fits = refined(criterion, criterion.fits(places, np.concatenate(own, axis=1)), 8)
-            top = fits.some(np.argsort(-fits.value)[:20])
+            top = fits.subset(np.argsort(-fits.value)[:20])
             best = max(best, refined(criterion, top, 300).value.max())
     return best
 

@@ -97,8 +97,12 @@ def test_variables_that_improve_the_fit_are_brought_in(operator, seed, k, card, 
     S = draw(60, seed)
     best = joint(Gram(S), k, card, objective, "auto")
     with monkeypatch.context() as patch:  # no matrix is held, and sets have four variables and more
-        limits = ((default, "GRAM_LIMIT", 2), (working_set, "ALL", 2), (working_set, "SOME", 4))
-        for module, name, value in (*limits, (working_set, "EACH", 0)):
+        limits = (
+            (default, "GRAM_LIMIT", 2),
+            (working_set, "SEARCHED_WHOLE", 2),
+            (working_set, "WORKING_SET", 4),
+        )
+        for module, name, value in (*limits, (working_set, "WORKING_SET_PER_NONZERO", 0)):
             patch.setattr(module, name, value)
         op = operator(S)
         found = joint(op, k, card, objective, "auto", np.random.default_rng(0))
@@ -120,7 +124,7 @@ def test_variables_that_improve_the_fit_are_brought_in(operator, seed, k, card, 
 def test_a_criterion_on_some_variables_is_a_share_of_the_variance_of_all(objective):
     S = draw(8, 3) * 40.0
     variables = np.array([1, 2, 4, 5, 7])
-    criterion = working_set.inside(Gram(S), variables, (2, 2), objective)
+    criterion = working_set.criterion_on(Gram(S), variables, (2, 2), objective)
     fits = criterion.fits(np.array([[0, 1, 3, 4]]), np.array([[0.6, 0.8, 0.6, -0.8]]))
     V = np.zeros((8, 2))
     V[variables] = criterion.dense(fits)[0]
@@ -140,7 +144,7 @@ def test_scores_of_groups_are_lower_bounds_of_their_variances_given_other_compon
         v[groups.places[j]] = groups.x[j]
         assert set(groups.places[j]) == set(np.argsort(-np.abs(S[groups.rows[j]]))[:4])
         assert score <= v @ left @ v * (1.0 + 1e-9)
-    best = groups.best(scores, 3)
+    best = groups.best_groups(scores, 3)
     assert best[0] == np.argmax(scores)
     taken = [set(groups.places[j]) for j in best]
     assert all(groups.rows[b] not in own for a, own in enumerate(taken) for b in best[a + 1 :])
