@@ -341,6 +341,11 @@ class _Scores:
         z = wrapping.standardised(X)
         w = np.ones(len(X)) if weights is None else weights
         units = how.units(X, z, wrapping, w * kept)
+        if not np.isfinite(units**2).all():
+            raise errors.DataError(
+                "The variances of the data are too large for floating-point numbers, 2e-308 to 1e308. Divide "
+                "the columns by a constant first, e.g. data / data.abs().max()."
+            )
         np.nan_to_num(z, copy=False)
         V = _axes(wrapped(z) * units, w * kept, how.components)
         cells = np.clip(z, -MOST, MOST, out=z)

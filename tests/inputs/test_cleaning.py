@@ -573,3 +573,16 @@ def test_the_command_takes_the_option(wine, tmp_path, given, option):
     assert main([*arguments, "--save", str(saved), "--robust", *given]) == 0
     loadings = sp.spca(wine, 3, card=4, scale=True, robust=option, **QUICK).loadings
     assert sp.load(saved).loadings.to_numpy() == pytest.approx(loadings.to_numpy(), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about squares that overflow
+@pytest.mark.parametrize("robust", [True, "cells", "rows"])
+def test_values_whose_squares_overflow_are_refused_and_the_advice_works(robust):
+    rng = np.random.default_rng(5)
+    X = (
+        pd.DataFrame(rng.normal(size=(60, 2)) @ rng.normal(size=(2, 5)) + 0.5 * rng.normal(size=(60, 5)))
+        * 1e200
+    )
+    with pytest.raises(sp.errors.DataError, match="too large for floating-point numbers"):
+        sp.spca(X, 2, card=3, robust=robust)
+    assert sp.spca(X / X.abs().max(), 2, card=3, robust=robust).k == 2
