@@ -41,7 +41,7 @@ LIMITS = {
     "correlations": 25,
     "fit": 35,
     "inputs": 35,
-    "linalg": 30,
+    "linalg": 14,
     "plots": 57,
     "progress": 2,
     "proofs": 412,

@@ -111,11 +111,11 @@ def _of_ordered(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     variance = square - mean**2
     at = np.arange(len(Y)), variance.argmin(axis=1)
     location, scale = mean[at], np.sqrt(np.maximum(variance[at], 0.0) * consistency(h / n))
-    near = np.abs(Y - location[:, None]) <= CUT * scale[:, None]
-    count = np.maximum(near.sum(axis=1), 1)
-    location = (near * Y).sum(axis=1) / count
+    is_central = np.abs(Y - location[:, None]) <= CUT * scale[:, None]
+    count = np.maximum(is_central.sum(axis=1), 1)
+    location = (is_central * Y).sum(axis=1) / count
     Y = Y - location[:, None]
-    spread = (near * Y**2).sum(axis=1) / count * consistency(erf(CUT / sqrt(2.0)))
+    spread = (is_central * Y**2).sum(axis=1) / count * consistency(erf(CUT / sqrt(2.0)))
     scale = np.where(varies[:, 0] & (spread > ROUNDING**2), np.sqrt(spread), 0.0)
     z = Y / np.where(scale > 0, scale, 1.0)[:, None]
     bounded = wrapped(z)
@@ -132,10 +132,10 @@ def representatives(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     not whole numbers are represented by order statistics of the weighted distribution.
     """
     if weights is None:
-        known = np.sort(x[~np.isnan(x)])
-        return known[spaced(len(known))]
-    known = ~np.isnan(x) & (weights > 0)
-    x, w = x[known], weights[known]
+        is_known = np.sort(x[~np.isnan(x)])
+        return is_known[spaced(len(is_known))]
+    is_known = ~np.isnan(x) & (weights > 0)
+    x, w = x[is_known], weights[is_known]
     order = np.argsort(x, kind="stable")
     upto = np.cumsum(w[order])
     if not len(upto):
@@ -222,10 +222,10 @@ def power_of(u: np.ndarray, box_cox: bool, multiple: float = 1.0) -> tuple[float
     for _ in range(3):
         y = bent(u, power, box_cox)
         m, s = _of_ordered(y[None])
-        near = np.abs(y - m[0]) <= CENTRAL * s[0]
-        variance = bent(u[near, None], POWERS, box_cox).var(axis=0)
-        likelihood = -0.5 * near.sum() * np.log(np.maximum(variance, np.finfo(float).tiny))
-        likelihood += (POWERS - 1.0) * logs[near].sum()
+        is_central = np.abs(y - m[0]) <= CENTRAL * s[0]
+        variance = bent(u[is_central, None], POWERS, box_cox).var(axis=0)
+        likelihood = -0.5 * is_central.sum() * np.log(np.maximum(variance, np.finfo(float).tiny))
+        likelihood += (POWERS - 1.0) * logs[is_central].sum()
         power = float(POWERS[likelihood.argmax()])
     gain = 2.0 * multiple * (likelihood.max() - likelihood[np.abs(POWERS - 1.0).argmin()])
     y = bent(u, power, box_cox)
@@ -233,9 +233,9 @@ def power_of(u: np.ndarray, box_cox: bool, multiple: float = 1.0) -> tuple[float
     if not s[0] > 0:
         return 1.0, np.inf
     z = (y - m[0]) / s[0]
-    left, limit = curvature(z)
-    good = gain > LEAST_GAIN and (np.abs(z) > FAR).mean() <= MOST_FAR and left <= limit
-    return (power, left) if good else (1.0, np.inf)
+    curvature_left, limit = curvature(z)
+    good = gain > LEAST_GAIN and (np.abs(z) > FAR).mean() <= MOST_FAR and curvature_left <= limit
+    return (power, curvature_left) if good else (1.0, np.inf)
 
 
 # --- columns ----------------------------------------------------------------------------------------
@@ -279,11 +279,11 @@ class Wrapping:
         unit = np.where(plain, 1.0, spread)
         for j in np.flatnonzero(~plain & Y.skewed()).tolist():
             x = Y.column(j)
-            power[j], left = power_of((x - centre[j]) / unit[j], False, Y.multiple(j))
+            power[j], curvature_left = power_of((x - centre[j]) / unit[j], False, Y.multiple(j))
             if x[0] > 0:
-                other, straighter = power_of(x / centre[j] - 1.0, True, Y.multiple(j))
-                if straighter < left:
-                    power[j], box_cox[j], unit[j] = other, True, centre[j]
+                box_cox_power, straighter = power_of(x / centre[j] - 1.0, True, Y.multiple(j))
+                if straighter < curvature_left:
+                    power[j], box_cox[j], unit[j] = box_cox_power, True, centre[j]
         zero = np.zeros(p)
         wrapping = cls(power, box_cox, centre, unit, zero, np.ones(p), plain)
         return wrapping._located(Y, X, weights)
@@ -316,9 +316,9 @@ class Wrapping:
             U = X - self.centre
             U /= self.unit
         np.clip(U, -LARGEST, LARGEST, out=U)
-        some = self.power != 1.0
-        if some.any():
-            U[:, some] = bent(U[:, some], self.power[some], self.box_cox[some])
+        is_bent = self.power != 1.0
+        if is_bent.any():
+            U[:, is_bent] = bent(U[:, is_bent], self.power[is_bent], self.box_cox[is_bent])
         return U
 
     def standardised(self, X: np.ndarray) -> np.ndarray:
@@ -331,9 +331,9 @@ class Wrapping:
     def restored(self, z: np.ndarray) -> np.ndarray:
         """Return the cells, in the units of the data, that have these z."""
         U = self.location + self.scale * z
-        some = self.power != 1.0
-        if some.any():
-            U[:, some] = unbent(U[:, some], self.power[some], self.box_cox[some])
+        is_bent = self.power != 1.0
+        if is_bent.any():
+            U[:, is_bent] = unbent(U[:, is_bent], self.power[is_bent], self.box_cox[is_bent])
         return np.asarray(self.centre + self.unit * U)
 
     def outlying(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -370,19 +370,24 @@ class _Ordered:
 
     @classmethod
     def of(cls, X: np.ndarray, weights: np.ndarray | None) -> _Ordered:
-        known = ~np.isnan(X)
-        if weights is None and known.all():
+        is_known = ~np.isnan(X)
+        if weights is None and is_known.all():
             Y = _sorted_columns(X)[:, spaced(len(X))]
             return cls([(np.arange(len(Y)), Y)], np.full(len(Y), float(len(X))))
         columns = [representatives(x, weights) for x in X.T]
         lengths = np.array([len(x) for x in columns])
         indices = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
-        blocks = [(some, np.stack([columns[j] for j in some.tolist()])) for some in indices]
-        return cls(blocks, known.sum(axis=0) if weights is None else weights @ known)
+        blocks = [
+            (columns_of_length, np.stack([columns[j] for j in columns_of_length.tolist()]))
+            for columns_of_length in indices
+        ]
+        return cls(blocks, is_known.sum(axis=0) if weights is None else weights @ is_known)
 
     def column(self, j: int) -> np.ndarray:
         """Return the sorted values of a column, shape (m,)."""
-        return next(Y[np.searchsorted(some, j)] for some, Y in self.blocks if j in some)
+        return next(
+            Y[np.searchsorted(block_columns, j)] for block_columns, Y in self.blocks if j in block_columns
+        )
 
     def multiple(self, j: int) -> float:
         """Return how many rows each value of a column represents."""
@@ -390,41 +395,49 @@ class _Ordered:
 
     def transformed(self, wrapping: Wrapping) -> _Ordered:
         """Return the values on the scale on which they are judged, in the same order."""
-        blocks = [(some, wrapping.of_columns(some).transformed(Y.T).T) for some, Y in self.blocks]
+        blocks = [
+            (block_columns, wrapping.of_columns(block_columns).transformed(Y.T).T)
+            for block_columns, Y in self.blocks
+        ]
         return _Ordered(blocks, self.totals)
 
-    def _each(self, statistic: Callable[[np.ndarray], np.ndarray], fewest: int = 1) -> np.ndarray:
-        """Return a statistic of every column, shape (..., p); zero with fewer than `fewest` values."""
-        found = [
-            (some, statistic(Y if Y.shape[1] >= fewest else np.zeros((len(Y), fewest))))
-            for some, Y in self.blocks
+    def _by_column(
+        self, statistic: Callable[[np.ndarray], np.ndarray], smallest_length: int = 1
+    ) -> np.ndarray:
+        """Return a statistic of every column, shape (..., p); zero with fewer values than that."""
+        statistics = [
+            (
+                block_columns,
+                statistic(Y if Y.shape[1] >= smallest_length else np.zeros((len(Y), smallest_length))),
+            )
+            for block_columns, Y in self.blocks
         ]
-        result = np.zeros((*found[0][1].shape[:-1], len(self.totals)), dtype=found[0][1].dtype)
-        for some, values in found:
-            result[..., some] = values
+        result = np.zeros((*statistics[0][1].shape[:-1], len(self.totals)), dtype=statistics[0][1].dtype)
+        for block_columns, values in statistics:
+            result[..., block_columns] = values
         return result
 
     def location_and_scale(self) -> tuple[np.ndarray, np.ndarray]:
-        location, scale = self._each(lambda Y: np.stack(_of_ordered(Y)), fewest=2)
+        location, scale = self._by_column(lambda Y: np.stack(_of_ordered(Y)), smallest_length=2)
         return location, scale
 
     def medians(self) -> tuple[np.ndarray, np.ndarray]:
         """Return medians, and median absolute deviations times 1.4826."""
 
-        def both(Y: np.ndarray) -> np.ndarray:
+        def centre_and_spread(Y: np.ndarray) -> np.ndarray:
             centre = np.median(Y, axis=1)
             return np.stack([centre, 1.4826 * np.median(np.abs(Y - centre[:, None]), axis=1)])
 
-        centre, spread = self._each(both)
+        centre, spread = self._by_column(centre_and_spread)
         return centre, spread
 
     def few(self) -> np.ndarray:
         """Whether there are at most FEW_VALUES different values."""
-        return self._each(lambda Y: (np.diff(Y, axis=1) > 0).sum(axis=1) < FEW_VALUES)
+        return self._by_column(lambda Y: (np.diff(Y, axis=1) > 0).sum(axis=1) < FEW_VALUES)
 
     def skewed(self) -> np.ndarray:
         """Whether the tenths are asymmetric by more than two standard errors at the normal distribution."""
-        low, mid, high = self._each(lambda Y: np.quantile(Y, [0.1, 0.5, 0.9], axis=1))
+        low, mid, high = self._by_column(lambda Y: np.quantile(Y, [0.1, 0.5, 0.9], axis=1))
         return np.abs(high + low - 2.0 * mid) > 2.1 / np.sqrt(np.maximum(self.totals, 1)) * (high - low)
 
 
@@ -436,11 +449,11 @@ def columnwise_location_and_scale(X: np.ndarray, weights: np.ndarray | None) -> 
 def mean_and_sd(U: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return means and standard deviations of the known cells of columns."""
     w = np.ones(len(U)) if weights is None else weights
-    known = ~np.isnan(U)
-    if known.all():
-        total, known = np.full(U.shape[1], w.sum()), np.ones(())
+    is_known = ~np.isnan(U)
+    if is_known.all():
+        total, is_known = np.full(U.shape[1], w.sum()), np.ones(())
     else:
-        total, U = w @ known, np.where(known, U, 0.0)
+        total, U = w @ is_known, np.where(is_known, U, 0.0)
     total = np.maximum(total, np.finfo(float).tiny)
     mean = (w @ U) / total
-    return mean, np.sqrt((w @ (known * (U - mean) ** 2)) / total)
+    return mean, np.sqrt((w @ (is_known * (U - mean) ** 2)) / total)
