@@ -327,7 +327,7 @@ def output(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Names
     from spcastat.show.renderings import Summary
     from spcastat.show.summary import SCREEN
 
-    given, arranged = given_of(args, _LAYOUT), given_of(args)
+    layout_options, arranged = given_of(args, _LAYOUT), given_of(args)
     if args.describe and kind != "json":
         words = fit.describe()
         methods = Document("For a methods section", notes=(words.text, *words.references))
@@ -337,16 +337,16 @@ def output(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Names
         from spcastat.show.grid import Layout
         from spcastat.show.word import write_tables
 
-        documents = [fit.summary(**arranged)._document(), *(one._document() for one in further)]
-        write_tables(args.out, documents, Layout(notes=None, **given))
+        documents = [fit.summary(**arranged)._document(), *(summary._document() for summary in further)]
+        write_tables(args.out, documents, Layout(notes=None, **layout_options))
         return f"fit written to {args.out}"
     if kind == "json":
         text = as_json(fit, args.describe)
-    elif kind == "text" and not given and not arranged and not args.out:
+    elif kind == "text" and not layout_options and not arranged and not args.out:
         parts = [fit.summary(max_rows=SCREEN), *further]
         return printed("\n\n".join(part.as_text() for part in parts))
     else:
-        text = printed(_rendered([fit.summary(**arranged), *further], kind, given, bool(args.out)))
+        text = printed(_rendered([fit.summary(**arranged), *further], kind, layout_options, bool(args.out)))
     if args.out:
         write_bytes(args.out, (text.rstrip("\n") + "\n").encode())
         return f"fit written to {args.out}"

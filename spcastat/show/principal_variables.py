@@ -85,8 +85,8 @@ def _title(state: FitState) -> str:
     about, p = set_of(state), state.record.p
     count = len(variables_of(state))
     verb = "reproduces" if count == 1 else "reproduce"
-    how = "by regression" if state.record.options["k"] is None else f"by {_scores(state.record.k)}"
-    return f"Principal variables: {count} of {p} {verb} {percent(about.share)} % of the variance {how}"
+    method = "by regression" if state.record.options["k"] is None else f"by {_scores(state.record.k)}"
+    return f"Principal variables: {count} of {p} {verb} {percent(about.share)} % of the variance {method}"
 
 
 def _scores(k: int) -> str:
@@ -132,8 +132,8 @@ def _proof(about: PrincipalSet) -> Fact:
 
 
 def _coefficients(about: PrincipalSet) -> str:
-    shown = {name: value for name, value in about.criteria.items() if name != "RV"}
-    return "; ".join(f"{name} {_part(value)}" for name, value in shown.items())
+    coefficients = {name: value for name, value in about.criteria.items() if name != "RV"}
+    return "; ".join(f"{name} {_part(value)}" for name, value in coefficients.items())
 
 
 def _part(value: float) -> str:
@@ -146,11 +146,13 @@ def _notes(state: FitState) -> Iterator[Fact]:
     if len(about.further):
         names = labels_of(state, about.further)
         shares = about.with_further
-        some = [f"{short_name(name)} ({percent(share)})" for name, share in zip(names, shares, strict=True)]
-        yield fact("next variables", names=", ".join(some))
+        additions = [
+            f"{short_name(name)} ({percent(share)})" for name, share in zip(names, shares, strict=True)
+        ]
+        yield fact("next variables", names=", ".join(additions))
     yield fact("columns of variables", draws=about.draws, normal=about.is_normal)
-    for j, others in about.determined:
-        yield fact("determined variable", name=columns[j], others=some_of([columns[i] for i in others]))
+    for j, predictors in about.determined:
+        yield fact("determined variable", name=columns[j], others=some_of([columns[i] for i in predictors]))
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -181,12 +183,12 @@ def _represented_rows(represented: pd.DataFrame, most: int) -> Table | None:
     if not len(represented):
         return None
     count = len(represented)
-    shown = [*range(count)]
+    places = [*range(count)]
     if count > most:
-        first = (most - 1) - (most - 1) // 2
-        shown = [*range(first), -1, *range(count - (most - 1 - first), count)]
+        head = (most - 1) - (most - 1) // 2
+        places = [*range(head), -1, *range(count - (most - 1 - head), count)]
     rows = []
-    for i in shown:
+    for i in places:
         if i < 0:
             rows.append(Row(DOTS, ("", "", "")))
             continue
@@ -199,16 +201,16 @@ def _represented_rows(represented: pd.DataFrame, most: int) -> Table | None:
 def path_document(state: FitState) -> Document:
     """Return the table of numbers of variables."""
     table = path_table(state)
-    held = "held_out" in table
+    has_held_out = "held_out" in table
     rows = []
     for m, row in table.iterrows():
         cells = [percent(row["share"]), percent(row["of_pca"], 1)]
-        if held:
+        if has_held_out:
             cells += [percent(row["held_out"]), percent(row["held_out_se"]), percent(row["held_out_pca"])]
         cells += [fixed(row["RM"], 3), fixed(row["GCD"], 3)]
         rows.append(Row(str(m), tuple(cells)))
     headings = ["share, %", "% of PCA"]
-    headings += ["held out, %", "s.e.", "PCA held out, %"] if held else []
+    headings += ["held out, %", "s.e.", "PCA held out, %"] if has_held_out else []
     return Document("", tables=(Table("Variables kept", (*headings, "RM", "GCD"), tuple(rows)),))
 
 
@@ -221,8 +223,8 @@ def describe(state: FitState) -> Description:
     about, record = set_of(state), state.record
     names = full_names([state.spec.columns[j] for j in variables_of(state)])
     row = _own_row(about)
-    held = about.held_out is not None and about.held_out_pca is not None
-    found = [
+    has_held_out = about.held_out is not None and about.held_out_pca is not None
+    facts_of_choice = [
         *facts.data_of_methods(state),
         fact(
             "variables by scores" if record.options["k"] is not None else "variables by regressions",
@@ -233,10 +235,10 @@ def describe(state: FitState) -> Description:
             pca=about.pca_share,
         ),
     ]
-    if held:
+    if has_held_out:
         assert about.held_out is not None
         assert about.held_out_pca is not None
-        found.append(
+        facts_of_choice.append(
             fact(
                 "held-out variables",
                 share=float(about.held_out[row]),
@@ -245,8 +247,8 @@ def describe(state: FitState) -> Description:
             )
         )
     if about.is_proven:
-        found.append(_proof(about))
-    return description(list(sentences(found, cited)), cited, record)
+        facts_of_choice.append(_proof(about))
+    return description(list(sentences(facts_of_choice, cited)), cited, record)
 
 
 def chapters(state: FitState, call: str, pictures: dict[str, Any]) -> Iterator[Chapter]:
