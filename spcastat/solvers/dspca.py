@@ -93,44 +93,53 @@ class DSPCA(ComponentSolver):
                     f"penalty={penalty * size:g} leaves no loading in component {earlier.done + 1}; there "
                     f"it must be in [0, {largest * size:g}], the largest variance that is left."
                 )
-            found = self.relaxed(S, penalty, None)
-            v, extra = leading(found.Z), {}
+            relaxation = self.relaxed(S, penalty, None)
+            v, extra = leading(relaxation.Z), {}
         else:
             assert self.card is not None
-            found, v, penalty, hit = self._at_card(S, self.card[earlier.done], largest)
+            relaxation, v, penalty, hit = self._at_card(S, self.card[earlier.done], largest)
             extra = {"by penalty": hit}
-        details = {"penalty": penalty, "dual bound": found.bound, "gap": found.bound - found.value, **extra}
-        return Component(v, "converged" if found.converged else "max_iter", found.n_iter, details=details)
+        details = {
+            "penalty": penalty,
+            "dual bound": relaxation.bound,
+            "gap": relaxation.bound - relaxation.value,
+            **extra,
+        }
+        return Component(
+            v, "converged" if relaxation.converged else "max_iter", relaxation.n_iter, details=details
+        )
 
     def _at_card(
         self, S: np.ndarray, card: int, largest: float
     ) -> tuple[_SemidefiniteSolution, np.ndarray, float, bool]:
         """Return the relaxation, loadings, the penalty, and whether it alone gives the cardinality."""
         low, high = 0.0, largest
-        above: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
-        best: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
-        found: _SemidefiniteSolution | None = None
+        denser: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
+        best_solution: tuple[_SemidefiniteSolution, np.ndarray, float] | None = None
+        relaxation: _SemidefiniteSolution | None = None
         for halving in range(21):
             penalty = 0.5 * (low + high) if halving else 0.0
-            found = self.relaxed(S, penalty, found)
-            v = leading(found.Z)
+            relaxation = self.relaxed(S, penalty, relaxation)
+            v = leading(relaxation.Z)
             nonzeros = int(np.count_nonzero(v))
             if nonzeros > card:
-                low, above = penalty, (found, v, penalty)
+                low, denser = penalty, (relaxation, v, penalty)
             else:
                 high = penalty
                 if nonzeros == card:
-                    best = found, v, penalty
+                    best_solution = relaxation, v, penalty
             close = high - low <= 0.01 * high
-            if close and (best is not None or (above is not None and next_ties(above[1], card, TIED))):
+            if close and (
+                best_solution is not None or (denser is not None and next_ties(denser[1], card, TIED))
+            ):
                 break
-        chosen = best or above
-        if chosen is None:
-            assert found is not None
-            chosen = found, leading(found.Z), 0.0
-        solution, v, penalty = chosen
+        solution_at_card = best_solution or denser
+        if solution_at_card is None:
+            assert relaxation is not None
+            solution_at_card = relaxation, leading(relaxation.Z), 0.0
+        solution, v, penalty = solution_at_card
         v = unit(np.where(top(np.abs(v), card, TIED), v, 0.0)[:, None])[:, 0]
-        return solution, v, penalty, best is not None
+        return solution, v, penalty, best_solution is not None
 
     def relaxed(
         self, S: np.ndarray, penalty: float, last: _SemidefiniteSolution | None
@@ -174,23 +183,23 @@ def _admm(
     else:
         Z, U = start[0], np.clip(start[1], -penalty, penalty)
     best_value, bound = -np.inf, np.inf
-    best = Z
+    best_Z = Z
     n = 0
     while n < max_iter:
         n += 1
         X = _spectahedron(Z + (S + U) / rho)
         shifted = X - U / rho
-        last = Z
+        previous_Z = Z
         Z = soft_at(shifted, penalty / rho)
         U = U + rho * (Z - X)
         primal = float(np.linalg.norm(X - Z))
-        dual = float(np.linalg.norm(Z - last))
+        dual = float(np.linalg.norm(Z - previous_Z))
         if n % 10 == 0 or n == max_iter:
             V = np.clip(U, -penalty, penalty)
             bound = min(bound, float(top_eigh(S + V, 1)[0][0]))
             value = float((S * X).sum() - penalty * np.abs(X).sum())
             if value > best_value:
-                best_value, best = value, Z
+                best_value, best_Z = value, Z
             if bound - best_value <= tol * scale and primal <= 10 * tol:
                 return _SemidefiniteSolution(Z, V, best_value, bound, n, True)
             if primal > 5.0 * dual:
@@ -198,7 +207,7 @@ def _admm(
             elif dual > 5.0 * primal:
                 rho *= 0.5
     return _SemidefiniteSolution(
-        best if best.any() else Z, np.clip(U, -penalty, penalty), best_value, bound, n, False
+        best_Z if best_Z.any() else Z, np.clip(U, -penalty, penalty), best_value, bound, n, False
     )
 
 
@@ -256,8 +265,8 @@ class ScotLASS(ComponentSolver):
     deflation = "projection"
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        before = np.zeros((view.p, 0)) if earlier.V is None else earlier.V
-        soft = OrthogonalSoft(before)
+        earlier_loadings = np.zeros((view.p, 0)) if earlier.V is None else earlier.V
+        soft = OrthogonalSoft(earlier_loadings)
         if self.t is not None:
             bound = self.t[earlier.done]
             v, converged, steps = self._run(
@@ -272,10 +281,10 @@ class ScotLASS(ComponentSolver):
             return Component(v, "converged" if converged else "max_iter", steps, details={"t": bound})
         assert self.card is not None
         card = self.card[earlier.done]
-        found = self._run(view, start, partial(soft.sparse, card=card), np.inf, SETTLING)
-        if not found[1]:
-            found = self._searched(view, start, soft, card) or found
-        v, converged, steps = found
+        run = self._run(view, start, partial(soft.sparse, card=card), np.inf, SETTLING)
+        if not run[1]:
+            run = self._searched(view, start, soft, card) or run
+        v, converged, steps = run
         status = "converged" if converged else "max_iter"
         return Component(v, status, steps, details={"t": float(np.abs(v).sum())})
 
@@ -305,7 +314,7 @@ class ScotLASS(ComponentSolver):
     ) -> tuple[np.ndarray, bool, int] | None:
         """Return the run at the largest bound with `card` nonzeros, or None if there is none."""
         low, high = 1.0, float(np.sqrt(card))  # bounds on the l1 norm of unit vectors with `card` nonzeros
-        best = None
+        best_run = None
         # bisection ends when the bracket is narrower than a thousandth of t
         while high - low > 1e-3 * high:
             middle = 0.5 * (low + high)
@@ -315,8 +324,8 @@ class ScotLASS(ComponentSolver):
                 high = middle
             else:
                 low = middle
-                best = run if nonzeros == card and not _exceeds(run[0], middle) else best
-        return best
+                best_run = run if nonzeros == card and not _exceeds(run[0], middle) else best_run
+        return best_run
 
 
 def _exceeds(v: np.ndarray, bound: float) -> bool:

@@ -123,9 +123,9 @@ class GPowerBlock(JointSolver):
         elif self.card is not None:
             run = self._run(op, V, mu)
             # a margin for rounding: penalties implied by a cardinality are increased by a share of 1e-9
-            found = self._run(op, V, mu, run.penalty * (1.0 + 1e-9))
-            searched = found.converged and bool(((found.Z != 0) == (run.Z != 0)).all())
-            run = found if searched else run
+            run_at_penalty = self._run(op, V, mu, run.penalty * (1.0 + 1e-9))
+            searched = run_at_penalty.converged and bool(((run_at_penalty.Z != 0) == (run.Z != 0)).all())
+            run = run_at_penalty if searched else run
         else:
             assert self.total is not None
             common = self._searched(op, V, mu, self.total)
@@ -136,7 +136,7 @@ class GPowerBlock(JointSolver):
             W, steps, settled = self._filled(op, W, mu)
         status = "converged" if run.converged and settled else "max_iter"
         value = float(op.score_basis(W)[0].sum())
-        details: dict[str, Any] = {"penalty": [float(one) for one in run.penalty]}
+        details: dict[str, Any] = {"penalty": [float(value_of_penalty) for value_of_penalty in run.penalty]}
         if self.penalty is None:
             details["by penalty"] = [searched] * k
         if self.total is not None:
@@ -155,8 +155,8 @@ class GPowerBlock(JointSolver):
         low, high = 0.0, 1.0  # bracket of the largest share of the penalties without an empty component
         while high - low > 1e-6:
             middle = 0.5 * (low + high)
-            found = self._run(op, V, mu, middle * penalty)
-            low, high = (middle, high) if found.Z.any(axis=0).all() else (low, middle)
+            run_at_share = self._run(op, V, mu, middle * penalty)
+            low, high = (middle, high) if run_at_share.Z.any(axis=0).all() else (low, middle)
         empty = np.flatnonzero(~run.Z.any(axis=0))
         raise OptionError(
             f"penalty={tuple(float(x) for x in penalty)} leaves no loading in component "
@@ -167,23 +167,23 @@ class GPowerBlock(JointSolver):
     def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _PowerIteration | None:
         """Return the run at the smallest common penalty with `total` nonzeros, or None."""
         k = V.shape[1]
-        best: _PowerIteration | None = None
+        best_run: _PowerIteration | None = None
         low, high = 0.0, 1.0
         run = self._run(op, V, mu, np.zeros(k))
         nonzeros = np.count_nonzero(run.Z)
         if nonzeros <= total:
             return run if nonzeros == total and run.Z.any(axis=0).all() else None
-        while high - low > (BRACKET if best is None else BRACKET_FOUND):
+        while high - low > (BRACKET if best_run is None else BRACKET_FOUND):
             middle = 0.5 * (low + high)
             run = self._run(op, V, mu, np.full(k, middle))
-            whole, nonzeros = run.Z.any(axis=0).all(), np.count_nonzero(run.Z)
-            if whole and nonzeros > total:
+            is_complete, nonzeros = run.Z.any(axis=0).all(), np.count_nonzero(run.Z)
+            if is_complete and nonzeros > total:
                 low = middle
             else:
                 high = middle
-                if whole and nonzeros == total:
-                    best = run
-        return best
+                if is_complete and nonzeros == total:
+                    best_run = run
+        return best_run
 
     def _run(
         self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray | None = None
@@ -196,16 +196,16 @@ class GPowerBlock(JointSolver):
             size = np.abs(Q)
             if penalty is not None:
                 level = penalty ** (1.0 / self._power) * longest
-                kept = size > level
+                marks = size > level
             else:
-                kept, level = self._largest(size)
-            Z = np.where(kept, Q if self.norm == "l0" else soft_at(Q, level), 0.0)
+                marks, level = self._largest(size)
+            Z = np.where(marks, Q if self.norm == "l0" else soft_at(Q, level), 0.0)
             implied = (level / longest) ** self._power
             if not Z.any(axis=0).all():
                 return _PowerIteration(Z, implied, step, True)
-            new = mu**2 * Z / np.linalg.norm(mu**2 * Z)
-            change = float(np.abs(new - W).max())
-            W = new
+            updated = mu**2 * Z / np.linalg.norm(mu**2 * Z)
+            change = float(np.abs(updated - W).max())
+            W = updated
             if change <= self.tol:
                 return _PowerIteration(Z, implied, step, True)
         return _PowerIteration(Z, implied, self.max_iter, False)
@@ -214,20 +214,20 @@ class GPowerBlock(JointSolver):
         """Return a mask of the entries that the cardinalities keep, and the threshold of each column."""
         if self.card is None:
             assert self.total is not None
-            kept, common = largest_entries(size, self.total)
-            return kept, np.full(size.shape[1], common)
-        found = [level_for(q, card) for q, card in zip(size.T, self.card, strict=True)]
-        kept = np.column_stack([marks for marks, _ in found]) & (size > 0)
-        return kept, np.array([level for _, level in found])
+            marks, common = largest_entries(size, self.total)
+            return marks, np.full(size.shape[1], common)
+        levels = [level_for(q, card) for q, card in zip(size.T, self.card, strict=True)]
+        marks = np.column_stack([marks for marks, _ in levels]) & (size > 0)
+        return marks, np.array([level for _, level in levels])
 
     def _filled(self, op: Operator, W: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """Maximise Tr(X'AWN) over orthonormal X and unit columns of W on their supports, N = diag(mu)."""
         support = W != 0
         for step in range(1, self.max_iter + 1):
-            new = unit(np.where(support, polar_products(op, W * mu), 0.0))
-            new = np.where(new.any(axis=0), new, W)
-            change = float(np.abs(new - W).max())
-            W = new
+            updated = unit(np.where(support, polar_products(op, W * mu), 0.0))
+            updated = np.where(updated.any(axis=0), updated, W)
+            change = float(np.abs(updated - W).max())
+            W = updated
             if change <= self.tol:
                 return W, step, True
         return W, self.max_iter, False
@@ -253,8 +253,8 @@ def largest_entries(size: np.ndarray, total: int) -> tuple[np.ndarray, float]:
     Returns the marks and the threshold: the largest unmarked entry that does not tie with a marked one.
     """
     p, k = size.shape
-    kept = top(size, 1)
+    marks = top(size, 1)
     if total > k:
-        rest = np.where(kept, -np.inf, size).T.ravel()  # column by column, so that the first wins ties
-        kept |= top(rest, total - k).reshape(k, p).T
-    return kept, largest_below(size, kept)
+        remainder = np.where(marks, -np.inf, size).T.ravel()  # column by column, so that the first wins ties
+        marks |= top(remainder, total - k).reshape(k, p).T
+    return marks, largest_below(size, marks)

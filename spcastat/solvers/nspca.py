@@ -67,8 +67,8 @@ class NSPCA(JointSolver):
         ascent = _NonnegativeAscent(op, alpha, beta, self.tol, self.max_iter)
         runs = [self._run(ascent, start.T) for start in starts]
         values = np.array([run[3] for run in runs])
-        best = first_max(values - values.min())
-        V, n, converged, value = runs[best]
+        best_index = first_max(values - values.min())
+        V, n, converged, value = runs[best_index]
         empty = np.flatnonzero(~V.any(axis=0))
         if empty.size:
             raise OptionError(
@@ -76,7 +76,7 @@ class NSPCA(JointSolver):
                 f"with this orthonormality it must be below {size * op.unit**2:g} there, the largest "
                 "eigenvalue, and mostly far below."
             )
-        details: dict[str, list[object]] = {"penalty": [float(one) for one in beta]}
+        details: dict[str, list[object]] = {"penalty": [float(value_of_penalty) for value_of_penalty in beta]}
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)
 
     def _run(self, ascent: _NonnegativeAscent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
@@ -84,14 +84,16 @@ class NSPCA(JointSolver):
         # of the columns.
         order = ranked(np.linalg.norm(start, axis=1))
         runs = []
-        for one in (order, order[::-1]):
-            ascent.order = one
+        for direction in (order, order[::-1]):
+            ascent.order = direction
             runs.append(self._climbed(ascent, start))
             if self.card is None or (np.count_nonzero(runs[-1][0], axis=0) >= self.card).all():
                 break
         nonzeros = np.array([np.count_nonzero(run[0]) for run in runs])
-        best = [run for run, most in zip(runs, nonzeros == nonzeros.max(), strict=True) if most]
-        return best[first_max(np.array([run[3] for run in best]))]
+        longest_runs = [
+            run for run, is_longest in zip(runs, nonzeros == nonzeros.max(), strict=True) if is_longest
+        ]
+        return longest_runs[first_max(np.array([run[3] for run in longest_runs]))]
 
     def _climbed(self, ascent: _NonnegativeAscent, start: np.ndarray) -> tuple[np.ndarray, int, bool, float]:
         rough = 0.0 if self.card is None or min(self.card) >= len(start) else ROUGH
@@ -103,16 +105,16 @@ class NSPCA(JointSolver):
         cards, short = np.array(self.card), np.zeros(len(self.card), dtype=bool)
         # at most ten times, components with too few nonzeros may use variables that others dropped
         for _ in range(10):
-            allowed = _largest(V, self.card)
-            before, short = short, np.count_nonzero(allowed, axis=0) < cards
-            if not short.any() or (before & ~short).sum() == 0 < before.sum():
+            membership = _largest(V, self.card)
+            previous_short, short = short, np.count_nonzero(membership, axis=0) < cards
+            if not short.any() or (previous_short & ~short).sum() == 0 < previous_short.sum():
                 break
             # components with too few nonzeros may use all variables
-            V, more, _ = ascent.climb(np.where(allowed, V, 0.0), allowed | short, rough)
-            n += more
-        allowed = _largest(V, self.card)
-        V, more, converged = ascent.climb(np.where(allowed, V, 0.0), allowed, 0.0)
-        return V, n + more, converged, ascent.value(V)
+            V, sweeps, _ = ascent.climb(np.where(membership, V, 0.0), membership | short, rough)
+            n += sweeps
+        membership = _largest(V, self.card)
+        V, sweeps, converged = ascent.climb(np.where(membership, V, 0.0), membership, 0.0)
+        return V, n + sweeps, converged, ascent.value(V)
 
 
 class _NonnegativeAscent:
@@ -163,22 +165,24 @@ class _NonnegativeAscent:
         """Update the loadings v of variable r in place; returns the largest change."""
         alpha, variance, largest = self.alpha, float(self.variances[r]), 0.0
         for s in places:
-            old = float(v[s])
+            previous_value = float(v[s])
             # the quartic -alpha/4 x^4 + c2/2 x^2 + c1 x in x = v_rs, given all other loadings
             diagonal = float(C[s, s])
-            others = float(v @ v) - old * old
-            c2 = variance + alpha * (1.0 - (diagonal - old * old) - others)
-            cross = float(C[s] @ v) - diagonal * old - old * others
-            c1 = float(G[s, r]) - variance * old - alpha * cross - float(self.beta[s])
+            other_squares = float(v @ v) - previous_value * previous_value
+            c2 = variance + alpha * (1.0 - (diagonal - previous_value * previous_value) - other_squares)
+            cross = float(C[s] @ v) - diagonal * previous_value - previous_value * other_squares
+            c1 = float(G[s, r]) - variance * previous_value - alpha * cross - float(self.beta[s])
             # smaller slopes are rounding, and the cube root of a rounding error is not small
-            least = 1e-13 * (variance + alpha)
-            new = best_root(alpha, c2 if abs(c2) > least else 0.0, c1 if abs(c1) > least else 0.0)
-            if new != old:
-                step = new - old
+            threshold = 1e-13 * (variance + alpha)
+            new_value = best_root(
+                alpha, c2 if abs(c2) > threshold else 0.0, c1 if abs(c1) > threshold else 0.0
+            )
+            if new_value != previous_value:
+                step = new_value - previous_value
                 C[s] += step * v
                 C[:, s] = C[s]
-                C[s, s] = diagonal + step * (2.0 * old + step)
-                v[s] = new
+                C[s, s] = diagonal + step * (2.0 * previous_value + step)
+                v[s] = new_value
                 G[s] += step * column
                 largest = max(largest, abs(step))
         return largest
@@ -190,7 +194,7 @@ def _largest(V: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
     Loadings that differ by less than the accuracy of the ascent are ties.
     """
     size = V / np.maximum(V.max(axis=0), np.finfo(float).tiny)
-    marks = [top(column, one, 10.0 * ROUGH) for column, one in zip(size.T, card, strict=True)]
+    marks = [top(column, count, 10.0 * ROUGH) for column, count in zip(size.T, card, strict=True)]
     return np.column_stack(marks) & (size > LEVEL)
 
 
@@ -201,9 +205,9 @@ def best_root(alpha: float, c2: float, c1: float) -> float:
     # x^3 + q x + d = 0
     q, d = -c2 / alpha, -c1 / alpha
     half, third = 0.5 * d, q / 3.0
-    inside = half * half + third**3
-    if inside > 0.0:
-        root = math.sqrt(inside)
+    discriminant = half * half + third**3
+    if discriminant > 0.0:
+        root = math.sqrt(discriminant)
         x = math.cbrt(-half - root) if half > 0 else math.cbrt(-half + root)
         x = x - third / x if x != 0.0 else 0.0
     else:  # three real roots: the largest (rounding may have made all of them zero)

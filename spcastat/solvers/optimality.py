@@ -55,23 +55,23 @@ def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> flo
         rho = low + share * (high - low)
         return _largest_of_sum(view, everything, q, diagonal, rho) + card * rho
 
-    best, where = largest, 0.5
+    lowest_bound, best_share = largest, 0.5
     for share in np.linspace(0.0, 1.0, GRID + 2)[1:-1]:
         value = bound(float(share))
-        if value < best:
-            best, where = value, float(share)
-        if best <= goal:
-            return best
+        if value < lowest_bound:
+            lowest_bound, best_share = value, float(share)
+        if lowest_bound <= goal:
+            return lowest_bound
     width = 1.0 / (GRID + 1)
     for _ in range(STEPS // 2):
         width *= 0.5
-        for share in (where - width, where + width):
+        for share in (best_share - width, best_share + width):
             value = bound(share)
-            if value < best:
-                best, where = value, share
-        if best <= goal:
+            if value < lowest_bound:
+                lowest_bound, best_share = value, share
+        if lowest_bound <= goal:
             break
-    return best
+    return lowest_bound
 
 
 def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
@@ -132,9 +132,13 @@ def _short(
     `eps` times the sum of the absolute terms.
     """
     r = np.sqrt(np.maximum(diagonal - q**2, 0.0))
-    along, across = alpha * q + beta, alpha * r
-    first, last, corner = along**2 + rho - q**2, across**2 + rho - r**2, along * across - q * r
-    smallest = 0.5 * (first + last) - np.hypot(0.5 * (first - last), corner)
+    along, orthogonal_part = alpha * q + beta, alpha * r
+    corner_x, corner_a, corner = (
+        along**2 + rho - q**2,
+        orthogonal_part**2 + rho - r**2,
+        along * orthogonal_part - q * r,
+    )
+    smallest = 0.5 * (corner_x + corner_a) - np.hypot(0.5 * (corner_x - corner_a), corner)
     summed = (np.abs(alpha) * np.sqrt(diagonal) + np.abs(beta)) ** 2 + rho + diagonal
     return max(0.0, float((eps * summed - smallest).max()))
 
@@ -161,16 +165,16 @@ def _largest_of_sum(
 
 def _dual(q: np.ndarray, diagonal: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
     """Return alpha and beta of the dual variables f_i = alpha_i a_i + beta_i x, each of shape (p,)."""
-    inside = q**2 > rho
-    outside = ~inside & (diagonal > rho)
+    is_inside = q**2 > rho
+    is_outside = ~is_inside & (diagonal > rho)
     alpha, beta = np.zeros_like(q), np.zeros_like(q)
-    # indices `inside` have the dual variable Y = B x x' B / (x'Bx), where B = a a' - rho I
-    root = np.sqrt(q[inside] ** 2 - rho)
-    alpha[inside], beta[inside] = q[inside] / root, -rho / root
+    # indices `is_inside` have the dual variable Y = B x x' B / (x'Bx), where B = a a' - rho I
+    root = np.sqrt(q[is_inside] ** 2 - rho)
+    alpha[is_inside], beta[is_inside] = q[is_inside] / root, -rho / root
     # outside: the part of a_i orthogonal to x, with the smallest length such that Y_i >= B
-    across = diagonal[outside] - q[outside] ** 2
-    factor = np.sqrt(rho * (diagonal[outside] - rho) / ((rho - q[outside] ** 2) * across))
-    alpha[outside], beta[outside] = factor, -factor * q[outside]
+    orthogonal_squares = diagonal[is_outside] - q[is_outside] ** 2
+    factor = np.sqrt(rho * (diagonal[is_outside] - rho) / ((rho - q[is_outside] ** 2) * orthogonal_squares))
+    alpha[is_outside], beta[is_outside] = factor, -factor * q[is_outside]
     return alpha, beta
 
 

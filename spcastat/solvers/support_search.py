@@ -74,8 +74,8 @@ def best_support(
     if c >= op.p:
         return float(op.leading(1)[0][0]), np.arange(op.p)
     if c == 1:
-        best = first_max(variances)
-        return float(variances[best]), np.array([best])
+        largest = first_max(variances)
+        return float(variances[largest]), np.array([largest])
     pool = _Pool(op, c)
     for supports in _candidates(op, variances, c, go_on, seeds):
         pool.add(supports)
@@ -84,12 +84,12 @@ def best_support(
         if not go_on():
             break
         pool.add(_polish(op, variances, support, go_on, visited)[None])
-    tried: set[tuple[int, ...]] = set()
+    visited_by_pairs: set[tuple[int, ...]] = set()
     # the three best distinct supports are improved by exchanges of two variables
     for support in pool.best(3 if pairs else 0):
         if not go_on():
             break
-        pool.add(_polish(op, variances, support, go_on, tried, pairs=True)[None])
+        pool.add(_polish(op, variances, support, go_on, visited_by_pairs, pairs=True)[None])
     support = pool.best(1)[0]
     return pool.values[tuple(support)], support
 
@@ -124,9 +124,9 @@ class _Pool:
     def add(self, supports: np.ndarray) -> None:
         """Add supports, shape (m, c)."""
         keys = dict.fromkeys(map(tuple, np.sort(supports, axis=1).tolist()))
-        new = [key for key in keys if key not in self.values]
-        if new:
-            self.values.update(zip(new, _values(self.op, np.array(new)).tolist(), strict=True))
+        new_keys = [key for key in keys if key not in self.values]
+        if new_keys:
+            self.values.update(zip(new_keys, _values(self.op, np.array(new_keys)).tolist(), strict=True))
 
     def best(self, count: int) -> list[np.ndarray]:
         """Return the supports with the largest values; ties in the order in which they were added."""
@@ -175,27 +175,27 @@ def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.nda
 
     All iterations make FREE steps; then only the FRONT of largest variance go on.
     """
-    done: list[np.ndarray] = []
+    final_marks: list[np.ndarray] = []
     V = hard(V, c)
-    last = top(np.abs(V), c)
+    previous_marks = top(np.abs(V), c)
     for step in range(SWEEPS):
         if not go_on():
             break
         W = _product(op, V)
         if step >= FREE and V.shape[1] > FRONT:
             largest = top(np.einsum("ij,ij->j", V, W), FRONT)
-            W, last = W[:, largest], last[:, largest]
+            W, previous_marks = W[:, largest], previous_marks[:, largest]
         V, marked = hard_marked(W, c)
-        still = (marked != last).any(axis=0)
-        done.append(marked[:, ~still])
+        still = (marked != previous_marks).any(axis=0)
+        final_marks.append(marked[:, ~still])
         marked, V = marked[:, still], V[:, still]
         if marked.shape[1] == 0:
-            last = marked
+            previous_marks = marked
             break
         # equal supports: eight variables in a byte are compared faster than eight columns of a mask
-        _, first = np.unique(np.packbits(marked, axis=0), axis=1, return_index=True)
-        V, last = V[:, first], marked[:, first]
-    marked = np.hstack([*done, last])
+        _, distinct_columns = np.unique(np.packbits(marked, axis=0), axis=1, return_index=True)
+        V, previous_marks = V[:, distinct_columns], marked[:, distinct_columns]
+    marked = np.hstack([*final_marks, previous_marks])
     return np.nonzero(marked.T)[1].reshape(marked.shape[1], -1)
 
 
@@ -222,12 +222,12 @@ def _polish(
     while go_on() and tuple(support.tolist()) not in visited:
         visited.add(tuple(support.tolist()))
         columns = op.columns(support)
-        found = _best_exchange(op, variances, support, columns, value)
-        if found is None and pairs:
-            found = _pair_exchange(op, variances, support, columns, value, go_on)
-        if found is None:
+        exchange = _best_exchange(op, variances, support, columns, value)
+        if exchange is None and pairs:
+            exchange = _pair_exchange(op, variances, support, columns, value, go_on)
+        if exchange is None:
             break
-        support, value = found
+        support, value = exchange
     return support
 
 
@@ -251,17 +251,17 @@ def _best_exchange(
         largest = top(gains[out, into], RANKED)
         out, into = out[largest], into[largest]
     leaving, place = np.unique(out, return_inverse=True)
-    rest = np.array([np.delete(np.arange(support.size), i) for i in leaving])
-    theta, Q = np.linalg.eigh(block[rest[:, :, None], rest[:, None, :]])
-    squares = np.einsum("mrs,mr->ms", Q[place], borders[rest[place], into[:, None]]) ** 2
+    remaining = np.array([np.delete(np.arange(support.size), i) for i in leaving])
+    theta, Q = np.linalg.eigh(block[remaining[:, :, None], remaining[:, None, :]])
+    squares = np.einsum("mrs,mr->ms", Q[place], borders[remaining[place], into[:, None]]) ** 2
     estimate = bordered_lower(theta[place].T, squares.T, corner[into])
-    some = np.flatnonzero(top(estimate, min(12, out.size)))
-    trial = np.array([np.append(support[rest[place[t]]], free[into[t]]) for t in some])
+    promising = np.flatnonzero(top(estimate, min(12, out.size)))
+    trial = np.array([np.append(support[remaining[place[t]]], free[into[t]]) for t in promising])
     values = _values(op, trial)
-    best = first_max(values)
-    if values[best] <= value * (1.0 + GAIN):
+    best_index = first_max(values)
+    if values[best_index] <= value * (1.0 + GAIN):
         return None
-    return np.sort(trial[best]), float(values[best])
+    return np.sort(trial[best_index]), float(values[best_index])
 
 
 def _gains(block: np.ndarray, borders: np.ndarray, corner: np.ndarray, value: float) -> np.ndarray:
@@ -287,16 +287,16 @@ def _gains(block: np.ndarray, borders: np.ndarray, corner: np.ndarray, value: fl
     ndarray of shape (c, f)
     """
     theta, U = np.linalg.eigh(block)
-    small = GAIN * abs(value) + 1e-300
-    gap = np.maximum(value + small - theta[:-1], small)
+    margin = GAIN * abs(value) + 1e-300
+    gap = np.maximum(value + margin - theta[:-1], margin)
     leading = U[:, -1]
     P = (U[:, :-1] / gap) @ U[:, :-1].T
     z = P @ borders
     r = np.einsum("cf,cf->f", borders, z)
     s = leading @ borders
     diagonal, weight = np.diag(P)[:, None], leading[:, None]
-    above = s**2 * diagonal + r * weight**2 - 2.0 * weight * s * z + small * (r * diagonal - z**2)
-    return corner - (value + small) + above / (weight**2 + small * diagonal)
+    excess = s**2 * diagonal + r * weight**2 - 2.0 * weight * s * z + margin * (r * diagonal - z**2)
+    return corner - (value + margin) + excess / (weight**2 + margin * diagonal)
 
 
 def _pair_exchange(
@@ -323,25 +323,25 @@ def _pair_exchange(
     for out in combinations(range(c), 2):
         if not go_on():
             return None
-        rest = np.delete(np.arange(c), out)
-        theta, Q = np.linalg.eigh(block[np.ix_(rest, rest)])
+        remaining = np.delete(np.arange(c), out)
+        theta, Q = np.linalg.eigh(block[np.ix_(remaining, remaining)])
         gap = np.maximum(level - theta, 1e-13 * abs(value) + 1e-300)
-        root = (columns[free][:, rest] @ Q) / np.sqrt(gap)
+        root = (columns[free][:, remaining] @ Q) / np.sqrt(gap)
         corner = variances[free] + (root**2).sum(axis=1)
         if full is None:
-            near = np.flatnonzero(top(corner, PAIR_ORDER))
-            T = op.block(free[near])
+            candidates = np.flatnonzero(top(corner, PAIR_ORDER))
+            T = op.block(free[candidates])
         else:
-            near, T = np.arange(free.size), full
-        T = T + root[near] @ root[near].T
-        slack = np.maximum(level - corner[near], 0.0)
+            candidates, T = np.arange(free.size), full
+        T = T + root[candidates] @ root[candidates].T
+        slack = np.maximum(level - corner[candidates], 0.0)
         gain = T**2 - np.outer(slack, slack)
         np.fill_diagonal(gain, -np.inf)
         if not gain.max() > 0.0:
             continue
-        a, b = divmod(int(np.argmax(gain)), near.size)
-        trial = np.sort(np.append(support[rest], free[near[[a, b]]]))
-        found = float(_values(op, trial[None])[0])
-        if found > level:
-            return trial, found
+        a, b = divmod(int(np.argmax(gain)), candidates.size)
+        trial = np.sort(np.append(support[remaining], free[candidates[[a, b]]]))
+        new_value = float(_values(op, trial[None])[0])
+        if new_value > level:
+            return trial, new_value
     return None

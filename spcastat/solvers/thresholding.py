@@ -66,8 +66,8 @@ class Threshold(JointSolver):
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = starts[0].T
-        kept = self._kept(V, np.abs(V))
-        return self._solution(op, unit(np.where(kept, V, 0.0)), np.abs(V), kept)
+        marks = self._kept(V, np.abs(V))
+        return self._solution(op, unit(np.where(marks, V, 0.0)), np.abs(V), marks)
 
     def _kept(self, V: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return which loadings are kept: the largest of V, or those of at least a given `size`."""
@@ -76,13 +76,13 @@ class Threshold(JointSolver):
             return np.column_stack(columns)
         assert self.threshold is not None
         levels, largest = np.array(self.threshold), size.max(axis=0)
-        kept = size >= levels - tie_width(levels, largest)
-        for i in np.flatnonzero(~kept.any(axis=0)):
+        marks = size >= levels - tie_width(levels, largest)
+        for i in np.flatnonzero(~marks.any(axis=0)):
             raise OptionError(
                 f"threshold={levels[i]:g} leaves no loading in component {i + 1}, whose largest is "
                 f"{largest[i]:.6g}; it must be in [0, {largest[i]:.6g}]."
             )
-        return kept
+        return marks
 
     def _solution(self, op: Operator, sparse: np.ndarray, size: np.ndarray, kept: np.ndarray) -> Solution:
         value = float(op.score_basis(sparse)[0].sum())
@@ -132,11 +132,11 @@ class Rotate(Threshold):
             L = unit(L)
             L = L[:, ranked(np.diag(op.products(L)))]
             size = np.abs(L)
-        kept = self._kept(L, size)
-        sparse = unit(np.where(kept, L, 0.0))
-        if self.refit and not kept.all():
+        marks = self._kept(L, size)
+        sparse = unit(np.where(marks, L, 0.0))
+        if self.refit and not marks.all():
             sparse = of_adjusted_variance(op, sparse)
-        return replace(self._solution(op, sparse, size, kept), rotated=L * op.unit if self.scaled else L)
+        return replace(self._solution(op, sparse, size, marks), rotated=L * op.unit if self.scaled else L)
 
     def _rotated(self, A: np.ndarray) -> np.ndarray:
         """Return the rotation of loadings of shape (p, k)."""
@@ -144,16 +144,16 @@ class Rotate(Threshold):
             return A
         length = np.linalg.norm(A, axis=1, keepdims=True)
         start = quotients(A, length) if self.kaiser else A
-        turned = _by_varimax(start) if self.rotation == "varimax" else _by_statsmodels(start, self.rotation)
-        return turned * length if self.kaiser else turned
+        rotation = _by_varimax(start) if self.rotation == "varimax" else _by_statsmodels(start, self.rotation)
+        return rotation * length if self.kaiser else rotation
 
 
 def _by_varimax(A: np.ndarray) -> np.ndarray:
     """Return A rotated by varimax, to rounding."""
     L = varimax(A)
     for _ in range(MOST_TURNS):
-        L, before = varimax(L, max_iter=1), L
-        if np.abs(L - before).max() <= STILL * np.abs(L).max():
+        L, previous_loadings = varimax(L, max_iter=1), L
+        if np.abs(L - previous_loadings).max() <= STILL * np.abs(L).max():
             break
     return L
 
@@ -216,19 +216,19 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
     used = np.flatnonzero(V.any(axis=1))
     view, W = _of_variables(op, used), V[used]
     if W.shape[1] == 1:
-        better = view.leading(1)[1]
-        better = better if float(better[:, 0] @ W[:, 0]) >= 0 else -better
+        improved = view.leading(1)[1]
+        improved = improved if float(improved[:, 0] @ W[:, 0]) >= 0 else -improved
     else:
-        better = _climbed(view, W)
-    if nonneg and (better < 0).any():
-        better = _climbed(view, W)
-    supports_stay = bool(((better != 0) == (W != 0)).all())
-    if better is W or not supports_stay or (nonneg and (better < 0).any()):
+        improved = _climbed(view, W)
+    if nonneg and (improved < 0).any():
+        improved = _climbed(view, W)
+    supports_stay = bool(((improved != 0) == (W != 0)).all())
+    if improved is W or not supports_stay or (nonneg and (improved < 0).any()):
         return None
-    if explained(view, better)[0] < explained(view, W)[0] * (1.0 - FLAT):
+    if explained(view, improved)[0] < explained(view, W)[0] * (1.0 - FLAT):
         return None
     out = np.zeros_like(V)
-    out[used] = better
+    out[used] = improved
     return out
 
 
@@ -299,10 +299,10 @@ def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
     # times the largest
     if values[0] <= 1e-10 * values[-1]:
         return W
-    found = _ascended(partial(explained, view), W, view.total)
-    if found is W or np.count_nonzero(W) > NEWTON_NONZEROS:
-        return found
-    return _by_newton(symmetric(view.block(np.arange(view.p))), found)
+    ascended = _ascended(partial(explained, view), W, view.total)
+    if ascended is W or np.count_nonzero(W) > NEWTON_NONZEROS:
+        return ascended
+    return _by_newton(symmetric(view.block(np.arange(view.p))), ascended)
 
 
 def _ascended(
@@ -313,32 +313,34 @@ def _ascended(
     `function` returns the variance that unit columns explain, a part of `total`, and its gradient. W itself
     is returned where the gradient is zero, so that steps would follow rounding errors.
     """
-    where = np.nonzero(W)
+    nonzero = np.nonzero(W)
     point = np.zeros(W.shape)
 
     def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
-        point[where] = x
+        point[nonzero] = x
         lengths = np.linalg.norm(point, axis=0)
         value, gradient = function(point / lengths)  # does not depend on the lengths of columns
-        return -value / total, -(gradient / lengths)[where] / total
+        return -value / total, -(gradient / lengths)[nonzero] / total
 
-    x = W[where]
+    x = W[nonzero]
     if np.abs(negative(x)[1]).max() <= FLAT:
         return W
-    point[where] = minimise(negative, x, MOST_STEPS, flat=0.0)  # until rounding hides an increase
+    point[nonzero] = minimise(negative, x, MOST_STEPS, flat=0.0)  # until rounding hides an increase
     return unit(point)
 
 
 def _by_newton(S: np.ndarray, V: np.ndarray) -> np.ndarray:
     """Return unit columns V after Newton steps on their supports, as long as each step halves the slope."""
-    here = explained(Gram(S), V)
+    value_and_slope = explained(Gram(S), V)
     for _ in range(10):
-        new = unit(V + _newton_step(S, V, here[1]))
-        there = explained(Gram(S), new)
-        flatter = np.linalg.norm(there[1][V != 0]) < 0.5 * np.linalg.norm(here[1][V != 0])
-        if not flatter or there[0] < here[0] * (1.0 - ROUNDING):
+        new_loadings = unit(V + _newton_step(S, V, value_and_slope[1]))
+        new_value_and_slope = explained(Gram(S), new_loadings)
+        flatter = np.linalg.norm(new_value_and_slope[1][V != 0]) < 0.5 * np.linalg.norm(
+            value_and_slope[1][V != 0]
+        )
+        if not flatter or new_value_and_slope[0] < value_and_slope[0] * (1.0 - ROUNDING):
             break
-        V, here = new, there
+        V, value_and_slope = new_loadings, new_value_and_slope
     return V
 
 
@@ -348,31 +350,31 @@ def _by_differences(function: Callable[[np.ndarray], tuple[float, np.ndarray]], 
     Values alone determine loadings to the root of the rounding only. The second derivatives are central
     differences of the gradients that `function` returns for unit columns.
     """
-    where = np.nonzero(V)
+    nonzero = np.nonzero(V)
 
     def at(x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
         point = np.zeros_like(V)
-        point[where] = x
+        point[nonzero] = x
         lengths = np.linalg.norm(point, axis=0)
         value, gradient = function(point / lengths)
-        return point / lengths, value, (gradient / lengths)[where]
+        return point / lengths, value, (gradient / lengths)[nonzero]
 
-    V, value, slope = at(V[where])
+    V, value, slope = at(V[nonzero])
     for _ in range(10):
-        x = V[where]
+        x = V[nonzero]
         steps = DIFFERENCE * np.eye(len(x))
         curvature = np.array([(at(x + step)[2] - at(x - step)[2]) / (2.0 * DIFFERENCE) for step in steps])
         columns = np.zeros((len(x), V.shape[1]))
-        columns[np.arange(len(x)), where[1]] = x
+        columns[np.arange(len(x)), nonzero[1]] = x
         # no part along the columns, on whose lengths the value does not depend
-        across = np.eye(len(x)) - columns @ columns.T
-        curvature = across @ symmetric(curvature) @ across
+        projection = np.eye(len(x)) - columns @ columns.T
+        curvature = projection @ symmetric(curvature) @ projection
         curvature -= np.abs(np.diag(curvature)).max() * columns @ columns.T
-        new, new_value, new_slope = at(x + _ascent(-curvature, slope))
+        new_loadings, new_value, new_slope = at(x + _ascent(-curvature, slope))
         flatter = np.linalg.norm(new_slope) < 0.5 * np.linalg.norm(slope)
         if not flatter or new_value < value * (1.0 - ROUNDING):
             break
-        V, value, slope = new, new_value, new_slope
+        V, value, slope = new_loadings, new_value, new_slope
     return V
 
 
@@ -392,8 +394,13 @@ def _newton_step(S: np.ndarray, V: np.ndarray, gradient: np.ndarray) -> np.ndarr
     crossed = P @ SV.T
     curved = S - crossed - crossed.T + V @ W @ V.T
     at, between = np.ix_(rows, rows), np.ix_(owner, owner)
-    turned = P[rows][:, owner] * (0.5 * gradient)[rows][:, owner].T
-    K = H[between] * curved[at] - W[between] * (np.eye(len(V)) - V @ P.T)[at] - turned - turned.T
+    outer_products = P[rows][:, owner] * (0.5 * gradient)[rows][:, owner].T
+    K = (
+        H[between] * curved[at]
+        - W[between] * (np.eye(len(V)) - V @ P.T)[at]
+        - outer_products
+        - outer_products.T
+    )
     # The value does not depend on the lengths of the columns, so that K has no part along them.
     columns = np.zeros((len(rows), V.shape[1]))
     columns[np.arange(len(rows)), owner] = V[rows, owner]
