@@ -81,7 +81,7 @@ class ALSPCA(JointSolver):
             total_hit = int(np.count_nonzero(V)) == self.total
             extra = {"by penalty": [hit] * k, "total hit": [total_hit] * k}
         value = float(np.trace(op.products(V)) - penalty @ np.abs(V).sum(axis=0))
-        details = {"penalty": [float(one) for one in penalty], **extra}
+        details = {"penalty": [float(value_of_penalty) for value_of_penalty in penalty], **extra}
         status = "converged" if converged else "max_iter"
         return Solution(V, status, n, value, np.array([value]), details)
 
@@ -94,47 +94,47 @@ class ALSPCA(JointSolver):
         """
         highest = float(np.abs(problem.op.dot(start)).max())
         penalty = np.zeros(len(cards))
-        found = problem.solve(start, penalty, self.max_iter)
-        best, least = (penalty.copy(), found), _missed(found[0], cards)
+        fit_at_penalty = problem.solve(start, penalty, self.max_iter)
+        best_fit, smallest_miss = (penalty.copy(), fit_at_penalty), _missed(fit_at_penalty[0], cards)
         for j in range(len(cards)):
             low, at, high = 0.0, float(penalty[j]), highest
             for _ in range(7):
-                nonzeros = int(np.count_nonzero(found[0][:, j]))
+                nonzeros = int(np.count_nonzero(fit_at_penalty[0][:, j]))
                 if nonzeros == cards[j]:
                     break
                 low, high = (at, high) if nonzeros > cards[j] else (low, at)
                 if high == 0.0:  # too few nonzeros even without a penalty
                     break
                 at = penalty[j] = 0.5 * (low + high)
-                found = problem.solve(start, penalty, self.max_iter)
-            if _missed(found[0], cards) < least:
-                best, least = (penalty.copy(), found), _missed(found[0], cards)
-        penalty, (V, n, converged) = best
+                fit_at_penalty = problem.solve(start, penalty, self.max_iter)
+            if _missed(fit_at_penalty[0], cards) < smallest_miss:
+                best_fit, smallest_miss = (penalty.copy(), fit_at_penalty), _missed(fit_at_penalty[0], cards)
+        penalty, (V, n, converged) = best_fit
         V = np.column_stack([hard(V[:, [j]], int(card))[:, 0] for j, card in enumerate(cards)])
-        return (V, n, converged), penalty, least == 0
+        return (V, n, converged), penalty, smallest_miss == 0
 
     def _at_total(self, problem: _Problem, start: np.ndarray, total: int) -> tuple[Found, np.ndarray, bool]:
         """Find the smallest common penalty that gives `total` nonzeros; the result is that of `_at_cards`."""
         k = start.shape[1]
         low, high = 0.0, float(np.abs(problem.op.dot(start)).max())
         V, n, converged = problem.solve(start, np.zeros(k), self.max_iter)
-        above, best = (V, n, converged, 0.0), None
+        denser, best_fit = (V, n, converged, 0.0), None
         for _ in range(25 if np.count_nonzero(V) > total else 0):
             middle = 0.5 * (low + high)
             V, n, converged = problem.solve(start, np.full(k, middle), self.max_iter)
             nonzeros = int(np.count_nonzero(V))
             if nonzeros > total:
-                low, above = middle, (V, n, converged, middle)
+                low, denser = middle, (V, n, converged, middle)
             else:
                 high = middle
                 if nonzeros == total:
-                    best = V, n, converged, middle
-            if high - low <= 1e-2 * high and best is not None:
+                    best_fit = V, n, converged, middle
+            if high - low <= 1e-2 * high and best_fit is not None:
                 break
-        V, n, converged, penalty = best or above
+        V, n, converged, penalty = best_fit or denser
         if np.count_nonzero(V) > total:
             V = unit(np.where(largest_entries(np.abs(V), total)[0], V, 0.0))
-        return (V, n, converged), np.full(k, penalty), best is not None
+        return (V, n, converged), np.full(k, penalty), best_fit is not None
 
 
 class _Problem:
@@ -195,20 +195,20 @@ class _Problem:
         for _ in range(100):
             while True:
                 trial = _step(curvature * V - slope, penalty)
-                new, new_slope = self._smooth(trial, multipliers, weight, scale)
-                moved = trial - V
-                distance = float((moved**2).sum())
-                whole = new + float(penalty @ np.abs(trial).sum(axis=0))
-                if whole <= max(recent) - 1e-4 * curvature * distance or curvature > 1e8:
+                new_value, new_slope = self._smooth(trial, multipliers, weight, scale)
+                displacement = trial - V
+                distance = float((displacement**2).sum())
+                penalised_value = new_value + float(penalty @ np.abs(trial).sum(axis=0))
+                if penalised_value <= max(recent) - 1e-4 * curvature * distance or curvature > 1e8:
                     break
                 curvature *= 2.0
             V, change = trial, new_slope - slope
             slope = new_slope
             # The nonmonotone line search compares with the last five values
-            recent = [*recent[-4:], whole]
+            recent = [*recent[-4:], penalised_value]
             if np.sqrt(distance) <= self.tol or curvature > 1e8:
                 break
-            curvature = float(np.clip((moved * change).sum() / distance, 1e-2, 1e6))
+            curvature = float(np.clip((displacement * change).sum() / distance, 1e-2, 1e6))
         return V
 
 

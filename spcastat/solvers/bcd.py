@@ -95,59 +95,73 @@ class BCD(JointSolver):
         state = _BlockIterates(op, V, may_rise)
         n_starts = len(V)
         running = np.arange(n_starts)
-        found = np.empty_like(V)
+        loadings_of_starts = np.empty_like(V)
         value = np.full(n_starts, np.inf)
         sweeps = np.zeros(n_starts, dtype=int)
         quiet = np.zeros(n_starts, dtype=int)
         leader = np.arange(n_starts)
-        lowest, passed = np.full(n_starts, np.inf), np.empty_like(V)
+        lowest, lowest_loadings = np.full(n_starts, np.inf), np.empty_like(V)
         bettered = np.zeros(n_starts, dtype=int)
         for sweep in range(1, self.max_iter + 1):
             for i in range(k):
                 state.update(i, updates[i], floor)
             advance(1)
-            new = state.criterion()
+            new_value = state.criterion()
             if may_rise:
-                left = state.residual()
-                lower = left < lowest[running] - 1e-13 * op.total  # else it is rounding
-                lowest[running[lower]], passed[running[lower]] = left[lower], state.V[lower]
+                residual = state.residual()
+                lower = residual < lowest[running] - 1e-13 * op.total  # else it is rounding
+                lowest[running[lower]], lowest_loadings[running[lower]] = residual[lower], state.V[lower]
                 bettered[running[lower]] = sweep
-            change = np.abs(value[running] - new)
+            change = np.abs(value[running] - new_value)
             quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)
             if may_rise:
                 quiet[running[sweep - bettered[running] >= 500]] = QUIET_SWEEPS
-            value[running] = new
+            value[running] = new_value
             sweeps[running] = sweep
             still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
-            found[running[~still]] = state.V[~still]
+            loadings_of_starts[running[~still]] = state.V[~still]
             if sweep % 5 == 0:  # merge starts with the same loadings
-                for this, other in _with_same_loadings(state.V, new, still, self.tol * op.total):
-                    leader[running[this]] = running[other]
-                    still[this] = False
+                for later_start, earlier_start in _with_same_loadings(
+                    state.V, new_value, still, self.tol * op.total
+                ):
+                    leader[running[later_start]] = running[earlier_start]
+                    still[later_start] = False
             state.keep(still)
             running = running[still]
             if running.size == 0:
                 break
         if may_rise:
-            found, value = passed, lowest
+            loadings_of_starts, value = lowest_loadings, lowest
         for start in range(n_starts):  # a merged start has an earlier one as its leader
             if leader[start] == start:
                 if self.norm == "l0" and quiet[start] >= QUIET_SWEEPS:
-                    found[start], value[start] = self._finished(op, found[start], value[start])
+                    loadings_of_starts[start], value[start] = self._finished(
+                        op, loadings_of_starts[start], value[start]
+                    )
             else:
-                first = leader[start] = leader[leader[start]]
-                found[start], value[start] = found[first], value[first]
-                sweeps[start], quiet[start] = sweeps[first], quiet[first]
-        best = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
-        status = "converged" if quiet[best] >= QUIET_SWEEPS else "max_iter"
-        return Solution(found[best].T, status, int(sweeps[best]), float(value[best]), value, candidates=found)
+                leader_of_start = leader[start] = leader[leader[start]]
+                loadings_of_starts[start], value[start] = (
+                    loadings_of_starts[leader_of_start],
+                    value[leader_of_start],
+                )
+                sweeps[start], quiet[start] = sweeps[leader_of_start], quiet[leader_of_start]
+        best_index = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
+        status = "converged" if quiet[best_index] >= QUIET_SWEEPS else "max_iter"
+        return Solution(
+            loadings_of_starts[best_index].T,
+            status,
+            int(sweeps[best_index]),
+            float(value[best_index]),
+            value,
+            candidates=loadings_of_starts,
+        )
 
     def _finished(self, op: Operator, V: np.ndarray, value: float) -> tuple[np.ndarray, float]:
         """Return converged loadings V, shape (k, p), optimised on their supports, and the criterion."""
-        better = fitted(op, V.T, self.nonneg)
-        if better is None:
+        improved = fitted(op, V.T, self.nonneg)
+        if improved is None:
             return V, value
-        return better.T, min(value, op.total - explained(op, better)[0])
+        return improved.T, min(value, op.total - explained(op, improved)[0])
 
 
 class _BlockIterates:

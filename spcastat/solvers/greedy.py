@@ -73,15 +73,15 @@ class Growth:
         gains = self._gains()
         gains = np.where(self._free, gains, -np.inf)
         count = min(count, self.view.p - self.support.size)
-        chosen = np.array([first_max(gains)]) if count == 1 else np.flatnonzero(top(gains, count))
+        entering = np.array([first_max(gains)]) if count == 1 else np.flatnonzero(top(gains, count))
         if self.exact:
-            self._columns = np.hstack([self._columns, self.view.columns(chosen)])
+            self._columns = np.hstack([self._columns, self.view.columns(entering)])
         else:
             signs = np.zeros(self.view.p)
-            signs[chosen] = np.where(self._signed[chosen] < 0, -1.0, 1.0)
+            signs[entering] = np.where(self._signed[entering] < 0, -1.0, 1.0)
             self._signed = self._signed + self.view.dot(signs)
-        self._free[chosen] = False
-        self.support = np.concatenate([self.support, chosen])
+        self._free[entering] = False
+        self.support = np.concatenate([self.support, entering])
 
     def _gains(self) -> np.ndarray:
         """Return the gain of adding each variable; values for variables in the support are not used."""
@@ -236,9 +236,9 @@ class PathSPCA(ComponentSolver):
             scores[support] = -np.inf
             support = np.append(support, first_max(scores))
             columns = np.column_stack([columns, view.columns(support[-1:])])
-        chosen = np.zeros(view.p)
-        chosen[support] = 1.0
-        v, raw = renormalised(view, chosen)
+        indicator = np.zeros(view.p)
+        indicator[support] = 1.0
+        v, raw = renormalised(view, indicator)
         variance = float(raw @ raw)
         details: dict[str, object] = {"variance": variance}
         if self.certify and variance > 0:
@@ -297,9 +297,11 @@ class GSPCA(ComponentSolver):
             support = np.sort(growth.support)
         S = symmetric(view.block(support))
         while support.size > card:
-            left = without_each(*top_eigh(S, support.size))
-            best = left.max()
-            j = int(np.flatnonzero(left >= best - tie_width(best, best))[-1])  # of ties remove the last
+            remaining_variances = without_each(*top_eigh(S, support.size))
+            largest = remaining_variances.max()
+            j = int(
+                np.flatnonzero(remaining_variances >= largest - tie_width(largest, largest))[-1]
+            )  # of ties remove the last
             support = np.delete(support, j)
             S = np.delete(np.delete(S, j, axis=0), j, axis=1)
         value, vector = top_eigh(S, 1)
@@ -373,20 +375,20 @@ class Elimination(ComponentSolver):
 
 def _left(view: Operator, card: int) -> np.ndarray:
     """Return the `card` variables that remain after the eliminations, ascending."""
-    kept, v = np.arange(view.p), np.ones(view.p)
-    S = symmetric(view.block(kept))
+    remaining, v = np.arange(view.p), np.ones(view.p)
+    S = symmetric(view.block(remaining))
     if 2 * view.rank_limit < view.p > DENSE_ORDER:
-        kept = _left_of_rows(S, max(card, DENSE_ORDER))
-        S, v = S[np.ix_(kept, kept)], v[kept]
-    while kept.size > card:
-        if kept.size <= DENSE_ORDER:
+        remaining = _left_of_rows(S, max(card, DENSE_ORDER))
+        S, v = S[np.ix_(remaining, remaining)], v[remaining]
+    while remaining.size > card:
+        if remaining.size <= DENSE_ORDER:
             v = top_eigh(S, 1)[1][:, 0]
         else:
-            v = top_lanczos(S.__matmul__, kept.size, 1, v)[1][:, 0]
+            v = top_lanczos(S.__matmul__, remaining.size, 1, v)[1][:, 0]
         j = ranked(np.abs(v))[-1]
-        kept, v = np.delete(kept, j), np.delete(v, j)
+        remaining, v = np.delete(remaining, j), np.delete(v, j)
         S = np.delete(np.delete(S, j, axis=0), j, axis=1)
-    return kept
+    return remaining
 
 
 def _left_of_rows(S: np.ndarray, least: int) -> np.ndarray:
@@ -399,10 +401,10 @@ def _left_of_rows(S: np.ndarray, least: int) -> np.ndarray:
     factor, order, rank, _ = dpstrf(S)
     F = np.empty((rank, len(S)))
     F[:, order - 1] = np.triu(factor[:rank])
-    kept, G = np.arange(len(S)), F @ F.T
-    while kept.size > least:
+    remaining, G = np.arange(len(S)), F @ F.T
+    while remaining.size > least:
         loadings = np.abs(largest_pairs(G, 1)[1][:, 0] @ F)
         j = ranked(loadings)[-1]
         G -= np.outer(F[:, j], F[:, j])
-        kept, F = np.delete(kept, j), np.delete(F, j, axis=1)
-    return kept
+        remaining, F = np.delete(remaining, j), np.delete(F, j, axis=1)
+    return remaining

@@ -71,11 +71,11 @@ class LargestL1(ComponentSolver):
         assert isinstance(view, Rows)
         rng = np.random.default_rng(0) if earlier.rng is None else earlier.rng
         climb = _Climb(view, self.rule(earlier.done), self.max_iter, rng)
-        best = climb.climb(start)
-        length = float(np.linalg.norm(view.forward(best.w)))  # makes "residual" deflation a projection
-        details = {"l1 variance": best.value, "nudges": best.nudges}
-        status = "converged" if best.converged else "max_iter"
-        return Component(best.w, status, best.steps, best.w * length, details, best.value)
+        summit = climb.climb(start)
+        length = float(np.linalg.norm(view.forward(summit.w)))  # makes "residual" deflation a projection
+        details = {"l1 variance": summit.value, "nudges": summit.nudges}
+        status = "converged" if summit.converged else "max_iter"
+        return Component(summit.w, status, summit.steps, summit.w * length, details, summit.value)
 
 
 @dataclass(frozen=True)
@@ -171,15 +171,15 @@ class _Climb:
         loadings are returned.
         """
         nudges, steps = 0, 0
-        best: _Summit | None = None
+        summit: _Summit | None = None
         while True:
-            w, value, taken, converged = self._rest(w, self.max_iter - steps)
-            steps += taken
-            if best is not None and value <= best.value * (1.0 + RELATIVE):
-                return _Summit(best.w, best.value, steps, nudges, best.converged)
-            best = _Summit(w, value, steps, nudges, converged)
+            w, value, step_count, converged = self._rest(w, self.max_iter - steps)
+            steps += step_count
+            if summit is not None and value <= summit.value * (1.0 + RELATIVE):
+                return _Summit(summit.w, summit.value, steps, nudges, summit.converged)
+            summit = _Summit(w, value, steps, nudges, converged)
             if not converged or not self._has_kink(w):
-                return best
+                return summit
             nudges += 1
             away = np.where(w != 0, self.rng.standard_normal(w.size), 0.0)
             w = w + 1e-3 * away / np.linalg.norm(away)
@@ -190,21 +190,21 @@ class _Climb:
         Returns the loadings with the largest l1 variance of all steps, that variance, the number of steps,
         and whether the iteration converged.
         """
-        seen: set[bytes] = set()
-        best, highest = w, -np.inf
+        fingerprints: set[bytes] = set()
+        best_loadings, highest = w, -np.inf
         for step in range(1, max(budget, 1) + 1):
             signs, fingerprint = self._signs(self.view.forward(w))
-            new = self._ascend(signs)
+            new_loadings = self._ascend(signs)
             # the mean absolute score
-            value = float(self.root @ np.abs(self.view.forward(new))) / self.total_weight
+            value = float(self.root @ np.abs(self.view.forward(new_loadings))) / self.total_weight
             if value > highest * (1.0 + RELATIVE):
-                best, highest = new, value
+                best_loadings, highest = new_loadings, value
             # loadings that differ by at most 1e-12 in every entry are the same
-            if np.abs(new - w).max() <= 1e-12 or fingerprint in seen:
-                return best, highest, step, True
-            seen.add(fingerprint)
-            w = new
-        return best, highest, max(budget, 1), False
+            if np.abs(new_loadings - w).max() <= 1e-12 or fingerprint in fingerprints:
+                return best_loadings, highest, step, True
+            fingerprints.add(fingerprint)
+            w = new_loadings
+        return best_loadings, highest, max(budget, 1), False
 
     def _signs(self, scores: np.ndarray) -> tuple[np.ndarray, bytes]:
         """Return the sign of every score (+1 for a score of zero: equation 5), and a hash of the signs."""
@@ -310,37 +310,37 @@ class _GridDirection:
 def _by_card(search: _GridSearch, card: int) -> tuple[_GridDirection, bool]:
     """Return the loadings with `card` nonzeros, and whether a penalty alone gives them."""
     if card >= search.view.p:
-        found = search.at(0.0)
-        return found, found.card == card
+        direction = search.at(0.0)
+        return direction, direction.card == card
     high = search.lone_penalty()
-    best: _GridDirection | None = None
-    many: _GridDirection | None = None
+    best_direction: _GridDirection | None = None
+    denser: _GridDirection | None = None
     low = high
     for _ in range(40):  # halve the penalty until there are more nonzeros than `card`
-        found = search.at(low)
-        if found.card > card:
-            many = found
+        direction = search.at(low)
+        if direction.card > card:
+            denser = direction
             break
-        if found.card == card:
-            best = found
+        if direction.card == card:
+            best_direction = direction
         high, low = low, 0.5 * low
     # bisection ends when the bracket of the penalty is narrower than 1 % of its upper end
-    while many is not None and high - low > 1e-2 * high:
+    while denser is not None and high - low > 1e-2 * high:
         middle = 0.5 * (low + high)
-        found = search.at(middle)
-        if found.card > card:
-            low, many = middle, found
+        direction = search.at(middle)
+        if direction.card > card:
+            low, denser = middle, direction
         else:
             high = middle
-            if found.card == card:
-                best = found
-    if best is not None:
-        return best, True
-    if many is None:  # even without a penalty there are fewer nonzeros
+            if direction.card == card:
+                best_direction = direction
+    if best_direction is not None:
+        return best_direction, True
+    if denser is None:  # even without a penalty there are fewer nonzeros
         return search.at(0.0), False
-    kept = np.flatnonzero(top(np.abs(many.a), card))
-    found = search.at(many.penalty, kept)
-    return (found if found.card == card else search.cut(many, kept)), False
+    support = np.flatnonzero(top(np.abs(denser.a), card))
+    direction = search.at(denser.penalty, support)
+    return (direction if direction.card == card else search.cut(denser, support)), False
 
 
 class _GridSearch:
@@ -384,8 +384,10 @@ class _GridSearch:
         if self.spread == "sd":
             dy, dZ = y - y.mean(), Z - Z.mean(axis=1, keepdims=True)
             products = np.column_stack([np.einsum("ij,ij->i", dZ, dZ), dZ @ dy]) / (len(y) - 1)
-            own = float(dy @ dy) / (len(y) - 1)
-            return own * c**2 + 2.0 * np.outer(products[:, 1], c * s) + np.outer(products[:, 0], s**2)
+            variance_of_y = float(dy @ dy) / (len(y) - 1)
+            return (
+                variance_of_y * c**2 + 2.0 * np.outer(products[:, 1], c * s) + np.outer(products[:, 0], s**2)
+            )
         return self.variances(y * c[:, None] + Z[:, None, :] * s[:, None])
 
     def lone_penalty(self) -> float:
@@ -393,16 +395,16 @@ class _GridSearch:
 
         It is the largest gain in variance from a second nonzero, per increase of the l1 norm.
         """
-        first = self.order[0]
-        y = self.columns(np.array([first]))[0]
+        leading_variable = self.order[0]
+        y = self.columns(np.array([leading_variable]))[0]
         half = 0.5 * np.pi * 0.5 ** np.arange(1, 12)
         angles = np.concatenate([half, -half])
         price = np.cos(angles) + np.abs(np.sin(angles)) - 1.0
-        best = 0.0
-        for J in self._chunks(np.delete(np.arange(self.view.p), first), len(angles)):
-            gain = self.in_plane(y, self.columns(J), angles) - self.single[first]
-            best = max(best, float((gain / price).max()))
-        return 1.01 * best if best > 0 else float(self.single[first])
+        largest_gain = 0.0
+        for J in self._chunks(np.delete(np.arange(self.view.p), leading_variable), len(angles)):
+            gain = self.in_plane(y, self.columns(J), angles) - self.single[leading_variable]
+            largest_gain = max(largest_gain, float((gain / price).max()))
+        return 1.01 * largest_gain if largest_gain > 0 else float(self.single[leading_variable])
 
     def cut(self, found: _GridDirection, kept: np.ndarray) -> _GridDirection:
         """Set the loadings of all variables not in `kept` to zero, and rescale to unit length."""
@@ -462,20 +464,22 @@ class _ComponentIterate:
         return (self.search.in_plane(self.y, Z, angles) - price).max(axis=1) > level * (1.0 + GAIN)
 
     def _turn(self, j: int, z: np.ndarray, steps: np.ndarray) -> None:
-        own, rest = float(self.a[j]), self.a.copy()
-        rest[j] = 0.0
-        others = np.linalg.norm(rest)
-        rest /= others
-        y = (self.y - own * z) / others
-        now = float(np.arcsin(own))
-        angles = np.concatenate([[0.0, now], now + steps])  # a zero loading first, then the current angle
-        size = float(np.abs(rest).sum())
+        loading, other_loadings = float(self.a[j]), self.a.copy()
+        other_loadings[j] = 0.0
+        other_length = np.linalg.norm(other_loadings)
+        other_loadings /= other_length
+        y = (self.y - loading * z) / other_length
+        present_angle = float(np.arcsin(loading))
+        angles = np.concatenate(
+            [[0.0, present_angle], present_angle + steps]
+        )  # a zero loading first, then the current angle
+        size = float(np.abs(other_loadings).sum())
         price = self.price * (size * np.abs(np.cos(angles)) + np.abs(np.sin(angles)))
         values = self.search.in_plane(y, z[None], angles)[0] - price
         slack = GAIN * abs(float(values.max()))
-        best = int(np.argmax(values > values.max() - slack))
-        c, s = float(np.cos(angles[best])), float(np.sin(angles[best]))
-        self.a = c * rest
+        best_index = int(np.argmax(values > values.max() - slack))
+        c, s = float(np.cos(angles[best_index])), float(np.sin(angles[best_index]))
+        self.a = c * other_loadings
         self.a[j] = s
         self.y = c * y + s * z
 
@@ -487,13 +491,13 @@ def _whole_rows(view: Rows) -> tuple[np.ndarray, np.ndarray]:
     """
     squares = view.root_weights**2
     weights = squares / (squares.sum() - 1.0)
-    whole = np.round(weights)
-    if np.abs(weights - whole).max() > 1e-6:
+    whole_weights = np.round(weights)
+    if np.abs(weights - whole_weights).max() > 1e-6:
         raise OptionError(
             "weights that are not whole numbers were given; a robust scale needs whole numbers (how often "
             "each row counts). Round or multiply them, or use another method."
         )
-    rows = np.repeat(np.arange(view.n), whole.astype(int))
+    rows = np.repeat(np.arange(view.n), whole_weights.astype(int))
     return rows, view.root_weights[rows]
 
 
@@ -548,18 +552,18 @@ class R1PCA(JointSolver):
         rows = _Residuals(op, op.leading(k)[1], self.loss)
         runs = [self._descend(rows, np.linalg.qr(start.T)[0]) for start in starts]
         values = np.array([rows.mean_loss(U) for U, _, _ in runs])
-        best = first_max(-values)
-        U, steps, converged = runs[best]
+        best_index = first_max(-values)
+        U, steps, converged = runs[best_index]
         V, variances = rows.axes(U)
         details = {"weighted variance": variances.tolist(), "cutoff": [rows.cutoff] * k}
         status = "converged" if converged else "max_iter"
-        return Solution(V, status, steps, float(values[best]), values, details)
+        return Solution(V, status, steps, float(values[best_index]), values, details)
 
     def _descend(self, rows: _Residuals, U: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """Descend from the subspace of U, shape (p, k); return the subspace, steps, and convergence."""
         for step in range(1, self.max_iter + 1):
-            before, U = U, np.linalg.qr(rows.covariance_times(U)[0])[0]
-            if np.abs(U - before @ (before.T @ U)).max() <= self.tol:
+            previous_basis, U = U, np.linalg.qr(rows.covariance_times(U)[0])[0]
+            if np.abs(U - previous_basis @ (previous_basis.T @ U)).max() <= self.tol:
                 return U, step, True
         return U, self.max_iter, False
 
@@ -668,14 +672,14 @@ class L1Factor(JointSolver):
         problem = _Entries(op)
         runs = [self._descend(problem, np.linalg.qr(start.T)[0]) for start in starts]
         values = np.array([problem.loss(problem.X - fitted) for fitted, _, _ in runs])
-        best = first_max(-values)
-        fitted, steps, converged = runs[best]
+        best_index = first_max(-values)
+        fitted, steps, converged = runs[best_index]
         V, sizes = problem.axes(fitted, k)
-        left = orthonormalise(np.column_stack([V, op.leading(k)[1]]))[0]
-        V = left[:, left.any(axis=0)][:, :k]
+        basis = orthonormalise(np.column_stack([V, op.leading(k)[1]]))[0]
+        V = basis[:, basis.any(axis=0)][:, :k]
         details = {"singular value": np.pad(sizes, (0, k - len(sizes))).tolist()}
         status = "converged" if converged else "max_iter"
-        return Solution(V, status, steps, float(values[best]), values, details)
+        return Solution(V, status, steps, float(values[best_index]), values, details)
 
     def _descend(self, problem: _Entries, V: np.ndarray) -> tuple[np.ndarray, int, bool]:
         """Descend from the span of V, shape (p, k); return the fitted matrix, sweeps, and convergence."""
@@ -685,8 +689,8 @@ class L1Factor(JointSolver):
             fitted = problem.better(fitted, problem.by_columns(U), 0)
             V = np.linalg.qr(fitted.T @ U)[0]
             fitted = problem.better(fitted, (V @ least_absolute(V, problem.X.T)).T, 1)
-            before, value = value, problem.loss(problem.X - fitted)
-            if before - value <= self.tol * value:
+            previous_value, value = value, problem.loss(problem.X - fitted)
+            if previous_value - value <= self.tol * value:
                 return fitted, sweep, True
         return fitted, self.max_iter, False
 
@@ -721,8 +725,8 @@ class _Entries:
         Rows are weighted, so that a singular value is the standard deviation of fitted scores.
         """
         values, vectors = np.linalg.svd(self.root[:, None] * fitted, full_matrices=False)[1:]
-        kept = np.flatnonzero(values[:k] > 1e-10 * values[0])
-        return vectors[kept].T, values[kept]
+        nonzero_values = np.flatnonzero(values[:k] > 1e-10 * values[0])
+        return vectors[nonzero_values].T, values[nonzero_values]
 
 
 # --- absolute deviations with sparse loadings -----------------------------------------------------
@@ -774,11 +778,11 @@ class BCDLAD(JointSolver):
         status, value, sweep = "max_iter", np.inf, 0
         while sweep < self.max_iter and status == "max_iter":
             for c, card in enumerate(self.card):
-                left = blocks.X - np.delete(U, c, axis=1) @ np.delete(V, c, axis=1).T
-                U[:, c], V[:, c] = blocks.step(left, U[:, c], card)
+                residual = blocks.X - np.delete(U, c, axis=1) @ np.delete(V, c, axis=1).T
+                U[:, c], V[:, c] = blocks.step(residual, U[:, c], card)
             U = blocks.scores(U, V)
-            before, value, sweep = value, blocks.loss(blocks.X - U @ V.T), sweep + 1
-            if before - value <= self.tol * value:
+            previous_value, value, sweep = value, blocks.loss(blocks.X - U @ V.T), sweep + 1
+            if previous_value - value <= self.tol * value:
                 status = "converged"
         sizes = blocks.counts @ np.abs(U) / blocks.counts.sum()
         order = ranked(sizes) if len(set(self.card)) == 1 else np.arange(k)
@@ -791,19 +795,19 @@ class _AbsoluteResiduals(_Entries):
 
     def begun(self, cards: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return starting values of U and V, found one component after another."""
-        left, U, V = self.X, [], []
+        residual, U, V = self.X, [], []
         for card in cards:
             ends = []
-            for j in ranked(self.counts @ np.abs(left))[:50]:
-                u = left[:, j]
+            for j in ranked(self.counts @ np.abs(residual))[:50]:
+                u = residual[:, j]
                 # three iterations from each starting variable
                 for _ in range(3):
-                    u, v = self.step(left, u, card)
-                ends.append((self.loss(left - np.outer(u, v)), u))
+                    u, v = self.step(residual, u, card)
+                ends.append((self.loss(residual - np.outer(u, v)), u))
             u = ends[first_max(-np.array([loss for loss, _ in ends]))][1]
             for _ in range(20):
-                u, v = self.step(left, u, card)
-            left = left - np.outer(u, v)
+                u, v = self.step(residual, u, card)
+            residual = residual - np.outer(u, v)
             U.append(u)
             V.append(v)
         return np.column_stack(U), np.column_stack(V)
