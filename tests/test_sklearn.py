@@ -244,7 +244,7 @@ def test_searches_route_weights_to_fit_and_score(kind):
 
 
 @pytest.mark.parametrize(
-    "name", ["formula", "categorical", "context", "codes", "weights", "clusters", "strata"]
+    "name", ["formula", "categorical", "context", "codes", "imputations", "weights", "clusters", "strata"]
 )
 def test_arguments_of_spca_that_it_lacks_are_answered(name):
     with pytest.raises(OptionError, match=rf"no argument {name}=; .*(ColumnTransformer|fit\(X, )") as caught:
@@ -279,8 +279,8 @@ def test_dropped_rows_are_refused_wherever_it_is_used_and_the_advice_works(rows)
 def test_the_estimator_has_the_arguments_of_spca():
     """Each argument of spca is a parameter, an argument of fit, or has no place in scikit-learn."""
     elsewhere = {"data_or_formula", "data", "k", "rng", "weights", "clusters", "strata"}
-    # formulas need names of columns, and joblib shows the progress of searches
-    elsewhere |= {"formula", "progress", "options"}
+    # formulas need names of columns, a fit has one table, and joblib shows the progress of searches
+    elsewhere |= {"formula", "imputations", "progress", "options"}
     named = {*inspect.signature(sp.spca).parameters, "center", "blocks", "k_em"}
     assert named <= {*inspect.signature(SparsePCA).parameters} | elsewhere
     rng = np.random.default_rng(0)

@@ -73,7 +73,8 @@ def test_components_beyond_the_rank_have_no_p_value(rank, options):
     X = rng.standard_normal((N, rank)) @ rng.standard_normal((rank, 6)) + 0.1
     table = sp.choose_k(X, kmax=4, n_draws=39, alpha=0.2, **options).table
     p_values = table[[name for name in table.columns if name == "p" or name.endswith("_p")]]
-    assert p_values.shape[1] == 2  # parallel analysis, and after removing the earlier components
+    # parallel analysis, and after removing the earlier components, dense and sparse
+    assert p_values.shape[1] == 3
     assert p_values.iloc[0].notna().any()
     assert p_values.iloc[rank:].isna().all(axis=None)
 

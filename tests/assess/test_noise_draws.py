@@ -91,7 +91,8 @@ def test_noise_has_the_rank_and_the_total_of_what_it_is_compared_with(kind, shap
     """
     rows, options = KINDS[kind](*shape)
     found = sp.choose_k(rows, kmax=3, n_draws=19, alpha=0.5, **options)
-    assert found.predicting < 2 or any(getattr(data, "taken", None) is not None for data, _ in draws)
+    are_residuals = any(getattr(data, "directions_removed", None) is not None for data, _ in draws)
+    assert found.predicting < 2 or are_residuals
     for data, drawn in draws:
         assert rank(drawn) == rank(data)
         assert drawn.values.sum() == pytest.approx(data.values.sum(), rel=1e-10)

@@ -232,7 +232,7 @@ def choose_k_with_gaps(u: float) -> Result:
 
 
 def polychoric(u: float) -> Result:
-    return sp.correlation((ROWS / 2).round() * u), {}
+    return sp.correlation((ROWS / 2).round() * u, method="polychoric"), {}
 
 
 def spco(u: float) -> Result:

@@ -392,7 +392,7 @@ def orthogonal_loadings(
     """Orthonormal loadings on given supports from random starts, (count, p, k), and their variances."""
     loadings = ExactLoadings(S, tuple(map(len, supports)), ORTHOGONAL, PEV)
     places = np.tile(np.concatenate(supports), (count, 1))
-    x, values, _ = loadings.best(places, np.random.default_rng(0).standard_normal(places.shape), 200)
+    x, values, _ = loadings.best_loadings(places, np.random.default_rng(0).standard_normal(places.shape), 200)
     V = np.zeros((count, len(S), len(supports)))
     V[:, places[0], loadings.owner] = x
     return V, values
