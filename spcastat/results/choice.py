@@ -20,7 +20,7 @@ from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
 from spcastat.show.choice_facts import Chosen, NothingChosen
 from spcastat.show.grid import Arrangement, Chapter, Document
-from spcastat.show.renderings import Summary
+from spcastat.show.renderings import Outcome, Summary
 from spcastat.show.report import write_report
 
 #: Number of leading eigenvalues that a plot shows at least.
@@ -37,11 +37,14 @@ if TYPE_CHECKING:
 # --- the number of components ---------------------------------------------------------------------
 
 
-class ComponentChoice(Summary):
+class ComponentChoice(Outcome):
     """The number of components that predict and exceed noise; the result of `choose_k`.
 
-    It prints as the table of the components and the reasons, and shows as HTML in a notebook.
+    It prints as the reasons and the table of the components; `notes` explain the columns, and `summary()` has
+    all of these. It shows as HTML in a notebook.
     """
+
+    _short_name = "k_choice"
 
     def __init__(self, tests: ComponentTests) -> None:
         self._tests, self._standing, self._large_rows = tests, tests.found, tests.large

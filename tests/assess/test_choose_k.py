@@ -246,7 +246,20 @@ def test_rules_that_have_no_meaning_without_more_rows_than_variables_are_left_ou
     for p, there in ((29, True), (30, False)):
         found = sp.choose_k(X[:, :p], n_draws=39)
         assert (found.kaiser is not None) == (found.broken_stick is not None) == there
-        assert ("Kaiser" in str(found)) == ("roken stick" in str(found)) == there
+        assert ("Kaiser" in str(found)) == ("roken stick" in found.summary().as_text()) == there
+
+
+def test_the_print_is_one_screen_and_its_summary_explains_the_columns():
+    """Sorted rows of the wines: remarks on rows and on folds, and a table of eight components."""
+    found = sp.choose_k(sp.datasets.load_wine().select_dtypes("number"), scale=True)
+    lines = str(found).splitlines()
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == f"Number of components: {found.k}"
+    assert "Scores of successive rows" in str(found)
+    assert "gain: " not in str(found)
+    assert "gain: " in " ".join(found.notes)
+    assert "gain: " in found.summary().as_text()
 
 
 # --- The number of components of many columns -----------------------------------------------------
