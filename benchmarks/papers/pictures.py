@@ -292,17 +292,15 @@ def numbers(table: str) -> tuple[list[str], list[list[str]]]:
 
     Columns of the paper ("..., paper") are left out. Rows of several tables need the same headings.
     """
-    page = page_of(table).read_text(encoding="utf-8")
-    section = page.split(f"<!-- {table}:begin -->", 1)[1].split(f"<!-- {table}:end -->", 1)[0]
     heads: list[str] = []
     rows: list[list[str]] = []
     columns: list[int] = []
     fresh = True
-    for line in section.splitlines():
+    for line in _section(table).splitlines():
         if not line.startswith("|"):
             fresh = True
             continue
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        cells = _cells(line)
         if cells[1].startswith("---"):
             continue
         if fresh:
@@ -318,6 +316,17 @@ def numbers(table: str) -> tuple[list[str], list[list[str]]]:
         if not skipped:
             rows.append([cells[j] for j in columns])
     return heads, rows
+
+
+def _section(table: str) -> str:
+    """Return the section of a table on its page."""
+    page_text = page_of(table).read_text(encoding="utf-8")
+    return page_text.split(f"<!-- {table}:begin -->", 1)[1].split(f"<!-- {table}:end -->", 1)[0]
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line of a Markdown table."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
 def _value(cell: str) -> float:
@@ -413,12 +422,11 @@ def draw_record(folder: Path = FOLDER) -> Path:
 
 def claims(table: str) -> list[str]:
     """Return a line for each claim of a section: what the paper states, what ours show, and the finding."""
-    page = page_of(table).read_text(encoding="utf-8")
-    section = page.split(f"<!-- {table}:begin -->", 1)[1].split(f"<!-- {table}:end -->", 1)[0]
+    section = _section(table)
     if "| the paper states |" not in section:
         return []
     rows = section.split("| the paper states |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
-    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+    cells = [_cells(row) for row in rows]
     findings = [finding.rpartition(") ")[2] for _, _, finding in cells]
     return [
         f"- The paper states: {text}. Ours: {ours}. Finding: {finding}."
@@ -460,9 +468,8 @@ def _panel(axes: Axes, panel: Panel) -> dict[str, object]:
             line.x, line.y, color=colour, lw=2.0 if is_own else 0.9, ms=3.5, marker=MARKERS[i % len(MARKERS)],
             zorder=3 if is_own else 2,
         )  # fmt: skip
-    for name, x, y in panel.printed:
+    for _, x, y in panel.printed:
         handles["printed"] = axes.scatter([x], [y], marker="x", s=36, color="black", zorder=4)
-        del name
     if "x" in panel.log:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
