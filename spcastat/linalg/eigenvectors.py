@@ -287,6 +287,8 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
     rotation = np.tile(np.eye(k), (len(normalised), 1, 1))
     going, objectives = np.arange(len(normalised)), np.zeros(len(normalised))
     for _ in range(max_iter):
+        if not len(going):
+            break
         L = B @ rotation[going]
         squares = L**2
         gradient = B.mT @ (L * (squares - squares.mean(axis=-2, keepdims=True)))
@@ -296,8 +298,6 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
         objectives = values.sum(axis=-1)
         if not improved.all():
             going, objectives, B = going[improved], objectives[improved], B[improved]
-            if not len(going):
-                break
     return np.asarray(A @ rotation.reshape(*A.shape[:-2], k, k))
 
 

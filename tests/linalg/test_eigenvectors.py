@@ -197,6 +197,12 @@ def test_kaisers_normalisation_rotates_variables_of_equal_length():
     np.testing.assert_allclose(varimax(A, normalise=True), length * varimax(A / length), atol=1e-8)
 
 
+def test_varimax_of_no_matrix_needs_no_decomposition(monkeypatch):
+    """Searches rotate every second of their random starts, which are none of one."""
+    monkeypatch.setattr("spcastat.linalg.eigenvectors.np.linalg.svd", None)
+    assert varimax(np.zeros((0, 4, 2))).shape == (0, 4, 2)
+
+
 # --- which rows are shown where there is no room for all ------------------------------------------------
 
 
