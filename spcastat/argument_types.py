@@ -56,7 +56,7 @@ Effort: TypeAlias = Literal["quick", "auto", "thorough"]
 Of: TypeAlias = Literal["variables", "rows"]
 IntervalKind: TypeAlias = Literal["hull", "percentile"]
 Outline: TypeAlias = Literal["normal", "t", "hull"]
-Status: TypeAlias = Literal["converged", "exact", "searched", "max_iter"]
+Status: TypeAlias = Literal["converged", "exact", "searched", "compared", "max_iter"]
 MethodName: TypeAlias = Literal[
     "joint",
     "bcd-l0",

@@ -267,8 +267,8 @@ class Fitter:
 
     def run(self, op: Operator, card: CardinalitySet, starts: Sequence[np.ndarray] = ()) -> Fit:
         """Fit the method of the plan, from the starts if it uses starts; each has the shape (p, k)."""
-        plan = self.plan
-        assert plan is not None
+        assert self.plan is not None
+        plan = replace(self.plan, compares_supports=False)
         takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
         given = np.stack([V.T for V in starts]) if takes and starts else None
         return run(op, plan.with_card(card), self.k, np.random.default_rng(self.seed), given)

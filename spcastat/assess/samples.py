@@ -177,7 +177,7 @@ class Refit:
         if self.together is None:
             if self.fixed:
                 return [self._on_supports(op)]
-            plan = replace(self.plan, order="given")
+            plan = replace(self.plan, order="given", compares_supports=False)
             return [run(op, plan, k, rng, np.array([V.T for V in known]) if known else None).solution.V]
         if self.fixed:
             return [self.start]

@@ -526,6 +526,8 @@ class Plan:
         What is maximised over the starts, for a method with that choice.
     start : str, ndarray of shape (p, k), or DataFrame
         The start of an iteration.
+    compares_supports : bool
+        Whether a nonnegative fit is compared with the best of all supports, if there are few.
     """
 
     method: Method
@@ -534,6 +536,7 @@ class Plan:
     order: str | None = None
     aim: Objective | None = None
     start: Start = "pca"
+    compares_supports: bool = False
 
     @property
     def rows_for(self) -> str:
@@ -711,7 +714,10 @@ def make_plan(
     start = options_checked.get("start", solver.first_start)
     if not recorded:
         refuse_conflicts(Combination(method, solver, request.k, options_checked, n_init, start, order))
-    return Plan(method, solver, n_init, order, aim, start)
+    # a method that is named ends as published; the default of nonnegative fits is the best that is known
+    nonnegative = bool(options_checked.get("nonneg")) and "card" in options_checked
+    compares_supports = request.method is None and nonnegative
+    return Plan(method, solver, n_init, order, aim, start, compares_supports)
 
 
 def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:

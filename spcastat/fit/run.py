@@ -14,12 +14,13 @@ from spcastat.fit.order import inward, order_and_sign, outward
 from spcastat.fit.plan import Plan, Start, require_memory
 from spcastat.fit.starts import first_loadings, of_component, starting_loadings
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
-from spcastat.linalg.eigenvectors import numerical_rank
+from spcastat.linalg.eigenvectors import numerical_rank, symmetric
 from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.ties import first_max
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
-from spcastat.search.objectives import Objective
+from spcastat.search.nonnegative_supports import best_of_all_choices, few_choices
+from spcastat.search.objectives import PEV, Objective
 from spcastat.search.result import optima_of
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
@@ -93,6 +94,8 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
             if solver.at_once
             else _best_solution(op, solver, k, loadings, rng)
         )
+        if plan.compares_supports and (plan.aim is None or plan.aim is PEV):
+            solution = _of_all_supports(op, solution, solver.card)  # type: ignore[attr-defined]
     else:
         assert isinstance(solver, ComponentSolver)
         solution = _one_by_one(op, solver, values, n_init, rng, start)
@@ -272,6 +275,25 @@ def _best_solution(
         return solutions[0]
     argmax = first_max(np.array([adjusted_variances(solution.V, op).sum() for solution in solutions]))
     return replace(solutions[argmax], objectives=np.array([solution.objective for solution in solutions]))
+
+
+def _of_all_supports(op: Operator, solution: Solution, card: tuple[int, ...]) -> Solution:
+    """Return the nonnegative solution of largest PEV on all supports, if they are few; else the solution."""
+    if not few_choices(op.p, card):
+        return solution
+    S = symmetric(op.block(np.arange(op.p)))
+    V = best_of_all_choices(S, card, solution.V)
+    if V is solution.V:
+        return replace(solution, status="compared")
+    value = float(op.total * (1.0 - PEV.measure(V, op)[-1]))
+    return replace(
+        solution,
+        V=V,
+        status="compared",
+        objective=value,
+        objectives=np.append(solution.objectives, value),
+        candidates=None if solution.candidates is None else np.concatenate([solution.candidates, V.T[None]]),
+    )
 
 
 def _rank_below(k: int, rank: int) -> str:

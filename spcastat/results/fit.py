@@ -1693,7 +1693,10 @@ class SpcaResult(Picklable, Shown):
 
     @property
     def status(self) -> types.Status:
-        """How the fit ended: "converged", "exact" (no iteration needed), "searched" or "max_iter"."""
+        """How the fit ended.
+
+        "converged", "exact" (no iteration needed), "searched", "compared" (with all supports) or "max_iter".
+        """
         return cast("types.Status", self._state.record.status)
 
     @property

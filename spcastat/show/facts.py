@@ -412,12 +412,12 @@ def constraint(record: Record) -> Iterator[Fact]:
 
 def status(record: Record) -> Fact:
     """Return the fact about how the fit ended."""
-    searched = record.evidence is not None
+    iterated = record.evidence is None and record.status not in ("exact", "compared")
     return fact(
         "status",
         advice=record.advice,
-        iterations=record.n_iter if record.status != "exact" and not searched else 0,
-        several=record.n_init > 1 and not searched,
+        iterations=record.n_iter if iterated else 0,
+        several=record.n_init > 1 and iterated,
         starts=record.n_init,
         reached=record.reached,
     )

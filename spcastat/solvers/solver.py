@@ -202,6 +202,7 @@ ADVICE = {
     "exact": "solved without iteration",
     "converged": "converged",
     "searched": "search ended",
+    "compared": "the best fit found on every choice of supports",
     "max_iter": "stopped at max_iter before it converged; raise max_iter or tol",
 }
 
