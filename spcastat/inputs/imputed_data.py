@@ -19,6 +19,7 @@ from spcastat.config import shown
 from spcastat.inputs.data import Data
 from spcastat.inputs.imputations import Imputations
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
+from spcastat.inputs.row_groups import content_keys
 from spcastat.linalg.operators import Operator, averaged
 from spcastat.linalg.standardisation import ScalingGroups, Standardisation
 from spcastat.reading.design import RowDesign, Spec
@@ -183,7 +184,8 @@ class ImputedData(Data):
 
         if analysis in OF_ONE_TABLE:
             self.rows(analysis)  # raises
-        return ImputedSampler(tuple(part.sampler(analysis, keep_rows) for part in self.parts))
+        parts = sorted(self.parts, key=lambda part: sorted(content_keys(part.measured)))
+        return ImputedSampler(tuple(part.sampler(analysis, keep_rows) for part in parts))
 
     def noise(
         self, seed: int, cells: int, unit: float, terms: np.ndarray | None, pull: bool = True

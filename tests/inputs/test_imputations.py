@@ -100,6 +100,17 @@ def test_any_order_and_the_long_format_are_the_same(table, frames, fit):
         np.testing.assert_allclose(again.loadings, fit.loadings, atol=1e-12)  # a sum in another order
 
 
+@pytest.mark.parametrize("how", ["rows", "imputations"])
+def test_draws_do_not_depend_on_the_order(table, frames, how):
+    rows = np.random.default_rng(0).permutation(len(table))
+    reordered = [frame.iloc[rows] for frame in frames] if how == "rows" else frames[::-1]
+    found, other = (
+        sp.spca(imputations=tables, k=2, card=4, scale=True).bootstrap(39).conf_int()
+        for tables in (frames, reordered)
+    )
+    pd.testing.assert_frame_equal(found, other, rtol=1e-9, atol=1e-9)  # sums of rows in another order
+
+
 def test_equal_imputations_are_one_table(table):
     """No variance between imputations: the plain fit, and no missing information."""
     plain = sp.spca(table, 2, 4, scale=True)
@@ -133,7 +144,8 @@ def test_intervals_of_fixed_supports_follow_rubins_rules(frames, fit):
         alone = sp.spca_cov(frame.corr(), 2, 4, include=supports)
         loadings = alone.loadings.to_numpy()
         estimates.append((loadings * np.sign((loadings * V).sum(axis=0))).T.ravel()[numbers.places])
-    np.testing.assert_allclose(numbers.imputed, estimates, atol=1e-6)  # searches stop at 1e-10 of variance
+    ordered, expected = (sorted(map(tuple, values)) for values in (numbers.imputed, estimates))
+    np.testing.assert_allclose(ordered, expected, atol=1e-6)  # searches stop at 1e-10 of variance
     within = np.mean([numbers.values[m::3].var(axis=0, ddof=1) for m in range(3)], axis=0)
     between = np.var(estimates, axis=0, ddof=1)
     table = boot.conf_int()
