@@ -124,11 +124,24 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
 
 #: Attribute of a fit in other programs -> what it is here.
 _LOADINGS, _SHARES = "loadings", "variance['share of total']"
+_CUMULATIVE = "variance['cumulative PEV']"
 _ATTRIBUTES = {
-    **dict.fromkeys(("components_", "loading", "loadings_", "rotation", "v", "V", "vect"), _LOADINGS),
+    **dict.fromkeys(
+        ("components_", "loading", "loadings_", "rotation", "v", "V", "vect", "weights", "coef_"), _LOADINGS
+    ),
     **dict.fromkeys(("scores_", "x", "u", "U", "variates", "ind", "row_scores"), "scores"),
     **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "pev", "Vaccounted"), _SHARES),
-    **dict.fromkeys(("explained_variance_", "eig", "values"), "variance"),
+    **dict.fromkeys(("cpev", "PEV", "cum_pev", "cumvar"), _CUMULATIVE),
+    **dict.fromkeys(("explained_variance_", "eig", "values", "importance"), "variance"),
+    **dict.fromkeys(("total_var", "totvar", "sum_pev", "var_all"), "total_variance"),
+    **dict.fromkeys(("center", "mean_", "scale", "scale_", "means"), "equations()"),
+    **dict.fromkeys(("n_iter", "n_iter_", "iter"), "glance()['n_iter']"),
+    **dict.fromkeys(("feature_names_in_", "features", "variables", "colnames"), "loadings.index"),
+    **dict.fromkeys(("coord", "cor", "structure"), "correlations"),
+    **dict.fromkeys(("fit_transform", "factor_scores", "T"), "scores"),
+    **dict.fromkeys(("inverse", "reconstruct", "fitted"), "inverse_transform(fit.scores)"),
+    "score": "measure('pev')",
+    "n_features_in_": "loadings.shape[0]",
     **dict.fromkeys(("sdev", "singular_values_", "d"), "variance['score variance'] ** 0.5"),
     **dict.fromkeys(("n_components", "n_components_", "ncomp"), "k"),
     **dict.fromkeys(("communality", "communality_"), "communalities"),
@@ -155,9 +168,9 @@ def attribute_error(owner: object, name: str) -> AttributeError:
 #: Method of other programs -> the name here.
 METHODS = {
     **dict.fromkeys(("elasticnet", "spca", "SPCA", "arrayspc", "sparsepca", "SparsePCA", "robspca"), "zou"),
-    **dict.fromkeys(("PMD", "SPC", "penalized"), "pmd"),
-    **dict.fromkeys(("rspca", "sPCA-rSVD", "spca-rsvd", "mixOmics"), "rsvd-l1"),
-    **dict.fromkeys(("prcomp", "svd", "dense"), "pca"),
+    **dict.fromkeys(("PMD", "SPC", "spc", "PMA", "penalized"), "pmd"),
+    **dict.fromkeys(("rspca", "sPCA-rSVD", "sPCArSVD", "spca-rsvd", "mixOmics", "rsvd"), "rsvd-l1"),
+    **dict.fromkeys(("prcomp", "princomp", "svd", "dense"), "pca"),
     **dict.fromkeys(("uspca", "cspca", "default"), "joint"),
     **dict.fromkeys(("robust", "sPCAgrid"), "spcagrid"),
     "varimax": "rotate",
