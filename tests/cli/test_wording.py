@@ -182,6 +182,11 @@ def test_no_message_names_python(folder, capsys, monkeypatch):
         ("a feature's name, 'k=1.csv', PCA's rank", "a feature's name, 'k=1.csv', PCA's rank"),
         ("--option c=... was given; --set a=b", "--option c=... was given; --set a=b"),
         ('include={"PC1": ["age"]}', "--include PC1=NAME"),
+        (
+            "with codes=True, or sp.correlation(df, codes=True) gives their polychoric correlations for "
+            "spca_cov; text",
+            "with --codes; text",
+        ),
         ("k=2 of 3 components (n=3 rows)", "--k 2 of 3 components (--option n=3 rows)"),
     ],
 )
