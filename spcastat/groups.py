@@ -210,7 +210,9 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         )
     categories = pd.Index(group.categories)
     count = None if unit is None else int(unit.max()) + 1
-    return GroupComparison(fit, _table(Z.to_numpy(), W, code, fit, categories), comparison, categories, count)
+    table_of_groups = _table(Z.to_numpy(), W, code, fit, categories)
+    serial = None if unit is not None or fit._source is None else fit._source.serial_correlation()
+    return GroupComparison(fit, table_of_groups, comparison, categories, count, serial)
 
 
 def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

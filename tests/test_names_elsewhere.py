@@ -20,7 +20,8 @@ FIT = sp.spca(WINE, 2, 3, scale=True)
 ATTRIBUTES = [
     "components_", "loading", "rotation", "explained_variance_ratio_", "explained_variance_", "sdev", "x",
     "center", "scale", "mean_", "n_iter_", "importance", "cpev", "totvar", "coef_", "feature_names_in_",
-    "n_features_in_", "fit_transform", "score", "inverse", "coord", "scores_", "singular_values_", "n_components_", "communality", "plotIndiv", "plotVar", "fviz_eig",
+    "n_features_in_", "fit_transform", "score", "inverse", "coord",
+    "scores_", "singular_values_", "n_components_", "communality", "plotIndiv", "plotVar", "fviz_eig",
 ]  # fmt: skip
 
 

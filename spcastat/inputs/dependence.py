@@ -74,8 +74,10 @@ def serial_warning(r: float) -> str:
 
 
 def _looked_at(rows: StandardRows) -> bool:
-    """Return whether rows are in memory, in the order of the call, without a design, and not too many."""
-    return rows.design is None and rows.op.p * rows.n <= MOST_CELLS
+    """Return whether rows were taken as independent, within strata, and are not too many."""
+    design = rows.design
+    independent = design is None or (design.clusters is None and design.block_length is None)
+    return independent and rows.op.p * rows.n <= MOST_CELLS
 
 
 # --- neighbouring rows -----------------------------------------------------------------------------
@@ -125,12 +127,13 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
             f"give clusters={shown(name)} if its groups were sampled."
         )
     n = len(T)
+    T = _within_strata(T, rows)
     r = max((neighbour_correlation(score) for score in T.T), default=0.0)
     if rows.total_rows is not None or n <= RUN or not r > FAR / np.sqrt(n):
         return Neighbours("", r, grouped)
     sorting = list(islice(_sorting_columns(rows, table, T), MOST_KEYS))
     if sorting:
-        T = _without(_scores(rows, ADJUSTED), sorting)
+        T = _without(_within_strata(_scores(rows, ADJUSTED), rows), sorting)
     return Neighbours(SERIAL if _beyond_shuffles(T) > FAR else SORTED_OR_GROUPED, r, grouped)
 
 
@@ -138,6 +141,15 @@ def _scores(rows: StandardRows, count: int) -> np.ndarray:
     """Return the scores of the rows on the leading principal components, shape (n, count) at most."""
     V = rows.op.leading(min(count, rows.op.p))[1]
     return np.nan_to_num(rows.standard.project(rows.matrix, V))
+
+
+def _within_strata(T: np.ndarray, rows: StandardRows) -> np.ndarray:
+    """Return scores less their means in the strata of the sample, which make no rows dependent."""
+    strata = None if rows.design is None else rows.design.strata
+    if strata is None:
+        return T
+    means = np.column_stack([np.bincount(strata, weights=score) for score in T.T])
+    return T - (means / np.maximum(np.bincount(strata), 1)[:, None])[strata]
 
 
 def _sorting_columns(rows: StandardRows, table: pd.DataFrame | None, T: np.ndarray) -> Iterator[np.ndarray]:

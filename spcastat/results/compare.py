@@ -577,6 +577,8 @@ class GroupComparison(Picklable, Outcome):
     groups : pandas.Index of length G
     clusters : int or None
         The number of clusters.
+    serial : float or None
+        The correlation of the scores of neighbouring rows, if they are serially dependent.
     """
 
     _short_name = "comparison"
@@ -588,12 +590,14 @@ class GroupComparison(Picklable, Outcome):
         comparison: Compared,
         groups: pd.Index,
         clusters: int | None = None,
+        serial: float | None = None,
     ) -> None:
         self._fit = fit
         self._table = table
         self._comparison = comparison
         self._groups = groups
         self._clusters = clusters
+        self._serial = serial
 
     def _document(self) -> Document:
         tests, clusters = self._comparison, self._clusters
@@ -604,6 +608,7 @@ class GroupComparison(Picklable, Outcome):
             "draws": f"{permutations} of {'rows' if clusters is None else 'clusters'}",
             "clusters": "" if clusters is None else f", in {plural(clusters, 'cluster')}",
             "few": group_tables.few_permutations(tests.draws),
+            "dependent": group_tables.dependent_rows(self._serial),
             "fit": f"{self._fit.k} of {plural(len(tests.adjusted), 'variable')}, from covariances in groups",
         }
         return group_tables.document(self._table, self.slopes, self.p_values, self.p_value, about)

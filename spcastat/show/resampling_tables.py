@@ -323,7 +323,7 @@ def document(
     p_value : float
     about : dict
         "draws", "fit" and "clusters": what was permuted, what was fitted, and how many clusters there are;
-        "few": a sentence on too few permutations, "" for enough.
+        "few": a sentence on too few permutations, "" for enough; "dependent": on serially dependent rows.
     """
     sizes = table.drop_duplicates("group")
     rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
@@ -341,6 +341,7 @@ def document(
         ),
         ("Differing", differences),
     )
+    alerts = [sentence for sentence in (about["few"], about["dependent"]) if sentence]
     return Document(
         f"Components of {plural(len(sizes), 'group')}",
         facts,
@@ -355,9 +356,20 @@ def document(
             "A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "
             "depend on the variance of the component. p by component is for all its variables; p of "
             "variables is adjusted for all variables and components.",
-            *filter(None, [about["few"]]),
+            *alerts,
         ),
-        alerts=tuple(filter(None, [about["few"]])),
+        alerts=tuple(alerts),
+    )
+
+
+def dependent_rows(r: float | None) -> str:
+    """Return a warning of serially dependent rows; r is the correlation of neighbours, None for none."""
+    if r is None:
+        return ""
+    return (
+        f"Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain, and "
+        "permutations take rows as independent: give clusters=, for a time series numbers of blocks of rows, "
+        "np.arange(n) // 20."
     )
 
 

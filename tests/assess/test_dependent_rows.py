@@ -109,6 +109,46 @@ def inference(data):
     yield "sparse loadings", sp.sparse_loadings(data, 2, 3, scale=True).bootstrap(9)
 
 
+#: How rows may have been sampled that are independent otherwise.
+DESIGNS = {
+    "strata": lambda n: {"strata": np.repeat(["a", "b"], n // 2)},
+    "sampling weights": lambda n: {"weights": np.linspace(1, 2, n), "weights_are": "sampling"},
+    "both": lambda n: {**DESIGNS["strata"](n), **DESIGNS["sampling weights"](n)},
+    "frequencies": lambda n: {"weights": np.repeat([1, 2], n // 2)},
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_random_walks_in_strata_and_with_weights_are_told(walk, design):
+    fit = sp.spca(walk, 2, 3, scale=True, **DESIGNS[design](len(walk)))
+    for result in (fit, fit.stability(4), fit.bootstrap(20)):
+        assert " ".join(result.notes).count(SERIAL) == 1
+
+
+@pytest.mark.parametrize("design", [{"clusters": np.arange(120) // 5}, {"block_length": 5}], ids=[*"cb"])
+def test_what_the_remedies_describe_is_not_told_again(walk, design):
+    assert SERIAL not in " ".join(sp.spca(walk, 2, 3, scale=True, **design).stability(4).notes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strata_of_different_means_are_no_sign_of_dependence(seed):
+    X = rows(np.random.default_rng(seed)) + 6.0 * np.repeat([[0.0], [1.0]], 100, axis=0)
+    found = sp.spca(X, 2, 3, strata=np.repeat(["a", "b"], 100)).stability(4)
+    assert "successive rows" not in " ".join(found.notes)
+    assert GROUPED in " ".join(sp.spca(X, 2, 3).stability(4).notes)
+
+
+def test_a_comparison_of_groups_warns_and_takes_its_own_advice(walk):
+    groups = np.arange(120) // 20 % 2
+    alone = sp.compare_groups(walk, groups, 1, 3, n_draws=19)
+    assert " ".join(str(alone).split()).count("correlated (r = 0.9") == 1
+    assert "np.arange(n) // 20" in " ".join(str(alone.summary()).split())
+    in_blocks = sp.compare_groups(walk, groups, 1, 3, n_draws=19, clusters=np.arange(120) // 20)
+    assert "successive rows" not in str(in_blocks)
+    shuffled = walk.sample(frac=1.0, random_state=0)
+    assert "successive rows" not in str(sp.compare_groups(shuffled, groups, 1, 3, n_draws=19))
+
+
 def test_all_inference_about_random_walks_warns_once_and_names_both_remedies(walk):
     for name, result in inference(walk):
         text = " ".join(str(result).split() if name.startswith("choose") else result.notes)
