@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from spcastat.results.loadings import SparseLoadings as SparseLoadings
     from spcastat.results.outliers import Outliers as Outliers
     from spcastat.results.path import SpcaPath as SpcaPath
-    from spcastat.results.principal_variables import PrincipalVariables as PrincipalVariables
+    from spcastat.results.principal_variables import PrincipalVariablesResult as PrincipalVariablesResult
     from spcastat.results.proofs import Certificate as Certificate
     from spcastat.results.resampling import Bootstrap as Bootstrap
     from spcastat.results.resampling import LoadingTest as LoadingTest
@@ -91,7 +91,7 @@ _CLASSES = {
     "Data": "spcastat.inputs.data",
     "GroupComparison": "spcastat.results.compare",
     "Description": "spcastat.show.methods_text",
-    "PrincipalVariables": "spcastat.results.principal_variables",
+    "PrincipalVariablesResult": "spcastat.results.principal_variables",
     "Outliers": "spcastat.results.outliers",
     "Scales": "spcastat.results.interpretation",
     "ScoreChunks": "spcastat.streams.base",

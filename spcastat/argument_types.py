@@ -21,11 +21,11 @@ from spcastat.progress import Step
 Path: TypeAlias = str | PathLike[str]
 
 
-class Column(Protocol):  # a column of polars or pyarrow
+class ArrayColumn(Protocol):  # a column of polars or pyarrow
     def __array__(self) -> NDArray[Any]: ...
 
 
-Vector: TypeAlias = Sequence[float] | NDArray[Any] | pd.Series | Column
+Vector: TypeAlias = Sequence[float] | NDArray[Any] | pd.Series | ArrayColumn
 Labels: TypeAlias = list[Any] | tuple[Any, ...] | pd.Index  # names of variables
 Rng: TypeAlias = int | np.random.Generator | None
 Progress: TypeAlias = bool | Callable[[Step], object] | None
@@ -39,7 +39,7 @@ Card: TypeAlias = (
 )
 Cards: TypeAlias = Sequence[Whole] | Sequence[Sequence[Whole]] | NDArray[Any]
 ByRow: TypeAlias = (
-    str | pd.Series | pd.Categorical | NDArray[Any] | list[Any] | tuple[Any, ...] | Column  # str: a name
+    str | pd.Series | pd.Categorical | NDArray[Any] | list[Any] | tuple[Any, ...] | ArrayColumn  # str: a name
 )
 Sections: TypeAlias = pd.Series | Mapping[Any, Any] | NDArray[Any] | Labels
 Pair: TypeAlias = (
@@ -142,7 +142,7 @@ OwnT = TypeVar("OwnT", bound=ArrowTable | DaskTable)
 # --- options that are passed on: each key is a keyword argument ---
 
 
-class ReadOptions(TypedDict, total=False):
+class TableReading(TypedDict, total=False):
     """How a table is read: what modifies formula= and scale=."""
 
     center: bool | Vector
@@ -152,7 +152,7 @@ class ReadOptions(TypedDict, total=False):
     codes: bool
 
 
-class RowOptions(ReadOptions, total=False):
+class RowOptions(TableReading, total=False):
     """How rows are read, weighted, cleaned and drawn: what modifies na= and weights=, and chunks."""
 
     k_em: int | None
@@ -330,7 +330,7 @@ class KeepKeywords(FitKeywords, LoadingsOptions, total=False):
     n_resamples: Whole | None
 
 
-class CoordinateKeywords(ReadOptions, total=False):
+class CoordinateKeywords(TableReading, total=False):
     """Keywords of spco()."""
 
     zeros: float | None

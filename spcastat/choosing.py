@@ -14,7 +14,7 @@ from spcastat.api import FITS, finished, request_of
 from spcastat.assess.candidates import MOST_FITS, CardinalitySet, Fitter, path_cards
 from spcastat.assess.choice_rules import RULES
 from spcastat.assess.component_tests import (
-    Draws,
+    NoiseDraws,
     about_rows,
     checked_numbers,
     component_tests,
@@ -234,7 +234,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     with listening(progress):
         data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
         refuse_other_names("choose_k", options)
-        draws, least = Draws(alpha, n_draws, seed_of(rng)), checked_least(least)
+        draws, least = NoiseDraws(alpha, n_draws, seed_of(rng)), checked_least(least)
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
         value = data_of("choose_k", data, options, covariance, owner=choose_k)
@@ -513,7 +513,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = None if repeats is None else whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
-        draws, least = Draws(alpha, n_draws, seed), checked_least(least)
+        draws, least = NoiseDraws(alpha, n_draws, seed), checked_least(least)
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)
@@ -602,7 +602,7 @@ class Asked:
     cards: Any
     kmax: int | None
     least: float
-    draws: Draws
+    draws: NoiseDraws
     how: Settings
     fitting: dict[str, Any]
 

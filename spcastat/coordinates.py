@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.argument_types import CoordinateKeywords, ReadOptions, Scale, Table, Vector, Whole
+from spcastat.argument_types import CoordinateKeywords, Scale, Table, TableReading, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
@@ -106,7 +106,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     """
     data, formula = table_and_formula("spco", data_or_formula, data, formula)
     refuse_other_names("spco", options)
-    option_names = arguments_of(spco, ReadOptions)
+    option_names = arguments_of(spco, TableReading)
     for name in options:
         if name not in option_names:
             raise UnknownOptionError(f"spco() has no argument {name}=.{nearest(name, sorted(option_names))}")

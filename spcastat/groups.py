@@ -230,7 +230,7 @@ def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict
     return rows.table, dict(rows.options)
 
 
-def _table_of(data: Any) -> frames.Table:
+def _table_of(data: Any) -> frames.InputTable:
     """Return dense rows in memory as a table."""
     source = source_of(data)
     if is_sparse(source.data):
@@ -262,7 +262,7 @@ def _labelled_rows(of_row: Mapping[str, pd.Categorical | None], na: str) -> np.n
     return np.flatnonzero(np.all([labels.codes >= 0 for labels in labels_by_option.values()], axis=0))
 
 
-def _read(table: frames.Table, row_places: np.ndarray, options: Mapping[str, Any]) -> RowData:
+def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str, Any]) -> RowData:
     """Return the rows at the places `row_places`, labelled by these."""
     scale, formula = options.get("scale"), options.get("formula")
     if isinstance(scale, str):

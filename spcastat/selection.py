@@ -21,7 +21,7 @@ from spcastat.inputs.constructors import data_of, table_and_formula
 from spcastat.inputs.data import Data
 from spcastat.progress import listening
 from spcastat.proofs.principal_variables import first_bound
-from spcastat.results.principal_variables import PrincipalVariables
+from spcastat.results.principal_variables import PrincipalVariablesResult
 from spcastat.search.principal_variables import RANDOM_STARTS_LIMIT
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def principal_variables(
     *,
     formula: str | None = None,
     **options: Unpack[types.KeepKeywords],
-) -> PrincipalVariables: ...
+) -> PrincipalVariablesResult: ...
 @overload
 def principal_variables(
     formula: str,
@@ -56,7 +56,7 @@ def principal_variables(
     *,
     data: types.Rows,
     **options: Unpack[types.KeepKeywords],
-) -> PrincipalVariables: ...
+) -> PrincipalVariablesResult: ...
 @with_table_by_name
 def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
@@ -81,7 +81,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     rng: types.Rng = None,
     progress: types.Progress = None,
     **options: Any,
-) -> PrincipalVariables:
+) -> PrincipalVariablesResult:
     """Choose which variables to keep, so that all variables are reproduced as well as possible.
 
     This is for a short form of a questionnaire, fewer sensors or a panel of genes: afterwards only the
@@ -136,7 +136,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
 
     Returns
     -------
-    PrincipalVariables
+    PrincipalVariablesResult
 
     Other Parameters
     ----------------
@@ -171,7 +171,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
 
     The search adds the best variable one by one, starts also from larger sets that it reduces and from random
     ones, and exchanges variables as long as this helps. A branch and bound search then tries to prove that no
-    other set is better; :meth:`PrincipalVariables.certify` continues it.
+    other set is better; :meth:`PrincipalVariablesResult.certify` continues it.
 
     See Also
     --------
@@ -218,7 +218,7 @@ def principal_variables_cov(
     n_resamples: types.Whole | None = None,
     rng: types.Rng = None,
     progress: types.Progress = None,
-) -> PrincipalVariables:
+) -> PrincipalVariablesResult:
     """Choose which variables to keep from a covariance or correlation matrix; see `principal_variables`.
 
     Parameters
@@ -248,7 +248,7 @@ def principal_variables_cov(
 
     Returns
     -------
-    PrincipalVariables
+    PrincipalVariablesResult
         Without held-out shares, which need rows.
 
     Raises
@@ -282,7 +282,7 @@ def principal_variables_cov(
 
 def _selection(
     function: Any, data: Data, arguments: Mapping[str, Any], folds: Any, n_resamples: Any, rng: Any
-) -> PrincipalVariables:
+) -> PrincipalVariablesResult:
     """Check the arguments, choose the number of variables and the variables, and return the result."""
     request = requested(function.__name__, data, arguments)
     is_small, seed = data.p <= RANDOM_STARTS_LIMIT, seed_of(rng)
@@ -305,7 +305,7 @@ def _selection(
         state = assessed.with_path(state, request, generator, parts, {*sizes, *around})
     draws = (RESAMPLES if is_small else 0) if n_resamples is None else n_resamples
     state = _with_frequencies(state, data, request, draws, seed, is_required=n_resamples is not None)
-    return PrincipalVariables(state, data, call, request)
+    return PrincipalVariablesResult(state, data, call, request)
 
 
 def _folds(data: Data, request: KeepRequest, folds: int | None, usual: int, seed: int) -> list[assessed.Fold]:

@@ -58,7 +58,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from spcastat.results.fit import SpcaResult
-    from spcastat.results.principal_variables import PrincipalVariables as PrincipalVariablesResult
+    from spcastat.results.principal_variables import PrincipalVariablesResult
 
 __all__ = ["PrincipalVariables", "SparsePCA"]
 
@@ -477,7 +477,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
         Which features are kept; also ``get_support()``.
     share_ : float
         The share of the variance of all features that those kept reproduce.
-    result_ : spcastat.PrincipalVariables
+    result_ : spcastat.PrincipalVariablesResult
         The choice itself, with its tables and plots, without held-out shares and frequencies.
     n_features_in_, feature_names_in_
         As in all scikit-learn estimators.

@@ -24,7 +24,7 @@ import pandas as pd
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.argument_types import ReadOptions, RowOptions
+from spcastat.argument_types import RowOptions, TableReading
 
 
 @dataclass(frozen=True)
@@ -550,7 +550,7 @@ def results() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "LoadingsBootstrap", lambda: sparse_loadings().bootstrap(**DRAWS["SparseLoadings.bootstrap"])
     yield "GroupComparison", comparison_of_groups
     yield "ChoiceStability", lambda: choice().stability(**DRAWS["Choice.stability"])
-    yield "PrincipalVariables", principal
+    yield "PrincipalVariablesResult", principal
     yield "Scales", lambda: fit().scales()
     yield "Description", lambda: fit().describe()
     yield "ScoreChunks", lambda: sp.spca([frame()[:6], frame()[6:]], K, CARD).scores
@@ -637,7 +637,7 @@ def _of_the_data() -> Iterator[Target]:
         formula = {"formula": lambda: "~ a + b + c"} if key in ("context", "categorical") else {}
         yield Target(f"spca({key})", key, sp.spca, {**fitting, **formula})
         yield Target(f"choose_k({key})", key, sp.choose_k, {"data": GOOD["data"], **formula})
-    for key in ReadOptions.__annotations__:
+    for key in TableReading.__annotations__:
         given = {"data": GOOD["data"], "k": GOOD["k"], "zeros": lambda: 0.3}
         yield Target(f"spco({key})", key, sp.spco, given)
 

@@ -43,7 +43,7 @@ Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
 
 @dataclass(frozen=True)
-class Draws:
+class NoiseDraws:
     """The draws of noise, and the level of the tests.
 
     Attributes
@@ -149,7 +149,7 @@ class Standing:
     p_values: np.ndarray
     deflated_p_values: np.ndarray
     sparse_p_values: np.ndarray
-    draws: Draws
+    draws: NoiseDraws
 
     @property
     def predicting(self) -> int:
@@ -187,7 +187,7 @@ class Standing:
 # --- the number of components ---------------------------------------------------------------------
 
 
-def standing(noise: Noise, prediction: Prediction, most: int, draws: Draws) -> Standing:
+def standing(noise: Noise, prediction: Prediction, most: int, draws: NoiseDraws) -> Standing:
     """Test the leading components.
 
     Parameters
@@ -221,7 +221,7 @@ def standing(noise: Noise, prediction: Prediction, most: int, draws: Draws) -> S
     )
 
 
-def _noise_values(noise: Noise, m: int, draws: Draws) -> np.ndarray:
+def _noise_values(noise: Noise, m: int, draws: NoiseDraws) -> np.ndarray:
     """Return the m leading eigenvalues of each draw of noise, shape (n_draws, m)."""
     drawn = np.empty((draws.n_draws, m))
     with stage("parallel analysis", draws.n_draws, "draws") as advance:
@@ -241,7 +241,7 @@ def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return np.where(values[:m] > NO_VARIANCE * values[0], p_values, np.nan)
 
 
-def _deflated(noise: Noise, first: float, tested: int, m: int, draws: Draws) -> np.ndarray:
+def _deflated(noise: Noise, first: float, tested: int, m: int, draws: NoiseDraws) -> np.ndarray:
     """Return p-values, shape (m,), of the first eigenvalue after removing 0, 1, ... of `tested` components.
 
     `first` is the p-value of the first one from `n_draws` draws, which is enough unless it is near the level.
@@ -266,7 +266,7 @@ def _largest_of_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> Iter
         yield float(noise.flipped(rng).leading(1)[0])
 
 
-def _sparse(noise: Noise, start: int, tested: int, m: int, draws: Draws) -> np.ndarray:
+def _sparse(noise: Noise, start: int, tested: int, m: int, draws: NoiseDraws) -> np.ndarray:
     """Return p-values, shape (m,), of sparse components after removing the earlier ones, NaN up to `start`.
 
     With more variables than rows, a few related variables may exceed noise, and not an eigenvalue of all. Of
@@ -516,7 +516,7 @@ MOST_CELLS = 20_000_000
 
 
 def component_tests(
-    data: Data, kmax: Any, draws: Draws, least: float = LEAST, disjoint: bool = False
+    data: Data, kmax: Any, draws: NoiseDraws, least: float = LEAST, disjoint: bool = False
 ) -> ComponentTests:
     """Find how many components predict and exceed noise, for rows in memory or a covariance matrix.
 

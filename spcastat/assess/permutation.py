@@ -45,7 +45,7 @@ DEPENDENT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class _Scores:
+class _UnitScores:
     """Unit-length scores of a fit, and the variables that are tested against them.
 
     Attributes
@@ -62,12 +62,12 @@ class _Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _PermutationJob:
     """The job of comparing the statistics after one permutation of the rows with those observed."""
 
     X: np.ndarray
     squares: np.ndarray
-    scores: list[_Scores]
+    scores: list[_UnitScores]
     groups: RowGroups
     least: np.ndarray
     seed: int
@@ -157,13 +157,15 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     X = np.where(still, 0.0, X / np.where(still, 1.0, size))
     p, k = refit.V.shape
     selected = refit.V.any(axis=1)
-    scores = [_Scores(np.flatnonzero(~selected), _free(Y @ refit.V))]
+    scores = [_UnitScores(np.flatnonzero(~selected), _free(Y @ refit.V))]
     work, at_once = _Left(given, np.flatnonzero(selected)), refit.together or 1
     what = "fits without a variable"
     left = run_jobs(work, len(work.selected), n_jobs=n_jobs, what=what, unit="fits", together=at_once)
     if left.interrupted:
         raise KeyboardInterrupt
-    scores += [_Scores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)]
+    scores += [
+        _UnitScores(np.array([j]), _free(Y @ W)) for j, W in zip(work.selected, left.results, strict=True)
+    ]
     given_order, squares = np.arange(len(X)), X**2
     correlation = _against(X, scores, given_order)
     if groups.count == len(X):
@@ -174,7 +176,7 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     # statistics that differ by less than 1e-10 count as equal: the order of summation affects rounding
     least = np.abs(observed) - 1e-10
     if groups.exchangeable:
-        permuted: _Work | _Signs = _Work(X, squares, scores, groups, least, given.seed)
+        permuted: _PermutationJob | _Signs = _PermutationJob(X, squares, scores, groups, least, given.seed)
     else:
         permuted = _Signs(parts, least, given.seed)
     finished = run_jobs(permuted, n, n_jobs=n_jobs, what="permutations", unit="permutations")
@@ -212,7 +214,7 @@ def _free(T: np.ndarray) -> np.ndarray:
     return np.where(size > DEPENDENT, out / np.where(size > 0, size, 1.0), 0.0)
 
 
-def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndarray:
+def _against(X: np.ndarray, scores: list[_UnitScores], order: np.ndarray) -> np.ndarray:
     """Return the correlations, shape (p, k), of the variables with the scores after permuting their rows."""
     found = np.zeros((X.shape[1], scores[0].T.shape[1]))
     for one in scores:
@@ -220,7 +222,9 @@ def _against(X: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndar
     return found
 
 
-def _studentised(X: np.ndarray, squares: np.ndarray, scores: list[_Scores], order: np.ndarray) -> np.ndarray:
+def _studentised(
+    X: np.ndarray, squares: np.ndarray, scores: list[_UnitScores], order: np.ndarray
+) -> np.ndarray:
     """Return the statistics, shape (p, k), of the variables and the scores after permuting their rows.
 
     With the products m_i = x_i t_i of a variable and a score, this is sum(m) / sqrt(sum(m^2)), a number in
@@ -240,7 +244,9 @@ def _studentised(X: np.ndarray, squares: np.ndarray, scores: list[_Scores], orde
     return found
 
 
-def _contributions(X: np.ndarray, scores: list[_Scores], groups: RowGroups, order: np.ndarray) -> np.ndarray:
+def _contributions(
+    X: np.ndarray, scores: list[_UnitScores], groups: RowGroups, order: np.ndarray
+) -> np.ndarray:
     """Return the sums over each group of the products of variables and permuted scores, shape (G, p, k)."""
     k = scores[0].T.shape[1]
     found, starts = np.zeros((groups.count, X.shape[1], k)), groups.starts
@@ -278,7 +284,7 @@ EXACT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class GroupSlopes:
     """Slopes of the groups, and the p-values of their differences.
 
     Attributes
@@ -385,7 +391,7 @@ def compare(
     unit: np.ndarray | None = None,
     seed: int = 0,
     n_jobs: int = 1,
-) -> Compared:
+) -> GroupSlopes:
     """Compare the slopes of groups by permutations.
 
     Parameters
@@ -415,7 +421,7 @@ def compare(
     by_component = np.array(
         [_largest(observed[:, j : j + 1], null[:, :, j : j + 1]) for j in range(W.shape[1])]
     )
-    return Compared(b, v, _largest(observed, null), by_component, adjusted, draws, n_draws)
+    return GroupSlopes(b, v, _largest(observed, null), by_component, adjusted, draws, n_draws)
 
 
 def _determined(Z: np.ndarray, W: np.ndarray) -> np.ndarray:

@@ -417,7 +417,7 @@ def by_place(
 # --- bootstrap -----------------------------------------------------------------------------------
 
 
-class _Draws(SampleFits):
+class _BootstrapJob(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
         return [self.given.sampler.of_draw(number).bootstrap(rng)]
 
@@ -447,7 +447,7 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
     """
     refit = given.refit
     searched = refit.together is not None and not refit.fixed
-    draws, again, constant = zip(*_Draws(given).run(n, "bootstrap").results, strict=True)
+    draws, again, constant = zip(*_BootstrapJob(given).run(n, "bootstrap").results, strict=True)
     places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
     variances, whole, similarity, of_fit = map(np.array, further)
     return Bootstrapped(
@@ -581,7 +581,7 @@ LEFT_OUT = 200
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _SplitJob:
     """Job for one bootstrap draw from the half of the rows that did not select the variables."""
 
     half: Sampler
@@ -642,7 +642,7 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
 
     (halves, ops, W), again = attempted(draw)
     r, variances = with_others(ops[1], W)
-    work = _Work(halves[1], W, seed, given.op)
+    work = _SplitJob(halves[1], W, seed, given.op)
     done = run_jobs(work, n, n_jobs=given.n_jobs, what="bootstrap of one half")
     if len(done.results) < 2:
         raise KeyboardInterrupt  # too few for standard deviations

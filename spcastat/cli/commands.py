@@ -155,12 +155,12 @@ def show(args: argparse.Namespace) -> str:
     refuse_overlap([args.fit], {"--report": args.report, "--out": args.out})
     kind = format_of(args)
     from spcastat.results.fit import SpcaResult, load
-    from spcastat.results.principal_variables import PrincipalVariables
+    from spcastat.results.principal_variables import PrincipalVariablesResult
 
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
         raise FileError(f"{args.fit} is not a saved fit; spcastat fit DATA --save FIT.spca makes one.")
     fit = load(args.fit)
-    if isinstance(fit, PrincipalVariables):
+    if isinstance(fit, PrincipalVariablesResult):
         return keep_command.shown(fit, kind, args)
     if args.report:
         subject = "Sparse PCA" if isinstance(fit, SpcaResult) else "Sparse loadings"
@@ -272,10 +272,10 @@ def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
 
 def _method(fit: Any, kind: str) -> Callable[..., Axes]:
     """Return the plotting method; for "bootstrap" and "stability" that of their results."""
-    from spcastat.results.principal_variables import PrincipalVariables
+    from spcastat.results.principal_variables import PrincipalVariablesResult
 
-    if isinstance(fit, PrincipalVariables) != (kind in KINDS_OF_VARIABLES):
-        kinds = KINDS_OF_VARIABLES if isinstance(fit, PrincipalVariables) else KINDS
+    if isinstance(fit, PrincipalVariablesResult) != (kind in KINDS_OF_VARIABLES):
+        kinds = KINDS_OF_VARIABLES if isinstance(fit, PrincipalVariablesResult) else KINDS
         raise OptionError(f"KIND {kind} is not a figure of what the file has; it has {listed(kinds)}.")
     if kind not in ("bootstrap", "stability") and not hasattr(fit, kind):
         raise OptionError(

@@ -21,7 +21,7 @@ from spcastat.errors import OptionError
 from spcastat.fit.archive import write_bytes
 
 if TYPE_CHECKING:
-    from spcastat.results.principal_variables import PrincipalVariables
+    from spcastat.results.principal_variables import PrincipalVariablesResult
 
 EXAMPLES = """\
 examples:
@@ -90,7 +90,7 @@ def rules(args: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def shown(plan: PrincipalVariables, kind: str, args: argparse.Namespace) -> str:
+def shown(plan: PrincipalVariablesResult, kind: str, args: argparse.Namespace) -> str:
     """Return saved principal variables as text, or write them in a format; see ``spcastat show``."""
     of_loadings = [f"--{name}" for name in given_of(args) if name != "max_rows"]
     if of_loadings:

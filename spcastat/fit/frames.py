@@ -15,7 +15,7 @@ from spcastat.errors import NotRotatedError, OptionError
 from spcastat.fit import rows as distances
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested, deep_copy, number_of_rows
 from spcastat.fit.rubin import Pooled, within_imputations
-from spcastat.fit.state import FitState, Moments
+from spcastat.fit.state import FitMoments, FitState
 from spcastat.linalg.standardisation import deviations
 from spcastat.measures import MEASURES, Measure, measures_of
 
@@ -598,7 +598,7 @@ class Column:
     name : str
         Name of the column in the frame.
     values : callable
-        Returns values of shape (k,) from Moments.
+        Returns values of shape (k,) from the moments.
     label : str
         Label of the row in a table.
     heading : str
@@ -615,7 +615,7 @@ class Column:
     """
 
     name: str
-    values: Callable[[Moments], np.ndarray]
+    values: Callable[[FitMoments], np.ndarray]
     label: str
     heading: str
     kind: Literal["count", "variance", "share"]

@@ -15,7 +15,7 @@ from spcastat import errors
 from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
 from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import FitState, Moments
+from spcastat.fit.state import FitMoments, FitState
 from spcastat.inputs.cleaning import CleaningStandardisation
 from spcastat.inputs.data import Data
 from spcastat.inputs.opening import require_apart, source_of, table_of
@@ -121,7 +121,7 @@ def q_limit(traces: np.ndarray, level: float) -> float:
     return float(trace1 * base ** (1.0 / h)) if base > 0 else float("nan")
 
 
-def limits(moments: Moments, n: float | None, level: float) -> dict[str, float]:
+def limits(moments: FitMoments, n: float | None, level: float) -> dict[str, float]:
     """Return the limits of "T2" and "Q"; see :func:`spcastat.fit.frames.limits`."""
     traces = moments.residual_traces
     if traces is None:

@@ -32,7 +32,7 @@ from spcastat.config import flag, warn
 from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import archive, rows
 from spcastat.fit import record as records
-from spcastat.fit.state import FitState, Moments, rule_of
+from spcastat.fit.state import FitMoments, FitState, rule_of
 from spcastat.inputs.cleaning import Cleaning
 from spcastat.inputs.data import Data
 from spcastat.labels import name_text
@@ -252,7 +252,7 @@ def _is_plain(kind: Any, value: Any) -> bool:
     return kind is Any or type(value) is (type(None) if kind is None else kind)
 
 
-class _Moments(TypedDict):
+class _StoredMoments(TypedDict):
     total: float
     unit: float
     variances: Annotated[np.ndarray, "f p"]
@@ -268,7 +268,7 @@ class _Moments(TypedDict):
 Level = bool | int | float | str
 
 
-class _Model(TypedDict):
+class _StoredModel(TypedDict):
     terms: list[list[tuple[str, Literal["lookup", "python", "literal"]]]]
     widths: list[int]
     states: dict[str, dict[str, Any]]
@@ -277,11 +277,11 @@ class _Model(TypedDict):
     inputs: list[tuple[Any, list[Level] | None]]
 
 
-class _Spec(TypedDict):
+class _StoredSpec(TypedDict):
     kind: Literal["array", "frame", "formula"]
     columns: dict[str, Any]
     formula: str | None
-    model: _Model | None
+    model: _StoredModel | None
     given: dict[str, Any] | None
     rank: int | None
     codes: NotRequired[list[tuple[Any, list[tuple[Level, float]]]] | None]
@@ -398,7 +398,7 @@ def unpack_spec(given: Any, reader: Reader, p: int) -> Spec:
     FileError
         For a formula with anything but names, numbers and known functions, and for an invalid state.
     """
-    packed = reader.read(_Spec, given, "columns")
+    packed = reader.read(_StoredSpec, given, "columns")
     columns = unpack_index(packed["columns"], reader.arrays, p)
     if not columns.is_unique:
         raise FileError("two of its columns have one name.")
@@ -414,7 +414,7 @@ def unpack_spec(given: Any, reader: Reader, p: int) -> Spec:
     return dataclasses.replace(spec, partial=partial)
 
 
-def _with_model(spec: Spec, model: _Model) -> Spec:
+def _with_model(spec: Spec, model: _StoredModel) -> Spec:
     """Return the spec with the stored terms of its formula."""
     from formulaic.parser.types import Factor
 
@@ -449,7 +449,7 @@ def _with_model(spec: Spec, model: _Model) -> Spec:
     levels_known = {
         text: (Factor.Kind.CATEGORICAL, {"categories": list(entry)}) for text, entry in levels.items()
     }
-    formula_model = formulas.Model(terms, str(spec.formula), {}, states, levels_known, tuple(widths))
+    formula_model = formulas.FormulaModel(terms, str(spec.formula), {}, states, levels_known, tuple(widths))
     used = formulas.Closed({**formulas.safe_context(), **context})
     return dataclasses.replace(spec, model_spec=formula_model, context=used, inputs=inputs)
 
@@ -625,7 +625,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     )
     cleaning = part(Cleaning, "cleaning")
     _require_places(cleaning, record)
-    moments = reader.read(_Moments, content.get("moments"), "moments")
+    moments = reader.read(_StoredMoments, content.get("moments"), "moments")
     measure_names: list[str] = [name for name in MEASURES if f"measures.{name}" in arrays]
     measures: dict[str, np.ndarray] = {
         name: reader.array("f k", f"measures: {name}") for name in measure_names
@@ -643,7 +643,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     state = FitState(
         V,
         record,
-        Moments.from_file(V, moments, measures),
+        FitMoments.from_file(V, moments, measures),
         unpack_spec(content["spec"], reader, record.p),
         standard,
         model=model,

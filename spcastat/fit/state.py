@@ -44,7 +44,7 @@ NEAR_COPY = 0.995
 COPIED_CELLS = 10_000_000
 
 
-class Moments:
+class FitMoments:
     """Variances and covariances of variables and scores, all with the divisor of the variances.
 
     Parameters
@@ -89,14 +89,14 @@ class Moments:
     @classmethod
     def from_file(
         cls, V: np.ndarray, arrays: Mapping[str, Any], measures: Mapping[str, np.ndarray]
-    ) -> Moments:
+    ) -> FitMoments:
         """Return moments read from a file: the values of ARRAYS, and the measures saved with them."""
         moments = cls(V, None, arrays["pca"])
         moments.__dict__.update({name: arrays[name] for name in cls.ARRAYS if name in arrays})
         moments._measures = dict(measures)
         return moments
 
-    def without_data(self) -> Moments:
+    def without_data(self) -> FitMoments:
         """Return the moments as a file would restore them: computed, and without the data."""
         if self._op is None:
             return self
@@ -270,7 +270,7 @@ class FitState:
 
     V: np.ndarray
     record: Record
-    moments: Moments
+    moments: FitMoments
     spec: Spec
     standard: Standardisation | None = None
     scores: pd.DataFrame | None = None
@@ -298,7 +298,7 @@ class FitState:
         return cls(
             V,
             record,
-            Moments(V, data.op, pca, check),
+            FitMoments(V, data.op, pca, check),
             data.spec,
             data.standard,
             model=None if data.missing is None else data.missing.filling,

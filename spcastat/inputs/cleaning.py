@@ -109,7 +109,7 @@ class Cleaner:
 
         def judged(kept: np.ndarray) -> _Judged:
             wrapping = wrapping_of(X[kept], None if weights is None else weights[kept])
-            return _Judged(kept, wrapping, _Scores.of(self, X, weights, wrapping, kept))
+            return _Judged(kept, wrapping, _RowScores.of(self, X, weights, wrapping, kept))
 
         last = judged(everyone)
         settled, grouped = True, 0
@@ -144,7 +144,7 @@ class _Judged:
 
     kept: np.ndarray
     wrapping: Wrapping
-    scores: _Scores
+    scores: _RowScores
 
     @property
     def near(self) -> np.ndarray:
@@ -313,7 +313,7 @@ def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scores:
+class _RowScores:
     """Scores of rows by which they are judged, from cells pulled in to MOST; NaN counts as the middle.
 
     Attributes
@@ -337,7 +337,7 @@ class _Scores:
     @classmethod
     def of(
         cls, how: Cleaner, X: np.ndarray, weights: np.ndarray | None, wrapping: Wrapping, kept: np.ndarray
-    ) -> _Scores:
+    ) -> _RowScores:
         z = wrapping.standardised(X)
         w = np.ones(len(X)) if weights is None else weights
         units = how.units(X, z, wrapping, w * kept)

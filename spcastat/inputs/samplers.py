@@ -30,7 +30,7 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.linalg.ties import is_sparse, top
 from spcastat.linalg.wrapping import Wrapping
-from spcastat.reading.formula import Model
+from spcastat.reading.formula import FormulaModel
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.model_matrix import evaluate
 
@@ -295,7 +295,7 @@ class Terms:
         As :meth:`spcastat.reading.formula.Inputs.plain` returns it.
     """
 
-    model: Model
+    model: FormulaModel
     data: pd.DataFrame
 
     def learnt_from(self, rows: np.ndarray, columns: pd.Index, weights: np.ndarray | None) -> np.ndarray:

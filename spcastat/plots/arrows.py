@@ -16,7 +16,7 @@ from spcastat.labels import name_text, short_name, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import FURTHER, ink, line, shade, visible
-from spcastat.plots.blocks import Block, Row
+from spcastat.plots.blocks import Block, NamedBar
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import Names
 
@@ -88,7 +88,7 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
         names.add(tips[i], labels[i], colours[i], at_tip=True)
 
 
-def rows_of_block(ax: Axes, block: pd.DataFrame, arrows: pd.DataFrame) -> list[Row]:
+def rows_of_block(ax: Axes, block: pd.DataFrame, arrows: pd.DataFrame) -> list[NamedBar]:
     """Return the rows of a block of variables; those with an arrow have its direction."""
     bar, supplement_colour = shade(ax, 0.75), visible(ax, FURTHER)
     directions = arrows.set_index("position")[["x", "y"]] if len(arrows) else pd.DataFrame()
@@ -100,7 +100,7 @@ def rows_of_block(ax: Axes, block: pd.DataFrame, arrows: pd.DataFrame) -> list[R
         if position in directions.index:
             x, y = directions.loc[position].to_numpy(dtype=float)
             direction = (x / np.hypot(x, y), y / np.hypot(x, y)) if x or y else None
-        rows.append(Row(name_text(name), float(value), supplement_colour if extra else bar, direction))
+        rows.append(NamedBar(name_text(name), float(value), supplement_colour if extra else bar, direction))
     return rows
 
 

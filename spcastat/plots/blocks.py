@@ -94,7 +94,7 @@ def loading_text(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class NamedBar:
     """A named bar.
 
     Attributes
@@ -153,7 +153,7 @@ class BlockLayout:
     heading : str
     """
 
-    rows: list[Row]
+    rows: list[NamedBar]
     labels: list[str]
     values: list[str]
     columns: int
@@ -171,7 +171,7 @@ class BlockLayout:
 
 
 def lay_out(
-    rows: Sequence[Row],
+    rows: Sequence[NamedBar],
     unit: float,
     size: float,
     width: float,
@@ -229,7 +229,7 @@ def lay_out(
 
 
 def _layout(
-    rows: Sequence[Row],
+    rows: Sequence[NamedBar],
     unit: float,
     size: float,
     width: float,
@@ -284,13 +284,13 @@ def _layout(
     )
 
 
-def _largest(rows: Sequence[Row], count: int) -> list[Row]:
+def _largest(rows: Sequence[NamedBar], count: int) -> list[NamedBar]:
     """Return the rows of the largest absolute values, in their order."""
     by_size = sorted(range(len(rows)), key=lambda i: -abs(rows[i].value))
     return [rows[i] for i in sorted(by_size[:count])]
 
 
-def _room_after(row: Row, size: float) -> float:
+def _room_after(row: NamedBar, size: float) -> float:
     """Return the room for what stands after the name of a row: its arrow and its section."""
     section = GAP + width_of(row.section, size) if row.section else 0.0
     return section + ARROW * size * (row.direction is not None)
@@ -327,7 +327,7 @@ class Block(Artist):
     def __init__(
         self,
         ax: Axes,
-        rows: Sequence[Row],
+        rows: Sequence[NamedBar],
         direction: tuple[float, float] | None = None,
         threshold: float | None = None,
     ) -> None:

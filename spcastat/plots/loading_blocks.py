@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spcastat.labels import short_name
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import DRAWN, LINE, NAMED, Block, BlockLayout, Row, lay_out
+from spcastat.plots.blocks import DRAWN, LINE, NAMED, Block, BlockLayout, NamedBar, lay_out
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _row(
     j: int,
     limits: NDArray[np.float64] | None,
     strong: NDArray[np.bool_] | None,
-) -> Row:
+) -> NamedBar:
     """Return variable i of component j as a bar."""
     values, interval, strength = data.to_numpy(dtype=float), None, PLAIN
     if limits is not None and np.isfinite(limits[i, j]).all():
@@ -118,7 +118,7 @@ def _row(
         strength = UNSURE
     several = (values != 0).sum(axis=1) > 1
     sections = data.attrs["sections"]
-    return Row(
+    return NamedBar(
         data.attrs["names"][i],
         float(values[i, j]),
         helpers.shade(ax, strength),

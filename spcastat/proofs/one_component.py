@@ -339,7 +339,7 @@ def prove_groups(
 
     def search(steps: Steps) -> None:
         proof = steps.proof
-        tree = _GroupSearch(S, np.unique(of, return_inverse=True)[1], count, proof)
+        tree = _GroupProof(S, np.unique(of, return_inverse=True)[1], count, proof)
         taken = np.unique(tree.of[must])
         tree.take(np.unique(tree.of[support]))
         for bound in tree.bounds(taken, np.setdiff1d(np.arange(tree.of.max() + 1), taken)):
@@ -354,7 +354,7 @@ def prove_groups(
     return run_search(proof, search, time_limit, max_nodes)
 
 
-class _GroupSearch:
+class _GroupProof:
     """One run of `prove_groups`; a node has the groups taken and those that may still be added."""
 
     def __init__(self, S: np.ndarray, of: np.ndarray, c: int, proof: Proof):

@@ -33,7 +33,7 @@ DEPENDENT, CLEAR = 1e-9, 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class ProjectionProblem:
     """A problem: maximise <M, P>, where P projects on the span of k vectors F v_j with sparse v_j.
 
     Attributes
@@ -89,20 +89,20 @@ def doubtful(sizes: np.ndarray) -> np.ndarray:
     return np.asarray(((sizes > DEPENDENT * largest) & (sizes < CLEAR * largest)).any(axis=-1))
 
 
-def pev_frame(S: np.ndarray, k: int) -> Frame:
-    """Return the `Frame` for PEV, in the unit of `S`."""
-    return Frame(S, np.eye(len(S)), np.arange(len(S)), k)
+def pev_frame(S: np.ndarray, k: int) -> ProjectionProblem:
+    """Return the `ProjectionProblem` for PEV, in the unit of `S`."""
+    return ProjectionProblem(S, np.eye(len(S)), np.arange(len(S)), k)
 
 
-def least_squares_frame(S: np.ndarray, k: int) -> Frame:
-    """Return the `Frame` for the least-squares share."""
+def least_squares_frame(S: np.ndarray, k: int) -> ProjectionProblem:
+    """Return the `ProjectionProblem` for the least-squares share."""
     values, vectors = np.linalg.eigh(S)
     kept = values > 1e-13 * values[-1]  # smaller eigenvalues are treated as zero
     F = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    return Frame(np.diag(values[kept]), F, np.arange(len(S)), k)
+    return ProjectionProblem(np.diag(values[kept]), F, np.arange(len(S)), k)
 
 
-def without(frame: Frame, single: np.ndarray) -> Frame:
+def without(frame: ProjectionProblem, single: np.ndarray) -> ProjectionProblem:
     """Eliminate components of one variable from a frame.
 
     Parameters
@@ -117,17 +117,17 @@ def without(frame: Frame, single: np.ndarray) -> Frame:
     A = frame.F[:, single]
     U, sizes, _ = np.linalg.svd(A)
     if doubtful(sizes):  # the rank is in doubt: allow any directions in place of these variables
-        return Frame(frame.M, frame.F[:, kept], frame.variables[kept], frame.k, frame.offset)
+        return ProjectionProblem(frame.M, frame.F[:, kept], frame.variables[kept], frame.k, frame.offset)
     m = min(m, d)
     N = U[:, m:]
     offset = float(np.trace(U[:, :m].T @ frame.M @ U[:, :m]))
     M = N.T @ frame.M @ N
-    return Frame(
+    return ProjectionProblem(
         symmetric(M), N.T @ frame.F[:, kept], frame.variables[kept], frame.k - m, frame.offset + offset
     )
 
 
-def elimination_bounds(frame: Frame, singles: np.ndarray) -> np.ndarray:
+def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndarray:
     """Return the bound for each choice of variables for the one-variable components, shape (B,).
 
     Parameters
@@ -290,7 +290,7 @@ class Root:
         Bounds that are sums over components.
     """
 
-    frame: Frame
+    frame: ProjectionProblem
     singles: np.ndarray
     reach: np.ndarray | None
     taken: int = 0
@@ -375,7 +375,7 @@ class Relaxed(ABC):
         return c < self.variables and comb(self.variables, c) <= self.most_supports
 
     @cached_property
-    def frame(self) -> Frame:
+    def frame(self) -> ProjectionProblem:
         """The frame of all variables."""
         return pev_frame(self.S, self.k)
 
@@ -472,7 +472,7 @@ class Relaxed(ABC):
 MOST_VARIABLES = 14
 
 
-def union_table(frame: Frame) -> np.ndarray:
+def union_table(frame: ProjectionProblem) -> np.ndarray:
     """Return, for every set of variables, the bound on fits with loadings on this set only, shape (2^q,).
 
     Bit i of the index stands for variable i.
@@ -593,7 +593,7 @@ class RegressionProjection(Projection):
     separates = False
 
     @cached_property
-    def frame(self) -> Frame:
+    def frame(self) -> ProjectionProblem:
         return least_squares_frame(self.S, self.k)
 
 
@@ -636,7 +636,7 @@ def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
 
 
 def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each root the basis of one support, and whether it is reliable; see `Frame.bases`.
+    """The basis of one support for each root, and whether it is reliable; see `ProjectionProblem.bases`.
 
     The bases of roots that share a frame are computed together.
     """

@@ -18,7 +18,7 @@ from spcastat.config import MISSING, flag, is_whole, listed, one_of, plural, sho
 from spcastat.errors import ConstantColumnError, OptionError, RowGroupsError
 from spcastat.linalg.regression import Regression
 from spcastat.reading.checks import aligned, rows_to_keep
-from spcastat.reading.frames import Table, take_column
+from spcastat.reading.frames import InputTable, take_column
 
 #: What weights may be.
 WEIGHTS = ("frequency", "sampling")
@@ -170,8 +170,8 @@ def require_options(clusters: Any, strata: Any, block_length: Any, weights_are: 
 
 
 def take_labels(
-    table: Table, values: Any, option: str, used: bool = False
-) -> tuple[Table, pd.Categorical | None]:
+    table: InputTable, values: Any, option: str, used: bool = False
+) -> tuple[InputTable, pd.Categorical | None]:
     """Return a table without the column that `values` names, and the label of each row.
 
     Parameters
@@ -366,7 +366,7 @@ class Spec:
         The p labels of the design's columns: the user's, if there are any.
     formula : str or None
         The formula as the user wrote it.
-    model_spec : spcastat.reading.formula.Model or None
+    model_spec : spcastat.reading.formula.FormulaModel or None
         The terms of the formula with the states of its transforms and factors, for use on new data with the
         names in `context`. None without a formula, and for a formula that only selects columns.
     context : Mapping or None

@@ -266,7 +266,7 @@ class Piece:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class FormulaModel:
     """The terms of a formula, with the states of their transforms and factors.
 
     Attributes
@@ -444,7 +444,7 @@ class Parsed:
         The covariates after a bar.
     """
 
-    model: Model
+    model: FormulaModel
     lookups: dict[str, int]
     used: dict[str, int]
     plain: bool
@@ -602,7 +602,7 @@ def _resolve(
             constants.update({name: context[name] for name in other_names})
             if part.method == "python":
                 constants.update(functions_of(read_expression(part.text), context))
-    return Parsed(Model(tuple(terms), formula, constants), lookups, used, plain)
+    return Parsed(FormulaModel(tuple(terms), formula, constants), lookups, used, plain)
 
 
 def names_read(part: Part, context: Mapping[str, Any]) -> frozenset[str]:

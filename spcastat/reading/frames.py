@@ -104,7 +104,7 @@ _INSTEAD = {
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class InputTable:
     """Two-dimensional data from any container, not yet checked for types or missing values.
 
     Attributes
@@ -129,7 +129,7 @@ def array_labels(p: int) -> pd.Index:
     return pd.Index([f"x{j}" for j in range(1, p + 1)])
 
 
-def open_table(data: Any) -> Table:
+def open_table(data: Any) -> InputTable:
     """Convert data of any accepted type to a table.
 
     Parameters
@@ -152,7 +152,7 @@ def open_table(data: Any) -> Table:
 
         data = nw.to_native(data, pass_through=True)
     if isinstance(data, pd.DataFrame):
-        table = Table(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
+        table = InputTable(data, data.columns.copy(), data.index.copy(), named=True, labelled=True)
     elif is_sparse(data):
         table = _unnamed(_open_sparse(data))
     elif isinstance(data, np.ndarray):
@@ -194,7 +194,7 @@ def frame_numbers(frame: pd.DataFrame, positions: Sequence[int] | None = None) -
     return columns.to_numpy(dtype=dtype, na_value=np.nan)
 
 
-def numbers(table: Table) -> Any:
+def numbers(table: InputTable) -> Any:
     """Return the matrix of a table; raise ColumnTypeError if a column does not hold real numbers."""
     if not isinstance(table.values, pd.DataFrame):
         return table.values
@@ -228,9 +228,9 @@ def size_of(matrix: Any) -> int:
     return int(matrix.nbytes)
 
 
-def _unnamed(values: Any) -> Table:
+def _unnamed(values: Any) -> InputTable:
     n, p = values.shape
-    return Table(values, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
+    return InputTable(values, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
 
 
 def _refuse_dtype(dtype: np.dtype, noun: str) -> None:
@@ -291,7 +291,7 @@ def _open_sparse(data: Any) -> Any:
     return matrix
 
 
-def _open_other(data: Any) -> Table:
+def _open_other(data: Any) -> InputTable:
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
 
@@ -340,7 +340,7 @@ def _open_other(data: Any) -> Table:
     index = stored_index.index(lambda name: _column(table[name]), len(table))
     frame = pd.DataFrame(columns, index=index, columns=pd.Index(names), copy=False)
     labelled = bool(stored_index.labels) or stored_index.range is not None
-    return Table(frame, frame.columns, frame.index, named=True, labelled=labelled)
+    return InputTable(frame, frame.columns, frame.index, named=True, labelled=labelled)
 
 
 def _column(series: Any) -> Any:
@@ -366,7 +366,7 @@ def _column(series: Any) -> Any:
     return pd.Series(series.to_list(), dtype=object).array
 
 
-def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
+def take_weights(table: InputTable, weights: Any) -> tuple[InputTable, Any]:
     """Return a table without the column that `weights` names, and the values of that column.
 
     Parameters
@@ -401,8 +401,8 @@ def take_weights(table: Table, weights: Any) -> tuple[Table, Any]:
 
 
 def take_column(
-    table: Table, name: str, option: str, error: type[DataError], keep: bool = False
-) -> tuple[Table, pd.Series]:
+    table: InputTable, name: str, option: str, error: type[DataError], keep: bool = False
+) -> tuple[InputTable, pd.Series]:
     """Return a table of a data frame without one of its columns, unless it is to `keep` it, and this column.
 
     Raises

@@ -28,8 +28,8 @@ from spcastat.reading import formula
 from spcastat.reading.design import Spec
 from spcastat.reading.formula import (
     Expression,
+    FormulaModel,
     Inputs,
-    Model,
     Parsed,
     Part,
     abridged,
@@ -349,13 +349,13 @@ def learnt(
 
 
 def evaluate(
-    model: Model,
+    model: FormulaModel,
     data: pd.DataFrame,
     index: pd.Index,
     error: type[SpcaError] = FormulaError,
     weights: np.ndarray | None = None,
     otherwise: Mapping[str, Any] | None = None,
-) -> tuple[np.ndarray, list[str], Model]:
+) -> tuple[np.ndarray, list[str], FormulaModel]:
     """Evaluate the terms of a formula on complete data.
 
     The function is thread-safe: it changes neither warning filters nor random states.
@@ -427,7 +427,7 @@ def evaluate(
     return matrix, names, replace(model, states=states, encodings=learnt, widths=widths)
 
 
-def _values_of(model: Model, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
+def _values_of(model: FormulaModel, given: Given, encodings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of all factors except numbers, by their texts."""
     values: dict[str, Any] = {}
     for part in _parts_of(model.terms):
@@ -485,7 +485,7 @@ def _varies(value: Any) -> bool:
     return bool(np.isfinite(columns).all() and (columns != columns[:1]).any())
 
 
-def _require_few_columns(model: Model, values: Mapping[str, Any], data: pd.DataFrame) -> None:
+def _require_few_columns(model: FormulaModel, values: Mapping[str, Any], data: pd.DataFrame) -> None:
     """Raise FormulaError, before factors are coded, if the terms would make too many columns."""
     widths = {name: _width(value) for name, value in values.items()}
     total = 0
@@ -515,7 +515,7 @@ def _width(value: Any) -> int:
     return int(np.shape(bare)[1]) if np.ndim(bare) > 1 else 1
 
 
-def _combine(model: Model, values: Mapping[str, Any], encodings: dict[str, Any], rows: int) -> Any:
+def _combine(model: FormulaModel, values: Mapping[str, Any], encodings: dict[str, Any], rows: int) -> Any:
     """Code factors and multiply terms with formulaic: full dummy coding, no intercept, no NA handling."""
     from formulaic import ModelSpec, SimpleFormula
     from formulaic.parser.types import Factor, Term
@@ -554,7 +554,7 @@ def _require_finite_terms(matrix: np.ndarray, names: list[str], index: pd.Index,
 
 
 def require_rowwise(
-    model: Model, matrix: np.ndarray, names: list[str], data: pd.DataFrame, index: pd.Index
+    model: FormulaModel, matrix: np.ndarray, names: list[str], data: pd.DataFrame, index: pd.Index
 ) -> None:
     """Raise FormulaError if a term has different values on a subset of the rows than on all rows.
 
@@ -609,7 +609,7 @@ def require_rowwise(
             )
 
 
-def _is_rowwise(part: Part, model: Model, data: pd.DataFrame) -> bool:
+def _is_rowwise(part: Part, model: FormulaModel, data: pd.DataFrame) -> bool:
     """Whether a part is a column, or in the safe language, so that it transforms each row by itself."""
     if part.method == "lookup":
         return part.text in data
@@ -635,7 +635,7 @@ def _parts(n: int) -> list[np.ndarray]:
 
 
 def evaluate_with_gaps(
-    model: Model,
+    model: FormulaModel,
     inputs: Inputs,
     missing: Mapping[Any, np.ndarray],
     index: pd.Index,
@@ -643,7 +643,7 @@ def evaluate_with_gaps(
     weights: np.ndarray | None = None,
     with_levels: Callable[[pd.DataFrame], pd.DataFrame] | None = None,
     otherwise: Mapping[str, Any] | None = None,
-) -> tuple[np.ndarray, list[str], Model]:
+) -> tuple[np.ndarray, list[str], FormulaModel]:
     """Evaluate the terms of a formula, each on the rows in which all columns that it reads are present.
 
     Every factor learns (levels, means, bases) from the rows on which it can be evaluated, whatever is missing
@@ -714,7 +714,7 @@ def evaluate_with_gaps(
     return np.asfortranarray(np.hstack(blocks)), names, learnt
 
 
-def dependent_columns(model: Model | None) -> np.ndarray | None:
+def dependent_columns(model: FormulaModel | None) -> np.ndarray | None:
     """Return numbers, from 0, of sets of columns that depend on each other by their construction: (p,).
 
     Such are the indicators of a factor, the columns of a polynomial or spline, and all columns of terms that

@@ -36,7 +36,7 @@ from spcastat.reading.design import (
     label_numbers,
     take_labels,
 )
-from spcastat.reading.frames import Table, numbers, open_table
+from spcastat.reading.frames import InputTable, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
 from spcastat.reading.value_labels import Codes, codes_of, with_numbers
 
@@ -90,7 +90,7 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
 
 
 def replay_table(
-    spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
+    spec: Spec, table: InputTable, na: str, error: type[SpcaError] = NewDataError
 ) -> tuple[Any, np.ndarray | None]:
     """Convert an opened table to the columns that `spec` describes; see :func:`replay`.
 
@@ -121,7 +121,7 @@ def replay_table(
 
 
 def replay_both(
-    spec: Spec, table: Table, na: str, error: type[SpcaError] = NewDataError
+    spec: Spec, table: InputTable, na: str, error: type[SpcaError] = NewDataError
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Convert an opened table to the variables, before adjustment, and the covariates that `spec` describes.
 
@@ -147,7 +147,7 @@ def replay_both(
     return Y, Z, None if keep.all() else keep
 
 
-def _require_known_groups(covariates: Spec, table: Table, error: type[SpcaError]) -> None:
+def _require_known_groups(covariates: Spec, table: InputTable, error: type[SpcaError]) -> None:
     """Raise an error for levels of a covariate that the fit has not seen, whose means it does not know."""
     if not isinstance(table.values, pd.DataFrame):
         return
@@ -203,7 +203,7 @@ def spec_for(spec: Spec, places: np.ndarray) -> Spec:
     )
 
 
-def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
+def _columns(spec: Spec, table: InputTable) -> tuple[Any, pd.Index]:
     """Select columns by name or by position; return them with their labels in the new data."""
     columns = spec.columns if spec.whole is None else spec.whole
     p = len(columns)
@@ -243,14 +243,14 @@ def _columns(spec: Spec, table: Table) -> tuple[Any, pd.Index]:
     return numbers(table), table.columns
 
 
-def _of_columns(table: Table, positions: Any) -> Table:
+def _of_columns(table: InputTable, positions: Any) -> InputTable:
     """Return the table of the columns at these positions."""
     values = table.values.iloc if isinstance(table.values, pd.DataFrame) else table.values
     return replace(table, values=values[:, positions], columns=table.columns[positions])
 
 
 def _formula(
-    spec: Spec, table: Table, na: str, error: type[SpcaError]
+    spec: Spec, table: InputTable, na: str, error: type[SpcaError]
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the columns that a formula with transforms makes of new data, and a mask of the rows kept."""
     inputs, levels = _formula_columns(spec, table)
@@ -274,7 +274,7 @@ def _formula(
     return matrix, keep
 
 
-def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
+def formula_inputs(spec: Spec, table: InputTable, na: str) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return the columns that a formula reads, as input of :func:`spcastat.reading.model_matrix.evaluate`.
 
     Returns
@@ -291,7 +291,9 @@ def formula_inputs(spec: Spec, table: Table, na: str) -> tuple[pd.DataFrame, np.
     return _with_known_levels(inputs.plain(), levels), keep
 
 
-def _formula_columns(spec: Spec, table: Table) -> tuple[formulas.Inputs, dict[Any, tuple[Any, ...] | None]]:
+def _formula_columns(
+    spec: Spec, table: InputTable
+) -> tuple[formulas.Inputs, dict[Any, tuple[Any, ...] | None]]:
     """Return the columns that a formula reads, and their known levels by their names in the formula."""
     if not isinstance(table.values, pd.DataFrame):
         _refuse_array(spec)
@@ -356,7 +358,7 @@ def _refuse_array(spec: Spec) -> None:
     )
 
 
-def _require_rows(table: Table) -> None:
+def _require_rows(table: InputTable) -> None:
     if not len(table.index):
         raise TooFewRowsError("The new data have no rows; at least one is needed.")
 
@@ -430,7 +432,7 @@ def _coded(design: Design, codes: Codes) -> Design:
     return replace(design, spec=spec)
 
 
-def _read_rows(table: frames.Table, reading: ReadOptions, w: np.ndarray | None, defer: bool) -> Design:
+def _read_rows(table: frames.InputTable, reading: ReadOptions, w: np.ndarray | None, defer: bool) -> Design:
     """Read the columns of the table, or the terms of a formula."""
     formula, na = reading.formula, reading.na
     if formula is None:
@@ -452,7 +454,7 @@ def _read_rows(table: frames.Table, reading: ReadOptions, w: np.ndarray | None, 
 
 
 def _read_partial(
-    table: frames.Table, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
+    table: frames.InputTable, parsed: formulas.Parsed, kinds: Mapping[Any, str], w: np.ndarray | None, na: str
 ) -> Design:
     """Read variables and covariates, keep rows without missing values, and adjust the variables."""
     if na in GAPS:
@@ -480,7 +482,7 @@ def _read_partial(
 
 
 def _read_columns(
-    table: frames.Table, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str, defer: bool
+    table: frames.InputTable, parsed: formulas.Parsed | None, w: np.ndarray | None, na: str, defer: bool
 ) -> Design:
     """Read columns without transformation: all of them, or those that a plain formula selects."""
     if parsed is None:
@@ -505,7 +507,7 @@ def _read_columns(
 
 
 def _read_formula(
-    table: frames.Table, parsed: formulas.Parsed, kinds: Any, w: np.ndarray | None, na: str, defer: bool
+    table: frames.InputTable, parsed: formulas.Parsed, kinds: Any, w: np.ndarray | None, na: str, defer: bool
 ) -> Design:
     """Read the terms of a formula."""
     if parsed.plain and all(kind == "number" for kind in kinds.values()):
@@ -617,7 +619,9 @@ class FoldedTerms:
         return adjusted, regression.residuals(Y_out, Z_out)
 
 
-def learnt_again(spec: Spec, table: Table, weights: np.ndarray | None, na: str) -> tuple[np.ndarray, Spec]:
+def learnt_again(
+    spec: Spec, table: InputTable, weights: np.ndarray | None, na: str
+) -> tuple[np.ndarray, Spec]:
     """Return the columns that a formula makes of other rows, and the spec with what it learns from them.
 
     Transforms and the regression on covariates learn from these rows, but for transforms of what does not

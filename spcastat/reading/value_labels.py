@@ -11,14 +11,14 @@ import pandas as pd
 
 from spcastat.config import listed, shown, warn
 from spcastat.errors import ColumnTypeError, DataWarning, NewDataError, OptionError
-from spcastat.reading.frames import Table
+from spcastat.reading.frames import InputTable
 from spcastat.reading.textfiles import VALUE_LABELS
 
 #: Column -> category -> number.
 Codes = Mapping[Hashable, Mapping[Any, float]]
 
 
-def codes_of(table: Table, designs: Sequence[str] = ()) -> Codes:
+def codes_of(table: InputTable, designs: Sequence[str] = ()) -> Codes:
     """Return the numbers of the categories of each column of categories but `designs`, which are labels.
 
     They are the numbers that ``frame.attrs["variable_value_labels"]`` gives to the labels, as
@@ -87,7 +87,7 @@ def _labelled(categories: pd.Index, name: Hashable, labels: Mapping[Any, Any]) -
     return {category: numbers[category] for category in categories}
 
 
-def with_numbers(table: Table, codes: Codes | None, error: type[Exception] = NewDataError) -> Table:
+def with_numbers(table: InputTable, codes: Codes | None, error: type[Exception] = NewDataError) -> InputTable:
     """Return the table with numbers in place of the categories, and the text, of the columns of `codes`.
 
     Raises

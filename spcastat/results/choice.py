@@ -19,7 +19,7 @@ from spcastat.fit.record import deep_copy
 from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
 from spcastat.show.choice_facts import Chosen, NothingChosen
-from spcastat.show.grid import Arrangement, Chapter, Document
+from spcastat.show.grid import Chapter, Document, VariableArrangement
 from spcastat.show.renderings import Outcome, Summary
 from spcastat.show.report import write_report
 
@@ -544,7 +544,7 @@ class Choice(Summary):
             title=title,
             call=call,
             full_names=full_names,
-            arrangement=Arrangement(sort, max_rows, sections, cut),
+            arrangement=VariableArrangement(sort, max_rows, sections, cut),
             digits=digits,
             row_groups=fit._by_row(groups, "groups"),
         )

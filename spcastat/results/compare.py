@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat.argument_types import Palette, Progress, Rng, Rows, Several
-    from spcastat.assess.permutation import Compared
+    from spcastat.assess.permutation import GroupSlopes
     from spcastat.linalg.operators import Operator
     from spcastat.results.fit import SpcaResult
     from spcastat.show.grid import Document
@@ -587,7 +587,7 @@ class GroupComparison(Picklable, Outcome):
         self,
         fit: SpcaResult,
         table: pd.DataFrame,
-        comparison: Compared,
+        comparison: GroupSlopes,
         groups: pd.Index,
         clusters: int | None = None,
         serial: float | None = None,

@@ -38,11 +38,11 @@ from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.outliers import Outliers
 from spcastat.results.pickling import Picklable
-from spcastat.results.principal_variables import PrincipalVariables
+from spcastat.results.principal_variables import PrincipalVariablesResult
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitInference, Stability
 from spcastat.show import methods_text
-from spcastat.show.grid import Arrangement
+from spcastat.show.grid import VariableArrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.prints import print_of_fit
 from spcastat.show.renderings import Outcome, Shown, Summary
@@ -1380,7 +1380,7 @@ class SpcaResult(Picklable, Shown):
             state,
             self._source,
             digits,
-            Arrangement(sort, max_rows, sections, cut),
+            VariableArrangement(sort, max_rows, sections, cut),
             tables=tables,
             extras=Extras(contributions, communality, complexity, dense, intervals, level, marks),
         )
@@ -1584,7 +1584,7 @@ class SpcaResult(Picklable, Shown):
             title=title,
             call=call,
             full_names=full_names,
-            arrangement=Arrangement(sort, max_rows, sections, cut),
+            arrangement=VariableArrangement(sort, max_rows, sections, cut),
             digits=digits,
             row_groups=self._by_row(groups, "groups"),
         )
@@ -2378,7 +2378,7 @@ def result_of(source: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
 
 
 @explained
-def load(path: types.Path) -> SpcaResult | SparseLoadings | PrincipalVariables:
+def load(path: types.Path) -> SpcaResult | SparseLoadings | PrincipalVariablesResult:
     """Read a fit from a file written by ``fit.save(path)``.
 
     No code in a file is executed: it contains numbers and text, and a formula with known functions only.
@@ -2389,7 +2389,7 @@ def load(path: types.Path) -> SpcaResult | SparseLoadings | PrincipalVariables:
 
     Returns
     -------
-    SpcaResult, SparseLoadings or PrincipalVariables
+    SpcaResult, SparseLoadings or PrincipalVariablesResult
         The fit with the same loadings, variances, measures, summary and plots; `transform` and `diagnostics`
         accept data as before. Methods that need the rows of the fit, such as `refit` and `residuals`, raise
         NoRowsError, as do `scores` and `biplot` if the fit was saved without scores.
@@ -2404,5 +2404,5 @@ def load(path: types.Path) -> SpcaResult | SparseLoadings | PrincipalVariables:
     """
     state = read_state(path)
     if state.principal is not None:
-        return PrincipalVariables(state)
+        return PrincipalVariablesResult(state)
     return SpcaResult(state) if state.pattern is None else SparseLoadings(state)

@@ -21,7 +21,7 @@ from spcastat.results import interpretation, resampling
 from spcastat.results.inference import FITS_INSTEAD, FORMER, showing, with_results
 from spcastat.results.pickling import Picklable
 from spcastat.show import loading_tables
-from spcastat.show.grid import Arrangement
+from spcastat.show.grid import VariableArrangement
 from spcastat.show.inference_prints import print_of_bootstrap
 from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.prints import print_of_loadings
@@ -373,7 +373,7 @@ class SparseLoadings(Picklable, Shown):
         return loading_tables.summarise(
             state,
             digits,
-            Arrangement(sort, max_rows, sections, cut),
+            VariableArrangement(sort, max_rows, sections, cut),
             communality=communality,
             conf_int=intervals,
             level=level,
@@ -530,7 +530,7 @@ class SparseLoadings(Picklable, Shown):
             self._state,
             self.scores if self._has_scores else None,
             self.call if call is None else text("call", call),
-            Arrangement(sort, max_rows, sections, cut),
+            VariableArrangement(sort, max_rows, sections, cut),
             digits,
             interpretation.by_row(self._source, groups, "groups"),
         )

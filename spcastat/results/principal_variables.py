@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TOLERANCE = 0.01
 
 
-class PrincipalVariables(Picklable, Shown):
+class PrincipalVariablesResult(Picklable, Shown):
     """Variables that were kept because they reproduce all variables best.
 
     Returned by :func:`spcastat.principal_variables` and :func:`spcastat.principal_variables_cov`. Shares are
@@ -219,7 +219,7 @@ class PrincipalVariables(Picklable, Shown):
 
     def stability(
         self, n_resamples: types.Whole = 200, *, rng: types.Rng = None, progress: types.Progress = None
-    ) -> PrincipalVariables:
+    ) -> PrincipalVariablesResult:
         """Return the same choice with the frequencies of variables in more resamples of the rows.
 
         Parameters
@@ -231,7 +231,7 @@ class PrincipalVariables(Picklable, Shown):
 
         Returns
         -------
-        PrincipalVariables
+        PrincipalVariablesResult
             With other columns "frequency" of `variables` and `represented`.
 
         Raises
@@ -249,7 +249,9 @@ class PrincipalVariables(Picklable, Shown):
             )
         return self._with(replace(about, frequency=frequency, draws=draws, is_normal=is_normal))
 
-    def certify(self, time_limit: float = 10.0, *, progress: types.Progress = None) -> PrincipalVariables:
+    def certify(
+        self, time_limit: float = 10.0, *, progress: types.Progress = None
+    ) -> PrincipalVariablesResult:
         """Return the same choice with a lower bound for other sets, or a better set if there is one.
 
         Parameters
@@ -260,7 +262,7 @@ class PrincipalVariables(Picklable, Shown):
 
         Returns
         -------
-        PrincipalVariables
+        PrincipalVariablesResult
             With other values of `bound` and `proven`; if a better set was found, that set.
 
         Raises
@@ -281,7 +283,7 @@ class PrincipalVariables(Picklable, Shown):
         assert self._source is not None
         groups_and_bound = (list(result.groups), result.bound, result.nodes)
         state = principal.with_groups(self._state, self._source, self._request, problem, groups_and_bound)
-        return PrincipalVariables(state, self._source, self._call, self._base_request)
+        return PrincipalVariablesResult(state, self._source, self._call, self._base_request)
 
     # --- tables and files -----------------------------------------------------------------------
 
@@ -402,10 +404,10 @@ class PrincipalVariables(Picklable, Shown):
         data = self._need_data(analysis)
         return self._request.problem(principal.matrix_of(data.op))
 
-    def _without_data(self) -> PrincipalVariables:
+    def _without_data(self) -> PrincipalVariablesResult:
         """Return the choice as if it had been saved and loaded."""
         moments = self._state.moments.without_data()
-        return PrincipalVariables(replace(self._state, moments=moments))
+        return PrincipalVariablesResult(replace(self._state, moments=moments))
 
-    def _with(self, about: Any) -> PrincipalVariables:
+    def _with(self, about: Any) -> PrincipalVariablesResult:
         return self._with_state(replace(self._state, principal=about))

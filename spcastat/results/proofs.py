@@ -13,8 +13,8 @@ from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.order import order_and_sign
 from spcastat.fit.record import Proven, deep_copy, plain_value
 from spcastat.fit.state import (
+    FitMoments,
     FitState,
-    Moments,
     forced,
     grouped,
     groups_of,
@@ -258,7 +258,7 @@ def better_fit(state: FitState, source: Data, certificate: Certificate) -> FitSt
         call=f"{state.record.call}.adopt(certificate)",
     )
     pca = state.moments.pca / op.unit**2
-    moments = Moments(V, op, pca)
+    moments = FitMoments(V, op, pca)
     better_state = FitState(V, record, moments, state.spec, state.standard)
     inference = better_state.inference
     for proven in state.inference.including("proofs", certificate._numbers).proofs:

@@ -24,7 +24,7 @@ from spcastat.reading.checks import rows_of
 from spcastat.reading.frames import in_library_of
 from spcastat.reading.read import replay
 from spcastat.results.pickling import Picklable
-from spcastat.show.grid import Arrangement, Document, Row, Table
+from spcastat.show.grid import Document, Row, Table, VariableArrangement
 from spcastat.show.prints import print_of_coordinates
 from spcastat.show.renderings import Outcome, Shown, Summary
 from spcastat.show.screen import Screen
@@ -354,7 +354,7 @@ class SpcoResult(Picklable, Shown):
             ("Explained", f"{100 * cpev:.2f} % of the total variance (CPEV)"),
             ("Status", f"{ADVICE[self.status]} ({plural(self.n_iter, 'iteration')})"),
         )
-        loadings = loadings_table(self.loadings, Arrangement(max_rows=40), digits=digits)
+        loadings = loadings_table(self.loadings, VariableArrangement(max_rows=40), digits=digits)
         note = (
             "Coordinates are scores on these loadings, soft-thresholded; the loadings are dense. CPEV: "
             "adjusted variance of the scores before thresholding; coordinates: what the sparse coordinates "

@@ -12,7 +12,7 @@ import numpy as np
 from spcastat.search.chains import empty
 from spcastat.search.climbing import climb, exchange_until_optimal
 from spcastat.search.criteria import Criterion, Fits
-from spcastat.search.matrices import Model, best_vectors, divisor, eigen, ranked_entries
+from spcastat.search.matrices import QuadraticModel, best_vectors, divisor, eigen, ranked_entries
 from spcastat.search.moves import NULL, iterated
 from spcastat.search.result import Evidence
 
@@ -46,7 +46,7 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
     return best_fit, evidence
 
 
-def grow_predictor(model: Model, card: int) -> np.ndarray:
+def grow_predictor(model: QuadraticModel, card: int) -> np.ndarray:
     """Return supports, shape (GROWN, card), grown from the best single variables.
 
     The variable j that enters has the largest ratio v'Av / v'Bv in the plane of two vectors: the best one on

@@ -27,7 +27,7 @@ from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.matrices import ranked_entries
 from spcastat.search.moves import trials
 from spcastat.search.objectives import Objective
-from spcastat.search.penalised import Penalised
+from spcastat.search.penalised import PenalisedCriterion
 
 #: Levels of the penalty, in units of the value of one component.
 LEVELS = (3.0, 10.0, 30.0)
@@ -38,7 +38,7 @@ EXCHANGE_GAIN, ROUND_GAIN = 1e-9, 1e-7
 
 
 @dataclass(frozen=True)
-class Settings:
+class ConstraintSettings:
     """The settings of a search under a constraint.
 
     Attributes
@@ -68,9 +68,9 @@ class Settings:
 
 #: effort -> settings.
 SETTINGS = {
-    "quick": Settings(starts=24, settled=3, exchanges=6, chains=False, patience=0, kicks=0),
-    "auto": Settings(starts=80, settled=10, exchanges=8, chains=False, patience=6, kicks=12),
-    "thorough": Settings(starts=120, settled=12, exchanges=16, chains=True, patience=20, kicks=16),
+    "quick": ConstraintSettings(starts=24, settled=3, exchanges=6, chains=False, patience=0, kicks=0),
+    "auto": ConstraintSettings(starts=80, settled=10, exchanges=8, chains=False, patience=6, kicks=12),
+    "thorough": ConstraintSettings(starts=120, settled=12, exchanges=16, chains=True, patience=20, kicks=16),
 }
 
 
@@ -189,7 +189,7 @@ class _ConstrainedSearch:
         self.loadings = ExactLoadings(self.S, self.cards, self.constraint, self.objective)
 
     @property
-    def strict(self) -> Penalised:
+    def strict(self) -> PenalisedCriterion:
         """The criterion of the strongest penalty."""
         return self.criteria[-1]
 
@@ -235,10 +235,10 @@ class _ConstrainedSearch:
             self.settle(self._perturbed(criterion, rng))
             without_gain = 0 if max(self.values) > previous_value * (1.0 + ROUND_GAIN) else without_gain + 1
 
-    def _at(self, level: float) -> Penalised:
+    def _at(self, level: float) -> PenalisedCriterion:
         """Return the criterion of a level of the penalty."""
         arguments = self.S, self.cards, self.constraint, self.objective
-        return Penalised(*arguments, level * self.unit).under(self.rule)
+        return PenalisedCriterion(*arguments, level * self.unit).under(self.rule)
 
     def _at_strict_penalty(self, fits: Fits) -> Fits:
         """Return the fits with the values of the strongest penalty."""
@@ -247,7 +247,7 @@ class _ConstrainedSearch:
     def _distinct(self, fits: Fits, count: int) -> Fits:
         return fits.subset(chains.distinct(fits.value, count))
 
-    def _perturbed(self, criterion: Penalised, rng: np.random.Generator) -> Fits:
+    def _perturbed(self, criterion: PenalisedCriterion, rng: np.random.Generator) -> Fits:
         """Return the two best ends of climbs from perturbed copies of one of the two best fits."""
         settings, climbs = self.settings, self.climbs
         order = np.argsort(-np.array(self.values), kind="stable")

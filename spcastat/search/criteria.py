@@ -232,7 +232,7 @@ class OnSupports:
         The places of each component.
     """
 
-    M: matrices.Moments
+    M: matrices.SymmetricMatrix
     places: np.ndarray
     of: np.ndarray
     parts: list[slice]
@@ -278,7 +278,9 @@ class Criterion(ABC):
     #: Whether the cardinalities of the fits differ, for each component.
     differing: tuple[bool, ...] = ()
 
-    def __init__(self, M: matrices.Moments, T: matrices.Moments | None, cards: tuple[int, ...]):
+    def __init__(
+        self, M: matrices.SymmetricMatrix, T: matrices.SymmetricMatrix | None, cards: tuple[int, ...]
+    ):
         self.M = M
         self.T = T
         self.cards = cards
@@ -371,18 +373,18 @@ class Criterion(ABC):
         """Return half the criterion's gradient in column i plus s v_i, shape (B, m), and s, shape (B,)."""
 
     @abstractmethod
-    def model(self, fits: Fits, i: int) -> matrices.Model:
+    def model(self, fits: Fits, i: int) -> matrices.QuadraticModel:
         """Return the matrices that rank the choices for column i given the others.
 
         They are exact for PEV and least squares, and match the slope at the present column otherwise.
         """
 
-    def slope(self, fits: Fits, i: int, model: matrices.Model) -> np.ndarray:
+    def slope(self, fits: Fits, i: int, model: matrices.QuadraticModel) -> np.ndarray:
         """Return half the gradient in column i outside its support, shape (B, m), given the model of i."""
         return self.pull(fits, i)[0]
 
     @abstractmethod
-    def model_given_others(self, fits: Fits) -> matrices.Model:
+    def model_given_others(self, fits: Fits) -> matrices.QuadraticModel:
         """Return the matrices that rank the choices for a column that has been removed, given the others."""
 
     def fits(self, places: np.ndarray, x: np.ndarray, of: np.ndarray | None = None) -> Fits:
@@ -530,7 +532,7 @@ class Adjusted(Criterion):
 
     exact_model = False
 
-    def __init__(self, S: matrices.Moments, cards: tuple[int, ...]):
+    def __init__(self, S: matrices.SymmetricMatrix, cards: tuple[int, ...]):
         super().__init__(S, None, cards)
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
@@ -565,7 +567,7 @@ class Adjusted(Criterion):
         row = ((C[:, i] * slopes)[:, None] @ C.mT) @ fits.M_products
         return row[:, 0], variances[:, i] * slopes[:, i]
 
-    def model(self, fits: Fits, i: int) -> matrices.Model:
+    def model(self, fits: Fits, i: int) -> matrices.QuadraticModel:
         G = fits.G
         other_components = np.array([j for j in range(self.k) if j != i], dtype=int)
         # y_j = v_i'M_j v_i; the square of `diagonal` is v_j'M_j v_j
@@ -582,17 +584,17 @@ class Adjusted(Criterion):
         weights += slopes[:, i, None] * (other_components < i)
         Z = np.zeros_like(G)
         Z[:, other_components[:, None], other_components] = (root * weights[:, :, None]).mT @ root
-        return matrices.Model(self.M, self.T, fits.M_products, fits.T_products, alpha, Z, Z, fits.of)
+        return matrices.QuadraticModel(self.M, self.T, fits.M_products, fits.T_products, alpha, Z, Z, fits.of)
 
-    def slope(self, fits: Fits, i: int, model: matrices.Model) -> np.ndarray:
+    def slope(self, fits: Fits, i: int, model: matrices.QuadraticModel) -> np.ndarray:
         # A v_i = alpha S v_i - S V Z V'S v_i
         weights = -(model.Z @ fits.G[:, :, i, None])[:, :, 0]
         weights[:, i] += model.alpha
         return (weights[:, None] @ fits.M_products)[:, 0]
 
-    def model_given_others(self, fits: Fits) -> matrices.Model:
+    def model_given_others(self, fits: Fits) -> matrices.QuadraticModel:
         Z = inverse(fits.G)
-        return matrices.Model(
+        return matrices.QuadraticModel(
             self.M, self.T, fits.M_products, fits.T_products, np.ones(len(fits)), Z, Z, fits.of
         )
 
@@ -684,7 +686,7 @@ class Projected(Criterion):
 
     exact_model = True
 
-    def __init__(self, M: matrices.Moments, T: matrices.Moments, cards: tuple[int, ...]):
+    def __init__(self, M: matrices.SymmetricMatrix, T: matrices.SymmetricMatrix, cards: tuple[int, ...]):
         super().__init__(M, T, cards)
         self.rugged = M.identity
 
@@ -706,19 +708,19 @@ class Projected(Criterion):
         H = root.mT @ root
         return H, H @ N @ H
 
-    def model(self, fits: Fits, i: int) -> matrices.Model:
+    def model(self, fits: Fits, i: int) -> matrices.QuadraticModel:
         G, N = fits.G.copy(), fits.N.copy()
         for K in (G, N):
             K[:, i, :] = 0.0
             K[:, :, i] = 0.0
         return self._model(fits, G, N)
 
-    def model_given_others(self, fits: Fits) -> matrices.Model:
+    def model_given_others(self, fits: Fits) -> matrices.QuadraticModel:
         return self._model(fits, fits.G, fits.N)
 
-    def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> matrices.Model:
+    def _model(self, fits: Fits, G: np.ndarray, N: np.ndarray) -> matrices.QuadraticModel:
         H, W = self._weights(G, N)
-        return matrices.Model(
+        return matrices.QuadraticModel(
             self.M, self.T, fits.M_products, fits.T_products, np.ones(len(fits)), H, -W, fits.of
         )
 

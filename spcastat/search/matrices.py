@@ -267,7 +267,7 @@ GATHERED = 4_000_000
 LONG_ROWS = 100
 
 
-class Moments(ABC):
+class SymmetricMatrix(ABC):
     """A symmetric positive semidefinite matrix M of order m.
 
     A sparse column is given by the places of its c nonzeros and the values there, two arrays of shape
@@ -278,7 +278,7 @@ class Moments(ABC):
     #: Whether M is the identity matrix.
     identity: ClassVar[bool] = False
 
-    def of(self, numbers: np.ndarray) -> Moments:
+    def of(self, numbers: np.ndarray) -> SymmetricMatrix:
         """Return the matrices of these `numbers`, shape (L,), one per column; this if there is one only."""
         return self
 
@@ -304,7 +304,7 @@ class Moments(ABC):
         return (inner[:, :, 0] * x).sum(axis=1)
 
 
-class Dense(Moments):
+class Dense(SymmetricMatrix):
     """A matrix in memory, or several of which each column uses one.
 
     Parameters
@@ -324,7 +324,7 @@ class Dense(Moments):
         #: The number of the first row of each column's matrix among the stacked rows of all matrices.
         self.start = 0 if self.numbers is None else self.numbers[:, None] * self.m
 
-    def of(self, numbers: np.ndarray) -> Moments:
+    def of(self, numbers: np.ndarray) -> SymmetricMatrix:
         return self if self.numbers is None else Dense(self.M, numbers)
 
     def products(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -361,7 +361,7 @@ class Dense(Moments):
         return super().forms(places, x)
 
 
-class Identity(Moments):
+class Identity(SymmetricMatrix):
     """The identity matrix of order m."""
 
     identity = True
@@ -382,7 +382,7 @@ class Identity(Moments):
         return (x**2).sum(axis=1)
 
 
-class Known(Moments):
+class Known(SymmetricMatrix):
     """A matrix of which only some columns and the diagonal are known.
 
     This is enough for sparse columns with nonzeros at these variables and at most one other.
@@ -417,7 +417,7 @@ class Known(Moments):
         return self._diagonal
 
 
-class Products(Moments):
+class Products(SymmetricMatrix):
     """A power of the covariance matrix of an operator over its total variance, through products only.
 
     Parameters
@@ -511,7 +511,7 @@ class Bordered:
 
 
 @dataclass(eq=False)
-class Model:
+class QuadraticModel:
     """Two matrices for each of B fits, A = alpha T - [F2'H F1 + F1'H F2] - F1'Z F1 and B = M - F1'H F1.
 
     Attributes
@@ -527,8 +527,8 @@ class Model:
         The matrices of each fit, as in `Fits`.
     """
 
-    M: Moments
-    T: Moments | None
+    M: SymmetricMatrix
+    T: SymmetricMatrix | None
     M_products: np.ndarray
     T_products: np.ndarray
     alpha: np.ndarray
@@ -537,7 +537,7 @@ class Model:
     of: np.ndarray
 
     @property
-    def main(self) -> Moments:
+    def main(self) -> SymmetricMatrix:
         """The matrix T of each fit, or M for a criterion without T."""
         return (self.M if self.T is None else self.T).of(self.of)
 
@@ -580,7 +580,7 @@ class Model:
             return np.ones((len(self.M_products), self.M.m))
         return self.M.of(self.of).diagonal() - (self.M_products * (self.H @ self.M_products)).sum(axis=1)
 
-    def repeat(self, times: int) -> Model:
+    def repeat(self, times: int) -> QuadraticModel:
         """Return the model with every fit repeated `times` times."""
         arrays = (self.M_products, self.T_products, self.alpha, self.H, self.Z, self.of)
-        return Model(self.M, self.T, *(np.repeat(array, times, axis=0) for array in arrays))
+        return QuadraticModel(self.M, self.T, *(np.repeat(array, times, axis=0) for array in arrays))

@@ -111,7 +111,9 @@ def trials(
     return places, x, criterion.values_with(fits, i, places, x)
 
 
-def promising(criterion: Criterion, fits: Fits, i: int, model: matrices.Model, width: int) -> np.ndarray:
+def promising(
+    criterion: Criterion, fits: Fits, i: int, model: matrices.QuadraticModel, width: int
+) -> np.ndarray:
     """Return the variables that may enter component i, ascending: those of steepest slope, shape (B, w)."""
     support = fits.places[:, criterion.parts[i]]
     fit_indices = np.arange(len(fits))[:, None]
@@ -721,7 +723,11 @@ def rebuild(
 
 
 def iterated(
-    criterion: Criterion, model: matrices.Model, seeds: np.ndarray, i: int, used: np.ndarray | None = None
+    criterion: Criterion,
+    model: matrices.QuadraticModel,
+    seeds: np.ndarray,
+    i: int,
+    used: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns that truncated power iterations reach: places and loadings, shape (b, R, c)."""
     corner = np.maximum(model.corners(), matrices.TINY)[:, None]

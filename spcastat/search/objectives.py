@@ -20,7 +20,7 @@ from spcastat.search.group_values import (
     regression_slope,
     regression_values,
 )
-from spcastat.search.matrices import Dense, Identity, Moments, Products
+from spcastat.search.matrices import Dense, Identity, Products, SymmetricMatrix
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Objective:
     name: str
     label: str
     measure: Measure
-    criterion: Callable[[Moments, Moments | None, tuple[int, ...]], Criterion]
+    criterion: Callable[[SymmetricMatrix, SymmetricMatrix | None, tuple[int, ...]], Criterion]
     squares: bool = False
     ordered: bool = False
     equals_variance: bool = False
@@ -102,15 +102,15 @@ class Objective:
         return self.relaxation
 
 
-def _adjusted(S: Moments, T: Moments | None, cards: tuple[int, ...]) -> Criterion:
+def _adjusted(S: SymmetricMatrix, T: SymmetricMatrix | None, cards: tuple[int, ...]) -> Criterion:
     return Adjusted(S, cards)
 
 
-def _reconstruction(S: Moments, T: Moments | None, cards: tuple[int, ...]) -> Criterion:
+def _reconstruction(S: SymmetricMatrix, T: SymmetricMatrix | None, cards: tuple[int, ...]) -> Criterion:
     return Projected(Identity(S.m), S, cards)
 
 
-def _regression(S: Moments, T: Moments | None, cards: tuple[int, ...]) -> Criterion:
+def _regression(S: SymmetricMatrix, T: SymmetricMatrix | None, cards: tuple[int, ...]) -> Criterion:
     assert T is not None
     return Projected(S, T, cards)
 

@@ -128,7 +128,7 @@ class Partitions:
                 yield float(self.group_values[self.all_variables]), (self.all_variables,)
             return
         ties = count()
-        queue: list[tuple[float, int, _Choice]] = []
+        queue: list[tuple[float, int, _GroupQueue]] = []
         _push(queue, ties, self._choice((), 0.0, self.all_variables, floor))
         while queue:
             total, _, choice = heappop(queue)
@@ -145,7 +145,7 @@ class Partitions:
 
     def _choice(
         self, groups_taken: tuple[int, ...], partial_sum: float, remainder: int, floor: float
-    ) -> _Choice:
+    ) -> _GroupQueue:
         """Return the next groups for a partition that begins with `groups_taken`, the best first."""
         groups = self._with_last(remainder)[:-1]
         totals = (
@@ -155,7 +155,7 @@ class Partitions:
         )
         selection = np.flatnonzero(totals > floor)
         selection = selection[np.argsort(-totals[selection], kind="stable")]
-        return _Choice(groups_taken, partial_sum, remainder, groups[selection], totals[selection])
+        return _GroupQueue(groups_taken, partial_sum, remainder, groups[selection], totals[selection])
 
     def _with_last(self, mask: int) -> np.ndarray:
         """Return the subsets of a set that contain its last variable; the final one is the set itself."""
@@ -169,7 +169,7 @@ class Partitions:
         return self._subsets[mask]
 
 
-class _Choice:
+class _GroupQueue:
     """The groups that may follow in a partition, in descending order of the sums `totals`.
 
     `at` is the position of the next group; `groups_taken` are the groups so far, with the sum `partial_sum`,
@@ -188,7 +188,7 @@ class _Choice:
         self.groups, self.totals, self.at = groups, totals, 0
 
 
-def _push(queue: list[tuple[float, int, _Choice]], ties: Iterator[int], choice: _Choice) -> None:
+def _push(queue: list[tuple[float, int, _GroupQueue]], ties: Iterator[int], choice: _GroupQueue) -> None:
     """Put a choice into the queue by the sum of its next group, if it has one."""
     if choice.at < len(choice.groups):
         heappush(queue, (-float(choice.totals[choice.at]), next(ties), choice))
@@ -470,7 +470,7 @@ def partition(
     candidates = nlargest(
         3 if start_labels else OPTIMISED_PARTITIONS, values_by_partition, key=values_by_partition.__getitem__
     )
-    search = _Fits(GroupLoadings(scaled, k, record), rng)
+    search = _PartitionFits(GroupLoadings(scaled, k, record), rng)
     search.add(candidates[:1] if exact_sums else candidates)
     complete = k in (1, len(S))
     bound_attained = exact_sums or complete  # one component is the first of PCA by every measure
@@ -488,7 +488,7 @@ def partition(
     return Grouped(V, value, tuple(values), search.compared, complete, settled, complete and bound_attained)
 
 
-class _Fits:
+class _PartitionFits:
     """The best fits of partitions so far, in descending order of their values.
 
     Attributes

@@ -18,7 +18,7 @@ from spcastat.search.criteria import Blocks, Criterion, Expansion, Fits
 from spcastat.search.objectives import Objective
 
 
-class Penalised(Criterion):
+class PenalisedCriterion(Criterion):
     """The sum of the values of single components minus the penalty `rho` times squared products.
 
     Parameters
@@ -38,7 +38,7 @@ class Penalised(Criterion):
         self, S: np.ndarray, cards: tuple[int, ...], constraint: Constraint, objective: Objective, rho: float
     ):
         self.ratio, self.rho = objective.squares, rho
-        M: matrices.Moments = matrices.Dense(S) if constraint.of_scores else matrices.Identity(len(S))
+        M: matrices.SymmetricMatrix = matrices.Dense(S) if constraint.of_scores else matrices.Identity(len(S))
         main = S @ S if objective.squares else S
         T = None if constraint.of_scores and not objective.squares else matrices.Dense(main)
         super().__init__(M, T, cards)
@@ -60,19 +60,19 @@ class Penalised(Criterion):
         present = np.einsum("bii->bi", fits.G) > matrices.TINY
         return 2.0 * self.rho / self._parts(fits.G, fits.N)[0] * present
 
-    def _model(self, fits: Fits, weights: np.ndarray) -> matrices.Model:
+    def _model(self, fits: Fits, weights: np.ndarray) -> matrices.QuadraticModel:
         Z = weights[:, :, None] * np.eye(self.k)
         alpha = np.ones(len(fits))
-        return matrices.Model(
+        return matrices.QuadraticModel(
             self.M, self.T, fits.M_products, fits.T_products, alpha, np.zeros_like(Z), Z, fits.of
         )
 
-    def model(self, fits: Fits, i: int) -> matrices.Model:
+    def model(self, fits: Fits, i: int) -> matrices.QuadraticModel:
         weights = self._weights(fits)
         weights[:, i] = 0.0
         return self._model(fits, weights)
 
-    def model_given_others(self, fits: Fits) -> matrices.Model:
+    def model_given_others(self, fits: Fits) -> matrices.QuadraticModel:
         return self._model(fits, self._weights(fits))
 
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,7 @@ from spcastat.measures import MEASURES
 from spcastat.search.chains import distinct, perturb
 from spcastat.search.climbing import LONG, SHORT, Effort, climb, sweep
 from spcastat.search.criteria import Adjusted, Fits, SupportRule, join_fits, triangle
-from spcastat.search.matrices import TIE_TOLERANCE, TINY, Moments
+from spcastat.search.matrices import TIE_TOLERANCE, TINY, SymmetricMatrix
 from spcastat.search.moves import refined, reordered, stationary
 
 #: A shortfall of the share up to this counts as rounding.
@@ -113,7 +113,7 @@ class VarianceTarget:
 class TargetCriterion(Adjusted):
     """How nearly a target is reached: the mean attained share, plus a small multiple of the total."""
 
-    def __init__(self, S: Moments, cards: tuple[int, ...], target: VarianceTarget):
+    def __init__(self, S: SymmetricMatrix, cards: tuple[int, ...], target: VarianceTarget):
         super().__init__(S, cards)
         self.target = target
         self.goals = np.maximum(target.goals, TINY)
@@ -351,7 +351,7 @@ class Shrinking:
         The supports that are allowed.
     """
 
-    S: Moments
+    S: SymmetricMatrix
     target: VarianceTarget
     effort: Effort
     rng: np.random.Generator

@@ -643,7 +643,7 @@ UNSORTED = 25
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class VariableArrangement:
     """Which variables a table of loadings shows, and in which order.
 
     Attributes

@@ -20,12 +20,12 @@ from spcastat.fit.state import FitState
 from spcastat.labels import full_names
 from spcastat.show import facts, resampling_facts
 from spcastat.show.grid import (
-    Arrangement,
     Chapter,
     Document,
     Picture,
     Row,
     Table,
+    VariableArrangement,
     alike,
     percent,
     restyled,
@@ -41,7 +41,7 @@ from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes
 def summarise(
     state: FitState,
     digits: int,
-    arrangement: Arrangement,
+    arrangement: VariableArrangement,
     *,
     communality: bool = True,
     conf_int: bool = False,
@@ -128,7 +128,7 @@ def chapters(
     state: FitState,
     scores: pd.DataFrame | None,
     call: str,
-    arrangement: Arrangement,
+    arrangement: VariableArrangement,
     digits: int,
     row_groups: Any = None,
 ) -> Iterator[Chapter]:

@@ -46,7 +46,7 @@ DOTS = "..."
 
 
 def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> Summary:
-    """Return the header, the variables kept, and those they represent; see `PrincipalVariables.summary`."""
+    """Return header, variables kept and those they represent; see `PrincipalVariablesResult.summary`."""
     digits = whole_number("digits", digits, 0, 10)
     if max_rows is not None:
         max_rows = whole_number("max_rows", max_rows, 1)

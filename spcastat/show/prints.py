@@ -17,7 +17,7 @@ from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
 from spcastat.show import facts, screen
-from spcastat.show.grid import Arrangement, Figures, fixed, percents
+from spcastat.show.grid import Figures, VariableArrangement, fixed, percents
 from spcastat.show.screen import Item, List, Screen
 from spcastat.show.summary import header_facts, largest_with_another
 from spcastat.show.templates import Fact, lines, part, warnings
@@ -130,7 +130,7 @@ class Components:
 
     def _matrix(self) -> list[str]:
         """Return the matrix of loadings, sorted by component, with blanks for zeros, above the other rows."""
-        order, _ = Arrangement(sort=True).rows(self.V, self.variables)
+        order, _ = VariableArrangement(sort=True).rows(self.V, self.variables)
         rows = [
             (name, ["" if value == 0 else fixed(value, 3) for value in self.V[j].tolist()])
             for j, name in zip(order.tolist(), full_names(self.variables[order]), strict=True)

@@ -32,7 +32,6 @@ from spcastat.show import resampling_tables
 from spcastat.show.facts import OURS
 from spcastat.show.grid import (
     DIGITS,
-    Arrangement,
     Chapter,
     Content,
     Document,
@@ -41,6 +40,7 @@ from spcastat.show.grid import (
     Picture,
     Row,
     Table,
+    VariableArrangement,
     fixed,
     number_rows,
     percent,
@@ -70,7 +70,7 @@ def chapters(
     state: FitState,
     source: Data | None,
     call: str,
-    arrangement: Arrangement,
+    arrangement: VariableArrangement,
     digits: int = DIGITS,
     row_groups: Any = None,
     of_choice: Sequence[Chapter] = (),
@@ -164,7 +164,7 @@ def together(state: FitState) -> Document:
     return Document("", tables=(Table("Component", names, tuple(lines)),), caption=caption)
 
 
-def correlations(state: FitState, arrangement: Arrangement) -> Document:
+def correlations(state: FitState, arrangement: VariableArrangement) -> Document:
     """Return the correlations of the variables with the scores, in the order of the table of loadings."""
     selection, groups = arrangement.rows(state.V, state.spec.columns)
     values = frames.correlations(state)
@@ -456,7 +456,7 @@ def write_report(
     title: str | None,
     call: str | None,
     full_names: bool,
-    arrangement: Arrangement,
+    arrangement: VariableArrangement,
     digits: int,
     row_groups: Any,
 ) -> None:

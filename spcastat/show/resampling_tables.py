@@ -14,7 +14,17 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.show import resampling_facts as facts
-from spcastat.show.grid import UNSORTED, Arrangement, Document, Row, Table, alike, each, fixed, percent
+from spcastat.show.grid import (
+    UNSORTED,
+    Document,
+    Row,
+    Table,
+    VariableArrangement,
+    alike,
+    each,
+    fixed,
+    percent,
+)
 from spcastat.show.resampling_facts import LEVEL, OFTEN
 from spcastat.show.templates import Fact, fact, lines, notes, part
 
@@ -216,7 +226,7 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
     bounded = frames.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
-    places, _ = Arrangement(max_rows=ROWS).rows(sizes, frequency.index)
+    places, _ = VariableArrangement(max_rows=ROWS).rows(sizes, frequency.index)
     rows = [
         Row(name, tuple(f"{f:.2f}{'*' if f >= found.threshold else ' '}" if f else "" for f in values[j]))
         for j, name in zip(places, full_names(frequency.index[places]), strict=True)

@@ -31,11 +31,11 @@ from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
 from spcastat.show import facts, resampling_facts
 from spcastat.show.grid import (
-    Arrangement,
     Document,
     Figures,
     Row,
     Table,
+    VariableArrangement,
     alike,
     each,
     fixed,
@@ -60,7 +60,7 @@ NAMED = 240
 
 def loadings_table(
     loadings: pd.DataFrame,
-    arrangement: Arrangement | None = None,
+    arrangement: VariableArrangement | None = None,
     *,
     digits: int = 3,
     contributions: bool = False,
@@ -97,7 +97,7 @@ def loadings_table(
     -------
     Table
     """
-    digits, arrangement = whole_number("digits", digits, 1, 10), arrangement or Arrangement()
+    digits, arrangement = whole_number("digits", digits, 1, 10), arrangement or VariableArrangement()
     values = loadings.to_numpy(dtype=float)
     selection, groups = arrangement.rows(values, loadings.index, None if dense is None else dense.to_numpy())
     kept_values = values[selection]
@@ -436,7 +436,7 @@ def summarise(
     state: FitState,
     source: Data | None = None,
     digits: int = 3,
-    arrangement: Arrangement | None = None,
+    arrangement: VariableArrangement | None = None,
     *,
     tables: str = "all",
     extras: Extras | None = None,
@@ -447,7 +447,7 @@ def summarise(
     """
     digits = whole_number("digits", digits, 0, 10)
     tables = one_of("tables", tables, TABLES)
-    arrangement, record, groups = arrangement or Arrangement(), state.record, None
+    arrangement, record, groups = arrangement or VariableArrangement(), state.record, None
     if record.groups is not None:
         groups = groups_from_record(record.groups)
     if arrangement.groups is None and groups is not None and groups.kind == "mixed":

@@ -66,7 +66,7 @@ class ALSPCA(JointSolver):
     units = (("penalty", 2), ("objective", 2))
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
-        problem = _Problem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)
+        problem = _PenalisedProblem(op, k, self.orthogonal, self.uncorrelated * op.total / op.p, self.tol)
         start = starts[0].T
         extra: dict[str, list[bool]] = {}
         if self.penalty is not None:
@@ -86,7 +86,7 @@ class ALSPCA(JointSolver):
         return Solution(V, status, n, value, np.array([value]), details)
 
     def _at_cards(
-        self, problem: _Problem, start: np.ndarray, cards: np.ndarray
+        self, problem: _PenalisedProblem, start: np.ndarray, cards: np.ndarray
     ) -> tuple[Found, np.ndarray, bool]:
         """Adjust one penalty after another to meet the cardinalities.
 
@@ -113,7 +113,9 @@ class ALSPCA(JointSolver):
         V = np.column_stack([hard(V[:, [j]], int(card))[:, 0] for j, card in enumerate(cards)])
         return (V, n, converged), penalty, smallest_miss == 0
 
-    def _at_total(self, problem: _Problem, start: np.ndarray, total: int) -> tuple[Found, np.ndarray, bool]:
+    def _at_total(
+        self, problem: _PenalisedProblem, start: np.ndarray, total: int
+    ) -> tuple[Found, np.ndarray, bool]:
         """Find the smallest common penalty that gives `total` nonzeros; the result is that of `_at_cards`."""
         k = start.shape[1]
         low, high = 0.0, float(np.abs(problem.op.dot(start)).max())
@@ -137,7 +139,7 @@ class ALSPCA(JointSolver):
         return (V, n, converged), np.full(k, penalty), best_fit is not None
 
 
-class _Problem:
+class _PenalisedProblem:
     """The problem for any penalty, scaled by the largest variance of the starting components."""
 
     def __init__(self, op: Operator, k: int, orthogonal: float, uncorrelated: float, tol: float):

@@ -145,7 +145,7 @@ def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Regression(JointSolver):
+class RegressionSolver(JointSolver):
     """Base class of both methods: elastic net regressions for the loadings, alternating with new targets.
 
     Attributes
@@ -242,10 +242,10 @@ class Regression(JointSolver):
 
 
 @dataclass(frozen=True)
-class Zou(Regression):
+class Zou(RegressionSolver):
     """min |X - X W A'|^2 + ridge |W|^2 + sum_j penalty_j |w_j|_1 with A'A = I, in variance units.
 
-    The options are those of `Regression`.
+    The options are those of `RegressionSolver`.
     """
 
     factor = 2.0
@@ -268,11 +268,11 @@ class Zou(Regression):
 
 
 @dataclass(frozen=True)
-class OptimalScoring(Regression):
+class OptimalScoring(RegressionSolver):
     """min |Y - XW|^2 / 2 + ridge |W|^2 / 2 + sum_j penalty_j |w_j|_1 with Y'Y = I.
 
     X is scaled so that X'X = S, so the penalties are in units of a standard deviation. The other options
-    are those of `Regression`.
+    are those of `RegressionSolver`.
 
     Attributes
     ----------

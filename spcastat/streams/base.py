@@ -30,7 +30,7 @@ from spcastat.reading import formula as formulas
 from spcastat.reading.checks import read_weights, require_numbers, require_weight, suspicious
 from spcastat.reading.design import PLAIN, ReadOptions, Spec
 from spcastat.reading.frames import (
-    Table,
+    InputTable,
     array_labels,
     checked_sparse,
     numbers,
@@ -410,7 +410,7 @@ def read_block(
         return RowBlock(matrix, None if w is None else w[keep], index[keep], int((~keep).sum()))
 
 
-def _open(chunk: Any) -> Table:
+def _open(chunk: Any) -> InputTable:
     """Convert a chunk to a table; sparse rows of floats stay in CSR format."""
     if (
         is_sparse(chunk)
@@ -423,7 +423,7 @@ def _open(chunk: Any) -> Table:
         matrix = csr_array(checked_sparse(chunk))
         n, p = matrix.shape
         if p and matrix.has_canonical_format:
-            return Table(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
+            return InputTable(matrix, array_labels(p), pd.RangeIndex(n), named=False, labelled=False)
     return open_table(chunk)
 
 
@@ -433,7 +433,7 @@ def _numbered(index: pd.Index, start: int) -> pd.Index:
     return pd.RangeIndex(start, start + len(index), name=index.name) if default and start else index
 
 
-def _require_columns(spec: Spec, table: Table) -> None:
+def _require_columns(spec: Spec, table: InputTable) -> None:
     """Raise unless a chunk has the columns of the stream, and numbers in them."""
     framed = isinstance(table.values, pd.DataFrame)
     if spec.kind == "formula" and not framed:
@@ -472,7 +472,7 @@ def _require_columns(spec: Spec, table: Table) -> None:
         _require_numbers(table, [int(position) for position in positions])
 
 
-def _require_numbers(table: Table, positions: Iterable[int]) -> None:
+def _require_numbers(table: InputTable, positions: Iterable[int]) -> None:
     """Raise ColumnTypeError unless the columns at `positions` hold real numbers."""
     if isinstance(table.values, pd.DataFrame):
         require_numbers(table.values, positions)
@@ -480,7 +480,7 @@ def _require_numbers(table: Table, positions: Iterable[int]) -> None:
         numbers(table)
 
 
-def _formula_spec(table: Table, reading: ReadOptions) -> Spec:
+def _formula_spec(table: InputTable, reading: ReadOptions) -> Spec:
     """Return the spec of a formula, which is evaluated on some rows; its terms must not learn from them."""
     formula = reading.formula
     if not isinstance(table.values, pd.DataFrame):

@@ -10,7 +10,7 @@ import scipy.stats
 
 import spcastat as sp
 from spcastat.assess import component_tests
-from spcastat.assess.component_tests import Draws, broken_stick
+from spcastat.assess.component_tests import NoiseDraws, broken_stick
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.inputs.noise import MomentNoise, RowNoise, Tails, pulled_in
 from spcastat.linalg.accumulate import SquareProducts
@@ -51,7 +51,7 @@ def test_the_number_seldom_depends_on_the_seed():
 
 def test_more_draws_are_made_if_a_p_value_is_near_the_level():
     """p-values of a uniform draw, which are known; level 1 %."""
-    draws = Draws(0.05, 199, 0)
+    draws = NoiseDraws(0.05, 199, 0)
     made = []
 
     def uniform(rngs):

@@ -396,7 +396,7 @@ def test_files_hold_the_choice(tmp_path, wine, plan):
     path = tmp_path / "plan.spca"
     plan.save(path)
     loaded = sp.load(path)
-    assert isinstance(loaded, sp.PrincipalVariables)
+    assert isinstance(loaded, sp.PrincipalVariablesResult)
     assert str(loaded) == str(plan)
     for name in ("variables", "represented", "path", "weights", "coefficients"):
         pd.testing.assert_frame_equal(getattr(loaded, name), getattr(plan, name))
@@ -441,7 +441,7 @@ def test_certify_finds_a_better_set(wine):
     best = sp.principal_variables(wine, 4, 3, scale=True, n_resamples=0)
     problem = best._problem("certify()")
     poor = with_groups(best._state, best._source, best._request, problem, ([2, 4, 7, 12], np.inf, 0))
-    worse = sp.PrincipalVariables(poor, best._source, best._call, best._base_request)
+    worse = sp.PrincipalVariablesResult(poor, best._source, best._call, best._base_request)
     assert worse.share < best.share
     assert matrix_of(best._source.op).shape == (13, 13)
     again = worse.certify(5.0)

@@ -26,7 +26,7 @@ from spcastat.errors import (
     TooFewRowsError,
     UnknownOptionError,
 )
-from spcastat.show.grid import Arrangement, Layout
+from spcastat.show.grid import Layout, VariableArrangement
 from spcastat.show.summary import loadings_table
 from tests.refusals import each, require_refusal
 from tests.results.test_compare import GROUP, covariance, group_rows
@@ -231,7 +231,7 @@ def made(tmp_path_factory):
     stored = sp.load(folder / "fit.spca")
     (folder / "fit.spca").unlink()
     return {
-        **{"loadings_table": loadings_table, "Arrangement": Arrangement, "Layout": Layout},
+        **{"loadings_table": loadings_table, "Arrangement": VariableArrangement, "Layout": Layout},
         **{"sp": sp, "np": np, "pd": pd, "cycle": itertools.cycle, "GROUP": GROUP},
         **{"rows": rows, "numbers": numbers, "folder": folder, "fit": fit, "stored": stored},
         "array_fit": sp.spca(numbers.to_numpy(), 2, 3, method="greedy"),

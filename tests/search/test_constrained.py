@@ -17,7 +17,7 @@ from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.joint_method import Joint
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.penalised import Penalised
+from spcastat.search.penalised import PenalisedCriterion
 from tests.search.conftest import draw
 
 PROBLEMS = [(name, objective) for name, record in CONSTRAINTS.items() for objective in record.objectives]
@@ -52,7 +52,7 @@ def test_the_penalised_criterion_by_differences(name, objective):
     S = draw(7, 1)
     S /= np.trace(S)
     rng = np.random.default_rng(0)
-    criterion = Penalised(S, (3, 4), CONSTRAINTS[name], OBJECTIVES[objective], 2.0)
+    criterion = PenalisedCriterion(S, (3, 4), CONSTRAINTS[name], OBJECTIVES[objective], 2.0)
     places = np.array([[0, 2, 5, 1, 2, 3, 6]])
     x = rng.standard_normal((1, 7))
     value, gradient = criterion.with_gradient(x, *criterion.for_ascent(places, np.zeros(1, dtype=int)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import spcastat as sp
 from spcastat.labels import LONGEST, name_text, short_name, short_names
-from spcastat.show.grid import Arrangement, Document, Figures, Layout, Row, Table, fixed
+from spcastat.show.grid import Document, Figures, Layout, Row, Table, VariableArrangement, fixed
 from spcastat.show.renderings import render
 from spcastat.show.summary import loadings_table, variance_table
 
@@ -129,7 +129,7 @@ def test_a_decimal_comma(loadings, kind, number, tiny):
 def test_longtables_past_a_page_and_on_request(make_loadings, make_variance):
     def source(p: int, **options) -> str:
         loadings = make_loadings(p, 3, nonzero=p)
-        tables = (loadings_table(loadings, Arrangement(sort=False)), variance_table(make_variance(3)))
+        tables = (loadings_table(loadings, VariableArrangement(sort=False)), variance_table(make_variance(3)))
         return render(Document("Many", tables=tables), "latex", layout=Layout(**options))
 
     assert source(20).splitlines()[0] == r"% needs \usepackage{booktabs}"

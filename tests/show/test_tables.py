@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import spcastat as sp
-from spcastat.show.grid import Arrangement, Document, Layout, Row, Table, display_width
+from spcastat.show.grid import Document, Layout, Row, Table, VariableArrangement, display_width
 from spcastat.show.plain_text import render_text
 from spcastat.show.renderings import render
 from spcastat.show.summary import HIDDEN, MANY, loadings_table, variance_table
@@ -32,7 +32,7 @@ def test_contributions(loadings):
 
 
 def test_cutoff_hides_but_never_blanks(loadings):
-    table = loadings_table(loadings, Arrangement(cut=0.7))
+    table = loadings_table(loadings, VariableArrangement(cut=0.7))
     assert grid(table)["weight"] == (HIDDEN, "")
     assert grid(table)["income"] == (HIDDEN, HIDDEN)
     assert '"." stands for 3 nonzero loadings below 0.7 in absolute value.' in table.notes
@@ -46,7 +46,10 @@ def test_cutoff_hides_but_never_blanks(loadings):
 )
 def test_blank_means_exactly_zero(values, digits, cutoff, contributions):
     table = loadings_table(
-        pd.DataFrame(values), digits=digits, arrangement=Arrangement(cut=cutoff), contributions=contributions
+        pd.DataFrame(values),
+        digits=digits,
+        arrangement=VariableArrangement(cut=cutoff),
+        contributions=contributions,
     )
     shown = values[(values != 0).any(axis=1)]
     assert len(table.rows) == len(shown)
@@ -61,7 +64,7 @@ def test_blank_means_exactly_zero(values, digits, cutoff, contributions):
 def test_truncation_keeps_every_component(make_loadings):
     loadings = make_loadings(500, 2, nonzero=200)
     loadings["PC2"] *= 1e-3
-    table = loadings_table(loadings, Arrangement(sort=False, max_rows=10))
+    table = loadings_table(loadings, VariableArrangement(sort=False, max_rows=10))
     assert len(table.rows) == 10
     first = loadings["PC1"].abs().nlargest(4).index
     second = loadings["PC2"].abs().nlargest(4).index
@@ -85,12 +88,14 @@ def test_more_than_25_variables_are_sorted_unless_the_call_says_otherwise(make_l
         if block[i] == c and largest.iloc[i] > 0
     ]
     assert [row.label for row in loadings_table(many).rows] == expected
-    kept = [row.label for row in loadings_table(many, Arrangement(sort=False)).rows]
+    kept = [row.label for row in loadings_table(many, VariableArrangement(sort=False)).rows]
     assert kept == [name for name in many.index if many.loc[name].any()]
 
 
 def test_groups_stand_together_under_their_names(loadings):
-    table = loadings_table(loadings, Arrangement(groups={"age": "life", "height": "body", "weight": "body"}))
+    table = loadings_table(
+        loadings, VariableArrangement(groups={"age": "life", "height": "body", "weight": "body"})
+    )
     assert [(row.group, row.label) for row in table.rows] == [
         ("body", "height"),
         ("body", "weight"),
