@@ -58,8 +58,13 @@ def in_another_order(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 
 def assert_equal(first, second):
-    """Numbers agree but for rounding, which depends on the order of sums."""
-    pd.testing.assert_frame_equal(pd.DataFrame(first), pd.DataFrame(second), rtol=1e-9, atol=1e-9)
+    """Numbers agree but for rounding, which depends on the order of sums.
+
+    The ascent of a fit ends where steps change its value by rounding only, by 1e-16 of it. Loadings that
+    differ by the root of that, 1e-8 times the root of the condition of the maximum, have equal values. Other
+    draws differ by more than .01.
+    """
+    pd.testing.assert_frame_equal(pd.DataFrame(first), pd.DataFrame(second), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("draws", DRAWS)

@@ -115,10 +115,12 @@ def test_equal_imputations_are_one_table(table):
     """No variance between imputations: the plain fit, and no missing information."""
     plain = sp.spca(table, 2, 4, scale=True)
     fit = sp.spca(imputations=[table] * 3, k=2, card=4, scale=True)
-    np.testing.assert_allclose(fit.loadings, plain.loadings, atol=1e-12)  # the rounding of a mean of three
+    # The mean of three has a rounding error, which moves loadings at a maximum by its root at most.
+    np.testing.assert_allclose(fit.loadings, plain.loadings, atol=1e-6)
     intervals = fit.bootstrap(12, search="near").conf_int()
     intervals = intervals[intervals["estimate"] != 0]
-    assert intervals["fmi"].max() < 1e-20
+    # A ratio of variances: errors of 1e-6 over a standard error of .05, squared.
+    assert intervals["fmi"].max() < 1e-9
     assert (intervals["imputations"] == 1).all()
 
 
