@@ -312,7 +312,7 @@ def pieces(case: Case, measure: str, V: np.ndarray, best: float) -> Iterator[tup
         for steps in (0, 10, 60, 120):
             yield f"dual of {level}", float(problem.bounds([root], chosen, 0.0, steps, lambda: True)[0])
         if root.reach is not None:
-            union = root.taken
+            union = root.mask
             for t in range(level):
                 union |= int(problem.masks[t][rows[t]])
             left = min(sum(problem.cards[level:]), len(root.reach) - 1)

@@ -44,7 +44,7 @@ LIMITS = {
     "linalg": 14,
     "plots": 57,
     "progress": 2,
-    "proofs": 412,
+    "proofs": 1,
     "reading": 11,
     "results": 13,
     "search": 1,

@@ -61,9 +61,9 @@ import numpy as np
 from spcastat.linalg.accumulate import blocks
 from spcastat.proofs import duals
 from spcastat.proofs.duals import (
-    ADDED,
     RATIO,
     ROUNDING,
+    SUPPORTS_ADDED,
     Ascent,
     Multiplier,
     Relaxation,
@@ -128,45 +128,47 @@ def first_component_bounds(
     factors = [Q.mT @ A for A in factors]
     level = np.full(len(Q), threshold)
     bound = level.copy()
-    for first, A in enumerate(factors):
-        others = factors[:first] + factors[first + 1 :]
-        np.maximum(bound, _with_first(A, others, level, steps, running), out=bound)
+    for j, A in enumerate(factors):
+        other_factors = factors[:j] + factors[j + 1 :]
+        np.maximum(bound, _with_first(A, other_factors, level, steps, running), out=bound)
     return bound
 
 
 def _with_first(
-    A: np.ndarray, others: list[np.ndarray], threshold: np.ndarray, steps: int, running: Running
+    A: np.ndarray, other_factors: list[np.ndarray], threshold: np.ndarray, steps: int, running: Running
 ) -> np.ndarray:
     """Return upper bounds on the adjusted variance over all orders in which a given component comes first.
 
-    `A`, shape (B, d, c), has the columns of F on the support of that component, and `others` those of the
-    other components. A bound below `threshold` is raised to it. The result has shape (B,).
+    `A`, shape (B, d, c), has the columns of F on the support of that component, and `other_factors` those of
+    the other components. A bound below `threshold` is raised to it. The result has shape (B,).
     """
     D, sizes, _ = np.linalg.svd(A, full_matrices=False)
     values = sizes**2
-    rest = [B @ B.mT for B in others]
-    most = sum((np.linalg.eigvalsh(N)[:, -1] for N in rest), np.zeros(len(A)))
+    other_matrices = [B @ B.mT for B in other_factors]
+    other_variance = sum((np.linalg.eigvalsh(N)[:, -1] for N in other_matrices), np.zeros(len(A)))
     high = values[:, 0] * (1.0 + ROUNDING)
-    low = np.maximum(threshold - most * (1.0 + ROUNDING), SMALLEST)
+    low = np.maximum(threshold - other_variance * (1.0 + ROUNDING), SMALLEST)
     bound = threshold.copy()
-    which = np.flatnonzero(low < high)
-    ends = np.sqrt(np.stack([low[which], high[which]], axis=1))
+    problems = np.flatnonzero(low < high)
+    ends = np.sqrt(np.stack([low[problems], high[problems]], axis=1))
     for halving in range(HALVINGS + 1):
-        relaxation = interval_relaxation(ends**2, values[which], D[which], [N[which] for N in rest])
-        found = relaxation.bounds(threshold[which], steps, running)[0]
-        open_ = found > threshold[which]
-        which, ends, found = which[open_], ends[open_], found[open_]
-        if not len(which) or halving == HALVINGS or not running():
-            np.maximum.at(bound, which, found)
+        relaxation = interval_relaxation(
+            ends**2, values[problems], D[problems], [N[problems] for N in other_matrices]
+        )
+        interval_bounds = relaxation.bounds(threshold[problems], steps, running)[0]
+        is_open = interval_bounds > threshold[problems]
+        problems, ends, interval_bounds = problems[is_open], ends[is_open], interval_bounds[is_open]
+        if not len(problems) or halving == HALVINGS or not running():
+            np.maximum.at(bound, problems, interval_bounds)
             return bound
         middle = ends.mean(axis=1)
         ends = np.concatenate([np.stack([ends[:, 0], middle], 1), np.stack([middle, ends[:, 1]], 1)])
-        which = np.concatenate([which, which])
+        problems = np.concatenate([problems, problems])
     return bound
 
 
 def interval_relaxation(
-    ends: np.ndarray, values: np.ndarray, D: np.ndarray, rest: list[np.ndarray]
+    ends: np.ndarray, values: np.ndarray, D: np.ndarray, other_matrices: list[np.ndarray]
 ) -> Relaxation:
     """Return relaxations in which the variance of the first component is in an interval [l, u].
 
@@ -179,14 +181,14 @@ def interval_relaxation(
     values : ndarray of shape (B, c)
         The eigenvalues of N_T1 whose eigenvectors are the columns of D, descending.
     D : ndarray of shape (B, d, c)
-    rest : list of ndarrays of shape (B, d, d)
+    other_matrices : list of ndarrays of shape (B, d, d)
         N_Tj of the other components.
     """
     t = 1.0 / np.maximum(values, FLOOR * values[:, :1])
     low, high = ends.T
     chord = (low + high)[:, None] - (low * high)[:, None] * t
-    groups = [chord[:, :, None] * np.eye(t.shape[1]), *rest]
-    return ordered_relaxation(groups, [1] * len(groups), [D, *[None] * len(rest)])
+    groups = [chord[:, :, None] * np.eye(t.shape[1]), *other_matrices]
+    return ordered_relaxation(groups, [1] * len(groups), [D, *[None] * len(other_matrices)])
 
 
 # --- the first two components ---------------------------------------------------------------------
@@ -230,16 +232,24 @@ def first_two_bounds(
     k, bound = len(groups), np.full(len(Q), threshold)
     without = []  # bounds on what the components other than j add together
     for j in range(k):
-        rest = [N for i, N in enumerate(groups) if i != j]
-        without.append(ordered_bounds(rest, [1] * len(rest), 0.0, LEAF))
-    for first, second in permutations(range(k), 2):
-        others = np.stack([N for j, N in enumerate(groups) if j not in (first, second)], axis=1)
-        most = _largest_variance(factors[first])
-        least = [np.maximum(threshold - without[first], threshold / k)]
-        least.append(np.maximum(threshold - without[second], (threshold - most) / (k - 1)))
-        ends = np.column_stack([least[0], most])
-        found = with_two(factors[first], factors[second], others, ends, least[1], threshold, running)
-        bound = np.maximum(bound, found)
+        other_groups = [N for i, N in enumerate(groups) if i != j]
+        without.append(ordered_bounds(other_groups, [1] * len(other_groups), 0.0, LEAF))
+    for first_j, second_j in permutations(range(k), 2):
+        other_matrices = np.stack([N for j, N in enumerate(groups) if j not in (first_j, second_j)], axis=1)
+        highest = _largest_variance(factors[first_j])
+        lower_limits = [np.maximum(threshold - without[first_j], threshold / k)]
+        lower_limits.append(np.maximum(threshold - without[second_j], (threshold - highest) / (k - 1)))
+        ends = np.column_stack([lower_limits[0], highest])
+        order_bounds = with_two(
+            factors[first_j],
+            factors[second_j],
+            other_matrices,
+            ends,
+            lower_limits[1],
+            threshold,
+            running,
+        )
+        bound = np.maximum(bound, order_bounds)
     return bound
 
 
@@ -251,9 +261,9 @@ def _largest_variance(A: np.ndarray) -> np.ndarray:
 def with_two(
     A: np.ndarray,
     B: np.ndarray,
-    others: np.ndarray,
+    other_matrices: np.ndarray,
     ends: np.ndarray,
-    least: np.ndarray,
+    second_minimum: np.ndarray,
     threshold: float,
     running: Running,
 ) -> np.ndarray:
@@ -263,39 +273,39 @@ def with_two(
     ----------
     A, B : ndarray of shape (L, d, c)
         The columns of F on the supports of the first two components in L leaves.
-    others : ndarray of shape (L, m, d, d)
+    other_matrices : ndarray of shape (L, m, d, d)
         N_T of the other components.
     ends : ndarray of shape (L, 2)
         The interval of the variance of the first component.
-    least : ndarray of shape (L,)
+    second_minimum : ndarray of shape (L,)
         The variance that the second adds at least.
     threshold : float
         Bounds below it are raised to it.
     running : callable
         Called between steps; if it returns False, bounds may be infinite.
     """
-    bound, most = np.full(len(A), threshold), _largest_variance(B)
-    possible, slight = ends[:, 0] < ends[:, 1], least < SLIGHT * most
-    bound[possible & slight] = np.inf  # fits above the threshold may leave the second component too little
-    leaf = np.flatnonzero(possible & (least < most) & ~slight)
+    bound, second_maximum = np.full(len(A), threshold), _largest_variance(B)
+    feasible, slight = ends[:, 0] < ends[:, 1], second_minimum < SLIGHT * second_maximum
+    bound[feasible & slight] = np.inf  # fits above the threshold may leave the second component too little
+    leaf = np.flatnonzero(feasible & (second_minimum < second_maximum) & ~slight)
     low, high = ends[leaf].T
     boxes = OpenBoxes(
         leaf=leaf,
-        first=np.column_stack([low.clip(min=0.0), high]),
-        second=np.column_stack([least[leaf], most[leaf]]),
-        a=np.column_stack([np.zeros(len(leaf)), np.sqrt(most[leaf] / least[leaf] - 1.0)]),
+        first_variances=np.column_stack([low.clip(min=0.0), high]),
+        second_variances=np.column_stack([second_minimum[leaf], second_maximum[leaf]]),
+        a=np.column_stack([np.zeros(len(leaf)), np.sqrt(second_maximum[leaf] / second_minimum[leaf] - 1.0)]),
         bound=np.full(len(leaf), np.inf),
         start=np.zeros((len(leaf), 3 + A.shape[1] ** 2)),
     )
     examined = np.zeros(len(A), dtype=int)  # boxes of each leaf
     while len(boxes.leaf):
-        boxes, by_tangent = _bounded(boxes, A, B, others, threshold, running)
+        boxes, by_tangent = _bounded(boxes, A, B, other_matrices, threshold, running)
         examined += np.bincount(boxes.leaf, minlength=len(A))
         still_open = boxes.bound > threshold
-        ended = still_open & (examined[boxes.leaf] > (MOST_BOXES if running() else 0))
-        np.maximum.at(bound, boxes.leaf[ended], boxes.bound[ended])
-        halved = still_open & ~ended
-        boxes = boxes.subset(halved).halved(by_tangent[halved]).within(most)
+        exhausted = still_open & (examined[boxes.leaf] > (MOST_BOXES if running() else 0))
+        np.maximum.at(bound, boxes.leaf[exhausted], boxes.bound[exhausted])
+        halved = still_open & ~exhausted
+        boxes = boxes.subset(halved).halved(by_tangent[halved]).with_feasible_a(second_maximum)
     return bound
 
 
@@ -318,21 +328,21 @@ class OpenBoxes:
     """
 
     leaf: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    first_variances: np.ndarray
+    second_variances: np.ndarray
     a: np.ndarray
     bound: np.ndarray
     start: np.ndarray
 
-    def subset(self, which: np.ndarray | slice) -> OpenBoxes:
+    def subset(self, selection: np.ndarray | slice) -> OpenBoxes:
         """Return the boxes selected by a mask, by indices or by a slice."""
         return OpenBoxes(
-            leaf=self.leaf[which],
-            first=self.first[which],
-            second=self.second[which],
-            a=self.a[which],
-            bound=self.bound[which],
-            start=self.start[which],
+            leaf=self.leaf[selection],
+            first_variances=self.first_variances[selection],
+            second_variances=self.second_variances[selection],
+            a=self.a[selection],
+            bound=self.bound[selection],
+            start=self.start[selection],
         )
 
     def halved(self, by_tangent: np.ndarray) -> OpenBoxes:
@@ -341,34 +351,37 @@ class OpenBoxes:
         `by_tangent`, shape (N,), has how much bounds lose by the tangent of M(a). They lose at most
         (sqrt(u) - sqrt(l))^2 by the chord of a variance.
         """
-        by_chords = [np.diff(np.sqrt(ends), axis=1)[:, 0] ** 2 for ends in (self.first, self.second)]
-        most = np.argmax(np.column_stack([*by_chords, by_tangent]), axis=1)
+        by_chords = [
+            np.diff(np.sqrt(ends), axis=1)[:, 0] ** 2
+            for ends in (self.first_variances, self.second_variances)
+        ]
+        dimension = np.argmax(np.column_stack([*by_chords, by_tangent]), axis=1)
         twice = self.subset(np.tile(np.arange(len(self.leaf)), 2))
         return replace(
             twice,
-            first=_halves(self.first, most == 0),
-            second=_halves(self.second, most == 1),
-            a=_halves(self.a, most == 2),
+            first_variances=_halves(self.first_variances, dimension == 0),
+            second_variances=_halves(self.second_variances, dimension == 1),
+            a=_halves(self.a, dimension == 2),
         )
 
-    def within(self, most: np.ndarray) -> OpenBoxes:
+    def with_feasible_a(self, second_maximum: np.ndarray) -> OpenBoxes:
         """Return the boxes with only those a that are possible; boxes without any are left out.
 
         The variance of the second component alone is b^2 (1 + a^2), and at most the largest eigenvalue of
-        N_T2, which `most`, shape (L,), has for each leaf.
+        N_T2, which `second_maximum`, shape (L,), has for each leaf.
         """
         low, high = self.a.T
-        reach = np.sqrt((most[self.leaf] / self.second[:, 0] - 1.0).clip(min=0.0))
+        reach = np.sqrt((second_maximum[self.leaf] / self.second_variances[:, 0] - 1.0).clip(min=0.0))
         high = np.minimum(high, reach)
         return replace(self, a=np.column_stack([low, high])).subset(low <= high)
 
 
-def _halves(ends: np.ndarray, cut: np.ndarray) -> np.ndarray:
-    """Return intervals, (N, 2), twice: those of the mask `cut` as lower and then as upper halves."""
+def _halves(ends: np.ndarray, halved_mask: np.ndarray) -> np.ndarray:
+    """Return intervals, (N, 2), twice: those of the mask `halved_mask` as lower and then as upper halves."""
     low, high = ends.T
     middle = 0.5 * (low + high)
-    lower = np.column_stack([low, np.where(cut, middle, high)])
-    upper = np.column_stack([np.where(cut, middle, low), high])
+    lower = np.column_stack([low, np.where(halved_mask, middle, high)])
+    upper = np.column_stack([np.where(halved_mask, middle, low), high])
     return np.concatenate([lower, upper])
 
 
@@ -376,7 +389,7 @@ def _bounded(
     boxes: OpenBoxes,
     A: np.ndarray,
     B: np.ndarray,
-    others: np.ndarray,
+    other_matrices: np.ndarray,
     threshold: float,
     running: Running,
 ) -> tuple[OpenBoxes, np.ndarray]:
@@ -387,11 +400,11 @@ def _bounded(
     bound, start = boxes.bound.copy(), boxes.start.copy()
     in_middle = np.empty(len(bound))
     for part in blocks(len(bound), 1, BOXES_TOGETHER):
-        some = boxes.subset(part)
-        problem = Boxes(A[some.leaf], B[some.leaf], others[some.leaf], some)
-        found, stored = problem.bounds(threshold, BOX_STEPS, running)
-        bound[part] = np.minimum(some.bound, found)
-        in_middle[part], start[part] = stored[:, 0], stored[:, 1:]
+        batch = boxes.subset(part)
+        problem = Boxes(A[batch.leaf], B[batch.leaf], other_matrices[batch.leaf], batch)
+        batch_bounds, box_proofs = problem.bounds(threshold, BOX_STEPS, running)
+        bound[part] = np.minimum(batch.bound, batch_bounds)
+        in_middle[part], start[part] = box_proofs[:, 0], box_proofs[:, 1:]
     return replace(boxes, bound=bound, start=start), bound - in_middle
 
 
@@ -402,21 +415,21 @@ class Boxes(Ascent):
     ----------
     A, B : ndarray of shape (N, d, c)
         The columns of F on the supports of the first two components.
-    others : ndarray of shape (N, m, d, d)
+    other_matrices : ndarray of shape (N, m, d, d)
         N_T of the other components.
     boxes : OpenBoxes
         The intervals, and m and Z to start from.
     """
 
     batched = (
-        *("E1", "E2", "K", "others", "H", "low", "high", "middle", "constant", "tau", "sigma"),
+        *("E1", "E2", "K", "other_matrices", "H", "low", "high", "middle", "constant", "tau", "sigma"),
         *("Y", "X", "Z", "m", "excess", "ahead"),
     )
 
-    def __init__(self, A: np.ndarray, B: np.ndarray, others: np.ndarray, boxes: OpenBoxes):
+    def __init__(self, A: np.ndarray, B: np.ndarray, other_matrices: np.ndarray, boxes: OpenBoxes):
         D, t = zip(*(_spanned(C) for C in (A, B)), strict=True)
-        low_1, high_1 = boxes.first.T
-        low_2, high_2 = boxes.second.T
+        low_1, high_1 = boxes.first_variances.T
+        low_2, high_2 = boxes.second_variances.T
         self.low, self.high = boxes.a.T
         self.middle = 0.5 * (self.low + self.high)
         self.constant = low_1 + high_1 + low_2 + high_2  # of the chords; H has their linear terms
@@ -425,9 +438,9 @@ class Boxes(Ascent):
         self.E1, Ey = np.concatenate([D[0], blank[1]], 2), np.concatenate([blank[0], D[1]], 2)
         self.E2 = Ey - self.middle[:, None, None] * self.E1  # for a in the middle of its interval
         self.K = 0.5 * (self.E1.mT @ Ey + Ey.mT @ self.E1)
-        self.others = others
+        self.other_matrices = other_matrices
         N, d, n = self.E1.shape
-        m = others.shape[1]
+        m = other_matrices.shape[1]
         self.is_first = np.arange(n) < D[0].shape[2]  # the coordinates of x that are those of q_1
         scale = self.constant[:, None, None]
         # bounds the norm of the map from Y and X
@@ -449,20 +462,22 @@ class Boxes(Ascent):
     def _excess(self) -> list[np.ndarray]:
         """Return by how much Y, (N, n, n), and X, (N, m, d, d), violate the constraints of Z and of m."""
         total = self.E1 @ self.Y @ self.E1.mT + self.E2 @ self.Y @ self.E2.mT + self.X.sum(axis=1)
-        own = np.einsum("bii->bi", self.Y)
+        diagonal = np.einsum("bii->bi", self.Y)
         a = self.middle
-        sums = [own[:, self.is_first].sum(1) - 1.0, own[:, ~self.is_first].sum(1) - 1.0 - a**2]
+        sums = [diagonal[:, self.is_first].sum(1) - 1.0, diagonal[:, ~self.is_first].sum(1) - 1.0 - a**2]
         return [total - np.eye(total.shape[1]), np.column_stack([*sums, (self.Y * self.K).sum((1, 2)) - a])]
 
     def step(self) -> None:
         self.Z = positive(self.Z + self.sigma * self.ahead[0])
         self.m = self.m + self.sigma[:, 0] * self.ahead[1]
-        whole = (2.0 + self.middle**2)[:, None, None]
-        self.Y = whole * fantope((self.Y + self.tau * self.matrix(self.Z, self.m)) / whole, 1)
-        moved = self.X + self.tau[:, None] * (self.others - self.Z[:, None])
-        self.X = fantope(moved.reshape(-1, *moved.shape[2:]), 1).reshape(moved.shape)
-        before, self.excess = self.excess, self._excess()
-        self.ahead = [2.0 * new - old for new, old in zip(self.excess, before, strict=True)]
+        trace = (2.0 + self.middle**2)[:, None, None]
+        self.Y = trace * fantope((self.Y + self.tau * self.matrix(self.Z, self.m)) / trace, 1)
+        stepped_X = self.X + self.tau[:, None] * (self.other_matrices - self.Z[:, None])
+        self.X = fantope(stepped_X.reshape(-1, *stepped_X.shape[2:]), 1).reshape(stepped_X.shape)
+        previous_excess, self.excess = self.excess, self._excess()
+        self.ahead = [
+            2.0 * current - previous for current, previous in zip(self.excess, previous_excess, strict=True)
+        ]
 
     def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
         bound, middle = self.certified(self.Z, self.m)
@@ -492,7 +507,7 @@ class Boxes(Ascent):
         m_1, m_2, m_12 = m.T
         trace = np.trace(Z, axis1=1, axis2=2)
         base = trace + self.constant + m_1 + m_2
-        base = base + np.linalg.eigvalsh(self.others - Z[:, None])[:, :, -1].sum(axis=1)
+        base = base + np.linalg.eigvalsh(self.other_matrices - Z[:, None])[:, :, -1].sum(axis=1)
 
         M = self.matrix(Z, m)
         values, vectors = np.linalg.eigh(M)
@@ -541,7 +556,7 @@ class Sequence(Relaxed):
     #: `prepare` sets both: the Lagrange multiplier (see :mod:`spcastat.proofs.duals`), and the
     #: cardinalities of all components, including those whose supports are not enumerated.
     multiplier: Multiplier | None = None
-    every: tuple[int, ...] = ()
+    all_cards: tuple[int, ...] = ()
     #: Whether `prepare` dropped all supports of some component, which proves its threshold.
     excluded = False
 
@@ -567,26 +582,28 @@ class Sequence(Relaxed):
             for c in self.cards
             if clock.affords(20.0 * c**3 * comb(self.p, c), comb(self.p, c) // CHUNK + 1)
         )
-        known = [np.flatnonzero(v) for v in V.T]
-        self.every = tuple(len(T) for T in known)
-        counts = {c: self.every.count(c) for c in dict.fromkeys(self.every)}
-        part = clock.until(time.perf_counter() + 0.5 * clock.left)
-        found = self.multiplier = multiplier(
+        known_supports = [np.flatnonzero(v) for v in V.T]
+        self.all_cards = tuple(len(T) for T in known_supports)
+        counts = {c: self.all_cards.count(c) for c in dict.fromkeys(self.all_cards)}
+        part = clock.until(time.perf_counter() + 0.5 * clock.seconds_left)
+        best_multiplier = self.multiplier = multiplier(
             self.factor,
             counts,
-            {c: np.unique([T for T in known if len(T) == c], axis=0) for c in counts},
-            lambda G, c: largest(G, c, self.kept.get(c), part),
+            {c: np.unique([T for T in known_supports if len(T) == c], axis=0) for c in counts},
+            lambda G, c: largest(G, c, self.supports_by_card.get(c), part),
             threshold,
             part.runs,
         )
-        room = found.bound - threshold
-        for c, places in self.kept.items():
+        room = best_multiplier.bound - threshold
+        for c, places in self.supports_by_card.items():
             # for fits with the support T, the bound of the multiplier is lower by theta (1 - g), where g is
             # the largest eigenvalue of G_TT
-            G = gram(self.factor, found.Z, found.thresholds[c])
-            self.kept[c] = places[found.thresholds[c] * (1.0 - eigenvalues(G, places)) <= room]
-        self.excluded = not all(map(len, self.kept.values()))
-        self.cards = tuple(c for c in self.cards if len(self.kept[c]) <= MOST_SUPPORTS)
+            G = gram(self.factor, best_multiplier.Z, best_multiplier.thresholds[c])
+            self.supports_by_card[c] = places[
+                best_multiplier.thresholds[c] * (1.0 - eigenvalues(G, places)) <= room
+            ]
+        self.excluded = not all(map(len, self.supports_by_card.values()))
+        self.cards = tuple(c for c in self.cards if len(self.supports_by_card[c]) <= MOST_SUPPORTS)
 
     @cached_property
     def factor(self) -> np.ndarray:
@@ -604,41 +621,43 @@ class Sequence(Relaxed):
     def root(self, singles: np.ndarray) -> Root:
         sums = None
         if self.multiplier is not None:
-            own = float(np.trace(self.multiplier.Z)) + float(self._singly[singles].sum()) + self._unsearched
-            sums = SeparableBound(own, self._beyond)
+            constant = (
+                float(np.trace(self.multiplier.Z)) + float(self._singly[singles].sum()) + self._unsearched
+            )
+            sums = SeparableBound(constant, self._support_bounds)
         return Root(self.frame, singles, None, int((1 << singles).sum()), sums)
 
     @property
     def _unsearched(self) -> float:
         """The sum of theta (see `multiplier`) over the components whose supports are not enumerated."""
         assert self.multiplier is not None
-        left = list(self.every)
+        remaining_cards = list(self.all_cards)
         for c in (*self.cards, *(1,) * self.m):
-            left.remove(c)
-        return sum(self.multiplier.thresholds[c] for c in left)
+            remaining_cards.remove(c)
+        return sum(self.multiplier.thresholds[c] for c in remaining_cards)
 
     @cached_property
-    def _beyond(self) -> tuple[SupportBounds, ...]:
+    def _support_bounds(self) -> tuple[SupportBounds, ...]:
         """For each searched component and support T, bounds on q'(N_T - Z)q for unit q; see `multiplier`."""
         assert self.multiplier is not None
-        found = {}
+        bounds_by_card = {}
         for c in dict.fromkeys(self.cards):
-            A = self.factor[:, self.kept[c]].transpose(1, 0, 2)
-            some = blocks(len(A), self.factor.shape[0] ** 2, BATCH)
-            parts = [bounds_alone(A[part] @ A[part].mT - self.multiplier.Z) for part in some]
-            held = zip(*(vars(one).values() for one in parts), strict=True)
-            found[c] = SupportBounds(*(np.concatenate(one) for one in held))
-        return tuple(found[c] for c in self.cards)
+            A = self.factor[:, self.supports_by_card[c]].transpose(1, 0, 2)
+            slices = blocks(len(A), self.factor.shape[0] ** 2, BATCH)
+            parts = [bounds_alone(A[part] @ A[part].mT - self.multiplier.Z) for part in slices]
+            fields = zip(*(vars(bounds).values() for bounds in parts), strict=True)
+            bounds_by_card[c] = SupportBounds(*(np.concatenate(arrays) for arrays in fields))
+        return tuple(bounds_by_card[c] for c in self.cards)
 
     @cached_property
     def _singly(self) -> np.ndarray:
         """Bounds, shape (p,), on q'(ff' - Z)q over unit q, with f the column of F of each variable."""
         assert self.multiplier is not None
         columns = self.factor.T[:, :, None]
-        return np.asarray(bounds_alone(columns @ columns.mT - self.multiplier.Z).first)
+        return np.asarray(bounds_alone(columns @ columns.mT - self.multiplier.Z).largest)
 
     def alike(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+        self, roots: list[Root], choices: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
         F = self.factor
 
@@ -646,43 +665,47 @@ class Sequence(Relaxed):
             A = F[:, places].transpose(1, 0, 2)
             return A @ A.mT
 
-        taken = outer(np.stack([root.singles for root in roots]))
-        own = np.trace(taken, axis1=1, axis2=2)
-        groups = [outer(self.supports[t][rows]) - taken for t, rows in enumerate(chosen.T)]
+        single_matrices = outer(np.stack([root.singles for root in roots]))
+        single_variances = np.trace(single_matrices, axis1=1, axis2=2)
+        groups = [outer(self.supports[t][rows]) - single_matrices for t, rows in enumerate(choices.T)]
         counts = [1] * len(groups)
-        rest = self.k - self.m - len(groups)
-        if rest:
-            groups.append(F @ F.T - taken)
-            counts.append(rest)
-        return own + duals.ordered_bounds(groups, counts, threshold - own, steps, running=running)
+        unsearched_count = self.k - self.m - len(groups)
+        if unsearched_count:
+            groups.append(F @ F.T - single_matrices)
+            counts.append(unsearched_count)
+        return single_variances + duals.ordered_bounds(
+            groups, counts, threshold - single_variances, steps, running=running
+        )
 
     @property
     def leaf_bounds(self) -> list[LeafBounds]:
         if not self.all_searched:
             return super().leaf_bounds
-        exact: list[LeafBounds] = [self._first, self._first_two]
-        return exact[: 2 if self.k == 3 <= len(self.factor) else 1]
+        exact_bounds: list[LeafBounds] = [self._first_bounds, self._first_two_bounds]
+        return exact_bounds[: 2 if self.k == 3 <= len(self.factor) else 1]
 
-    def _first(self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running) -> np.ndarray:
+    def _first_bounds(
+        self, roots: list[Root], choices: np.ndarray, threshold: float, running: Running
+    ) -> np.ndarray:
         """Return bounds as in `LeafBounds` that have the exact variance of the first component."""
-        columns = self._columns(roots, chosen)
-        each = 2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2
-        found = [
+        columns = self._columns(roots, choices)
+        work_per_leaf = 2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2
+        bound_parts = [
             first_component_bounds([A[part] for A in columns], threshold, LEAF, running)
-            for part in blocks(len(roots), each, BATCH)
+            for part in blocks(len(roots), work_per_leaf, BATCH)
         ]
-        return np.concatenate(found)
+        return np.concatenate(bound_parts)
 
-    def _first_two(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, running: Running
+    def _first_two_bounds(
+        self, roots: list[Root], choices: np.ndarray, threshold: float, running: Running
     ) -> np.ndarray:
         """Return bounds as in `LeafBounds` that have the exact variances of the first two components."""
-        return first_two_bounds(self._columns(roots, chosen), threshold, running)
+        return first_two_bounds(self._columns(roots, choices), threshold, running)
 
-    def _columns(self, roots: list[Root], chosen: np.ndarray) -> list[np.ndarray]:
+    def _columns(self, roots: list[Root], choices: np.ndarray) -> list[np.ndarray]:
         """Return, for each component, the columns of F on its supports in B leaves, shape (B, d, c_j)."""
         supports = [np.stack([root.singles for root in roots])[:, [i]] for i in range(self.m)]
-        supports += [self.supports[t][rows] for t, rows in enumerate(chosen.T)]
+        supports += [self.supports[t][rows] for t, rows in enumerate(choices.T)]
         return [self.factor[:, places].transpose(1, 0, 2) for places in supports]
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
@@ -692,9 +715,11 @@ class Sequence(Relaxed):
         bounds = super().single_bounds(singles)
         if self.multiplier is None:
             return bounds
-        own = float(np.trace(self.multiplier.Z)) + self._unsearched
-        own += sum(float(one.first.max(initial=0.0)) for one in self._beyond)
-        return np.minimum(bounds, own + self._singly[singles].sum(axis=1))
+        constant = float(np.trace(self.multiplier.Z)) + self._unsearched
+        constant += sum(
+            float(component_bounds.largest.max(initial=0.0)) for component_bounds in self._support_bounds
+        )
+        return np.minimum(bounds, constant + self._singly[singles].sum(axis=1))
 
 
 def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> tuple[float, np.ndarray]:
@@ -713,16 +738,16 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
     if c == 1:
         values = np.diag(G)
         order = np.argsort(-values)
-        return float(values[order[0]]) + ROUNDING, order[: 2 * ADDED, None]
+        return float(values[order[0]]) + ROUNDING, order[: 2 * SUPPORTS_ADDED, None]
     if places is None:
-        proof = prove(G, c, time_limit=min(1.0, clock.left), max_nodes=200)
+        proof = prove(G, c, time_limit=min(1.0, clock.seconds_left), max_nodes=200)
         return proof.bound, np.atleast_2d(np.sort(proof.support)) if len(proof.support) == c else np.zeros(
             (0, c), int
         )
     if not clock.runs():
         return float(np.linalg.eigvalsh(G)[-1]) + ROUNDING, places[:0]
     values = eigenvalues(G, places)
-    order = np.argpartition(-values, min(2 * ADDED, len(values) - 1))[: 2 * ADDED]
+    order = np.argpartition(-values, min(2 * SUPPORTS_ADDED, len(values) - 1))[: 2 * SUPPORTS_ADDED]
     order = order[np.argsort(-values[order])]
     return float(values[order[0]]) + ROUNDING, places[order]
 
@@ -735,19 +760,19 @@ def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
     bound = norms(G, places)
     at = np.flatnonzero(bound > CLOSE)
     for begin in range(0, len(at), CHUNK):
-        some = at[begin : begin + CHUNK]
-        bound[some] = largest_eigenvalues(G, places[some])
+        batch = at[begin : begin + CHUNK]
+        bound[batch] = largest_eigenvalues(G, places[batch])
     return bound
 
 
 def norms(G: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Return the Frobenius norm of G_TT, a bound on its eigenvalues, for each support T, shape (n,)."""
-    diagonal, others = np.diag(G) ** 2, (2.0 * G * G).ravel()
+    diagonal, pair_squares = np.diag(G) ** 2, (2.0 * G * G).ravel()
     columns = np.ascontiguousarray(places.T)
     starts = columns * len(G)
     total = diagonal[columns].sum(axis=0)
     for i, j in combinations(range(len(columns)), 2):
-        total += others[starts[i] + columns[j]]
+        total += pair_squares[starts[i] + columns[j]]
     return np.sqrt(total)
 
 
@@ -763,16 +788,16 @@ def largest_eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
 SHARES = (0.5, 0.8, 0.9, 0.95, 0.97, 0.985, 0.993, 0.999, 0.9999, 0.99999)
 #: For a few supports only so many shares near the last good one are tried; if none closes any support, each
 #: is examined on its own.
-FEW_ROWS, NEAR = 16, 3
+FEW_ROWS, NEARBY_SHARES = 16, 3
 #: How often intervals of the variance of the first component are halved.
 SCORE_HALVINGS = 4
 #: Eigenvalues are computed of so many blocks with the largest norms, and of those for which elimination has a
-#: pivot below SURE times the level to be shown.
-LARGE_BLOCKS, SURE = 32, 1e-5
+#: pivot below PIVOT_SHARE times the level to be shown.
+LARGE_BLOCKS, PIVOT_SHARE = 32, 1e-5
 #: How many eigenvalues are computed of the blocks with the largest norms, and the steps of an ascent.
-EXACT, ASCENTS = 512, 30
+EIGENVALUES, ASCENTS = 512, 30
 #: The mean score is taken again if it closes at least this share of open supports; else they are divided.
-ENOUGH = 0.1
+CLOSED_SHARE = 0.1
 #: The search ends if more supports of the first component are left for the last step.
 MOST_FAILED = 100
 #: So many of the first and of the last multipliers are tried for a larger bound if the search stops early.
@@ -834,11 +859,11 @@ class ScoreMultiplier:
     weight: float
     theta: float
 
-    def closes(self, first: Supports, rows: np.ndarray, bound: float) -> np.ndarray:
+    def closes(self, first_supports: Supports, rows: np.ndarray, bound: float) -> np.ndarray:
         """Return whether `bound` holds if the first component has these supports, shape (m,)."""
-        values = first.values[rows] + ROUNDING
-        high = np.minimum(self.high, first.largest[rows])[:, None]
-        e = (first.vectors[rows].mT @ self.a[first.places[rows]][:, :, None])[:, :, 0]
+        values = first_supports.values[rows] + ROUNDING
+        high = np.minimum(self.high, first_supports.largest[rows])[:, None]
+        e = (first_supports.vectors[rows].mT @ self.a[first_supports.places[rows]][:, :, None])[:, :, 0]
         # diag(m) + z ee' is positive semidefinite if m has no negative entry, or has one and the sum of
         # z e^2 / m is at most -1
         m = self.low * high - (self.low + high - bound + self.weight + self.theta) * values - 0.1 * ROUNDING
@@ -897,13 +922,14 @@ class Cover:
         self,
         S: np.ndarray,
         factor: np.ndarray,
-        first: Supports,
-        second: Supports,
+        first_supports: Supports,
+        second_supports: Supports,
         target: float,
     ):
-        self.S, self.factor, self.first, self.second, self.target = S, factor, first, second, target
+        self.S, self.factor, self.target = S, factor, target
+        self.first_supports, self.second_supports = first_supports, second_supports
         self.multipliers: list[ScoreMultiplier] = []
-        self._open = np.arange(len(first.places))
+        self._open_rows = np.arange(len(first_supports.places))
         self._share = 0  # the place in SHARES of the last share that closed a support
 
     def begin(self, check: Callable[[], None]) -> None:
@@ -923,19 +949,21 @@ class Cover:
             proven, which is larger if a better fit was found.
         """
         while True:
-            low, high = 0.5 * self.target, float(self.first.largest.max())
-            self._open = self._interval(low, high, self._open[self.first.largest[self._open] >= low], check)
-            before = self.target
-            if len(self._open):
-                self.target = max(before, climb(self._likely(self._open[:50])))
-            if self.target == before:
+            low, high = 0.5 * self.target, float(self.first_supports.largest.max())
+            self._open_rows = self._interval(
+                low, high, self._open_rows[self.first_supports.largest[self._open_rows] >= low], check
+            )
+            previous_target = self.target
+            if len(self._open_rows):
+                self.target = max(previous_target, climb(self._likely(self._open_rows[:50])))
+            if self.target == previous_target:
                 break
-        if len(self._open) > MOST_FAILED:
+        if len(self._open_rows) > MOST_FAILED:
             return False
-        while len(self._open):
-            if not self._single(low, int(self._open[-1]), check):
+        while len(self._open_rows):
+            if not self._single(low, int(self._open_rows[-1]), check):
                 return False
-            self._open = self._open[:-1]
+            self._open_rows = self._open_rows[:-1]
         return True
 
     def _interval(self, low: float, high: float, rows: np.ndarray, check: Callable[[], None]) -> np.ndarray:
@@ -946,10 +974,10 @@ class Cover:
             if not len(rows):
                 continue
             check()
-            loadings = self.first.leading(rows, len(self.S))
+            loadings = self.first_supports.leading(rows, len(self.S))
             closed = self._closed(low, high, loadings.mean(axis=0), rows)
             rows, loadings = rows[~closed], loadings[~closed]
-            if closed.sum() > ENOUGH * len(rows):
+            if closed.sum() > CLOSED_SHARE * len(rows):
                 groups.append(rows)
             elif len(rows) == 1:
                 failed.append(int(rows[0]))
@@ -961,29 +989,29 @@ class Cover:
 
     def _likely(self, rows: np.ndarray) -> list[list[np.ndarray]]:
         """Return supports of the first component, each with a good one of the second."""
-        found = []
-        for row, x in zip(rows, self.first.leading(rows, len(self.S)), strict=True):
+        pairs = []
+        for row, x in zip(rows, self.first_supports.leading(rows, len(self.S)), strict=True):
             a = self.S @ x
-            best = np.argmax(norms(self.S - np.outer(a, a), self.second.places))
-            found.append([self.first.places[row], self.second.places[best]])
-        return found
+            partner = np.argmax(norms(self.S - np.outer(a, a), self.second_supports.places))
+            pairs.append([self.first_supports.places[row], self.second_supports.places[partner]])
+        return pairs
 
     def _closed(self, low: float, high: float, loadings: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Store the multiplier of the scores with these loadings that closes most supports; return which."""
-        best, closed = None, np.zeros(len(rows), dtype=bool)
+        best_multiplier, closed = None, np.zeros(len(rows), dtype=bool)
         a = self._scores(loadings)
-        near = sorted(range(len(SHARES)), key=lambda i: abs(i - self._share))
-        for i in near if len(rows) == 1 or len(rows) > FEW_ROWS else near[:NEAR]:
+        share_order = sorted(range(len(SHARES)), key=lambda i: abs(i - self._share))
+        for i in share_order if len(rows) == 1 or len(rows) > FEW_ROWS else share_order[:NEARBY_SHARES]:
             share = SHARES[i]
-            theta = sparse_eigenvalue(self.S - share * np.outer(a, a), self.second.places) + ROUNDING
-            one = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
-            found = one.closes(self.first, rows, self.target)
-            if found.sum() > closed.sum():
-                best, closed, self._share = one, found, i
-            if found.all():
+            theta = sparse_eigenvalue(self.S - share * np.outer(a, a), self.second_supports.places) + ROUNDING
+            candidate = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
+            candidate_mask = candidate.closes(self.first_supports, rows, self.target)
+            if candidate_mask.sum() > closed.sum():
+                best_multiplier, closed, self._share = candidate, candidate_mask, i
+            if candidate_mask.all():
                 break
-        if best is not None:
-            self.multipliers.append(best)
+        if best_multiplier is not None:
+            self.multipliers.append(best_multiplier)
         return closed
 
     def _scores(self, loadings: np.ndarray) -> np.ndarray:
@@ -993,18 +1021,18 @@ class Cover:
 
     def _single(self, low: float, row: int, check: Callable[[], None]) -> bool:
         """Close a support of the first component with all of the second; return whether that is possible."""
-        every = np.arange(len(self.second.places))
-        todo = [(low, float(self.first.largest[row]), every, 0)]
+        all_seconds = np.arange(len(self.second_supports.places))
+        todo = [(low, float(self.first_supports.largest[row]), all_seconds, 0)]
         while todo:
             check()
             low, high, seconds, halved = todo.pop()
-            left = self._except_few(low, high, row, seconds)
-            if 0 < len(left) < len(seconds):
-                todo.append((low, high, left, halved))
-            elif len(left) and halved < SCORE_HALVINGS:
+            open_seconds = self._except_few(low, high, row, seconds)
+            if 0 < len(open_seconds) < len(seconds):
+                todo.append((low, high, open_seconds, halved))
+            elif len(open_seconds) and halved < SCORE_HALVINGS:
                 middle = middle_of(low, high)
-                todo += [(low, middle, left, halved + 1), (middle, high, left, halved + 1)]
-            elif len(left):
+                todo += [(low, middle, open_seconds, halved + 1), (middle, high, open_seconds, halved + 1)]
+            elif len(open_seconds):
                 return False
         return True
 
@@ -1013,32 +1041,32 @@ class Cover:
 
         Return those of the supports `seconds` of the second component that are left.
         """
-        best, left = None, seconds
-        places, at = self.second.places[seconds], np.array([row])
+        best_multiplier, open_seconds = None, seconds
+        places, at = self.second_supports.places[seconds], np.array([row])
         plane = self._plane(row, places)
         for share in SHARES:
             a = self._scores(plane.tilted(share))
             M = self.S - share * np.outer(a, a)
             sizes = norms(M, places)
-            some = np.argsort(-sizes)[:EXACT]
-            sizes[some] = largest_eigenvalues(M, places[some])
+            top = np.argsort(-sizes)[:EIGENVALUES]
+            sizes[top] = largest_eigenvalues(M, places[top])
             order = np.argsort(-sizes)
             count = 0
-            while count < len(left):
+            while count < len(open_seconds):
                 theta = float(sizes[order[count]]) + ROUNDING
-                one = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
-                if one.closes(self.first, at, self.target)[0]:
-                    best, left = one, seconds[order[:count]]
+                candidate = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
+                if candidate.closes(self.first_supports, at, self.target)[0]:
+                    best_multiplier, open_seconds = candidate, seconds[order[:count]]
                     break
                 count = max(1, 2 * count)
-        if best is not None:
-            self.multipliers.append(best)
-        return left
+        if best_multiplier is not None:
+            self.multipliers.append(best_multiplier)
+        return open_seconds
 
     def _plane(self, row: int, places: np.ndarray) -> Plane:
         """Return a fit with large adjusted variance on a support of the first component."""
-        S, T = self.S, self.first.places[row]
-        x = self.first.leading(np.array([row]), len(S))[0]
+        S, T = self.S, self.first_supports.places[row]
+        x = self.first_supports.leading(np.array([row]), len(S))[0]
         for _ in range(ASCENTS):
             a = S @ x  # x has variance one
             M = S - np.outer(a, a)
@@ -1054,21 +1082,21 @@ class Cover:
             x = unit / np.sqrt(max(float(unit @ S @ unit), TINY))
         a = S @ x
         slope = float(a @ y)
-        rest = y - slope * x
-        rest = rest / np.sqrt(max(float(rest @ S @ rest), TINY))
-        b = S @ rest
-        return Plane(x, rest, float(a[U] @ b[U]), float(b[U] @ b[U]))
+        orthogonal_part = y - slope * x
+        orthogonal_part = orthogonal_part / np.sqrt(max(float(orthogonal_part @ S @ orthogonal_part), TINY))
+        b = S @ orthogonal_part
+        return Plane(x, orthogonal_part, float(a[U] @ b[U]), float(b[U] @ b[U]))
 
     @property
     def bound(self) -> float:
         """A bound for all supports that are not closed."""
-        rows, bound = self._open, self.target
+        rows, bound = self._open_rows, self.target
         while len(rows) and bound < 1.0:
             bound *= 1.0025
-            for one in (*self.multipliers[:RECENT], *self.multipliers[-RECENT:]):
-                wide = replace(one, low=0.5 * bound, high=1.0)
-                rows = rows[~wide.closes(self.first, rows, bound)]
-                rows = rows[self.first.largest[rows] >= 0.5 * bound]
+            for score_multiplier in (*self.multipliers[:RECENT], *self.multipliers[-RECENT:]):
+                wide = replace(score_multiplier, low=0.5 * bound, high=1.0)
+                rows = rows[~wide.closes(self.first_supports, rows, bound)]
+                rows = rows[self.first_supports.largest[rows] >= 0.5 * bound]
         return bound
 
 
@@ -1098,29 +1126,31 @@ def sparse_eigenvalue(M: np.ndarray, places: np.ndarray) -> float:
     that an LDL' factorisation does not show to be smaller than the largest found.
     """
     sizes = norms(M, places)
-    some = np.argpartition(-sizes, min(LARGE_BLOCKS, len(sizes)) - 1)[:LARGE_BLOCKS]
-    best = max(0.0, float(largest_eigenvalues(M, places[some]).max()))
-    left = np.flatnonzero(sizes > best)
-    left = left[~surely_below(M, places[left], best)]
-    for begin in range(0, len(left), CHUNK):
-        best = max(best, float(largest_eigenvalues(M, places[left[begin : begin + CHUNK]]).max()))
-    return best
+    top = np.argpartition(-sizes, min(LARGE_BLOCKS, len(sizes)) - 1)[:LARGE_BLOCKS]
+    eigenvalue = max(0.0, float(largest_eigenvalues(M, places[top]).max()))
+    open_rows = np.flatnonzero(sizes > eigenvalue)
+    open_rows = open_rows[~surely_below(M, places[open_rows], eigenvalue)]
+    for begin in range(0, len(open_rows), CHUNK):
+        eigenvalue = max(
+            eigenvalue, float(largest_eigenvalues(M, places[open_rows[begin : begin + CHUNK]]).max())
+        )
+    return eigenvalue
 
 
 def surely_below(M: np.ndarray, places: np.ndarray, level: float) -> np.ndarray:
     """Return for which supports, (n, c), all pivots of level I - M_TT are clearly positive, shape (n,).
 
-    Then no eigenvalue of M_TT exceeds the level by more than rounding: pivots above SURE times the level
-    keep the errors of the elimination small.
+    Then no eigenvalue of M_TT exceeds the level by more than rounding: pivots above PIVOT_SHARE times the
+    level keep the errors of the elimination small.
     """
     c, columns = places.shape[1], np.ascontiguousarray(places.T)
     A = -M[columns[:, None], columns]  # (c, c, n): operations on the last axis are fast
-    sure = np.ones(len(places), dtype=bool)
+    is_below = np.ones(len(places), dtype=bool)
     for i in range(c):
         A[i, i] += level
     for i in range(c):
-        sure &= A[i, i] > SURE * level
-        factor = A[i, i + 1 :] / np.where(sure, A[i, i], 1.0)
+        is_below &= A[i, i] > PIVOT_SHARE * level
+        factor = A[i, i + 1 :] / np.where(is_below, A[i, i], 1.0)
         for j in range(i + 1, c):
             A[j, j:] -= factor[j - i - 1] * A[i, j:]
-    return sure
+    return is_below

@@ -68,12 +68,12 @@ from spcastat.search.matrices import SMALLEST, divisor
 #: Allowance for rounding in every bound, relative to the norms of its matrices; actual rounding is 1e-14.
 ROUNDING = 1e-10
 #: Number of steps between two evaluations of the bound.
-EVERY = 10
+STEPS_PER_BOUND = 10
 #: Ratio of primal to dual step length; 2 worked best for random supports of pitprops.
 RATIO = 2.0
-#: A matrix times FIRST has as nearest matrix in `fantope` the projection on its leading eigenvectors, unless
-#: eigenvalues tie.
-FIRST = 1e6
+#: A matrix times PROJECTION_SCALE has as nearest matrix in `fantope` the projection on its leading
+#: eigenvectors, unless eigenvalues tie.
+PROJECTION_SCALE = 1e6
 
 Running = Callable[[], bool]
 Bases = list[np.ndarray | None]
@@ -106,15 +106,15 @@ class Ascent(ABC):
     def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return one or more pairs: bounds, shape (B,), and an array to store with them, shape (B, ...)."""
 
-    def subset(self, which: np.ndarray) -> Ascent:
+    def subset(self, selection: np.ndarray) -> Ascent:
         """Return the problems selected by a mask or by indices."""
-        chosen = copy(self)
+        ascent = copy(self)
         for name in self.batched:
-            held = getattr(self, name)
-            several = isinstance(held, list)
-            parts = [A if A is None else A[which] for A in (held if several else [held])]
-            setattr(chosen, name, parts if several else parts[0])
-        return chosen
+            arrays = getattr(self, name)
+            several = isinstance(arrays, list)
+            parts = [A if A is None else A[selection] for A in (arrays if several else [arrays])]
+            setattr(ascent, name, parts if several else parts[0])
+        return ascent
 
     def bounds(
         self, threshold: np.ndarray | float, steps: int, running: Running = lambda: True
@@ -126,36 +126,37 @@ class Ascent(ABC):
         threshold : float or ndarray of shape (B,)
             A bound is not improved further once it is below this, or if it is unlikely to get there.
         steps : int
-            The largest number of steps; bounds are evaluated at the start and after each round of EVERY.
+            The largest number of steps; bounds are evaluated at the start and after each round of
+            STEPS_PER_BOUND.
         running : callable
             Called between steps; if it returns False, the bounds so far are returned.
         """
-        bound, stored = (part.copy() for part in self.proofs()[0])
+        bound, best_proofs = (part.copy() for part in self.proofs()[0])
         level = np.broadcast_to(np.asarray(threshold, dtype=float), bound.shape)
         at = np.flatnonzero(bound > level)
         state = self.subset(at)
         history: list[np.ndarray] = []
         window = 5
-        for left in reversed(range(steps // EVERY)):
+        for rounds_left in reversed(range(steps // STEPS_PER_BOUND)):
             if not (at.size and running()):
                 break
-            for _ in range(EVERY):
+            for _ in range(STEPS_PER_BOUND):
                 if running():
                     state.step()
             lowest = np.full(len(at), np.inf)
-            for found, proof in state.proofs():
-                better = found < bound[at]
-                bound[at[better]], stored[at[better]] = found[better], proof[better]
-                lowest = np.minimum(lowest, found)
+            for new_bounds, proof in state.proofs():
+                is_lower = new_bounds < bound[at]
+                bound[at[is_lower]], best_proofs[at[is_lower]] = new_bounds[is_lower], proof[is_lower]
+                lowest = np.minimum(lowest, new_bounds)
             history = [*history[-window:], lowest]  # without the start: the first iterates have larger bounds
-            open_ = bound[at] > level[at]
+            is_open = bound[at] > level[at]
             if len(history) > window:
                 # abandon a problem that needs three times the rounds left at the rate of the last rounds
                 fall = (history[0] - lowest) / window
-                open_ &= lowest - 3.0 * fall * left <= level[at]
-            at, state = at[open_], state.subset(open_)
-            history = [values[open_] for values in history]
-        return bound, stored
+                is_open &= lowest - 3.0 * fall * rounds_left <= level[at]
+            at, state = at[is_open], state.subset(is_open)
+            history = [values[is_open] for values in history]
+        return bound, best_proofs
 
 
 class Relaxation(Ascent):
@@ -196,7 +197,7 @@ class Relaxation(Ascent):
         self.scale = scale[:, None, None]
         d = (C[0] if bases[0] is None else bases[0]).shape[1]
         self.Z = self.total = self.excess = self.ahead = np.zeros((len(scale), len(signs), d, d))
-        self.taken = 0
+        self.step_count = 0
         size = np.linalg.norm(signs, 2)  # bounds the norm of the map from X to the constraints
         self.tau, self.sigma = RATIO / size, 1.0 / (RATIO * size)
 
@@ -209,25 +210,25 @@ class Relaxation(Ascent):
     def _slopes(self, Z: np.ndarray) -> list[np.ndarray]:
         """Return C_g - D_g' (sum_c s_cg Z_c) D_g for all g, given Z, shape (B, m, d, d)."""
         sums = np.tensordot(self.signs.T, Z.swapaxes(0, 1), 1)
-        inside = [A if D is None else D.mT @ A @ D for A, D in zip(sums, self.bases, strict=True)]
-        return [A - B for A, B in zip(self.C, inside, strict=True)]
+        compressions = [A if D is None else D.mT @ A @ D for A, D in zip(sums, self.bases, strict=True)]
+        return [A - B for A, B in zip(self.C, compressions, strict=True)]
 
     def step(self) -> None:
-        if not self.taken:
+        if not self.step_count:
             start = zip(self.X, self.away, self.counts, strict=True)
-            self.X = [fantope(A - FIRST * far, n) for A, far, n in start]
+            self.X = [fantope(A - PROJECTION_SCALE * far, n) for A, far, n in start]
             self.excess = self.ahead = self._excess()
         self.Z = positive(self.Z + self.sigma * self.scale[:, None] * self.ahead)
         self.X = [
             fantope(A + self.tau * slope / self.scale - far, n)
             for A, slope, far, n in zip(self.X, self._slopes(self.Z), self.away, self.counts, strict=True)
         ]
-        before, self.excess = self.excess, self._excess()
-        self.ahead = 2.0 * self.excess - before
-        self.total, self.taken = self.total + self.Z, self.taken + 1
+        previous_excess, self.excess = self.excess, self._excess()
+        self.ahead = 2.0 * self.excess - previous_excess
+        self.total, self.step_count = self.total + self.Z, self.step_count + 1
 
     def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(self.certified(Z), Z) for Z in (self.Z, self.total / max(self.taken, 1))]
+        return [(self.certified(Z), Z) for Z in (self.Z, self.total / max(self.step_count, 1))]
 
     def certified(self, Z: np.ndarray) -> np.ndarray:
         """Return the bounds that Z >= 0, shape (B, m, d, d), proves, enlarged by their rounding."""
@@ -278,7 +279,7 @@ def supports_relaxation(
         np.column_stack([-np.ones(m), np.eye(m)]),
         0.0,
         scale,
-        [FIRST * A, *inner],
+        [PROJECTION_SCALE * A, *inner],
     )
 
 
@@ -309,12 +310,12 @@ def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
 
     Linearly dependent columns are zero. If the rank is not clearly two or more, all columns are zero.
     """
-    found = []
-    for first, second in combinations(bases, 2):
-        U, sizes, _ = np.linalg.svd(np.concatenate([first, second], axis=2), full_matrices=False)
+    plane_bases = []
+    for basis, other_basis in combinations(bases, 2):
+        U, sizes, _ = np.linalg.svd(np.concatenate([basis, other_basis], axis=2), full_matrices=False)
         clear = sizes[:, 1] > 1e-5 if sizes.shape[1] > 1 else np.zeros(len(U), dtype=bool)
-        found.append(U * ((sizes > DEPENDENT) & clear[:, None])[:, None, :])
-    return found
+        plane_bases.append(U * ((sizes > DEPENDENT) & clear[:, None])[:, None, :])
+    return plane_bases
 
 
 def union_basis(columns: list[np.ndarray]) -> np.ndarray:
@@ -358,8 +359,8 @@ def capped_simplex(values: np.ndarray, k: int) -> np.ndarray:
     sums = np.clip(terms, 0.0, 1.0, out=terms).sum(axis=2)
     right = np.clip((sums > k).sum(axis=1), 1, 2 * d - 1)[:, None]
     low, high = np.take_along_axis(knots, right - 1, axis=1), np.take_along_axis(knots, right, axis=1)
-    above, below = np.take_along_axis(sums, right - 1, axis=1), np.take_along_axis(sums, right, axis=1)
-    share = np.divide(above - k, above - below, out=np.zeros_like(above), where=above > below)
+    high_sum, low_sum = np.take_along_axis(sums, right - 1, axis=1), np.take_along_axis(sums, right, axis=1)
+    share = np.divide(high_sum - k, high_sum - low_sum, out=np.zeros_like(high_sum), where=high_sum > low_sum)
     return np.asarray(np.clip(values - (low + share * (high - low)), 0.0, 1.0))
 
 
@@ -379,7 +380,7 @@ def ordered_relaxation(groups: list[np.ndarray], counts: list[int], bases: Bases
         Orthonormal columns whose span contains q_j; None, with c = d, if q_j may be any vector.
     """
     scale = np.maximum(np.linalg.norm(groups[0], axis=(1, 2)), SMALLEST)
-    start = [FIRST * N / scale[:, None, None] for N in groups]
+    start = [PROJECTION_SCALE * N / scale[:, None, None] for N in groups]
     signs = np.ones((1, len(groups)))
     return Relaxation(groups, bases or [None] * len(groups), counts, signs, 1.0, scale, start)
 
@@ -427,34 +428,36 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
     bound.
     """
     B, m = singles.shape
-    whole = S[singles[:, :, None], singles[:, None, :]]
-    size = np.einsum("bii->bi", whole)
-    left, best = {0: whole}, {0: np.zeros(B)}
+    blocks = S[singles[:, :, None], singles[:, None, :]]
+    size = np.einsum("bii->bi", blocks)
+    residuals, best_values = {0: blocks}, {0: np.zeros(B)}
     for count in range(m):
-        after: dict[int, np.ndarray] = {}
-        for bits in [one for one in left if one.bit_count() == count]:
-            D = left.pop(bits)
+        next_residuals: dict[int, np.ndarray] = {}
+        for bits in [members for members in residuals if members.bit_count() == count]:
+            D = residuals.pop(bits)
             for i in [i for i in range(m) if not bits >> i & 1]:
-                new, own = bits | 1 << i, D[:, i, i].clip(min=0.0)
-                total = best[bits] + own
-                best[new] = np.maximum(best[new], total) if new in best else total
-                if new not in after and count < m - 1:
-                    clear = own > 1e-5 * size[:, i]
-                    share = np.where(clear, 1.0 / divisor(own, clear), 0.0)
-                    after[new] = D - share[:, None, None] * D[:, :, i, None] * D[:, None, i, :]
-        left.update(after)
-    return np.asarray(best[(1 << m) - 1] + ROUNDING * size.sum(axis=1))
+                extension, variances = bits | 1 << i, D[:, i, i].clip(min=0.0)
+                total = best_values[bits] + variances
+                best_values[extension] = (
+                    np.maximum(best_values[extension], total) if extension in best_values else total
+                )
+                if extension not in next_residuals and count < m - 1:
+                    clear = variances > 1e-5 * size[:, i]
+                    share = np.where(clear, 1.0 / divisor(variances, clear), 0.0)
+                    next_residuals[extension] = D - share[:, None, None] * D[:, :, i, None] * D[:, None, i, :]
+        residuals.update(next_residuals)
+    return np.asarray(best_values[(1 << m) - 1] + ROUNDING * size.sum(axis=1))
 
 
 #: In each round: the largest number of supports added, and the number of steps of the dual method.
-ADDED, STEPS = 12, 60
+SUPPORTS_ADDED, STEPS = 12, 60
 
 
 # --- adjusted variance on all supports ------------------------------------------------------------
 
 
 #: Thresholds theta are raised to at least this share of the largest eigenvalue, which keeps the bound valid.
-LEAST = 1e-6
+THRESHOLD_SHARE = 1e-6
 
 #: Takes a matrix G (p, p) and c; returns an upper bound on the largest eigenvalue of G_TT over all supports T
 #: of c variables, and supports (n, c) with a large eigenvalue.
@@ -513,16 +516,16 @@ def multiplier(
         Called between steps; if it returns False, the best multiplier so far is returned.
     """
     state = _DualIterates.begin(F, counts, supports)
-    best = state.proven(largest)
-    rounds = [best.bound]
-    while len(rounds) <= 30 and best.bound > target and running():
+    best_multiplier = state.proven(largest)
+    rounds = [best_multiplier.bound]
+    while len(rounds) <= 30 and best_multiplier.bound > target and running():
         state.solve(running)
-        found = state.proven(largest)
-        best = min(best, found, key=lambda one: one.bound)
-        rounds.append(best.bound)
+        candidate = state.proven(largest)
+        best_multiplier = min(best_multiplier, candidate, key=lambda entry: entry.bound)
+        rounds.append(best_multiplier.bound)
         if len(rounds) > 3 and rounds[-1] > rounds[-4] * (1.0 - 1e-4):
             break  # three rounds decreased the bound too little
-    return best
+    return best_multiplier
 
 
 @dataclass(eq=False)
@@ -541,26 +544,34 @@ class _DualIterates:
     def begin(cls, F: np.ndarray, counts: dict[int, int], supports: dict[int, np.ndarray]) -> _DualIterates:
         values, vectors = np.linalg.eigh(F @ F.T)
         k, d = sum(counts.values()), len(F)
-        rest = max(float(values[-k - 1]), 0.0) if k < d else 0.0
-        Z = (vectors * (values - rest).clip(min=0.0)) @ vectors.T
+        tail_value = max(float(values[-k - 1]), 0.0) if k < d else 0.0
+        Z = (vectors * (values - tail_value).clip(min=0.0)) @ vectors.T
         scale = float(values[-1])
         X = {c: np.zeros((len(T), d, d)) for c, T in supports.items()}
-        return cls(F, counts, dict(supports), X, Z, dict.fromkeys(counts, max(rest, LEAST * scale)), scale)
+        return cls(
+            F,
+            counts,
+            dict(supports),
+            X,
+            Z,
+            dict.fromkeys(counts, max(tail_value, THRESHOLD_SHARE * scale)),
+            scale,
+        )
 
     def proven(self, largest: Largest) -> Multiplier:
         """Return the multiplier, scaled to be valid for all supports; add supports that violated it."""
         bounds = {}
         for c, threshold in self.thresholds.items():
-            bounds[c], large = largest(gram(self.F, self.Z, threshold), c)
-            known = set(map(tuple, self.supports[c].tolist()))
-            new = [T for T in large.tolist() if tuple(T) not in known][:ADDED]
-            if new:
-                self.supports[c] = np.concatenate([self.supports[c], new])
-                empty = np.zeros((len(new), *self.Z.shape))
+            bounds[c], top_supports = largest(gram(self.F, self.Z, threshold), c)
+            known_supports = set(map(tuple, self.supports[c].tolist()))
+            entering = [T for T in top_supports.tolist() if tuple(T) not in known_supports][:SUPPORTS_ADDED]
+            if entering:
+                self.supports[c] = np.concatenate([self.supports[c], entering])
+                empty = np.zeros((len(entering), *self.Z.shape))
                 self.X[c] = np.concatenate([self.X[c], empty])
         up = max(1.0, *bounds.values())
         # if the largest eigenvalue g is below one, the smaller threshold theta g is valid, too
-        thresholds = {c: max(t * bounds[c], LEAST * self.scale) for c, t in self.thresholds.items()}
+        thresholds = {c: max(t * bounds[c], THRESHOLD_SHARE * self.scale) for c, t in self.thresholds.items()}
         Z = up * self.Z
         bound = float(np.trace(Z)) + sum(n * thresholds[c] for c, n in self.counts.items())
         return Multiplier(Z, thresholds, bound + ROUNDING * (1.0 + sum(self.counts.values())))
@@ -573,22 +584,22 @@ class _DualIterates:
             N[c] = A @ A.mT
         size = np.sqrt(sum(len(T) for T in self.supports.values()))
         tau, sigma = RATIO / size, self.scale / (RATIO * size)
-        one = np.eye(len(self.Z))
+        identity = np.eye(len(self.Z))
         ahead, Z, lowest = self._sum(), self.Z, np.inf
         for step in range(1, STEPS + 1):
             if not running():
                 break
-            Z = positive(Z + sigma * (ahead - one))
-            before = self._sum()
+            Z = positive(Z + sigma * (ahead - identity))
+            previous_total = self._sum()
             for c, count in self.counts.items():
                 self.X[c] = shared(self.X[c] + tau * (N[c] - Z) / self.scale, count)
-            ahead = 2.0 * self._sum() - before
-            if step % EVERY == 0:
-                found = {c: float(np.linalg.eigvalsh(N[c] - Z)[:, -1].max()) for c in N}
-                value = float(np.trace(Z)) + sum(n * found[c] for c, n in self.counts.items())
+            ahead = 2.0 * self._sum() - previous_total
+            if step % STEPS_PER_BOUND == 0:
+                values = {c: float(np.linalg.eigvalsh(N[c] - Z)[:, -1].max()) for c in N}
+                value = float(np.trace(Z)) + sum(n * values[c] for c, n in self.counts.items())
                 if value < lowest:
                     lowest, self.Z = value, Z
-                    self.thresholds = {c: max(t, LEAST * self.scale) for c, t in found.items()}
+                    self.thresholds = {c: max(t, THRESHOLD_SHARE * self.scale) for c, t in values.items()}
         for c, X in self.X.items():
             used = np.trace(X, axis1=1, axis2=2) > 1e-4
             self.X[c], self.supports[c] = X[used], self.supports[c][used]
@@ -602,6 +613,6 @@ def shared(A: np.ndarray, count: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(A)
     flat = values.ravel()
     order = np.argsort(flat)
-    cut = np.empty_like(flat)
-    cut[order] = capped_simplex(flat[order][None], count)[0]
-    return np.asarray((vectors * cut.reshape(len(values), 1, -1)) @ vectors.mT)
+    projected_values = np.empty_like(flat)
+    projected_values[order] = capped_simplex(flat[order][None], count)[0]
+    return np.asarray((vectors * projected_values.reshape(len(values), 1, -1)) @ vectors.mT)

@@ -62,13 +62,13 @@ def eigenvalue_bound(S: np.ndarray) -> float:
 def lanczos_bound(product: Callable[[np.ndarray], np.ndarray], p: int, running: Callable[[], bool]) -> float:
     """Return a bound on the leading eigenvalue by Lanczos iterations; infinity if time runs out."""
 
-    def checked(v: np.ndarray) -> np.ndarray:
+    def timed_product(v: np.ndarray) -> np.ndarray:
         if not running():
             raise TimeoutError
         return np.asarray(product(v))
 
     try:
-        value = float(top_lanczos(checked, p, 1, lanczos_start(p, 0))[0][0])
+        value = float(top_lanczos(timed_product, p, 1, lanczos_start(p, 0))[0][0])
     except TimeoutError:
         return np.inf
     return enlarged(value * (1.0 + LANCZOS), p)
@@ -211,7 +211,7 @@ class Node:
         The matrix U of the parent's split bound, see `spcastat.proofs.eigenvalue_bounds.split`.
     """
 
-    taken: np.ndarray
+    included: np.ndarray
     free: np.ndarray
     U: np.ndarray | None = None
 
@@ -219,11 +219,11 @@ class Node:
 def complement(S: np.ndarray, node: Node, level: float) -> np.ndarray | None:
     """Return the T of the module's docstring; None if the taken variables alone reach the level."""
     T = S[np.ix_(node.free, node.free)]
-    if node.taken.size:
-        values, vectors = np.linalg.eigh(S[np.ix_(node.taken, node.taken)])
+    if node.included.size:
+        values, vectors = np.linalg.eigh(S[np.ix_(node.included, node.included)])
         if values[-1] >= level:
             return None
-        W = (vectors.T @ S[np.ix_(node.taken, node.free)]) / np.sqrt(level - values)[:, None]
+        W = (vectors.T @ S[np.ix_(node.included, node.free)]) / np.sqrt(level - values)[:, None]
         T = T + W.T @ W
     return T
 
@@ -249,35 +249,35 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
     """
     T = complement(S, node, level)
     if T is None:
-        return [], node.taken
-    free, U, r = node.free, node.U, c - node.taken.size
+        return [], node.included
+    free, U, r = node.free, node.U, c - node.included.size
     while free.size and r > 0:
         top = int(np.argmax(np.diag(T)))
         if T[top, top] >= level:
-            return [], np.concatenate([node.taken, free[[top]]])
+            return [], np.concatenate([node.included, free[[top]]])
         if r == 1:
             break
         if r == 2:
             pair = _best_pair(T, level)
-            return [], None if pair is None else np.concatenate([node.taken, free[pair]])
+            return [], None if pair is None else np.concatenate([node.included, free[pair]])
         if below(T, level):
             break
         if free.size <= r:
-            return [], np.concatenate([node.taken, free])
-        possible = np.ones(free.size, dtype=bool)
+            return [], np.concatenate([node.included, free])
+        possible_mask = np.ones(free.size, dtype=bool)
         if free.size <= SPLIT_ORDER:
             closed, U = closed_by_split(T, first_split(T, r) if U is None else U, r, level)
             if closed:
                 break
-            possible = _possible_by_split(T, U, r, level)
-        if possible.all():
+            possible_mask = _possible_by_split(T, U, r, level)
+        if possible_mask.all():
             j = int(np.argmax(np.diag(T) + largest_others(T, r - 1).sum(axis=1)))
-            rest = np.delete(np.arange(free.size), j)
-            U = None if U is None else U[np.ix_(rest, rest)]
-            taken = np.array([*node.taken, free[j]])
-            return [Node(node.taken, free[rest], U), Node(taken, free[rest], U)], None
-        kept = np.ix_(possible, possible)
-        free, T, U = free[possible], T[kept], None if U is None else U[kept]
+            other_places = np.delete(np.arange(free.size), j)
+            U = None if U is None else U[np.ix_(other_places, other_places)]
+            included = np.array([*node.included, free[j]])
+            return [Node(node.included, free[other_places], U), Node(included, free[other_places], U)], None
+        submatrix = np.ix_(possible_mask, possible_mask)
+        free, T, U = free[possible_mask], T[submatrix], None if U is None else U[submatrix]
     return [], None
 
 
@@ -286,8 +286,8 @@ def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
     slack = level - np.diag(T)
     gain = T**2 - np.outer(slack, slack) * (1.0 - 8.0 * EPS)
     np.fill_diagonal(gain, -np.inf)
-    best = int(np.argmax(gain))
-    return np.array(divmod(best, len(T))) if gain.flat[best] >= 0.0 else None
+    argmax = int(np.argmax(gain))
+    return np.array(divmod(argmax, len(T))) if gain.flat[argmax] >= 0.0 else None
 
 
 def first_split(T: np.ndarray, r: int) -> np.ndarray:
@@ -301,15 +301,15 @@ def first_split(T: np.ndarray, r: int) -> np.ndarray:
 
 def closed_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> tuple[bool, np.ndarray]:
     """Return whether some U has a split bound below the level, which excludes the node, and the best U."""
-    best, lowest = U, np.inf
+    best_U, lowest = U, np.inf
     for _ in range(6):
         if below(split(T, U, r)[0], level):
             return True, U
-        new, bound = subgradient_step(T, U, r, level)
+        next_U, bound = subgradient_step(T, U, r, level)
         if bound < lowest:
-            best, lowest = U, bound
-        U = new
-    return False, best
+            best_U, lowest = U, bound
+        U = next_U
+    return False, best_U
 
 
 def _possible_by_split(T: np.ndarray, U: np.ndarray, r: int, level: float) -> np.ndarray:
@@ -361,7 +361,7 @@ class Clock:
         self._rate: float | None = None
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """The seconds left, at least zero."""
         return max(self.deadline - time.perf_counter(), 0.0)
 
@@ -375,16 +375,16 @@ class Clock:
         if self._rate is None:
             A = np.ones((BLOCK_COLUMNS, BLOCK_COLUMNS))
             A @ A
-            begun = time.perf_counter()
+            start_time = time.perf_counter()
             A @ A
-            self._rate = 2.0 * BLOCK_COLUMNS**3 / max(time.perf_counter() - begun, 1e-6)
+            self._rate = 2.0 * BLOCK_COLUMNS**3 / max(time.perf_counter() - start_time, 1e-6)
         return self._rate
 
     def until(self, deadline: float) -> Clock:
         """Return a clock with an earlier deadline and the same speed."""
-        other = Clock(min(deadline, self.deadline))
-        other._rate = self._rate
-        return other
+        clock = Clock(min(deadline, self.deadline))
+        clock._rate = self._rate
+        return clock
 
     def affords(self, operations: float, steps: int = 1) -> bool:
         """Return whether there is time for this many operations, in `steps` steps that can be interrupted.
@@ -394,14 +394,14 @@ class Clock:
         if operations <= 2e8:
             return True
         seconds = operations / self.rate
-        return seconds <= self.left and seconds / steps <= LONGEST_STEP
+        return seconds <= self.seconds_left and seconds / steps <= LONGEST_STEP
 
 
 def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
     """Return the covariance matrix; None if computing it takes longer than `share` of the time left."""
     if op.p <= BLOCK_COLUMNS:
         return symmetric(op.block(np.arange(op.p)))
-    part = clock.until(time.perf_counter() + share * clock.left)
+    part = clock.until(time.perf_counter() + share * clock.seconds_left)
     S = np.empty((op.p, op.p))
     for begin in range(0, op.p, BLOCK_COLUMNS):
         if not part.runs():

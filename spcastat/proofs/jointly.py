@@ -53,7 +53,7 @@ from spcastat.search.partition import VARIABLES_LIMIT, Partitions, first_eigenva
 #: The largest number of partitions that are bounded one by one.
 LISTED = 20_000
 #: Number of partitions bounded at once, and the largest number of steps for each.
-TOGETHER, STEPS = 500, 400
+PARTITION_BATCH, STEPS = 500, 400
 #: Least-squares bounds need bases of what groups span; below this smallest eigenvalue they are not reliable.
 REGULAR = 1e-8
 
@@ -77,11 +77,11 @@ def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Cl
     dense = enlarged(float(np.linalg.eigvalsh(S)[-k:].sum()), p)
     if p > VARIABLES_LIMIT:
         return dense, f"{DENSE} (more than {VARIABLES_LIMIT} variables)"
-    first = first_eigenvalues(S, clock.runs)
-    if first is None:
+    leading_values = first_eigenvalues(S, clock.runs)
+    if leading_values is None:
         return dense, f"{DENSE} (time limit)"
     return PARTITION_BOUNDS[OBJECTIVES[measure].joint_relaxation()](
-        S, Partitions(first, k), value, dense, clock
+        S, Partitions(leading_values, k), value, dense, clock
     )
 
 
@@ -100,21 +100,22 @@ def _sums_bounded(
     p, k = partitions.p, partitions.k
     rounding = enlarged(1.0, p * k)
     largest, _ = _largest_sum(S, partitions, value, dense, clock)
-    above = partitions.descending(value * (1.0 - p * k * EPS))
-    found = list(islice(above, LISTED + 1))
-    if len(found) > LISTED:
+    larger_partitions = partitions.descending(value * (1.0 - p * k * EPS))
+    candidates = list(islice(larger_partitions, LISTED + 1))
+    if len(candidates) > LISTED:
         return min(dense, largest), f"{SUMS} (more than {LISTED} of them may be better)"
-    groups = np.array([one for _, one in found]).reshape(-1, k)
-    sums = np.array([total for total, _ in found])
+    groups = np.array([bits for _, bits in candidates]).reshape(-1, k)
+    sums = np.array([total for total, _ in candidates])
     values, vectors = np.linalg.eigh(S)
     F = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T
-    most = value
-    for part in blocks(len(found), 1, TOGETHER):
-        inside = (groups[part, :, None] >> np.arange(p) & 1).astype(float)
-        own = [np.einsum("ap,bp,cp->bac", F, inside[:, j], F) for j in range(k)]
-        bounds = ordered_bounds(own, [1] * k, value, STEPS, running=clock.runs)
-        most = max(most, float(np.minimum(bounds, rounding * sums[part]).max()))
-    return min(dense, largest, most), f"{len(found)} of them bounded by multipliers" if found else ""
+    bound = value
+    for part in blocks(len(candidates), 1, PARTITION_BATCH):
+        membership = (groups[part, :, None] >> np.arange(p) & 1).astype(float)
+        group_matrices = [np.einsum("ap,bp,cp->bac", F, membership[:, j], F) for j in range(k)]
+        bounds = ordered_bounds(group_matrices, [1] * k, value, STEPS, running=clock.runs)
+        bound = max(bound, float(np.minimum(bounds, rounding * sums[part]).max()))
+    argument = f"{len(candidates)} of them bounded by multipliers" if candidates else ""
+    return min(dense, largest, bound), argument
 
 
 def _each_bounded(
@@ -132,17 +133,17 @@ def _each_bounded(
     if values[0] <= REGULAR * values[-1]:
         return dense, f"{DENSE} (variables are linearly dependent)"
     F = np.sqrt(values)[:, None] * vectors.T
-    groups = np.array([one for _, one in partitions.descending(-np.inf)])
-    most = value
-    for part in blocks(len(groups), 1, TOGETHER):
+    groups = np.array([bits for _, bits in partitions.descending(-np.inf)])
+    bound = value
+    for part in blocks(len(groups), 1, PARTITION_BATCH):
         if not clock.runs():
             return dense, f"{DENSE} (time limit)"
-        inside = groups[part, :, None] >> np.arange(p) & 1
-        bases = [union_basis([F * inside[:, j, None, :]]) for j in range(k)]
-        M = np.repeat(np.diag(values)[None], len(inside), axis=0)
+        membership = groups[part, :, None] >> np.arange(p) & 1
+        bases = [union_basis([F * membership[:, j, None, :]]) for j in range(k)]
+        M = np.repeat(np.diag(values)[None], len(membership), axis=0)
         bounds = spanned_bounds(M, bases, k, value, STEPS, clock.runs)
-        most = max(most, float(bounds.max()))
-    return min(dense, most), f"{len(groups)} of them bounded by multipliers"
+        bound = max(bound, float(bounds.max()))
+    return min(dense, bound), f"{len(groups)} of them bounded by multipliers"
 
 
 #: The name of the bounds over all supports -> the bound over all partitions.
@@ -152,8 +153,9 @@ PARTITION_BOUNDS: dict[str, Callable[[np.ndarray, Partitions, float, float, Cloc
     "regression": _each_bounded,
 }
 
-#: Children get no dual bound if nodes have on average at most FEW children and MANY grandchildren.
-FEW, MANY = 100, 10_000
+#: Children get no dual bound if nodes have on average at most CHILDREN_LIMIT children and GRANDCHILDREN_LIMIT
+#: grandchildren.
+CHILDREN_LIMIT, GRANDCHILDREN_LIMIT = 100, 10_000
 #: The search stops if more nodes are open, which limits memory: a node takes 32 bytes, and 8 per component.
 MOST_OPEN = 3_000_000
 #: Single bounds of one-variable components are computed together for choices of about this much work.
@@ -168,7 +170,7 @@ CLIMBED = 50
 
 
 @dataclass(eq=False)
-class Open:
+class OpenNodes:
     """The open nodes, as arrays of the same length.
 
     Attributes
@@ -185,7 +187,7 @@ class Open:
     """
 
     root: np.ndarray
-    chosen: np.ndarray
+    choices: np.ndarray
     level: np.ndarray
     stage: np.ndarray
     bound: np.ndarray
@@ -193,12 +195,12 @@ class Open:
     def __len__(self) -> int:
         return len(self.bound)
 
-    def subset(self, which: np.ndarray) -> Open:
-        return Open(*(part[which] for part in vars(self).values()))
+    def subset(self, selection: np.ndarray) -> OpenNodes:
+        return OpenNodes(*(part[selection] for part in vars(self).values()))
 
-    def joined(self, other: Open) -> Open:
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Open(*(np.concatenate(pair) for pair in pairs))
+    def with_nodes(self, nodes: OpenNodes) -> OpenNodes:
+        pairs = zip(vars(self).values(), vars(nodes).values(), strict=True)
+        return OpenNodes(*(np.concatenate(pair) for pair in pairs))
 
 
 @dataclass(eq=False)
@@ -236,7 +238,7 @@ class Tuples:
     nodes: int = 0
     closed: float = 0.0
     roots: list[Root] = field(default_factory=list)
-    open: Open | None = None
+    open_nodes: OpenNodes | None = None
 
     @property
     def threshold(self) -> float:
@@ -245,14 +247,14 @@ class Tuples:
     @property
     def bound(self) -> float:
         """The bound proven so far."""
-        if self.open is None:
+        if self.open_nodes is None:
             return self.problem.dense()
-        return float(self.open.bound.max(initial=max(self.closed, self.value)))
+        return float(self.open_nodes.bound.max(initial=max(self.closed, self.value)))
 
     @property
     def argument(self) -> str:
         """The kind of proof of `bound`."""
-        nodes, count = self.open, len(self.problem.cards)
+        nodes, count = self.open_nodes, len(self.problem.cards)
         if nodes is None:
             return "dense PCA"
         if not len(nodes) or nodes.bound.max() <= max(self.closed, self.value):
@@ -260,8 +262,8 @@ class Tuples:
         top = int(np.argmax(nodes.bound))
         level, stage = int(nodes.level[top]), int(nodes.stage[top])
         if level == 0:
-            others = ", the others dense" if self.problem.k > self.problem.m else ""
-            return f"components of one variable{others}" if self.problem.m else "dense PCA"
+            dense_note = ", the others dense" if self.problem.k > self.problem.m else ""
+            return f"components of one variable{dense_note}" if self.problem.m else "dense PCA"
         if stage == 0:
             return "tables of supports"
         return "dual bound of supports" + (f", {count - level} open" if level < count else "")
@@ -274,7 +276,7 @@ class Tuples:
         Stopped
             If a limit is reached or the bound cannot be improved.
         """
-        while self.open is not None and len(self.open):
+        while self.open_nodes is not None and len(self.open_nodes):
             self._check()
             self._advance()
 
@@ -298,76 +300,78 @@ class Tuples:
         for part in blocks(len(singles) if problem.m else 0, problem.single_work, SINGLES_TOGETHER):
             self._check()
             bounds[part] = np.minimum(problem.single_bounds(singles[part]), bounds[part])
-        kept = self._kept(bounds)
-        self._singles = singles[kept]
-        self._made: dict[int, Root] = {}
-        N = int(kept.sum())
+        is_open = self._open_mask(bounds)
+        self._singles = singles[is_open]
+        self._root_cache: dict[int, Root] = {}
+        N = int(is_open.sum())
         width = len(problem.cards)
         stage = np.full(N, bool(width), dtype=int)
-        chosen = np.zeros((N, width), dtype=int)
-        self.open = Open(np.arange(N), chosen, np.zeros(N, dtype=int), stage, bounds[kept])
+        choices = np.zeros((N, width), dtype=int)
+        self.open_nodes = OpenNodes(np.arange(N), choices, np.zeros(N, dtype=int), stage, bounds[is_open])
 
-    def _kept(self, bounds: np.ndarray) -> np.ndarray:
+    def _open_mask(self, bounds: np.ndarray) -> np.ndarray:
         """Return which nodes with these bounds stay open; the others are closed."""
-        kept = bounds > self.threshold
-        self.closed = max(self.closed, float(bounds[~kept].max(initial=0.0)))
-        return kept
+        is_open = bounds > self.threshold
+        self.closed = max(self.closed, float(bounds[~is_open].max(initial=0.0)))
+        return is_open
 
     def _root(self, index: int) -> Root:
-        if index not in self._made:
-            self._made[index] = self.problem.root(self._singles[index])
-        return self._made[index]
+        if index not in self._root_cache:
+            self._root_cache[index] = self.problem.root(self._singles[index])
+        return self._root_cache[index]
 
     def _advance(self) -> None:
         """Examine a batch of open nodes with large bounds: lower the bounds, or replace nodes by children."""
-        assert self.open is not None
-        nodes = self.open
-        done = (nodes.level == len(self.problem.cards)) & (nodes.stage > len(self.problem.leaf_bounds))
-        if done.all():
+        assert self.open_nodes is not None
+        nodes = self.open_nodes
+        is_complete = (nodes.level == len(self.problem.cards)) & (nodes.stage > len(self.problem.leaf_bounds))
+        if is_complete.all():
             raise Stopped("bound not tight")
-        top = int(np.argmax(np.where(done, -np.inf, nodes.bound)))
+        top = int(np.argmax(np.where(is_complete, -np.inf, nodes.bound)))
         level, stage = int(nodes.level[top]), int(nodes.stage[top])
         leaf = level == len(self.problem.cards)
         alike = np.flatnonzero((nodes.level == level) & (nodes.stage == stage))
-        together = LAST_TOGETHER if leaf and stage == 2 else NODES_TOGETHER
-        most = int(min(together, self.max_nodes - self.nodes, len(alike)))
-        alike = alike[np.argpartition(nodes.bound[alike], len(alike) - most)[-most:]]
+        batch_size = LAST_TOGETHER if leaf and stage == 2 else NODES_TOGETHER
+        batch_count = int(min(batch_size, self.max_nodes - self.nodes, len(alike)))
+        alike = alike[np.argpartition(nodes.bound[alike], len(alike) - batch_count)[-batch_count:]]
         batch = nodes.subset(alike)
-        rest = np.ones(len(nodes), dtype=bool)
-        rest[alike] = False
+        remainder_mask = np.ones(len(nodes), dtype=bool)
+        remainder_mask[alike] = False
         roots = [self._root(int(r)) for r in batch.root]
         self.nodes += len(batch)
         self.step(len(batch))
         if leaf or stage == 0:
-            new = self._bounded(batch, roots, level, leaf)
+            new_nodes = self._bounded(batch, roots, level, leaf)
         else:
-            new = self._children(batch, roots, level)
-        found = nodes.subset(rest).joined(new.subset(self._kept(new.bound)))
-        if len(found) > MOST_OPEN:
+            new_nodes = self._children(batch, roots, level)
+        open_nodes = nodes.subset(remainder_mask).with_nodes(
+            new_nodes.subset(self._open_mask(new_nodes.bound))
+        )
+        if len(open_nodes) > MOST_OPEN:
             raise Stopped("too many nodes")
-        self.open = found
+        self.open_nodes = open_nodes
 
-    def _bounded(self, batch: Open, roots: list[Root], level: int, leaf: bool) -> Open:
+    def _bounded(self, batch: OpenNodes, roots: list[Root], level: int, leaf: bool) -> OpenNodes:
         """Return the batch after the next bound; after the first bound of leaves, climb from the best."""
         stage = int(batch.stage[0])
-        chosen = batch.chosen[:, :level]
+        choices = batch.choices[:, :level]
         if leaf and stage:
-            found = self.problem.leaf_bounds[stage - 1](roots, chosen, self.threshold, self.running)
+            new_bounds = self.problem.leaf_bounds[stage - 1](roots, choices, self.threshold, self.running)
         else:
             steps = LEAF if leaf else INNER
-            found = self.problem.bounds(roots, chosen, self.threshold, steps, self.running)
-        batch.bound = np.minimum(batch.bound, found)
+            new_bounds = self.problem.bounds(roots, choices, self.threshold, steps, self.running)
+        batch.bound = np.minimum(batch.bound, new_bounds)
         if self.running():
             batch.stage = batch.stage + 1
         if leaf and stage == 0:
-            best = np.flatnonzero(batch.bound > self.threshold)
-            best = best[np.argsort(batch.bound[best])[::-1][:CLIMBED]]
-            if best.size:
-                tuples = [self.problem.variables_of(roots[b], batch.chosen[b]) for b in best]
+            top_leaves = np.flatnonzero(batch.bound > self.threshold)
+            top_leaves = top_leaves[np.argsort(batch.bound[top_leaves])[::-1][:CLIMBED]]
+            if top_leaves.size:
+                tuples = [self.problem.variables_of(roots[b], batch.choices[b]) for b in top_leaves]
                 self.value = max(self.value, self.climb(tuples))
         return batch
 
-    def _children(self, batch: Open, roots: list[Root], level: int) -> Open:
+    def _children(self, batch: OpenNodes, roots: list[Root], level: int) -> OpenNodes:
         """Return the children of the nodes, one for each support of the next component that stays open."""
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])
@@ -375,36 +379,39 @@ class Tuples:
         groups: dict[int, list[int]] = {}
         for b, root in enumerate(roots):
             groups.setdefault(id(root), []).append(b)
-        if roots[0].reach is not None or problem.apart:
-            union = np.array([root.taken for root in roots], dtype=int)
+        if roots[0].reach is not None or problem.disjoint:
+            union = np.array([root.mask for root in roots], dtype=int)
             for t in range(level):
-                union |= problem.masks[t][batch.chosen[:, t]]
-        if problem.apart:
+                union |= problem.masks[t][batch.choices[:, t]]
+        if problem.disjoint:
             bounds[(union[:, None] & problem.masks[level]) != 0] = -np.inf
         if roots[0].reach is not None:
-            left = sum(cards[level + 1 :])
-            both = union[:, None] | problem.masks[level]
+            remaining_card = sum(cards[level + 1 :])
+            unions = union[:, None] | problem.masks[level]
         for members in groups.values():
             reach, sums = roots[members[0]].reach, roots[members[0]].sums
             if reach is not None:
-                bounds[members] = np.minimum(bounds[members], reach[left][both[members]])
+                bounds[members] = np.minimum(bounds[members], reach[remaining_card][unions[members]])
             if sums is not None:
-                ceilings = sums.ceilings(batch.chosen[members], level, self.threshold)
+                ceilings = sums.ceilings(batch.choices[members], level, self.threshold)
                 bounds[members] = np.minimum(bounds[members], ceilings)
         # with equal cardinalities the index may not be smaller than the one before; at level 0 all remain
         if cards[level] == cards[level - 1]:
-            bounds[np.arange(count) < batch.chosen[:, level - 1][:, None]] = -np.inf
-        which, row = np.nonzero(self._kept(bounds))
-        chosen = batch.chosen[which]
-        chosen[:, level] = row
+            bounds[np.arange(count) < batch.choices[:, level - 1][:, None]] = -np.inf
+        parents, row = np.nonzero(self._open_mask(bounds))
+        choices = batch.choices[parents]
+        choices[:, level] = row
         # children that are few, or have cheap bounds, start at stage 1: they branch without a dual bound
         paired = len(cards) == 2 and roots[0].sums is not None
-        few = level + 1 < len(cards) and (paired or roots[0].reach is not None)
-        if few and not paired:
-            few = len(which) <= FEW * len(batch)
-            few = few and len(which) * len(problem.supports[level + 1]) <= MANY * len(batch)
-        stage = np.full(len(which), int(few))
-        return Open(batch.root[which], chosen, np.full(len(which), level + 1), stage, bounds[which, row])
+        branches_at_once = level + 1 < len(cards) and (paired or roots[0].reach is not None)
+        if branches_at_once and not paired:
+            branches_at_once = len(parents) <= CHILDREN_LIMIT * len(batch)
+            grandchildren = len(parents) * len(problem.supports[level + 1])
+            branches_at_once = branches_at_once and grandchildren <= GRANDCHILDREN_LIMIT * len(batch)
+        stage = np.full(len(parents), int(branches_at_once))
+        return OpenNodes(
+            batch.root[parents], choices, np.full(len(parents), level + 1), stage, bounds[parents, row]
+        )
 
 
 # --- the bound at the root ------------------------------------------------------------------------
@@ -439,8 +446,10 @@ def root_bound(op: Operator, cards: tuple[int, ...], measure: str, leading: np.n
         root.lower(trace_bound(variances, min(sum(cards), op.p)), "sum of the largest variances")
         single = sum(c == 1 for c in cards)
         if 0 < single < len(cards):
-            rest = float(leading[: len(cards) - single].sum())
-            root.lower(trace_bound(variances, single) + rest, "components of one variable, the others dense")
+            dense_share = float(leading[: len(cards) - single].sum())
+            root.lower(
+                trace_bound(variances, single) + dense_share, "components of one variable, the others dense"
+            )
     return root
 
 
@@ -458,9 +467,9 @@ def sparse_eigenvalues(S: np.ndarray, cards: tuple[int, ...], clock: Clock) -> f
     cards : tuple of int
     clock : Clock
     """
-    ends = clock.left * 0.1 / len(set(cards))
-    found = {c: prove(S, c, time_limit=ends, max_nodes=200).bound for c in set(cards)}
-    return enlarged(sum(found[c] for c in cards), len(S))
+    ends = clock.seconds_left * 0.1 / len(set(cards))
+    bounds = {c: prove(S, c, time_limit=ends, max_nodes=200).bound for c in set(cards)}
+    return enlarged(sum(bounds[c] for c in cards), len(S))
 
 
 #: The largest number of supports of a component for which the proof for two components is used.
@@ -569,34 +578,34 @@ def certify_joint(
     JointCertificate
         If a limit or Ctrl-C (KeyboardInterrupt) ended the search, it has the bound proven until then.
     """
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
     value = float(OBJECTIVES[measure].measure(V, op)[-1])
     eigenvalues = op.leading(min(len(cards), op.p))[0] if pca is None else pca
     leading = eigenvalues.clip(min=0.0) / op.total * (1.0 + LANCZOS)
     root = root_bound(op, cards, measure, leading)
-    most = min(float(leading.sum()), 1.0)
-    known = _BestFit(op, measure, V, value)
+    dense_bound = min(float(leading.sum()), 1.0)
+    best_fit = _BestFit(op, measure, V, value)
     if OBJECTIVES[measure].ordered and rule is None:
-        known.reorder()
-    search = _JointSearch(op, measure, orthogonal, value, rule, root, known, ruled=rule is None)
+        best_fit.reorder()
+    search = _JointSearch(op, measure, orthogonal, value, rule, root, best_fit, ruled=rule is None)
     if root.bound > value * (1.0 + TARGET):
-        left = begun + time_limit - time.perf_counter()
-        run_search(root, search.run, left, max_nodes, "joint proof")
-    bound = max(min(root.bound, most), known.value)
+        seconds_left = start_time + time_limit - time.perf_counter()
+        run_search(root, search.run, seconds_left, max_nodes, "joint proof")
+    bound = max(min(root.bound, dense_bound), best_fit.value)
     return JointCertificate(
         measure,
         cards,
         value,
         bound,
-        max(most, bound),
+        max(dense_bound, bound),
         *verdict(value, bound),
         root.description if search.ruled else f"{root.description}, {UNRULED}",
         root.nodes,
-        search.open,
-        time.perf_counter() - begun,
-        known.value,
-        known.V,
+        search.open_count,
+        time.perf_counter() - start_time,
+        best_fit.value,
+        best_fit.V,
     )
 
 
@@ -645,12 +654,12 @@ class _JointSearch:
     value: float
     rule: SupportRule | None
     root: Proof
-    known: _BestFit
+    best_fit: _BestFit
     ruled: bool
-    open: int = 0
+    open_count: int = 0
 
     def run(self, steps: Steps) -> None:
-        V = self.known.V
+        V = self.best_fit.V
         if self.op.p > MOST_VARIABLES:
             raise Stopped("too many variables for a search")
         if not V.any(axis=0).all():
@@ -669,8 +678,8 @@ class _JointSearch:
             return
         left_out = 0.0
         if isinstance(problem, Sequence) and not problem.free and problem.k > problem.m:
-            level = self.known.value * (1.0 + TARGET)
-            problem.prepare(self.known.V, level, clock)
+            level = self.best_fit.value * (1.0 + TARGET)
+            problem.prepare(self.best_fit.V, level, clock)
             self.root.lower(level if problem.excluded else problem.dense(), "multiplier of orthogonality")
             if self.root.bound <= level:
                 return
@@ -683,7 +692,7 @@ class _JointSearch:
         self, S: np.ndarray, problem: Relaxed, cards: tuple[int, ...], left_out: float, steps: Steps
     ) -> None:
         """Search over supports; fits with supports that were left out reach `left_out` at most."""
-        leaves = (OrthogonalLeaves if self.orthogonal else Incumbent)(S, self.known.V, self.measure)
+        leaves = (OrthogonalLeaves if self.orthogonal else Incumbent)(S, self.best_fit.V, self.measure)
         value = max(self.value, leaves.value)
         clock = steps.clock
         tuples = Tuples(problem, value, TARGET, clock.runs, leaves.climb, steps.max_nodes, steps.count)
@@ -694,26 +703,26 @@ class _JointSearch:
                 tuples.value = max(tuples.value, leaves.improve(self.op, cards, self.rule))
             tuples.run()
         finally:
-            self.known.adopt(leaves.V)
+            self.best_fit.adopt(leaves.V)
             self.root.lower(tuples.bound, tuples.argument)
-            self.open = 0 if tuples.open is None else len(tuples.open)
+            self.open_count = 0 if tuples.open_nodes is None else len(tuples.open_nodes)
 
     def _quick_search_pays(self, problem: Relaxed, clock: Clock) -> bool:
-        return problem.choices > WORTH and problem.p <= QUICK and clock.left > QUICK_TIME
+        return problem.choices > WORTH and problem.p <= QUICK and clock.seconds_left > QUICK_TIME
 
     def _cover(self, problem: Sequence, steps: Steps) -> bool:
         """Bound two or three components by multipliers for the first; return whether that is a proof."""
-        clock, V, cards = steps.clock, self.known.V, np.count_nonzero(self.known.V, axis=0).tolist()
+        clock, V, cards = steps.clock, self.best_fit.V, np.count_nonzero(self.best_fit.V, axis=0).tolist()
         fits = []
-        for first in [cards.index(c) for c in dict.fromkeys(cards)]:
-            order = [first, *(j for j in range(len(cards)) if j != first)]
+        for first_component in [cards.index(c) for c in dict.fromkeys(cards)]:
+            order = [first_component, *(j for j in range(len(cards)) if j != first_component)]
             fit = Incumbent(problem.S, V[:, order], self.measure)
             # a rule is for components in the order of the fit
-            if (first == 0 or self.rule is None) and self._quick_search_pays(problem, clock):
+            if (first_component == 0 or self.rule is None) and self._quick_search_pays(problem, clock):
                 fit.improve(self.op, fit.cards, self.rule)
             fits.append(fit)
-        part = clock.until(time.perf_counter() + SHARE * clock.left)
-        covering = _Covering(problem, fits, self.known.value, part, steps)
+        part = clock.until(time.perf_counter() + SHARE * clock.seconds_left)
+        covering = _Covering(problem, fits, self.best_fit.value, part, steps)
         complete = False
         try:
             complete = covering.run()
@@ -724,9 +733,9 @@ class _JointSearch:
             if not complete:
                 self.root.lower(covering.bound, COVERED)
             for fit in fits:
-                self.known.adopt(fit.V)
+                self.best_fit.adopt(fit.V)
         if complete:
-            self.root.lower(max(self.known.value * (1.0 + TARGET), covering.level), COVERED)
+            self.root.lower(max(self.best_fit.value * (1.0 + TARGET), covering.level), COVERED)
         return complete
 
 
@@ -749,17 +758,21 @@ class _Covering:
     def __init__(self, problem: Sequence, fits: list[Incumbent], value: float, part: Clock, steps: Steps):
         self.fits, self.value, self.part, self.steps = fits, value, part, steps
         S, F = problem.S, problem.factor
-        every = {c: np.array(list(combinations(range(len(S)), c))) for c in dict.fromkeys(fits[0].cards)}
-        places = {c: problem.allowed(T) for c, T in every.items()}
+        all_supports = {
+            c: np.array(list(combinations(range(len(S)), c))) for c in dict.fromkeys(fits[0].cards)
+        }
+        places = {c: problem.admissible_supports(T) for c, T in all_supports.items()}
         supports = {c: Supports.of(S, T) for c, T in places.items()}
         self.bounds: list[tuple[Incumbent, Cover | Trios]] = []
         for fit in fits:
-            first, *others = fit.cards
-            if len(others) == 1:
-                self.bounds.append((fit, Cover(S, F, supports[first], supports[others[0]], self.level)))
+            first_card, *other_cards = fit.cards
+            if len(other_cards) == 1:
+                self.bounds.append(
+                    (fit, Cover(S, F, supports[first_card], supports[other_cards[0]], self.level))
+                )
             else:
-                pairs = Others.of(F, places, (others[0], others[1]))
-                self.bounds.append((fit, Trios(F, supports[first], pairs, self.level, part.runs)))
+                pairs = Others.of(F, places, (other_cards[0], other_cards[1]))
+                self.bounds.append((fit, Trios(F, supports[first_card], pairs, self.level, part.runs)))
 
     @property
     def level(self) -> float:
@@ -807,35 +820,35 @@ def certify_partition(
         For more than `VARIABLES_LIMIT` variables the bound is that of dense PCA. For fewer, the best known
         fit is that of a search over partitions, if it is better.
     """
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     cards = tuple(np.count_nonzero(V, axis=0).clip(min=1).tolist())
-    k, clock = V.shape[1], Clock(begun + time_limit)
+    k, clock = V.shape[1], Clock(start_time + time_limit)
     eigenvalues = op.leading(k)[0] if pca is None else pca
-    value, most = float(OBJECTIVES[measure].measure(V, op)[-1]), float(eigenvalues.sum()) / op.total
-    best = value
+    value, dense_bound = float(OBJECTIVES[measure].measure(V, op)[-1]), float(eigenvalues.sum()) / op.total
+    best_value = value
     S = formed(op, clock)
-    bound, how = most, "bounded by dense PCA (time limit)"
+    bound, argument = dense_bound, "bounded by dense PCA (time limit)"
     if S is not None:
         S = S / op.total
-        if op.p <= VARIABLES_LIMIT and clock.left > SEARCH:
-            found = partition(S, k, measure, "quick")
-            reached = float(OBJECTIVES[measure].measure(found.V, op)[-1])
-            if reached > best * (1.0 + RELATIVE):
-                best, V = reached, found.V
-        bound, how = partition_bound(S, k, measure, best, clock)
-    bound = max(min(bound, most), best)
+        if op.p <= VARIABLES_LIMIT and clock.seconds_left > SEARCH:
+            search_fit = partition(S, k, measure, "quick")
+            search_value = float(OBJECTIVES[measure].measure(search_fit.V, op)[-1])
+            if search_value > best_value * (1.0 + RELATIVE):
+                best_value, V = search_value, search_fit.V
+        bound, argument = partition_bound(S, k, measure, best_value, clock)
+    bound = max(min(bound, dense_bound), best_value)
     return JointCertificate(
         measure,
         cards,
         value,
         bound,
-        max(most, bound),
+        max(dense_bound, bound),
         *verdict(value, bound),
-        ", ".join([PARTITIONS, how] if how else [PARTITIONS]),
+        ", ".join([PARTITIONS, argument] if argument else [PARTITIONS]),
         0,
         0,
-        time.perf_counter() - begun,
-        best,
+        time.perf_counter() - start_time,
+        best_value,
         V,
     )
 
@@ -845,7 +858,7 @@ def coverable(problem: Sequence, cards: tuple[int, ...], clock: Clock) -> bool:
 
     See `adjusted_bounds` and `three_components`.
     """
-    if problem.k not in (2, 3) or problem.m == problem.k or problem.free or problem.apart:
+    if problem.k not in (2, 3) or problem.m == problem.k or problem.free or problem.disjoint:
         return False
     counts = [comb(problem.p, c) for c in cards]
     if problem.k == 3:

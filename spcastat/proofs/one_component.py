@@ -44,8 +44,9 @@ from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve
 
 #: The relative tolerance that the search aims for, slightly smaller.
 TARGET = 8e-10
-#: A heuristic search for a good support always runs with up to SMALL variables; with more, if there is time.
-SMALL = 1000
+#: A heuristic search for a good support always runs with up to HEURISTIC_VARIABLES variables; with more, if
+#: there is time.
+HEURISTIC_VARIABLES = 1000
 
 
 class Stopped(Exception):
@@ -105,7 +106,7 @@ def prove(
     support: np.ndarray | None = None,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
-    known: float = np.inf,
+    known_bound: float = np.inf,
     must: np.ndarray | None = None,
 ) -> Proof:
     """Find the best support of at most `c` variables, with a proven upper bound.
@@ -122,7 +123,7 @@ def prove(
         In seconds, zero or more. Steps that would take longer are skipped.
     max_nodes : int or None
         The largest number of nodes of the branch and bound.
-    known : float
+    known_bound : float
         A bound already proven, such as that of the matrix before deflation.
     must : ndarray of int or None
         Variables that every support must contain; `support` must contain them, too.
@@ -137,7 +138,7 @@ def prove(
     def search(steps: Steps) -> None:
         _SupportSearch(S, min(c, len(S)), steps, must).run(support)
 
-    proof = Proof(bound=known, argument="leading eigenvalue")
+    proof = Proof(bound=known_bound, argument="leading eigenvalue")
     return run_search(proof, search, time_limit, max_nodes)
 
 
@@ -178,10 +179,10 @@ def run_search(
     `name` is the name of the stage in progress reports; `prove` describes the limits.
     """
     clock = Clock(time.perf_counter() + time_limit)
-    most = np.inf if max_nodes is None else max_nodes
+    node_limit = np.inf if max_nodes is None else max_nodes
     with stage(name, unit="nodes") as advance:
         try:
-            search(Steps(proof, clock, most, advance))
+            search(Steps(proof, clock, node_limit, advance))
         except Stopped as stop:
             proof.stopped = str(stop)
         except KeyboardInterrupt:
@@ -228,7 +229,7 @@ class _SupportSearch:
         self.steps.check()
         self._leading()
         self.steps.check()
-        affordable = p <= SMALL or self.clock.affords(4.0 * p**2 * SEEDS * SWEEPS, 2 * SWEEPS)
+        affordable = p <= HEURISTIC_VARIABLES or self.clock.affords(4.0 * p**2 * SEEDS * SWEEPS, 2 * SWEEPS)
         if affordable and not self.must.size:  # `best_support` has no option for required variables
             self._take(best_support(S, c, running=self.clock.runs)[1])
         if proof.closed:
@@ -281,19 +282,19 @@ class _SupportSearch:
         c, p = self.c, len(self.S)
         level = (bound / self.scale + self.shift) * (1.0 - 1e-13 * (c + 1) - 4.0 * EPS * c * c)
         stack = [Node(self.must, np.setdiff1d(np.arange(p), self.must))]
-        left = budget
+        remaining_nodes = budget
         while stack:
-            if left <= 0:
+            if remaining_nodes <= 0:
                 return False
             if not self.clock.affords(12.0 * p**3 if p <= SPLIT_ORDER else 2.0 * p**3, 12):
                 raise Stopped("time limit")
             self.steps.node()
-            left -= 1
-            children, found = examine(self.S, stack.pop(), c, level)
-            if found is not None:
-                before = self.proof.value
-                self._take(found if self.must.size else improve_support(self.S, found, c))
-                if not self.proof.value > before:
+            remaining_nodes -= 1
+            children, better_support = examine(self.S, stack.pop(), c, level)
+            if better_support is not None:
+                previous_value = self.proof.value
+                self._take(better_support if self.must.size else improve_support(self.S, better_support, c))
+                if not self.proof.value > previous_value:
                     raise Stopped("rounding")
                 return None
             stack += children
@@ -313,7 +314,7 @@ def prove_groups(
     must: np.ndarray,
     time_limit: float = 60.0,
     max_nodes: int | None = None,
-    known: float = np.inf,
+    known_bound: float = np.inf,
 ) -> Proof:
     """Maximise the largest eigenvalue of S[J, J] over unions J of at most `count` groups, with a bound.
 
@@ -340,9 +341,11 @@ def prove_groups(
     def search(steps: Steps) -> None:
         proof = steps.proof
         tree = _GroupProof(S, np.unique(of, return_inverse=True)[1], count, proof)
-        taken = np.unique(tree.of[must])
+        required_groups = np.unique(tree.of[must])
         tree.take(np.unique(tree.of[support]))
-        for bound in tree.bounds(taken, np.setdiff1d(np.arange(tree.of.max() + 1), taken)):
+        for bound in tree.bounds(
+            required_groups, np.setdiff1d(np.arange(tree.of.max() + 1), required_groups)
+        ):
             exhausted = bound <= proof.value * (1.0 + TARGET)
             argument = "exhaustive branch and bound" if exhausted else "branch and bound"
             proof.lower(bound, argument if proof.nodes else "split matrix of groups")
@@ -350,7 +353,7 @@ def prove_groups(
                 return
             steps.node()
 
-    proof = Proof(bound=known, argument="leading eigenvalue")
+    proof = Proof(bound=known_bound, argument="leading eigenvalue")
     return run_search(proof, search, time_limit, max_nodes)
 
 
@@ -365,24 +368,25 @@ class _GroupProof:
         self.sizes = np.array([[np.linalg.norm(B, 2) for B in row] for row in blocks]) * (1.0 + len(S) * EPS)
         np.fill_diagonal(self.sizes, 0.0)
 
-    def bounds(self, taken: np.ndarray, free: np.ndarray) -> Iterator[float]:
+    def bounds(self, included: np.ndarray, free: np.ndarray) -> Iterator[float]:
         """Yield bounds on all unions, in descending order, until every union is evaluated or excluded."""
         number = itertools.count()
-        queue = [(-self.bound(taken, free), next(number), taken, free)]
+        queue = [(-self.bound(included, free), next(number), included, free)]
         while queue:
-            bound, _, taken, free = heapq.heappop(queue)
+            bound, _, included, free = heapq.heappop(queue)
             yield max(-bound, self.proof.value)
-            J = np.flatnonzero(np.isin(self.of, np.concatenate([taken, free])))
+            J = np.flatnonzero(np.isin(self.of, np.concatenate([included, free])))
             v = largest_pairs(self.S[np.ix_(J, J)], 1)[1][:, -1]
             weights = np.bincount(self.of[J], v**2, self.of.max() + 1)[free]
-            best = free[np.argsort(-weights, kind="stable")]
-            self.take(np.concatenate([taken, best[: self.c - len(taken)]]))
-            rest = np.setdiff1d(free, best[:1])
-            for some in (np.append(taken, best[0]), taken):
-                if len(some) + len(rest) <= self.c or len(some) == self.c:
-                    self.take(some if len(some) == self.c else np.concatenate([some, rest]))
-                elif (own := self.bound(some, rest)) > self.proof.value * (1.0 + TARGET):
-                    heapq.heappush(queue, (bound if own > -bound else -own, next(number), some, rest))
+            groups_by_weight = free[np.argsort(-weights, kind="stable")]
+            self.take(np.concatenate([included, groups_by_weight[: self.c - len(included)]]))
+            other_groups = np.setdiff1d(free, groups_by_weight[:1])
+            for branch in (np.append(included, groups_by_weight[0]), included):
+                if len(branch) + len(other_groups) <= self.c or len(branch) == self.c:
+                    self.take(branch if len(branch) == self.c else np.concatenate([branch, other_groups]))
+                elif (branch_bound := self.bound(branch, other_groups)) > self.proof.value * (1.0 + TARGET):
+                    key = bound if branch_bound > -bound else -branch_bound
+                    heapq.heappush(queue, (key, next(number), branch, other_groups))
         yield enlarged(self.proof.value, len(self.S))
 
     def take(self, groups: np.ndarray) -> None:
@@ -390,7 +394,7 @@ class _GroupProof:
         J = np.flatnonzero(np.isin(self.of, groups))
         self.proof.raise_to(float(np.linalg.eigvalsh(self.S[np.ix_(J, J)])[-1]), J)
 
-    def bound(self, taken: np.ndarray, free: np.ndarray) -> float:
+    def bound(self, included: np.ndarray, free: np.ndarray) -> float:
         """Return a bound on the unions of the taken groups with any of the free groups.
 
         For U with zero diagonal blocks and x on such a union, x'Ux is at most the sum over its groups g and h
@@ -399,27 +403,27 @@ class _GroupProof:
         room. U has the blocks of S between groups, scaled down to a norm of at most a cap; U = 0 gives the
         leading eigenvalue.
         """
-        used = np.concatenate([taken, free])
+        used = np.concatenate([included, free])
         J = np.flatnonzero(np.isin(self.of, used))
         block, of = self.S[np.ix_(J, J)], self.of[J]
-        room = self.c - len(taken)
+        room = self.c - len(included)
         if room >= len(free):
             return eigenvalue_bound(block)
         sizes = self.sizes[np.ix_(used, used)]
-        best = eigenvalue_bound(block)
+        lowest_bound = eigenvalue_bound(block)
         for cap in np.append(SHARES, 1.0) * sizes.max():
             norms = np.minimum(sizes, cap)
-            others = np.sort(norms[:, len(taken) :], axis=1)[:, ::-1]
-            rooms = np.where(np.arange(len(used)) < len(taken), room, room - 1)
-            sums = np.cumsum(np.pad(others, ((0, 0), (1, 0))), axis=1)[np.arange(len(used)), rooms]
+            largest_norms = np.sort(norms[:, len(included) :], axis=1)[:, ::-1]
+            rooms = np.where(np.arange(len(used)) < len(included), room, room - 1)
+            sums = np.cumsum(np.pad(largest_norms, ((0, 0), (1, 0))), axis=1)[np.arange(len(used)), rooms]
             gamma = np.zeros(len(self.sizes))
-            gamma[used] = sums + norms[:, : len(taken)].sum(axis=1)
+            gamma[used] = sums + norms[:, : len(included)].sum(axis=1)
             shares = np.zeros_like(self.sizes)
             shares[np.ix_(used, used)] = norms / np.where(sizes > 0.0, sizes, 1.0)
             M = block * (1.0 - shares[of[:, None], of])
             M[np.diag_indices_from(M)] += gamma[of] * (1.0 + len(J) * EPS)
-            best = min(best, eigenvalue_bound(M))
-        return best
+            lowest_bound = min(lowest_bound, eigenvalue_bound(M))
+        return lowest_bound
 
 
 # --- the certificate ------------------------------------------------------------------------------
@@ -532,19 +536,19 @@ class _ComponentProof:
     dense: bool | None = None
     stopped: str = ""
     #: A bound on the leading eigenvalue, which deflation does not increase.
-    known: float = np.inf
+    known_bound: float = np.inf
 
     def __post_init__(self) -> None:
         self.floor = 1e-13 * float(self.op.diagonal().max())  # smaller variances after deflation are rounding
         # the deflated matrix, and the number of components removed from it
-        self.left: tuple[Operator, int] = (self.op, 0)
+        self.deflation: tuple[Operator, int] = (self.op, 0)
 
     @cached_property
     def values(self) -> np.ndarray:
         """The adjusted variances, shape (k,)."""
         return adjusted_variances(self.V, self.op)
 
-    def allowed(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+    def admissible_variables(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the variables that component i may use, and its support, ascending."""
         used = self.V != 0
         if self.rule is None:
@@ -558,73 +562,73 @@ class _ComponentProof:
     def one_more(self) -> None:
         """Certify the next component."""
         i, k = len(self.certificates), self.V.shape[1]
-        view, done = self.left
+        view, removed_count = self.deflation
         if self.dense is None and not self.stopped:
             S = formed(view, self.clock) if view.p <= DENSE_VARIABLES else None
             if S is not None:
                 view = Gram(S, view.rank_limit)
-                self.left = (view, done)
+                self.deflation = (view, removed_count)
             self.dense = S is not None
-        if done < i:
+        if removed_count < i:
             if self.values[i - 1] > 0.0:  # a linearly dependent component does not change the matrix
                 v = self.V[:, i - 1]
                 view = deflate(view, Removed(v, v, self.V[:, : i - 1]), "schur")
-            self.left = (view, i)
-        begun = time.perf_counter()
+            self.deflation = (view, i)
+        start_time = time.perf_counter()
         # for each component a p x p matrix is computed, made symmetric and scaled
         if self.dense and not self.stopped and self.clock.affords(6.0 * PASS_COST * view.p**2, 6):
-            proof = self._search(i, view, self.clock.left / (k - i))
+            proof = self._search(i, view, self.clock.seconds_left / (k - i))
         else:
             proof = self._cheap(i, view)
-        own, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
+        fit_support, value = np.flatnonzero(self.V[:, i]), float(self.values[i])
         bound = max(proof.bound, value)  # the bound can be smaller only by rounding
         nothing = 0.0 if bound <= self.floor else np.inf
-        found = ComponentBound(
-            cardinality=own.size,
+        component_bound = ComponentBound(
+            cardinality=fit_support.size,
             value=value,
             upper_bound=bound,
             gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
             optimal=bool(bound <= value * (1.0 + EXACT) or bound <= self.floor),
             proof=proof.description,
             nodes=proof.nodes,
-            seconds=time.perf_counter() - begun,
+            seconds=time.perf_counter() - start_time,
             best_known=max(proof.value, value),
             # a component that adds nothing may have no better support
-            support=own if proof.value < value or not proof.support.size else proof.support,
+            support=fit_support if proof.value < value or not proof.support.size else proof.support,
         )
-        self.certificates.append(found)
+        self.certificates.append(component_bound)
 
     def _search(self, i: int, view: Operator, time_limit: float) -> Proof:
         """Return a proof for component i by branch and bound; `view` is the deflated covariance matrix."""
-        allowed, support = self.allowed(i)
+        variables, support = self.admissible_variables(i)
         must = np.flatnonzero(self.rule.must[i]) if self.rule is not None else np.arange(0)
         find: Callable[..., Proof] = prove
         if isinstance(self.rule, GroupRule):
-            find = partial(prove_groups, of=self.rule.of[allowed], count=self.rule.counts[i])
+            find = partial(prove_groups, of=self.rule.of[variables], count=self.rule.counts[i])
         proof = find(
-            symmetric(view.block(allowed)),
+            symmetric(view.block(variables)),
             max(support.size, 1),
-            support=np.searchsorted(allowed, support),
-            must=np.searchsorted(allowed, must),
+            support=np.searchsorted(variables, support),
+            must=np.searchsorted(variables, must),
             time_limit=time_limit,
             max_nodes=self.max_nodes,
-            known=self.known,
+            known_bound=self.known_bound,
         )
         if not np.isfinite(proof.bound):  # Ctrl-C came before the first bound: use cheap ones
             raise KeyboardInterrupt
-        proof.support = allowed[proof.support]
+        proof.support = variables[proof.support]
         if proof.stopped == "interrupted":
             self.stopped = proof.stopped
         if self.rule is None and "leading" in proof.argument:  # the bound is for all variables
-            self.known = min(self.known, proof.bound)
+            self.known_bound = min(self.known_bound, proof.bound)
         return proof
 
     def _cheap(self, i: int, view: Operator) -> Proof:
         """Return a proof for component i from the variances and, if there is time, the leading eigenvalue."""
         note = "too many variables for a search" if view.p > DENSE_VARIABLES else "time limit"
-        if not self.stopped and not np.isfinite(self.known) and self.clock.runs():
+        if not self.stopped and not np.isfinite(self.known_bound) and self.clock.runs():
             try:
-                self.known = lanczos_bound(view.dot, view.p, self.clock.runs)
+                self.known_bound = lanczos_bound(view.dot, view.p, self.clock.runs)
             except KeyboardInterrupt:
                 self.stopped = "interrupted"
         card = max(int(np.count_nonzero(self.V[:, i])), 1)
@@ -632,7 +636,7 @@ class _ComponentProof:
             card = self.rule.rooms[i]
         proof = Proof(stopped=self.stopped or note)
         proof.lower(trace_bound(view.diagonal() + self.floor, card), "sum of the largest variances")
-        proof.lower(self.known, "leading eigenvalue")
+        proof.lower(self.known_bound, "leading eigenvalue")
         return proof
 
 
@@ -662,7 +666,7 @@ class Incumbent:
         x = np.concatenate([v[np.flatnonzero(v)] for v in V.T])[None, :]
         return float(self.criterion.fits(places, x).value[0])
 
-    def better(self, V: np.ndarray, value: float) -> float:
+    def adopt(self, V: np.ndarray, value: float) -> float:
         """Store a fit if it is better; return the best value."""
         if value > self.value:
             self.V, self.value = V, value
@@ -673,29 +677,35 @@ class Incumbent:
 
         Each list in `tuples` has the supports of one fit, in any order.
         """
-        tried = [found for one in tuples if (found := assign_supports(one, self.cards, self.V)) is not None]
-        if tried:
-            for V, value in self._climbed(tried):
-                self.better(V, value)
+        assignments = [
+            assignment
+            for supports in tuples
+            if (assignment := assign_supports(supports, self.cards, self.V)) is not None
+        ]
+        if assignments:
+            for V, value in self._climbed(assignments):
+                self.adopt(V, value)
         return self.value
 
-    def _climbed(self, tried: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
-        """Yield the best fits with their values; each list in `tried` has a support for every component."""
-        places = np.stack([np.concatenate(one) for one in tried])
-        leading = [[np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in one] for one in tried]
-        starts = [np.stack([np.concatenate(one) for one in leading])]
+    def _climbed(self, assignments: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
+        """Yield the best fits with their values; `assignments` have a support for every component."""
+        places = np.stack([np.concatenate(supports) for supports in assignments])
+        leading = [
+            [np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in supports] for supports in assignments
+        ]
+        starts = [np.stack([np.concatenate(vectors) for vectors in leading])]
         starts += [self.rng.standard_normal(places.shape) for _ in range(2)]
         fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
         # 60 steps of ascent
         fits = reordered(self.criterion, refined(self.criterion, fits, 60))
-        best = int(np.argmax(fits.value))
-        yield self.criterion.dense(fits.subset(np.array([best])))[0], float(fits.value[best])
+        argmax = int(np.argmax(fits.value))
+        yield self.criterion.dense(fits.subset(np.array([argmax])))[0], float(fits.value[argmax])
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Run the quick search and store its result if it is better; return the best known value."""
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
         value = float(OBJECTIVES[self.measure].measure(V, op)[-1]) if V.any(axis=0).all() else -np.inf
-        return self.better(V, value)
+        return self.adopt(V, value)
 
 
 def assign_supports(
@@ -706,13 +716,13 @@ def assign_supports(
     Return None if a support is left over or a component gets none of its cardinality.
     """
     free = sorted(range(len(supports)), key=lambda j: len(supports[j]))
-    found = []
+    assignment = []
     for i, card in enumerate(cards):
         match = next((j for j in free if len(supports[j]) == card), None)
         if match is None:
-            found.append(np.flatnonzero(V[:, i]))
+            assignment.append(np.flatnonzero(V[:, i]))
         else:
             free.remove(match)
-            found.append(np.sort(supports[match]))
-    fits = all(len(T) == c for T, c in zip(found, cards, strict=True))
-    return found if fits and not free else None
+            assignment.append(np.sort(supports[match]))
+    fits = all(len(T) == c for T, c in zip(assignment, cards, strict=True))
+    return assignment if fits and not free else None

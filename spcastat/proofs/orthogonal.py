@@ -41,26 +41,28 @@ class Orthogonal(Projection):
     def root(self, singles: np.ndarray) -> Root:
         root = super().root(singles)
         M = root.frame.M
-        own = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
-        bases = {c: root.frame.bases(places)[0] for c, places in self.kept.items()}
-        held = {c: bounds_alone(D.mT @ M @ D, D) for c, D in bases.items()}
-        return replace(root, taken=0, sums=SeparableBound(own, tuple(held[c] for c in self.cards)))
+        constant = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
+        bases = {c: root.frame.bases(places)[0] for c, places in self.supports_by_card.items()}
+        bounds_by_card = {c: bounds_alone(D.mT @ M @ D, D) for c, D in bases.items()}
+        return replace(
+            root, mask=0, sums=SeparableBound(constant, tuple(bounds_by_card[c] for c in self.cards))
+        )
 
-    def within(
+    def dual_bounds(
         self,
         M: np.ndarray,
         bases: list[np.ndarray],
-        chosen: np.ndarray,
+        choices: np.ndarray,
         k: int,
         level: np.ndarray,
         steps: int,
         running: Running,
     ) -> np.ndarray:
         groups, counts = [D.mT @ M @ D for D in bases], [1] * len(bases)
-        inside: Bases = [*bases]
+        all_bases: Bases = [*bases]
         if k > len(bases):
-            groups, counts, inside = [*groups, M], [*counts, k - len(bases)], [*inside, None]
-        return duals.ordered_bounds(groups, counts, level, steps, bases=inside, running=running)
+            groups, counts, all_bases = [*groups, M], [*counts, k - len(bases)], [*all_bases, None]
+        return duals.ordered_bounds(groups, counts, level, steps, bases=all_bases, running=running)
 
 
 class OrthogonalLeaves(Incumbent):
@@ -73,18 +75,20 @@ class OrthogonalLeaves(Incumbent):
         """Search from this fit among orthogonal loadings; return the best value."""
         if max(cards) < len(self.S):  # any loadings of all variables are those of PCA
             result = constrained(self.S, self.cards, ORTHOGONAL, PEV, "quick", self.rng, [self.V])
-            return self.better(result.V, self._measured(result.V))
+            return self.adopt(result.V, self._measured(result.V))
         return self.value
 
-    def _climbed(self, tried: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
-        places = np.stack([np.concatenate(supports) for supports in tried])
+    def _climbed(self, assignments: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
+        places = np.stack([np.concatenate(supports) for supports in assignments])
         loadings = ExactLoadings(self.S, self.cards, ORTHOGONAL, PEV)
-        leading = [[np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in supports] for supports in tried]
+        leading = [
+            [np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in supports] for supports in assignments
+        ]
         starts = [np.stack([np.concatenate(vectors) for vectors in leading])]
         starts += [self.rng.standard_normal(places.shape) for _ in range(3)]
         for start in starts:
             x, values, _ = loadings.best_loadings(places, start, CLIMB_STEPS)
-            best = int(np.argmax(values))
+            argmax = int(np.argmax(values))
             V = np.zeros_like(self.V)
-            V[places[best], loadings.owner] = x[best]
-            yield V, float(values[best])
+            V[places[argmax], loadings.owner] = x[argmax]
+            yield V, float(values[argmax])

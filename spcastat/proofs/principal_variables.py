@@ -25,7 +25,7 @@ from spcastat.progress import stage
 from spcastat.search.principal_variables import NULL, Selection, covariances, reproduced, top_sum
 
 #: Relative difference of values up to which a set counts as optimal: rounding.
-EXACT = 1e-9
+SET_TOLERANCE = 1e-9
 #: Nodes of the first attempt, in .1 to .3 s with 30 variables; it proves sets of five of 13 variables in 95.
 FIRST_NODES = 500
 #: Up to so many variables a first attempt is made: a node has an eigenproblem for each of them.
@@ -104,8 +104,8 @@ def proven(
         Largest processor time.
     """
     end = np.inf if seconds is None else time.process_time() + seconds
-    most = np.inf if nodes is None else nodes
-    value, best, size = problem.value(groups), tuple(sorted(groups)), len(groups)
+    node_limit = np.inf if nodes is None else nodes
+    value, best_groups, size = problem.value(groups), tuple(sorted(groups)), len(groups)
     candidates = tuple(g for g in problem.candidates if g not in problem.include)
     bound = problem.value((*problem.include, *candidates))
     heap: list[tuple[float, int, tuple[int, ...], tuple[int, ...]]] = [
@@ -113,44 +113,44 @@ def proven(
     ]
     count = visited = 0
     with stage("Nodes", unit="nodes") as advance:
-        while heap and -heap[0][0] > value * (1.0 + EXACT):
-            if visited >= most or time.process_time() > end:
-                return ProvenSet(best, value, -heap[0][0], visited)
-            _, _, kept, open_groups = heapq.heappop(heap)
+        while heap and -heap[0][0] > value * (1.0 + SET_TOLERANCE):
+            if visited >= node_limit or time.process_time() > end:
+                return ProvenSet(best_groups, value, -heap[0][0], visited)
+            _, _, selection, open_groups = heapq.heappop(heap)
             visited += 1
             advance(1)
-            if size - len(kept) == 1:
+            if size - len(selection) == 1:
                 values = problem.values_after(
-                    covariances(problem.S, problem.variables(kept)), np.array(open_groups), value
+                    covariances(problem.S, problem.variables(selection)), np.array(open_groups), value
                 )
-                if values.max() > value * (1.0 + EXACT):
-                    better = (*kept, open_groups[int(np.argmax(values))])
-                    value, best = problem.value(better), tuple(sorted(better))
+                if values.max() > value * (1.0 + SET_TOLERANCE):
+                    better_groups = (*selection, open_groups[int(np.argmax(values))])
+                    value, best_groups = problem.value(better_groups), tuple(sorted(better_groups))
                 continue
-            for child, rest, upper in _children(problem, kept, open_groups, size, value):
+            for child, remaining_groups, upper in _children(problem, selection, open_groups, size, value):
                 count += 1
-                heapq.heappush(heap, (-upper, count, child, rest))
-    return ProvenSet(best, value, value, visited)
+                heapq.heappush(heap, (-upper, count, child, remaining_groups))
+    return ProvenSet(best_groups, value, value, visited)
 
 
 def _children(
-    problem: Selection, kept: tuple[int, ...], open_groups: tuple[int, ...], size: int, value: float
+    problem: Selection, selection: tuple[int, ...], open_groups: tuple[int, ...], size: int, value: float
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], float]]:
     """Yield the nodes below a node whose bound exceeds the best value: kept groups, open groups, bound.
 
     The first of the open groups with the largest gain is kept in the first; it is out in all others.
     """
-    S, k, missing = problem.S, problem.k, size - len(kept)
-    F = covariances(S, problem.variables(kept))
+    S, k, missing = problem.S, problem.k, size - len(selection)
+    F = covariances(S, problem.variables(selection))
     gains = problem.values_after(F, np.array(open_groups), -np.inf)
     order = [open_groups[i] for i in np.argsort(-gains, kind="stable")]
-    rest, present = S - F.T @ F, reproduced(F, k)
+    residual, present = S - F.T @ F, reproduced(F, k)
     for i in range(len(order) - missing + 1):
-        some = [j for j in problem.variables(order[i:]) if rest[j, j] > NULL * S[j, j]]
-        G = covariances(rest, some)
-        both = np.vstack([F, G])
-        added = float(top_sum(G @ G.T, min(k, missing)))
-        upper = min(reproduced(both, k), present + added)
-        if upper <= value * (1.0 + EXACT):
+        columns = [j for j in problem.variables(order[i:]) if residual[j, j] > NULL * S[j, j]]
+        G = covariances(residual, columns)
+        stacked = np.vstack([F, G])
+        increment = float(top_sum(G @ G.T, min(k, missing)))
+        upper = min(reproduced(stacked, k), present + increment)
+        if upper <= value * (1.0 + SET_TOLERANCE):
             return  # the bounds of the following nodes, which have fewer open groups, are smaller
-        yield (*kept, order[i]), tuple(order[i + 1 :]), upper
+        yield (*selection, order[i]), tuple(order[i + 1 :]), upper

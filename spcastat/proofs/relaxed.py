@@ -97,9 +97,9 @@ def pev_frame(S: np.ndarray, k: int) -> ProjectionProblem:
 def least_squares_frame(S: np.ndarray, k: int) -> ProjectionProblem:
     """Return the `ProjectionProblem` for the least-squares share."""
     values, vectors = np.linalg.eigh(S)
-    kept = values > 1e-13 * values[-1]  # smaller eigenvalues are treated as zero
-    F = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-    return ProjectionProblem(np.diag(values[kept]), F, np.arange(len(S)), k)
+    is_positive = values > 1e-13 * values[-1]  # smaller eigenvalues are treated as zero
+    F = np.sqrt(values[is_positive])[:, None] * vectors[:, is_positive].T
+    return ProjectionProblem(np.diag(values[is_positive]), F, np.arange(len(S)), k)
 
 
 def without(frame: ProjectionProblem, single: np.ndarray) -> ProjectionProblem:
@@ -112,18 +112,24 @@ def without(frame: ProjectionProblem, single: np.ndarray) -> ProjectionProblem:
     single : ndarray of int, shape (m,)
         The variables of these components.
     """
-    kept = np.setdiff1d(np.arange(frame.F.shape[1]), single)
+    other_variables = np.setdiff1d(np.arange(frame.F.shape[1]), single)
     m, d = len(single), len(frame.M)
     A = frame.F[:, single]
     U, sizes, _ = np.linalg.svd(A)
     if doubtful(sizes):  # the rank is in doubt: allow any directions in place of these variables
-        return ProjectionProblem(frame.M, frame.F[:, kept], frame.variables[kept], frame.k, frame.offset)
+        return ProjectionProblem(
+            frame.M, frame.F[:, other_variables], frame.variables[other_variables], frame.k, frame.offset
+        )
     m = min(m, d)
     N = U[:, m:]
     offset = float(np.trace(U[:, :m].T @ frame.M @ U[:, :m]))
     M = N.T @ frame.M @ N
     return ProjectionProblem(
-        symmetric(M), N.T @ frame.F[:, kept], frame.variables[kept], frame.k - m, frame.offset + offset
+        symmetric(M),
+        N.T @ frame.F[:, other_variables],
+        frame.variables[other_variables],
+        frame.k - m,
+        frame.offset + offset,
     )
 
 
@@ -142,9 +148,9 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
     d = len(frame.M)
     m = min(singles.shape[1], d)
     U, sizes, _ = np.linalg.svd(frame.F[:, singles].transpose(1, 0, 2))
-    turned = U.mT @ frame.M @ U
-    own = np.trace(turned[:, :m, :m], axis1=1, axis2=2)
-    bound = frame.offset + own + ky_fan(turned[:, m:, m:], frame.k - m)
+    rotated_M = U.mT @ frame.M @ U
+    single_variance = np.trace(rotated_M[:, :m, :m], axis1=1, axis2=2)
+    bound = frame.offset + single_variance + ky_fan(rotated_M[:, m:, m:], frame.k - m)
     return np.where(doubtful(sizes), frame.dense, bound + ROUNDING * float(np.trace(frame.M)))
 
 
@@ -157,7 +163,7 @@ MOST_SUPPORTS = 20_000
 BATCH = 4_000_000
 #: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
 #: attempt.
-INNER, LEAF, LAST = 60, 120, 800
+INNER, LEAF, LAST_STEPS = 60, 120, 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +180,8 @@ class SupportBounds:
     directions : ndarray of shape (n, d)
     """
 
-    first: np.ndarray
-    second: np.ndarray
+    largest: np.ndarray
+    second_largest: np.ndarray
     directions: np.ndarray
 
 
@@ -185,10 +191,10 @@ def bounds_alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Suppo
     Without bases, D is the identity.
     """
     values, vectors = np.linalg.eigh(matrices)
-    first, u = values[:, -1], vectors[:, :, -1]
-    second = values[:, -2] if values.shape[1] > 1 else np.minimum(first, 0.0)
+    largest, u = values[:, -1], vectors[:, :, -1]
+    second_largest = values[:, -2] if values.shape[1] > 1 else np.minimum(largest, 0.0)
     directions = u if bases is None else (bases @ u[:, :, None])[:, :, 0]
-    return SupportBounds(first + ROUNDING, second + ROUNDING, directions)
+    return SupportBounds(largest + ROUNDING, second_largest + ROUNDING, directions)
 
 
 def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: np.ndarray) -> np.ndarray:
@@ -214,63 +220,63 @@ def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: 
     """
     u, w = one.directions[rows], other.directions[columns]
     cosines = u @ w.T if columns.ndim == 1 else (u[:, None] * w).sum(axis=2)
-    a, b = (one.first - one.second)[rows, None], (other.first - other.second)[columns]
-    apart = np.sqrt((a - b) ** 2 + 4.0 * a * b * (1.0 - cosines**2).clip(min=0.0))
-    return np.asarray((0.5 * (a + b - apart)).clip(min=0.0))
+    a, b = (one.largest - one.second_largest)[rows, None], (other.largest - other.second_largest)[columns]
+    root = np.sqrt((a - b) ** 2 + 4.0 * a * b * (1.0 - cosines**2).clip(min=0.0))
+    return np.asarray((0.5 * (a + b - root)).clip(min=0.0))
 
 
 def disjoint_losses(pairs: dict[tuple[int, int], np.ndarray], members: tuple[int, ...]) -> np.ndarray | float:
     """Return the largest sum of losses of disjoint pairs of these components, in ascending order."""
     if len(members) < 2:
         return 0.0
-    first, *rest = members
-    best = disjoint_losses(pairs, tuple(rest))
-    for other in rest:
-        left = tuple(one for one in rest if one != other)
-        best = np.maximum(best, pairs[first, other] + disjoint_losses(pairs, left))
-    return best
+    member, *other_members = members
+    largest_sum = disjoint_losses(pairs, tuple(other_members))
+    for partner in other_members:
+        remainder = tuple(j for j in other_members if j != partner)
+        largest_sum = np.maximum(largest_sum, pairs[member, partner] + disjoint_losses(pairs, remainder))
+    return largest_sum
 
 
 @dataclass(frozen=True, eq=False)
 class SeparableBound:
     """A bound: the constant `own` plus what each component with enumerated supports adds alone."""
 
-    own: float
+    constant: float
     parts: tuple[SupportBounds, ...]
 
-    def ceilings(self, chosen: np.ndarray, level: int, threshold: float) -> np.ndarray:
+    def ceilings(self, choices: np.ndarray, level: int, threshold: float) -> np.ndarray:
         """Return the bounds for each support of the next component, shape (B, n).
 
         Parameters
         ----------
-        chosen : ndarray of int, shape (B, m)
+        choices : ndarray of int, shape (B, m)
             Indices of the supports of the components before that one; the other entries are not used.
         level : int
             The index of that component.
         threshold : float
             Sums above it are reduced by the losses of pairs of components.
         """
-        fixed = np.full(len(chosen), self.own)
+        fixed = np.full(len(choices), self.constant)
         for t in range(level):
-            fixed += self.parts[t].first[chosen[:, t]]
-        rest = sum(float(one.first.max(initial=0.0)) for one in self.parts[level + 1 :])
-        bound = fixed[:, None] + self.parts[level].first + rest
+            fixed += self.parts[t].largest[choices[:, t]]
+        later_sum = sum(float(bounds.largest.max(initial=0.0)) for bounds in self.parts[level + 1 :])
+        bound = fixed[:, None] + self.parts[level].largest + later_sum
         at = np.flatnonzero((bound > threshold).any(axis=0))
         if level and at.size:
             among = {
-                (t, s): losses(self.parts[t], chosen[:, t], self.parts[s], chosen[:, s, None])
+                (t, s): losses(self.parts[t], choices[:, t], self.parts[s], choices[:, s, None])
                 for s in range(level)
                 for t in range(s)
             }
-            last = [losses(self.parts[t], chosen[:, t], self.parts[level], at) for t in range(level)]
+            last_losses = [losses(self.parts[t], choices[:, t], self.parts[level], at) for t in range(level)]
             # Losses of pairs that share a component overlap and cannot be added. Those of disjoint pairs can,
             # and so can all, divided by the number of pairs that each component is in: subtract the largest.
-            less = (sum(among.values()) + sum(last)) / level
-            less = np.maximum(less, disjoint_losses(among, tuple(range(level))))
-            for t, one in enumerate(last):
-                others = tuple(s for s in range(level) if s != t)
-                less = np.maximum(less, one + disjoint_losses(among, others))
-            bound[:, at] -= less
+            reduction = (sum(among.values()) + sum(last_losses)) / level
+            reduction = np.maximum(reduction, disjoint_losses(among, tuple(range(level))))
+            for t, level_losses in enumerate(last_losses):
+                other_levels = tuple(s for s in range(level) if s != t)
+                reduction = np.maximum(reduction, level_losses + disjoint_losses(among, other_levels))
+            bound[:, at] -= reduction
         return np.asarray(bound)
 
 
@@ -293,7 +299,7 @@ class Root:
     frame: ProjectionProblem
     singles: np.ndarray
     reach: np.ndarray | None
-    taken: int = 0
+    mask: int = 0
     sums: SeparableBound | None = None
 
 
@@ -330,7 +336,7 @@ class Relaxed(ABC):
     singles_alone: ClassVar[bool] = True
     #: The largest number of supports of a component that are enumerated.
     most_supports: ClassVar[int] = MOST_SUPPORTS
-    apart = False
+    disjoint = False
 
     def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
         self.S = S
@@ -357,18 +363,18 @@ class Relaxed(ABC):
         """
         if not self.cards or self.variables < self.p or (rule.disjoint and self.p > 62):
             return False  # sets of variables are stored as the bits of an integer
-        self.rule, self.apart = (rule, cards), rule.disjoint
+        self.rule, self.disjoint = (rule, cards), rule.disjoint
         return True
 
-    def allowed(self, places: np.ndarray) -> np.ndarray:
+    def admissible_supports(self, places: np.ndarray) -> np.ndarray:
         """Return the supports among `places`, shape (n, c), that the rule allows."""
         if self.rule is None:
             return places
-        kept = np.zeros(len(places), dtype=bool)
+        admissible_mask = np.zeros(len(places), dtype=bool)
         for may, must, card in zip(self.rule[0].may, self.rule[0].must, self.rule[1], strict=True):
             if card == places.shape[1]:
-                kept |= may[places].all(axis=1) & (must[places].sum(axis=1) == must.sum())
-        return places[kept]
+                admissible_mask |= may[places].all(axis=1) & (must[places].sum(axis=1) == must.sum())
+        return places[admissible_mask]
 
     def searched(self, c: int) -> bool:
         """Return whether the supports of c variables are enumerated: c is a constraint and they are few."""
@@ -385,23 +391,26 @@ class Relaxed(ABC):
 
     def singles(self) -> np.ndarray:
         """Return all choices of variables for the one-variable components, shape (B, m)."""
-        chosen = list(combinations(range(self.p), self.m))
-        return np.array(chosen, dtype=int).reshape(len(chosen), self.m)
+        choices = list(combinations(range(self.p), self.m))
+        return np.array(choices, dtype=int).reshape(len(choices), self.m)
 
     def single_bounds(self, singles: np.ndarray) -> np.ndarray:
         """Return the bounds, shape (B,), of choices of variables for the one-variable components."""
         return elimination_bounds(self.frame, singles)
 
     @cached_property
-    def kept(self) -> dict[int, np.ndarray]:
+    def supports_by_card(self) -> dict[int, np.ndarray]:
         """The enumerated supports of each cardinality c, as indices of shape (n, c)."""
         different = dict.fromkeys(self.cards)
-        return {c: self.allowed(np.array(list(combinations(range(self.variables), c)))) for c in different}
+        return {
+            c: self.admissible_supports(np.array(list(combinations(range(self.variables), c))))
+            for c in different
+        }
 
     @property
     def supports(self) -> list[np.ndarray]:
         """The supports of each searched component, as indices of shape (n_j, c_j)."""
-        return [self.kept[c] for c in self.cards]
+        return [self.supports_by_card[c] for c in self.cards]
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
@@ -423,48 +432,49 @@ class Relaxed(ABC):
         """Return the problem that remains after a choice of variables for the one-variable components."""
 
     def bounds(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+        self, roots: list[Root], choices: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
         """Return the bounds of partial choices, shape (B,).
 
         Parameters
         ----------
         roots : list of B Roots
-        chosen : ndarray of int, shape (B, t)
+        choices : ndarray of int, shape (B, t)
             Indices into `supports` for the first t searched components.
         threshold, steps, running
             As for :func:`spcastat.proofs.duals.support_bounds`.
         """
-        found = np.array([root.frame.dense for root in roots])
-        if not chosen.shape[1]:
-            return found
+        root_bounds = np.array([root.frame.dense for root in roots])
+        if not choices.shape[1]:
+            return root_bounds
         shapes: dict[tuple[int, int], list[int]] = {}
         for b, root in enumerate(roots):
             shapes.setdefault((len(root.frame.M), root.frame.k), []).append(b)
         for (d, _), members in shapes.items():
-            each = d * d * (chosen.shape[1] + 2) * max(1, d // 12)  # steps for large matrices take longer
-            for some in blocks(len(members), each, BATCH):
+            # steps for large matrices take longer
+            work_per_root = d * d * (choices.shape[1] + 2) * max(1, d // 12)
+            for batch in blocks(len(members), work_per_root, BATCH):
                 if not running():
-                    return found
-                part = np.array(members[some])
-                new = self.alike([roots[b] for b in part], chosen[part], threshold, steps, running)
-                found[part] = np.minimum(found[part], new)
-        return found
+                    return root_bounds
+                part = np.array(members[batch])
+                batch_bounds = self.alike([roots[b] for b in part], choices[part], threshold, steps, running)
+                root_bounds[part] = np.minimum(root_bounds[part], batch_bounds)
+        return root_bounds
 
     @property
     def leaf_bounds(self) -> list[LeafBounds]:
         """Functions for bounds if all supports are chosen, each tighter than the one before."""
-        return [lambda roots, chosen, level, running: self.bounds(roots, chosen, level, LAST, running)]
+        return [lambda roots, chosen, level, running: self.bounds(roots, chosen, level, LAST_STEPS, running)]
 
     @abstractmethod
     def alike(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+        self, roots: list[Root], choices: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
         """Return the dual bounds, shape (B,), of partial choices whose roots have matrices of equal size."""
 
-    def variables_of(self, root: Root, chosen: np.ndarray) -> list[np.ndarray]:
+    def variables_of(self, root: Root, choice: np.ndarray) -> list[np.ndarray]:
         """Return the variables of the one-variable components and of the chosen supports, one array each."""
-        parts = [root.frame.variables[self.supports[t][row]] for t, row in enumerate(chosen)]
+        parts = [root.frame.variables[self.supports[t][row]] for t, row in enumerate(choice)]
         return [*(np.array([i]) for i in root.singles), *parts]
 
 
@@ -491,20 +501,20 @@ def union_table(frame: ProjectionProblem) -> np.ndarray:
     return table
 
 
-def reaches(table: np.ndarray, most: int) -> np.ndarray:
-    """Return, for r = 0, ..., `most` and every set, the largest bound after up to r variables are added.
+def reaches(table: np.ndarray, additions: int) -> np.ndarray:
+    """Return, for r = 0, ..., `additions` and every set, the largest bound after up to r variables are added.
 
     `table` is that of `union_table`; the result has shape (most + 1, 2^q).
     """
     q = table.size.bit_length() - 1
-    found = np.empty((most + 1, table.size))
-    found[0] = table
+    reach = np.empty((additions + 1, table.size))
+    reach[0] = table
     index = np.arange(table.size)
-    for r in range(1, most + 1):
-        found[r] = found[r - 1]
+    for r in range(1, additions + 1):
+        reach[r] = reach[r - 1]
         for i in range(q):
-            np.maximum(found[r], found[r - 1][index | (1 << i)], out=found[r])
-    return found
+            np.maximum(reach[r], reach[r - 1][index | (1 << i)], out=reach[r])
+    return reach
 
 
 # --- PEV and the least-squares share --------------------------------------------------------------
@@ -532,22 +542,22 @@ class Projection(Relaxed):
         return Root(frame, singles, reach)
 
     def alike(
-        self, roots: list[Root], chosen: np.ndarray, threshold: float, steps: int, running: Running
+        self, roots: list[Root], choices: np.ndarray, threshold: float, steps: int, running: Running
     ) -> np.ndarray:
         k = roots[0].frame.k
         M = np.stack([root.frame.M for root in roots])
         offset = np.array([root.frame.offset for root in roots])
         bases, sound = zip(
-            *(_bases(roots, self.supports[t][rows]) for t, rows in enumerate(chosen.T)), strict=True
+            *(_bases(roots, self.supports[t][rows]) for t, rows in enumerate(choices.T)), strict=True
         )
-        found = self.within(M, [*bases], chosen, k, threshold - offset, steps, running)
-        return np.where(np.all(sound, axis=0), offset + found, np.inf)
+        matrix_bounds = self.dual_bounds(M, [*bases], choices, k, threshold - offset, steps, running)
+        return np.where(np.all(sound, axis=0), offset + matrix_bounds, np.inf)
 
-    def within(
+    def dual_bounds(
         self,
         M: np.ndarray,
         bases: list[np.ndarray],
-        chosen: np.ndarray,
+        choices: np.ndarray,
         k: int,
         level: np.ndarray,
         steps: int,
@@ -560,30 +570,32 @@ class Projection(Relaxed):
         supports is a separate problem, and a component that overlaps with no other explains its largest
         eigenvalue.
         """
-        if chosen.shape[1] < len(self.cards):
+        if choices.shape[1] < len(self.cards):
             return support_bounds(M, bases, k, level, steps, running=running)
         if not self.all_searched:
             return spanned_bounds(M, bases, k, level, steps, running)
-        groups = np.zeros(chosen.shape, dtype=int)
+        groups = np.zeros(choices.shape, dtype=int)
         if self.separates:
-            groups = meeting([self.supports[t][rows] for t, rows in enumerate(chosen.T)], self.variables)
-        found = np.zeros(len(chosen))
-        patterns, which = np.unique(groups, axis=0, return_inverse=True)
+            groups = meeting([self.supports[t][rows] for t, rows in enumerate(choices.T)], self.variables)
+        matrix_bounds = np.zeros(len(choices))
+        patterns, pattern_of_row = np.unique(groups, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
-            at = np.flatnonzero(which.ravel() == number)
-            together = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
-            parts = [within_union(M[at], [bases[t][at] for t in some]) for some in together]
-            first = [
-                spanned_bounds(*part, len(some), np.inf, 0, running)
-                for part, some in zip(parts, together, strict=True)
+            at = np.flatnonzero(pattern_of_row.ravel() == number)
+            component_groups = [np.flatnonzero(pattern == g) for g in np.unique(pattern)]
+            parts = [within_union(M[at], [bases[t][at] for t in members]) for members in component_groups]
+            group_bounds = [
+                spanned_bounds(*part, len(members), np.inf, 0, running)
+                for part, members in zip(parts, component_groups, strict=True)
             ]
-            total = np.sum(first, axis=0)
-            for part, some, own in zip(parts, together, first, strict=True):
-                if len(some) > 1:
-                    others = total - own
-                    total = others + spanned_bounds(*part, len(some), level[at] - others, steps, running)
-            found[at] = total
-        return found
+            total = np.sum(group_bounds, axis=0)
+            for part, members, group_bound in zip(parts, component_groups, group_bounds, strict=True):
+                if len(members) > 1:
+                    other_bounds = total - group_bound
+                    total = other_bounds + spanned_bounds(
+                        *part, len(members), level[at] - other_bounds, steps, running
+                    )
+            matrix_bounds[at] = total
+        return matrix_bounds
 
 
 class RegressionProjection(Projection):
@@ -604,16 +616,16 @@ def spanned_bounds(
 
     `planes` has the bases for these constraints.
     """
-    found = support_bounds(M, bases, k, level, steps, running=running)
-    at = np.flatnonzero(found > level)
+    matrix_bounds = support_bounds(M, bases, k, level, steps, running=running)
+    at = np.flatnonzero(matrix_bounds > level)
     if steps and at.size and len(bases) > 1 and k > 2:  # if k = 2, the plane of a pair is P
         parts = [D[at] for D in bases]
         pairs = planes(parts)
         ranks = [1] * len(parts) + [2] * len(pairs)
-        left = np.broadcast_to(level, found.shape)[at]
-        new = support_bounds(M[at], parts + pairs, k, left, steps, ranks=ranks, running=running)
-        found[at] = np.minimum(found[at], new)
-    return found
+        levels = np.broadcast_to(level, matrix_bounds.shape)[at]
+        pair_bounds = support_bounds(M[at], parts + pairs, k, levels, steps, ranks=ranks, running=running)
+        matrix_bounds[at] = np.minimum(matrix_bounds[at], pair_bounds)
+    return matrix_bounds
 
 
 def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
@@ -626,13 +638,13 @@ def meeting(supports: list[np.ndarray], q: int) -> np.ndarray:
         The number of variables.
     """
     B, m = len(supports[0]), len(supports)
-    held = np.zeros((B, m, q), dtype=bool)
+    membership = np.zeros((B, m, q), dtype=bool)
     for t, places in enumerate(supports):
-        held[np.arange(B)[:, None], t, places] = True
-    joined = held @ held.mT
+        membership[np.arange(B)[:, None], t, places] = True
+    overlap = membership @ membership.mT
     for _ in range(max(m - 1, 0).bit_length()):
-        joined = joined @ joined
-    return np.asarray(joined.argmax(axis=2))
+        overlap = overlap @ overlap
+    return np.asarray(overlap.argmax(axis=2))
 
 
 def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -29,11 +29,11 @@ import numpy as np
 
 from spcastat.linalg.accumulate import blocks
 from spcastat.proofs.adjusted_bounds import FLOOR, Climb, Supports, divided, middle_of, with_two
-from spcastat.proofs.duals import EVERY, RATIO, ROUNDING, Running, positive, shared, union_basis
+from spcastat.proofs.duals import RATIO, ROUNDING, STEPS_PER_BOUND, Running, positive, shared, union_basis
 from spcastat.proofs.relaxed import bounds_alone, losses
 
 #: Rounds of column generation, the steps of each, and the number of supports added after each.
-ROUNDS, STEPS, ADDED = 12, 60, 12
+ROUNDS, STEPS, ENTERING = 12, 60, 12
 #: The rounds end if the last STALLED of them lowered the bound by a smaller share of it than FALL.
 STALLED, FALL = 3, 1e-4
 #: Supports whose relaxed projection has a smaller trace are dropped after a round.
@@ -49,7 +49,7 @@ CLIMBED = 50
 #: Bounds are reduced for at most so many pairs at once.
 MOST_PAIRS = 4_000_000
 #: A group is examined again if at least this share of it was closed; else it is divided.
-ENOUGH = 0.1
+CLOSED_SHARE = 0.1
 #: How often the interval of a single support is halved.
 HALVINGS = 3
 #: The number of leaves that are bounded together.
@@ -81,12 +81,12 @@ class Others:
             matrices[c] = A @ A.mT
         return cls(cards, {c: places[c] for c in matrices}, matrices)
 
-    def subset(self, kept: dict[int, np.ndarray]) -> Others:
+    def subset(self, rows_by_card: dict[int, np.ndarray]) -> Others:
         """Return some supports of each cardinality."""
         return Others(
             self.cards,
-            {c: T[kept[c]] for c, T in self.places.items()},
-            {c: N[kept[c]] for c, N in self.matrices.items()},
+            {c: T[rows_by_card[c]] for c, T in self.places.items()},
+            {c: N[rows_by_card[c]] for c, N in self.matrices.items()},
         )
 
     def largest(self, Z: np.ndarray) -> dict[int, np.ndarray]:
@@ -100,14 +100,23 @@ class Others:
         returned, and one bound for all.
         """
         c, d = self.cards
-        alone = self.largest(Z)
-        at = [np.flatnonzero(alone[a] + alone[b].max() + 2.0 * ROUNDING > room) for a, b in ((c, d), (d, c))]
+        single_bounds = self.largest(Z)
+        at = [
+            np.flatnonzero(single_bounds[a] + single_bounds[b].max() + 2.0 * ROUNDING > room)
+            for a, b in ((c, d), (d, c))
+        ]
         if len(at[0]) * len(at[1]) > MOST_PAIRS:
-            most = float(alone[c].max() + alone[d].max()) + 2.0 * ROUNDING
-            return np.zeros((0, 2), dtype=int), np.array([max(most, room)])
-        one, other = (bounds_alone(self.matrices[a][rows] - Z) for a, rows in zip((c, d), at, strict=True))
+            largest_sum = float(single_bounds[c].max() + single_bounds[d].max()) + 2.0 * ROUNDING
+            return np.zeros((0, 2), dtype=int), np.array([max(largest_sum, room)])
+        first_bounds, second_bounds = (
+            bounds_alone(self.matrices[a][rows] - Z) for a, rows in zip((c, d), at, strict=True)
+        )
         rows, columns = np.arange(len(at[0])), np.arange(len(at[1]))
-        total = one.first[:, None] + other.first - losses(one, rows, other, columns)
+        total = (
+            first_bounds.largest[:, None]
+            + second_bounds.largest
+            - losses(first_bounds, rows, second_bounds, columns)
+        )
         if c == d:
             total = np.where(rows[:, None] <= columns, total, -np.inf)
         i, j = np.nonzero(total > room)
@@ -135,29 +144,37 @@ class Trios:
         A bound for each support of the first component, at least the target; infinite if there is none.
     """
 
-    def __init__(self, factor: np.ndarray, first: Supports, others: Others, target: float, running: Running):
-        self.factor, self.first, self.others, self.target = factor, first, others, target
+    def __init__(
+        self,
+        factor: np.ndarray,
+        first_supports: Supports,
+        other_supports: Others,
+        target: float,
+        running: Running,
+    ):
+        self.factor, self.target = factor, target
+        self.first_supports, self.other_supports = first_supports, other_supports
         self.running = running
-        A = factor[:, first.places].transpose(1, 0, 2)
+        A = factor[:, first_supports.places].transpose(1, 0, 2)
         self.bases, sizes, _ = np.linalg.svd(A, full_matrices=False)
-        self.most = sizes[:, 0] ** 2 * (1.0 + ROUNDING)
+        self.largest_variances = sizes[:, 0] ** 2 * (1.0 + ROUNDING)
         largest = np.maximum(sizes[:, :1] ** 2, np.finfo(float).tiny)
         self.inverse = 1.0 / np.maximum(sizes**2, FLOOR * largest)
         self.low = target / 3.0
-        self.bounds = np.where(self.most < self.low, target, np.inf)
-        self._whole: _ColumnGeneration | None = None
+        self.bounds = np.where(self.largest_variances < self.low, target, np.inf)
+        self._root_generation: _ColumnGeneration | None = None
 
     def begin(self, check: Callable[[], None]) -> None:
         """Bound all supports of the first component by one multiplier."""
         rows = np.flatnonzero(self.bounds > self.target)
         if len(rows):
             check()
-            self._whole = _ColumnGeneration(self, self.others, rows, self.low, None)
-            self._lower(rows, self._whole.solve())
+            self._root_generation = _ColumnGeneration(self, self.other_supports, rows, self.low, None)
+            self._lower(rows, self._root_generation.solve())
 
-    def _lower(self, rows: np.ndarray, found: Solved) -> None:
-        """Lower the bounds of supports of the first component; `found` is for the whole interval of t."""
-        bounds = np.maximum(found.bounds, self.target)
+    def _lower(self, rows: np.ndarray, solution: Solved) -> None:
+        """Lower the bounds of supports of the first component; `solution` is for the whole interval of t."""
+        bounds = np.maximum(solution.bounds, self.target)
         self.bounds[rows] = np.minimum(self.bounds[rows], bounds)
 
     @property
@@ -176,31 +193,33 @@ class Trios:
             Takes supports of fits, optimises loadings on them, and returns the adjusted variance to be
             proven, which is larger if a better fit was found.
         """
-        if self._whole is None:
+        if self._root_generation is None:
             self.begin(check)
-        left: list[tuple[int, np.ndarray]] = []
-        groups = [(np.flatnonzero(self.bounds > self.target), self._whole)]
+        unresolved: list[tuple[int, np.ndarray]] = []
+        groups = [(np.flatnonzero(self.bounds > self.target), self._root_generation)]
         while groups:
-            worst = max(range(len(groups)), key=lambda i: self.bounds[groups[i][0]].max(initial=0.0))
-            rows, before = groups.pop(worst)
+            group_index = max(range(len(groups)), key=lambda i: self.bounds[groups[i][0]].max(initial=0.0))
+            rows, parent = groups.pop(group_index)
             rows = rows[self.bounds[rows] > self.target]
             if not len(rows):
                 continue
             check()
-            column = _ColumnGeneration(self, self.others, rows, self.low, before)
-            found = column.solve()
-            self._lower(rows, found)
-            open_ = rows[self.bounds[rows] > self.target]
-            if len(rows) - len(open_) > ENOUGH * len(rows):
-                groups.append((open_, column))
+            column = _ColumnGeneration(self, self.other_supports, rows, self.low, parent)
+            solution = column.solve()
+            self._lower(rows, solution)
+            open_rows = rows[self.bounds[rows] > self.target]
+            if len(rows) - len(open_rows) > CLOSED_SHARE * len(rows):
+                groups.append((open_rows, column))
             elif len(rows) == 1:
-                left.append((int(rows[0]), found.pairs))
+                unresolved.append((int(rows[0]), solution.pairs))
             else:
-                loadings = self.first.leading(open_, self.factor.shape[1])
-                groups += [(part, column) for part in divided(open_, loadings @ self.factor.T)]
-        left.sort(key=lambda one: -self.bounds[one[0]])
-        self._climb([self._supports(row, pairs[0]) for row, pairs in left[:CLIMBED] if len(pairs)], climb)
-        for row, pairs in left:
+                loadings = self.first_supports.leading(open_rows, self.factor.shape[1])
+                groups += [(part, column) for part in divided(open_rows, loadings @ self.factor.T)]
+        unresolved.sort(key=lambda entry: -self.bounds[entry[0]])
+        self._climb(
+            [self._supports(row, pairs[0]) for row, pairs in unresolved[:CLIMBED] if len(pairs)], climb
+        )
+        for row, pairs in unresolved:
             if self.bounds[row] > self.target and len(pairs):
                 self._single(row, pairs, check, climb)
         return self.bound <= self.target
@@ -210,12 +229,14 @@ class Trios:
             self.target = max(self.target, climb(fits))
 
     def _supports(self, row: int, pair: np.ndarray) -> list[np.ndarray]:
-        T, U = (self.others.places[c][i] for c, i in zip(self.others.cards, pair, strict=True))
-        return [self.first.places[row], T, U]
+        T, U = (
+            self.other_supports.places[c][i] for c, i in zip(self.other_supports.cards, pair, strict=True)
+        )
+        return [self.first_supports.places[row], T, U]
 
     def highest(self, Z: np.ndarray, rows: np.ndarray, low: float, high: float = np.inf) -> np.ndarray:
         """Return f(T1) of the module's docstring for some supports of the first component."""
-        top = np.minimum(self.most[rows], high)[:, None]
+        top = np.minimum(self.largest_variances[rows], high)[:, None]
         chord = low + top - low * top * self.inverse[rows]
         D = self.bases[rows]
         M = chord[:, :, None] * np.eye(chord.shape[1]) - D.mT @ Z @ D
@@ -223,27 +244,33 @@ class Trios:
 
     def _single(self, row: int, pairs: np.ndarray, check: Callable[[], None], climb: Climb) -> None:
         """Lower the bound of one support of the first component, given the pairs with which it is open."""
-        todo = [(self.low, float(self.most[row]), pairs, 0)]
+        todo = [(self.low, float(self.largest_variances[row]), pairs, 0)]
         leaves: list[tuple[float, float, np.ndarray]] = []
         while todo:
             check()
             low, high, pairs, halved = todo.pop()
-            c, d = self.others.cards
-            kept = {a: np.unique(pairs[:, [i for i, b in enumerate((c, d)) if b == a]]) for a in (c, d)}
-            column = _ColumnGeneration(self, self.others.subset(kept), np.array([row]), low, None, high)
-            found = column.solve()
-            if found.excess <= 0.0:
+            c, d = self.other_supports.cards
+            rows_by_card = {
+                a: np.unique(pairs[:, [i for i, b in enumerate((c, d)) if b == a]]) for a in (c, d)
+            }
+            column = _ColumnGeneration(
+                self, self.other_supports.subset(rows_by_card), np.array([row]), low, None, high
+            )
+            solution = column.solve()
+            if solution.excess <= 0.0:
                 continue
-            if len(found.pairs):  # else there were too many, and all remain
-                still_open = np.column_stack([kept[a][found.pairs[:, i]] for i, a in enumerate((c, d))])
-                known = set(map(tuple, pairs.tolist()))
-                both = [one for one in still_open.tolist() if tuple(one) in known]
-                pairs = np.array(both, dtype=int).reshape(-1, 2)
+            if len(solution.pairs):  # else there were too many, and all remain
+                still_open = np.column_stack(
+                    [rows_by_card[a][solution.pairs[:, i]] for i, a in enumerate((c, d))]
+                )
+                pairs_before = set(map(tuple, pairs.tolist()))
+                open_pairs = [pair for pair in still_open.tolist() if tuple(pair) in pairs_before]
+                pairs = np.array(open_pairs, dtype=int).reshape(-1, 2)
             if not len(pairs):
                 continue
             # chords exceed 1/t by at most `loss`: halves of an interval can only have bounds lower by as much
             loss = (np.sqrt(high) - np.sqrt(low)) ** 2
-            if halved < HALVINGS and loss > 0.5 * found.excess:
+            if halved < HALVINGS and loss > 0.5 * solution.excess:
                 middle = middle_of(low, high)
                 todo += [(low, middle, pairs, halved + 1), (middle, high, pairs, halved + 1)]
             else:
@@ -262,18 +289,21 @@ class Trios:
         Either of a pair may come second.
         """
         bound = self.target
-        A = self.factor[:, self.first.places[[row] * len(pairs)]].transpose(1, 0, 2)
+        A = self.factor[:, self.first_supports.places[[row] * len(pairs)]].transpose(1, 0, 2)
         B, C = (
-            self.factor[:, self.others.places[c][pairs[:, i]]].transpose(1, 0, 2)
-            for i, c in enumerate(self.others.cards)
+            self.factor[:, self.other_supports.places[c][pairs[:, i]]].transpose(1, 0, 2)
+            for i, c in enumerate(self.other_supports.cards)
         )
         Q = union_basis([A, B, C])
-        A, B, C = (Q.mT @ one for one in (A, B, C))
-        ends, least = np.tile([low, high], (len(pairs), 1)), np.full(len(pairs), 0.5 * (self.target - high))
-        for second, third in ((B, C), (C, B)):
-            others = (third @ third.mT)[:, None]
-            found = with_two(A, second, others, ends, least, self.target, self.running)
-            bound = max(bound, float(found.max()))
+        A, B, C = (Q.mT @ columns for columns in (A, B, C))
+        ends = np.tile([low, high], (len(pairs), 1))
+        second_minimum = np.full(len(pairs), 0.5 * (self.target - high))
+        for second_columns, third_columns in ((B, C), (C, B)):
+            third_matrix = (third_columns @ third_columns.mT)[:, None]
+            leaf_bounds = with_two(
+                A, second_columns, third_matrix, ends, second_minimum, self.target, self.running
+            )
+            bound = max(bound, float(leaf_bounds.max()))
         return bound
 
 
@@ -317,128 +347,133 @@ class _ColumnGeneration:
     def __init__(
         self,
         trios: Trios,
-        others: Others,
+        other_supports: Others,
         rows: np.ndarray,
         low: float,
-        before: _ColumnGeneration | None,
+        parent: _ColumnGeneration | None,
         high: float = np.inf,
     ):
-        self.trios, self.others, self.rows, self.low, self.high = trios, others, rows, low, high
-        self.scale = float(trios.most.max())
-        self.counts = {c: others.cards.count(c) for c in others.cards}
+        self.trios, self.other_supports = trios, other_supports
+        self.rows, self.low, self.high = rows, low, high
+        self.scale = float(trios.largest_variances.max())
+        self.counts = {c: other_supports.cards.count(c) for c in other_supports.cards}
         d = len(trios.factor)
-        if before is None:
-            self.Z = self._begun()
+        if parent is None:
+            self.Z = self._initial_Z()
             self.used = {c: np.arange(0) for c in self.counts}
             self.X = {c: np.zeros((0, d, d)) for c in self.counts}
         else:
-            self.Z, self.used, self.X = before.Z, dict(before.used), dict(before.X)
+            self.Z, self.used, self.X = parent.Z, dict(parent.used), dict(parent.X)
         self.firsts, c = np.arange(0), trios.bases.shape[2]
         self.X1 = np.zeros((0, c, c))
         self._add_first(trios.highest(self.Z, rows, low, high))
-        self._add(others.largest(self.Z))
+        self._add(other_supports.largest(self.Z))
 
-    def _begun(self) -> np.ndarray:
+    def _initial_Z(self) -> np.ndarray:
         """Return Z with the mean leading scores of the first component, and what is left of the others."""
         F = self.trios.factor
-        s = F @ self.trios.first.leading(self.rows, F.shape[1]).mean(axis=0)
+        s = F @ self.trios.first_supports.leading(self.rows, F.shape[1]).mean(axis=0)
         s = s / max(float(np.linalg.norm(s)), np.finfo(float).tiny)
-        rest = F - np.outer(s, s @ F)
-        values, vectors = np.linalg.eigh(rest @ rest.T)
-        left = (values - values[max(len(values) - 3, 0)]).clip(min=0.0)
-        return START * self.scale * np.outer(s, s) + (vectors * left) @ vectors.T
+        residual_factor = F - np.outer(s, s @ F)
+        values, vectors = np.linalg.eigh(residual_factor @ residual_factor.T)
+        excess = (values - values[max(len(values) - 3, 0)]).clip(min=0.0)
+        return START * self.scale * np.outer(s, s) + (vectors * excess) @ vectors.T
 
     def _add_first(self, highest: np.ndarray) -> bool:
         """Add the supports of the first component with the largest f(T1); return whether one is new."""
         top = self.rows[np.argsort(-highest)[:2]]
-        new = top[~np.isin(top, self.firsts)]
-        self.firsts = np.concatenate([self.firsts, new])
-        self.X1 = np.concatenate([self.X1, np.zeros((len(new), *self.X1.shape[1:]))])
-        return len(new) > 0
+        entering = top[~np.isin(top, self.firsts)]
+        self.firsts = np.concatenate([self.firsts, entering])
+        self.X1 = np.concatenate([self.X1, np.zeros((len(entering), *self.X1.shape[1:]))])
+        return len(entering) > 0
 
-    def _add(self, alone: dict[int, np.ndarray]) -> bool:
+    def _add(self, bounds_by_card: dict[int, np.ndarray]) -> bool:
         """Add the supports of the other components with the largest g(T); return whether one is new."""
         grown = False
-        for c, values in alone.items():
-            top = np.argsort(-values)[:ADDED]
-            new = top[~np.isin(top, self.used[c])]
-            self.used[c] = np.concatenate([self.used[c], new])
-            self.X[c] = np.concatenate([self.X[c], np.zeros((len(new), *self.Z.shape))])
-            grown |= len(new) > 0
+        for c, values in bounds_by_card.items():
+            top = np.argsort(-values)[:ENTERING]
+            entering = top[~np.isin(top, self.used[c])]
+            self.used[c] = np.concatenate([self.used[c], entering])
+            self.X[c] = np.concatenate([self.X[c], np.zeros((len(entering), *self.Z.shape))])
+            grown |= len(entering) > 0
         return grown
 
     def solve(self) -> Solved:
         """Find the best Z, and return what it proves. Only this object changes."""
-        trios, best, least = self.trios, self.Z, np.inf
+        trios, best_Z, lowest_bound = self.trios, self.Z, np.inf
         rounds: list[float] = []
         for _ in range(ROUNDS):
             self._steps()
-            alone = self.others.largest(self.Z)
+            other_bounds = self.other_supports.largest(self.Z)
             highest = trios.highest(self.Z, self.rows, self.low, self.high)
-            largest = sum(float(alone[c].max()) for c in self.others.cards)
+            largest = sum(float(other_bounds[c].max()) for c in self.other_supports.cards)
             bound = float(np.trace(self.Z)) + float(highest.max()) + largest
-            if bound < least:
-                least, best = bound, self.Z
-            rounds.append(least)
-            if least <= trios.target or not trios.running():
+            if bound < lowest_bound:
+                lowest_bound, best_Z = bound, self.Z
+            rounds.append(lowest_bound)
+            if lowest_bound <= trios.target or not trios.running():
                 break
-            if len(rounds) > STALLED and least > rounds[-1 - STALLED] * (1.0 - FALL):
+            if len(rounds) > STALLED and lowest_bound > rounds[-1 - STALLED] * (1.0 - FALL):
                 break
             self._add_first(highest)
-            self._add(alone)
-        self.Z = best
+            self._add(other_bounds)
+        self.Z = best_Z
         return self._solved()
 
     def _solved(self) -> Solved:
         """Return what Z proves: tr Z + f(T1) for each T1, and what pairs of the other components add."""
         trace = float(np.trace(self.Z))
         trace += ROUNDING * (1.0 + trace)
-        first = trace + self.trios.highest(self.Z, self.rows, self.low, self.high)
-        room = self.trios.target - float(first.max())
-        pairs, added = self.others.pairs(self.Z, room)
-        most = float(added.max(initial=-np.inf))  # minus infinity if all pairs add at most `room`
+        first_bounds = trace + self.trios.highest(self.Z, self.rows, self.low, self.high)
+        room = self.trios.target - float(first_bounds.max())
+        pairs, pair_bounds = self.other_supports.pairs(self.Z, room)
+        largest_bound = float(
+            pair_bounds.max(initial=-np.inf)
+        )  # minus infinity if all pairs add at most `room`
         if len(pairs):
-            pairs = pairs[np.argsort(-added)]
-        return Solved(first + most, pairs, max(most, room) - room)
+            pairs = pairs[np.argsort(-pair_bounds)]
+        return Solved(first_bounds + largest_bound, pairs, max(largest_bound, room) - room)
 
     def _steps(self) -> None:
         """Take steps with the supports in use, store the best Z, and drop unused supports."""
         trios = self.trios
-        N = {c: self.others.matrices[c][rows] for c, rows in self.used.items()}
+        N = {c: self.other_supports.matrices[c][rows] for c, rows in self.used.items()}
         D = trios.bases[self.firsts]
-        top = np.minimum(trios.most[self.firsts], self.high)[:, None]
+        top = np.minimum(trios.largest_variances[self.firsts], self.high)[:, None]
         chord = self.low + top - self.low * top * trios.inverse[self.firsts]
         C = chord[:, :, None] * np.eye(chord.shape[1])
         size = np.sqrt(len(D) + sum(map(len, N.values())))
-        tau, sigma, one = RATIO / size, self.scale / (RATIO * size), np.eye(len(self.Z))
+        tau, sigma, identity = RATIO / size, self.scale / (RATIO * size), np.eye(len(self.Z))
         if not self.X1.any():
             self.X1 = shared(FIRST_STEP * (C - D.mT @ self.Z @ D) / self.scale, 1)
-        first, X, Z, least = self.X1, dict(self.X), self.Z, np.inf
-        total = _sum(D, first, X)
+        X1, X, Z, lowest_bound = self.X1, dict(self.X), self.Z, np.inf
+        total = _sum(D, X1, X)
         ahead = total
         for step in range(1, STEPS + 1):
             if not trios.running():
                 break
-            Z = positive(Z + sigma * (ahead - one))
-            first = shared(first + tau * (C - D.mT @ Z @ D) / self.scale, 1)
+            Z = positive(Z + sigma * (ahead - identity))
+            X1 = shared(X1 + tau * (C - D.mT @ Z @ D) / self.scale, 1)
             X = {c: shared(X[c] + tau * (N[c] - Z) / self.scale, self.counts[c]) for c in X}
-            before, total = total, _sum(D, first, X)
-            ahead = 2.0 * total - before
-            if step % EVERY == 0:
-                own = np.linalg.eigvalsh(C - D.mT @ Z @ D)[:, -1].max()
-                value = float(np.trace(Z) + own)
+            previous_total, total = total, _sum(D, X1, X)
+            ahead = 2.0 * total - previous_total
+            if step % STEPS_PER_BOUND == 0:
+                first_value = np.linalg.eigvalsh(C - D.mT @ Z @ D)[:, -1].max()
+                value = float(np.trace(Z) + first_value)
                 value += sum(
                     n * float(np.linalg.eigvalsh(N[c] - Z)[:, -1].max()) for c, n in self.counts.items()
                 )
-                if value < least:
-                    least, self.Z = value, Z
-        kept = np.trace(first, axis1=1, axis2=2) > UNUSED
-        self.X1, self.firsts = first[kept], self.firsts[kept]
+                if value < lowest_bound:
+                    lowest_bound, self.Z = value, Z
+        in_use = np.trace(X1, axis1=1, axis2=2) > UNUSED
+        self.X1, self.firsts = X1[in_use], self.firsts[in_use]
         for c in X:
-            kept = np.trace(X[c], axis1=1, axis2=2) > UNUSED
-            self.X[c], self.used[c] = X[c][kept], self.used[c][kept]
+            in_use = np.trace(X[c], axis1=1, axis2=2) > UNUSED
+            self.X[c], self.used[c] = X[c][in_use], self.used[c][in_use]
 
 
-def _sum(D: np.ndarray, first: np.ndarray, X: dict[int, np.ndarray]) -> np.ndarray:
+def _sum(D: np.ndarray, X1: np.ndarray, X: dict[int, np.ndarray]) -> np.ndarray:
     """Return the sum of all relaxed projections, shape (d, d)."""
-    return np.asarray((D @ first @ D.mT).sum(axis=0) + sum(one.sum(axis=0) for one in X.values()))
+    return np.asarray(
+        (D @ X1 @ D.mT).sum(axis=0) + sum(projections.sum(axis=0) for projections in X.values())
+    )

@@ -483,7 +483,7 @@ class Toy(Relaxed):
 
     def __init__(self, cards, p=5, loose=0.2, seed=0):
         super().__init__(np.eye(p) / p, cards)
-        self.every = cards
+        self.all_cards = cards
         self.loose = loose
         rng = np.random.default_rng(seed)
         shape = comb(p, self.m), *(len(one) for one in self.supports)
@@ -541,7 +541,7 @@ def searching(problem, value, **options):
     def climb(some):
         climbed.append(some)
         for fit in some:  # of single variables and supports, in the order of the cardinalities
-            assert [len(T) for T in fit] == sorted(problem.every)
+            assert [len(T) for T in fit] == sorted(problem.all_cards)
         return value
 
     search = Tuples(problem, value, TOLERANCE, lambda: True, climb, **options)

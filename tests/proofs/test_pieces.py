@@ -229,7 +229,7 @@ def test_supports_that_the_multiplier_leaves_out_have_no_better_fit():
     best, V = best_of_all(S, (2, 2), 0)
     relaxed = Sequence(S, (2, 2))
     relaxed.prepare(V, best * (1.0 + TARGET), Clock(np.inf))
-    kept = set(map(tuple, relaxed.kept[2].tolist()))
+    kept = set(map(tuple, relaxed.supports_by_card[2].tolist()))
     assert set(map(tuple, (np.flatnonzero(v) for v in V.T))) <= kept | {()}
     left_out = [T for T in combinations(range(6), 2) if T not in kept]
     assert left_out
@@ -290,8 +290,8 @@ def test_no_box_of_the_first_two_components_has_a_bound_below_a_fit_in_it(seed):
         shares = 1.0 + width * np.array([-1.0, rng.uniform(0.1, 1.0)])
         box = OpenBoxes(
             leaf=np.zeros(1, dtype=int),
-            first=shares[None] * parts[0],
-            second=shares[None] * parts[1],
+            first_variances=shares[None] * parts[0],
+            second_variances=shares[None] * parts[1],
             a=shares[None] * a,
             bound=np.full(1, np.inf),
             start=np.zeros((1, 3 + d * d)),
@@ -329,9 +329,9 @@ def of_rows(seed: int, p: int) -> np.ndarray:
 def of_node(node: Node, S: np.ndarray, c: int) -> dict[tuple[int, ...], float]:
     """The largest eigenvalue on every support of a node, of at most c variables."""
     found = {}
-    for r in range(c - node.taken.size + 1):
+    for r in range(c - node.included.size + 1):
         for K in combinations(node.free.tolist(), r):
-            J = np.sort([*node.taken.tolist(), *K]).astype(int)
+            J = np.sort([*node.included.tolist(), *K]).astype(int)
             if J.size:
                 found[tuple(J.tolist())] = np.linalg.eigvalsh(S[np.ix_(J, J)])[-1]
     return found
@@ -355,7 +355,7 @@ def test_a_node_loses_no_support_that_reaches_the_level(rng):
             if found is not None:
                 found_ += 1
                 J = tuple(np.sort(found).tolist())
-                assert set(node.taken) <= set(J) <= set(order)
+                assert set(node.included) <= set(J) <= set(order)
                 assert len(set(J)) == len(J) <= c
                 assert np.linalg.eigvalsh(S[np.ix_(J, J)])[-1] >= level * (1 - 1e-9)
                 continue
@@ -365,8 +365,8 @@ def test_a_node_loses_no_support_that_reaches_the_level(rng):
             if children:
                 branched += 1
                 without, with_ = children
-                assert without.taken.tolist() == node.taken.tolist()
-                (new,) = set(with_.taken) - set(node.taken)
+                assert without.included.tolist() == node.included.tolist()
+                (new,) = set(with_.included) - set(node.included)
                 assert new not in without.free
                 assert without.free.tolist() == with_.free.tolist()
                 assert set(without.free) < set(node.free)

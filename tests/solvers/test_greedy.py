@@ -314,7 +314,6 @@ def test_gains_of_exchanges_are_positive_where_the_eigenvalue_rises(rank):
                 assert (gains[i, f - c] > 0.0) == (change > 0.0)
 
 
-
 # --- The dual bound on one component's variance, against the matrices of the paper written out ----
 
 
