@@ -50,7 +50,7 @@ LIMITS = {
     "search": 1,
     "show": 210,
     "sklearn": 15,
-    "solvers": 75,
+    "solvers": 4,
     "streams": 14,
 }
 #: Names of classes and of constants that two or more files define, and imports under another name, at most.

@@ -36,7 +36,7 @@ from spcastat.search.default import joint
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import refined, reordered
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.solvers.optimality import EXACT
+from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE
 from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
 
 # --- branch and bound over variables --------------------------------------------------------------
@@ -85,8 +85,8 @@ class Proof:
 
     @property
     def closed(self) -> bool:
-        """Whether value and bound agree to the tolerance `EXACT`."""
-        return self.bound <= self.value * (1.0 + EXACT)
+        """Whether value and bound agree to the tolerance `OPTIMALITY_TOLERANCE`."""
+        return self.bound <= self.value * (1.0 + OPTIMALITY_TOLERANCE)
 
     def lower(self, bound: float, argument: str) -> None:
         """Store a proven bound if it is better."""
@@ -588,7 +588,7 @@ class _ComponentProof:
             value=value,
             upper_bound=bound,
             gap=float(100.0 * (bound - value) / value if value > 0.0 else nothing),
-            optimal=bool(bound <= value * (1.0 + EXACT) or bound <= self.floor),
+            optimal=bool(bound <= value * (1.0 + OPTIMALITY_TOLERANCE) or bound <= self.floor),
             proof=proof.description,
             nodes=proof.nodes,
             seconds=time.perf_counter() - start_time,

@@ -16,7 +16,7 @@ from spcastat.solvers.gpower import largest_entries
 from spcastat.solvers.solver import JointSolver, Solution
 
 #: Loadings, the number of updates of the multipliers, and whether they converged.
-Found = tuple[np.ndarray, int, bool]
+MultiplierFit = tuple[np.ndarray, int, bool]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class ALSPCA(JointSolver):
 
     def _at_cards(
         self, problem: _PenalisedProblem, start: np.ndarray, cards: np.ndarray
-    ) -> tuple[Found, np.ndarray, bool]:
+    ) -> tuple[MultiplierFit, np.ndarray, bool]:
         """Adjust one penalty after another to meet the cardinalities.
 
         Returns the fit, its penalties, and whether they alone give the cardinalities.
@@ -115,7 +115,7 @@ class ALSPCA(JointSolver):
 
     def _at_total(
         self, problem: _PenalisedProblem, start: np.ndarray, total: int
-    ) -> tuple[Found, np.ndarray, bool]:
+    ) -> tuple[MultiplierFit, np.ndarray, bool]:
         """Find the smallest common penalty that gives `total` nonzeros; the result is that of `_at_cards`."""
         k = start.shape[1]
         low, high = 0.0, float(np.abs(problem.op.dot(start)).max())
@@ -149,15 +149,15 @@ class _PenalisedProblem:
         self.off = ~np.eye(k, dtype=bool)
         self.orthogonal, self.uncorrelated = orthogonal, uncorrelated
 
-    def solve(self, start: np.ndarray, penalty: np.ndarray, most: int) -> Found:
-        """Fit from `start`, with at most `most` updates of the multipliers."""
+    def solve(self, start: np.ndarray, penalty: np.ndarray, max_updates: int) -> MultiplierFit:
+        """Fit from `start`, with at most `max_updates` updates of the multipliers."""
         k, op = self.k, self.op
         scale = float(np.diag(op.products(start)).max())
         weight = 1.0  # the weight of squared violations, relative to `scale`
         multipliers = np.zeros((2, k, k))
         V = start
         last_value, last_excess = np.inf, np.inf
-        for outer in range(1, most + 1):
+        for outer in range(1, max_updates + 1):
             V = self._descend(V, penalty / scale, multipliers, weight, scale)
             SV = op.dot(V)
             V_products, S_products = V.T @ V, V.T @ SV
@@ -170,7 +170,7 @@ class _PenalisedProblem:
             if excess > 0.5 * last_excess:
                 weight *= 2.0
             last_value, last_excess = value, excess
-        return V, most, False
+        return V, max_updates, False
 
     def _constraints(self, VV: np.ndarray, SS: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """Return v_i'v_j and v_i'Sv_j / scale off the diagonal, and the bounds on them."""

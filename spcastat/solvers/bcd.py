@@ -219,16 +219,16 @@ class _BlockIterates:
 def _with_same_loadings(
     V: np.ndarray, value: np.ndarray, still: np.ndarray, width: float
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs (this, other) of running starts with the same loadings, `other` the earlier one."""
-    first: list[int] = []
-    for this in np.flatnonzero(still).tolist():
-        for other in first:
+    """Yield pairs (later, earlier) of running starts with the same loadings."""
+    distinct_starts: list[int] = []
+    for later in np.flatnonzero(still).tolist():
+        for earlier in distinct_starts:
             if (
-                abs(value[this] - value[other]) <= width
+                abs(value[later] - value[earlier]) <= width
                 # loadings that differ by less than 1e-6 are the same
-                and np.abs(np.abs(V[this]) - np.abs(V[other])).max() < 1e-6
+                and np.abs(np.abs(V[later]) - np.abs(V[earlier])).max() < 1e-6
             ):
-                yield this, other
+                yield later, earlier
                 break
         else:
-            first.append(this)
+            distinct_starts.append(later)

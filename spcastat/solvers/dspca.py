@@ -86,18 +86,18 @@ class DSPCA(ComponentSolver):
         S = symmetric(view.block(np.arange(p)))
         largest = float(np.diag(S).max())
         if self.penalty is not None:
-            penalty = self.penalty[earlier.done]
+            penalty = self.penalty[earlier.count]
             if penalty > largest:
                 size = view.unit**2
                 raise OptionError(
-                    f"penalty={penalty * size:g} leaves no loading in component {earlier.done + 1}; there "
+                    f"penalty={penalty * size:g} leaves no loading in component {earlier.count + 1}; there "
                     f"it must be in [0, {largest * size:g}], the largest variance that is left."
                 )
             relaxation = self.relaxed(S, penalty, None)
             v, extra = leading(relaxation.Z), {}
         else:
             assert self.card is not None
-            relaxation, v, penalty, hit = self._at_card(S, self.card[earlier.done], largest)
+            relaxation, v, penalty, hit = self._at_card(S, self.card[earlier.count], largest)
             extra = {"by penalty": hit}
         details = {
             "penalty": penalty,
@@ -142,12 +142,12 @@ class DSPCA(ComponentSolver):
         return solution, v, penalty, best_solution is not None
 
     def relaxed(
-        self, S: np.ndarray, penalty: float, last: _SemidefiniteSolution | None
+        self, S: np.ndarray, penalty: float, neighbour: _SemidefiniteSolution | None
     ) -> _SemidefiniteSolution:
         """Solve the relaxation for one penalty, starting from the solution for another, if given."""
         p = len(S)
-        kept = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # ties drop out together
-        if penalty == 0.0 or kept.size < 2:
+        active = np.flatnonzero(np.diag(S) > penalty * (1.0 + RELATIVE))  # ties drop out together
+        if penalty == 0.0 or active.size < 2:
             if penalty == 0.0:  # all tied leading eigenvectors, since the next penalty starts from here
                 values, vectors = whole_groups(S, 1)
                 value = float(values[0])
@@ -156,8 +156,8 @@ class DSPCA(ComponentSolver):
                 value, vectors = float(S[j, j]) - penalty, np.eye(p)[:, [j]]
             Z = vectors @ vectors.T / vectors.shape[1]
             return _SemidefiniteSolution(Z, -np.clip(S, -penalty, penalty), value, value, 1, True)
-        block = np.ix_(kept, kept)
-        start = None if last is None else (last.Z[block], last.U[block])
+        block = np.ix_(active, active)
+        start = None if neighbour is None else (neighbour.Z[block], neighbour.U[block])
         inner = _admm(S[block], penalty, start, self.tol, self.max_iter)
         Z, U = np.zeros((p, p)), np.zeros((p, p))
         Z[block], U[block] = inner.Z, inner.U
@@ -268,19 +268,19 @@ class ScotLASS(ComponentSolver):
         earlier_loadings = np.zeros((view.p, 0)) if earlier.V is None else earlier.V
         soft = OrthogonalSoft(earlier_loadings)
         if self.t is not None:
-            bound = self.t[earlier.done]
+            bound = self.t[earlier.count]
             v, converged, steps = self._run(
                 view, start, partial(soft.bounded, bound=bound), bound, self.max_iter
             )
             if _exceeds(v, bound):
                 shortest = float(np.abs(v).sum())
                 raise OptionError(
-                    f"t={bound:g} is too small for component {earlier.done + 1}: orthogonality to the "
+                    f"t={bound:g} is too small for component {earlier.count + 1}: orthogonality to the "
                     f"components before asks for t in [{shortest:.6g}, {np.sqrt(view.p):.6g}] there."
                 )
             return Component(v, "converged" if converged else "max_iter", steps, details={"t": bound})
         assert self.card is not None
-        card = self.card[earlier.done]
+        card = self.card[earlier.count]
         run = self._run(view, start, partial(soft.sparse, card=card), np.inf, SETTLING)
         if not run[1]:
             run = self._searched(view, start, soft, card) or run
@@ -294,18 +294,18 @@ class ScotLASS(ComponentSolver):
         start: np.ndarray,
         step: Callable[[np.ndarray], np.ndarray],
         bound: float,
-        most: int,
+        step_limit: int,
     ) -> tuple[np.ndarray, bool, int]:
-        v, n, beyond, returns, last = start, 0, 0, 0, start
-        while n < min(most, self.max_iter) and beyond < PATIENCE and returns < PATIENCE:
+        v, n, exceedances, returns, previous = start, 0, 0, 0, start
+        while n < min(step_limit, self.max_iter) and exceedances < PATIENCE and returns < PATIENCE:
             n += 1
-            older, last, v = last, v, step(levelled(view.dot(v)[:, None], RELATIVE)[:, 0])
-            beyond = beyond + 1 if _exceeds(v, bound) else 0
-            returned = np.abs(v - older).max() < 0.05 * np.abs(v - last).max()
+            older, previous, v = previous, v, step(levelled(view.dot(v)[:, None], RELATIVE)[:, 0])
+            exceedances = exceedances + 1 if _exceeds(v, bound) else 0
+            returned = np.abs(v - older).max() < 0.05 * np.abs(v - previous).max()
             returns = returns + 1 if returned else 0
             if not v.any():  # the deflated data are zero
-                return last, True, n
-            if np.abs(v - last).max() <= self.tol:
+                return previous, True, n
+            if np.abs(v - previous).max() <= self.tol:
                 return v, True, n
         return v, False, n
 

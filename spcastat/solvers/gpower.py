@@ -119,7 +119,7 @@ class GPowerBlock(JointSolver):
         mu = np.ones(k) if self.mu is None else np.array(self.mu)
         searched = False
         if self.penalty is not None:
-            run = self._given(op, V, mu, np.array(self.penalty))
+            run = self._at_penalty(op, V, mu, np.array(self.penalty))
         elif self.card is not None:
             run = self._run(op, V, mu)
             # a margin for rounding: penalties implied by a cardinality are increased by a share of 1e-9
@@ -148,7 +148,9 @@ class GPowerBlock(JointSolver):
         """The power of the relative threshold that gives the penalty in the paper's units."""
         return 2 if self.norm == "l0" else 1
 
-    def _given(self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray) -> _PowerIteration:
+    def _at_penalty(
+        self, op: Operator, V: np.ndarray, mu: np.ndarray, penalty: np.ndarray
+    ) -> _PowerIteration:
         run = self._run(op, V, mu, penalty)
         if run.Z.any(axis=0).all():
             return run

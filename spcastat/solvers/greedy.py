@@ -107,7 +107,7 @@ class Growth:
 
 
 #: The target counts as reached if the ratio is below it by at most this, for rounding.
-REACHED = 1e-10
+TARGET_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Greedy(ComponentSolver):
     criterion = "adjusted variance"
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        card = self.card[earlier.done]
+        card = self.card[earlier.count]
         growth = Growth(view, self.exact)
         steps = 0
         while growth.support.size < card:
@@ -166,8 +166,8 @@ class Controlled(ComponentSolver):
     criterion = "adjusted variance"
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        largest = float(earlier.pca[: earlier.done + 1].sum())  # the adjusted variance of PCA
-        goal = (self.variance - REACHED) * largest - earlier.explained
+        largest = float(earlier.pca[: earlier.count + 1].sum())  # the adjusted variance of PCA
+        goal = (self.variance - TARGET_ROUNDING) * largest - earlier.explained
         growth = Growth(view, self.exact)
         short, steps = 0, 0  # the largest number of steps known not to reach the goal, and the steps made
         while True:
@@ -226,7 +226,7 @@ class PathSPCA(ComponentSolver):
             object.__setattr__(self, "certify", False)
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        card = self.card[earlier.done]
+        card = self.card[earlier.count]
         support = np.array([first_max(view.diagonal())])
         columns = view.columns(support)
         while support.size < card:
@@ -278,15 +278,15 @@ class GSPCA(ComponentSolver):
     units = (("variance", 2), ("objective", 2))
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        card = self.card[earlier.done]
+        card = self.card[earlier.count]
         growth = Growth(view, exact=True)
         growth.to(card)
         value, v = growth.leading()
         direction = "forward"
         if self.backward and card < view.p:
-            other, w = self._backward(view, growth, card)
-            if other > value + tie_width(np.array(value), np.array(value)):
-                value, v, direction = other, w, "backward"
+            backward_value, w = self._backward(view, growth, card)
+            if backward_value > value + tie_width(np.array(value), np.array(value)):
+                value, v, direction = backward_value, w, "backward"
         return Component(v, "exact", card, with_length(view, v), {"variance": value, "search": direction})
 
     def _backward(self, view: Operator, growth: Growth, card: int) -> tuple[float, np.ndarray]:
@@ -367,18 +367,18 @@ class Elimination(ComponentSolver):
     units = (("variance", 2), ("objective", 2))
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        card = self.card[earlier.done]
-        value, v = leading_on(view, _left(view, card))
+        card = self.card[earlier.count]
+        value, v = leading_on(view, _uneliminated(view, card))
         steps = max(view.p - card, 1)
         return Component(v, "exact", steps, with_length(view, v), {"variance": value})
 
 
-def _left(view: Operator, card: int) -> np.ndarray:
+def _uneliminated(view: Operator, card: int) -> np.ndarray:
     """Return the `card` variables that remain after the eliminations, ascending."""
     remaining, v = np.arange(view.p), np.ones(view.p)
     S = symmetric(view.block(remaining))
     if 2 * view.rank_limit < view.p > DENSE_ORDER:
-        remaining = _left_of_rows(S, max(card, DENSE_ORDER))
+        remaining = _uneliminated_by_rows(S, max(card, DENSE_ORDER))
         S, v = S[np.ix_(remaining, remaining)], v[remaining]
     while remaining.size > card:
         if remaining.size <= DENSE_ORDER:
@@ -391,8 +391,8 @@ def _left(view: Operator, card: int) -> np.ndarray:
     return remaining
 
 
-def _left_of_rows(S: np.ndarray, least: int) -> np.ndarray:
-    """Return the `least` variables that remain, if the rank of S is less than half of its order.
+def _uneliminated_by_rows(S: np.ndarray, count: int) -> np.ndarray:
+    """Return the `count` variables that remain, if the rank of S is less than half of its order.
 
     Eigenvectors are those of FF', where F'F = S is the Cholesky factorisation with pivoting.
     """
@@ -402,7 +402,7 @@ def _left_of_rows(S: np.ndarray, least: int) -> np.ndarray:
     F = np.empty((rank, len(S)))
     F[:, order - 1] = np.triu(factor[:rank])
     remaining, G = np.arange(len(S)), F @ F.T
-    while remaining.size > least:
+    while remaining.size > count:
         loadings = np.abs(largest_pairs(G, 1)[1][:, 0] @ F)
         j = ranked(loadings)[-1]
         G -= np.outer(F[:, j], F[:, j])

@@ -134,15 +134,15 @@ class _NonnegativeAscent:
             0.5 * np.trace(products) - 0.25 * self.alpha * (away**2).sum() - self.beta @ V.sum(axis=0)
         )
 
-    def climb(self, V: np.ndarray, allowed: np.ndarray, rough: float) -> tuple[np.ndarray, int, bool]:
-        """Sweep over the `allowed` coordinates until none changes by more than `rough` or the tolerance.
+    def climb(self, V: np.ndarray, membership: np.ndarray, rough: float) -> tuple[np.ndarray, int, bool]:
+        """Sweep over the coordinates in `membership` until none changes by more than `rough` or `tol`.
 
         Only every tenth sweep includes variables without a nonzero loading.
         """
         V = V.copy()
         tol = max(rough, self.tol)
-        reach = self.order[allowed[self.order].any(axis=1)]
-        places = {r: np.flatnonzero(allowed[r]).tolist() for r in reach.tolist()}
+        reach = self.order[membership[self.order].any(axis=1)]
+        places = {r: np.flatnonzero(membership[r]).tolist() for r in reach.tolist()}
         for sweep in range(1, self.max_iter + 1):
             full = sweep % 10 == 1
             rows = reach if full else reach[V[reach].any(axis=1)]

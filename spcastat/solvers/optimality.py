@@ -21,7 +21,7 @@ from spcastat.solvers.penalised import correlations
 #: Number of levels rho tried on a grid, and then around the best of them.
 GRID, STEPS = 7, 8
 #: A component is optimal if no other of its cardinality can exceed its variance by this share.
-EXACT = 1e-9
+OPTIMALITY_TOLERANCE = 1e-9
 
 
 def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> float:
@@ -89,8 +89,8 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
 
     Notes
     -----
-    The bound itself is not computed. It is at most (1 + `EXACT`) v'Sv if a certain matrix is positive
-    definite, which is checked by a Cholesky factorisation. Allowances are made for rounding in the
+    The bound itself is not computed. It is at most (1 + `OPTIMALITY_TOLERANCE`) v'Sv if a certain matrix is
+    positive definite, which is checked by a Cholesky factorisation. Allowances are made for rounding in the
     factorisation (Rump 2006, "Verification of positive definiteness"), in the products, in the constraints on
     the dual variables, which are checked after they are computed, and in S, whose diagonal is increased.
     """
@@ -98,7 +98,7 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
     if not trace > 0.0:
         return False
     S = S / trace  # so that squares of variances neither overflow nor underflow
-    level = (1.0 + EXACT) * float(v @ S @ v)
+    level = (1.0 + OPTIMALITY_TOLERANCE) * float(v @ S @ v)
     S[np.diag_indices(len(S))] += 3.0 * (len(S) + 2) * EPS
     if not below(-S, 0.0):
         return False

@@ -106,9 +106,9 @@ def power(view: Operator, start: np.ndarray, rule: Rule, tol: float, max_iter: i
         length = float(np.linalg.norm(raw))
         if length == 0:
             return Run(raw, raw, step, True)
-        new = raw / length
-        change = float(np.abs(new - v).max())
-        v = new
+        unit_loadings = raw / length
+        change = float(np.abs(unit_loadings - v).max())
+        v = unit_loadings
         if change <= tol:
             return Run(v, raw, step, True)
     return Run(v, raw, max_iter, False)
@@ -128,8 +128,8 @@ def renormalised(view: Operator, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     Variational renormalisation (Moghaddam, Weiss and Avidan, 2006): the leading eigenvector of the
     variables in the support.
     """
-    value, best = leading_on(view, np.flatnonzero(v))
-    return best, best * np.sqrt(max(value, 0.0))
+    value, loadings = leading_on(view, np.flatnonzero(v))
+    return loadings, loadings * np.sqrt(max(value, 0.0))
 
 
 def with_length(view: Operator, v: np.ndarray) -> np.ndarray:
@@ -194,32 +194,32 @@ class Penalised(ComponentSolver):
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         """Return a penalty at which at most one loading is nonzero."""
 
-    def prefers(self, inside: Run, found: Run) -> bool:
-        """Whether to prefer `inside`, which thresholds in each iteration, to `found`, with a fixed penalty.
+    def prefers(self, cardinality_run: Run, penalty_run: Run) -> bool:
+        """Whether to prefer `cardinality_run`, thresholded in each iteration, to the fixed `penalty_run`.
 
         It is preferred if it has the same support at a smaller penalty: the iteration with a fixed penalty is
         then very slow near a turning point, or has stopped before one.
         """
         return (
-            bool(((inside.v != 0) == (found.v != 0)).all())
-            and inside.converged
-            and inside.penalty < found.penalty * (1.0 - BRACKET_FOUND)
-            and float(np.abs(inside.v - found.v).max()) > BRACKET_FOUND
+            bool(((cardinality_run.v != 0) == (penalty_run.v != 0)).all())
+            and cardinality_run.converged
+            and cardinality_run.penalty < penalty_run.penalty * (1.0 - BRACKET_FOUND)
+            and float(np.abs(cardinality_run.v - penalty_run.v).max()) > BRACKET_FOUND
         )
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         if self.penalty is not None:
-            penalty = self.penalty[earlier.done]
+            penalty = self.penalty[earlier.count]
             run = self.at_penalty(view, start, penalty)
             if not run.v.any():
                 size = view.unit ** dict(self.units).get("penalty", 0)
                 raise OptionError(
-                    f"penalty={penalty * size:g} leaves no loading in component {earlier.done + 1}; there "
+                    f"penalty={penalty * size:g} leaves no loading in component {earlier.count + 1}; there "
                     f"it must be in [0, {self.largest_penalty(view, start) * size:g})."
                 )
             return self.finished(view, run, {"penalty": run.penalty})
         assert self.card is not None
-        card = self.card[earlier.done]
+        card = self.card[earlier.count]
         run, by_penalty = self.of_card(view, start, card)
         if not run.v.any():  # the deflated data are zero: any direction is optimal
             run = replace(run, v=hard(start[:, None], card)[:, 0])
@@ -228,9 +228,9 @@ class Penalised(ComponentSolver):
     def of_card(self, view: Operator, start: np.ndarray, card: int) -> tuple[Run, bool]:
         """Return the run that gives a cardinality, and whether a fixed penalty gives its loadings."""
         penalised = self._searched(view, start, card)
-        inside = self.at_card(view, start, card)
-        if penalised is None or (self.implies_penalty and self.prefers(inside, penalised)):
-            return inside, False
+        cardinality_run = self.at_card(view, start, card)
+        if penalised is None or (self.implies_penalty and self.prefers(cardinality_run, penalised)):
+            return cardinality_run, False
         return penalised, True
 
     def _searched(self, view: Operator, start: np.ndarray, card: int) -> Run | None:
@@ -239,7 +239,7 @@ class Penalised(ComponentSolver):
         The search ends if the loading that is `card`-th in size ties with the next, since no penalty
         separates the two.
         """
-        best: Run | None = None
+        best_run: Run | None = None
         low, high = 0.0, self.largest_penalty(view, start)
         largest = high
         run = self.at_penalty(view, start, 0.0)
@@ -247,7 +247,7 @@ class Penalised(ComponentSolver):
             return run if np.count_nonzero(run.v) == card else None
         if next_ties(run.v, card, RELATIVE * np.abs(run.v).max()):
             return None
-        while high - low > (BRACKET if best is None else BRACKET_FOUND) * largest:
+        while high - low > (BRACKET if best_run is None else BRACKET_FOUND) * largest:
             middle = 0.5 * (low + high)
             run = self.at_penalty(view, start, middle)
             nonzeros = int(np.count_nonzero(run.v))
@@ -258,8 +258,8 @@ class Penalised(ComponentSolver):
             else:
                 high = middle
                 if nonzeros == card:
-                    best = run
-        return best
+                    best_run = run
+        return best_run
 
     def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
         """Return the component of the chosen run; methods with a last step extend this function."""
@@ -311,7 +311,7 @@ class PMD(Penalised):
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         if self.t is not None:
-            bound = self.t[earlier.done]
+            bound = self.t[earlier.count]
             run = self.at_penalty(view, start, np.sqrt(view.p) - bound)
             v = run.v if run.v.any() else l1_bounded(start[:, None], bound)[:, 0]
             status = "converged" if run.converged else "max_iter"
@@ -370,8 +370,8 @@ class LevelThreshold(Penalised):
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            kept, level = level_for(q, card)
-            return np.where(kept, THRESHOLDS[self.norm](q, level), 0.0)
+            marks, level = level_for(q, card)
+            return np.where(marks, THRESHOLDS[self.norm](q, level), 0.0)
 
         run = power(view, start, rule, self.tol, self.max_iter)
         level = level_for(correlations(view, run.v), card)[1]
@@ -380,14 +380,16 @@ class LevelThreshold(Penalised):
     def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
         return self.penalty_of(view, float(np.abs(correlations(view, start)).max()))
 
-    def prefers(self, inside: Run, found: Run) -> bool:
+    def prefers(self, cardinality_run: Run, penalty_run: Run) -> bool:
         """As in `Penalised`; with the l0 norm, whether the support has changed.
 
         Thresholding at a cardinality is then the exact solution of a step.
         """
         if self.norm == "l0":
-            return inside.converged and bool(((inside.v != 0) != (found.v != 0)).any())
-        return super().prefers(inside, found)
+            return cardinality_run.converged and bool(
+                ((cardinality_run.v != 0) != (penalty_run.v != 0)).any()
+            )
+        return super().prefers(cardinality_run, penalty_run)
 
 
 @dataclass(frozen=True)
@@ -463,7 +465,7 @@ class EMPCA(ComponentSolver):
     first_start = "column"
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        card = self.card[earlier.done]
+        card = self.card[earlier.count]
 
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             W = q[:, None]
@@ -477,10 +479,10 @@ class EMPCA(ComponentSolver):
             v = soft(start[:, None], card)[:, 0]
         elif self.renormalise and self.nonneg:
             support = v > 0
-            more = power(
+            refit = power(
                 view, v, lambda q, w: np.where(support, np.maximum(q, 0.0), 0.0), self.tol, self.max_iter
             )
-            v, n_iter, converged = more.v, n_iter + more.n_iter, converged and more.converged
+            v, n_iter, converged = refit.v, n_iter + refit.n_iter, converged and refit.converged
         elif self.renormalise:
             v = renormalised(view, v)[0]
         status = "converged" if converged else "max_iter"
@@ -527,8 +529,8 @@ class DCPCA(Penalised):
 
     def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
         def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            kept, level = level_for(q * (np.abs(v) + self.epsilon), card)
-            return np.where(kept, soft_at(q, level / (np.abs(v) + self.epsilon)), 0.0)
+            marks, level = level_for(q * (np.abs(v) + self.epsilon), card)
+            return np.where(marks, soft_at(q, level / (np.abs(v) + self.epsilon)), 0.0)
 
         run = power(view, start, rule, self.tol, self.max_iter)
         q = correlations(view, run.v)

@@ -101,8 +101,8 @@ class SPCO:
             M = op.adjoint(weighted)
             empty = ~Z.any(axis=0)
             M[:, empty] = 0.0
-            last, A = A, procrustes(M, A)
-            converged = bool(np.abs(A - last).max() <= self.tol)
+            previous_A, A = A, procrustes(M, A)
+            converged = bool(np.abs(A - previous_A).max() <= self.tol)
         if self.zeros is not None:
             level = quantile(np.abs(op.forward(A)[used] / root[used, None]), self.zeros, root[used] ** 2)
         order = ranked(np.diag(op.products(unit(A))))
@@ -123,22 +123,22 @@ def quantile(size: np.ndarray, share: float, weights: np.ndarray) -> float:
         return 0.0
     order = np.argsort(size, axis=None, kind="stable")
     counts = np.cumsum(np.repeat(weights, size.shape[1])[order])
-    first = np.argmax(counts >= (share - 1e-12) * counts[-1])
-    return float(size.ravel()[order[first]]) * (1.0 + 1e-12)
+    position = np.argmax(counts >= (share - 1e-12) * counts[-1])
+    return float(size.ravel()[order[position]]) * (1.0 + 1e-12)
 
 
-def procrustes(M: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return the orthonormal A that maximises tr(A'M); if it is not unique, the one closest to `last`."""
-    left, size, right = np.linalg.svd(M, full_matrices=False)
+def procrustes(M: np.ndarray, previous_A: np.ndarray) -> np.ndarray:
+    """Return the orthonormal A that maximises tr(A'M), of several the one closest to `previous_A`."""
+    left_vectors, size, right_vectors = np.linalg.svd(M, full_matrices=False)
     if size[-1] > 1e-12 * size[0]:
-        return np.asarray(left @ right)
+        return np.asarray(left_vectors @ right_vectors)
     if size[0] == 0:
-        return last
+        return previous_A
     full = size > 1e-12 * size[0]
-    done = left[:, full] @ right[full]
-    rest = (last - left[:, full] @ (left[:, full].T @ last)) @ right[~full].T
-    u, _, v = np.linalg.svd(rest, full_matrices=False)
-    return np.asarray(done + u @ v @ right[~full])
+    determined_part = left_vectors[:, full] @ right_vectors[full]
+    complement = previous_A - left_vectors[:, full] @ (left_vectors[:, full].T @ previous_A)
+    u, _, v = np.linalg.svd(complement @ right_vectors[~full].T, full_matrices=False)
+    return np.asarray(determined_part + u @ v @ right_vectors[~full])
 
 
 # --- sparse loadings ------------------------------------------------------------------------------
@@ -216,9 +216,9 @@ class RegressionSolver(JointSolver):
                         f"penalty={size * levels[j]:g} leaves no loading in component {j + 1}; there it must "
                         f"be in [0, {size * float(np.abs(B[:, j]).max()):g})."
                     )
-            last, V = V, unit(W)
+            previous_V, V = V, unit(W)
             SW = op.dot(W)
-            converged = bool(np.abs(V - last).max() <= self.tol)
+            converged = bool(np.abs(V - previous_V).max() <= self.tol)
             if not converged:
                 B, A = self.targets(op, W, SW, A)
         penalties = self.factor * levels
@@ -227,17 +227,17 @@ class RegressionSolver(JointSolver):
         return Solution(V, "converged" if converged else "max_iter", sweep, value, np.array([value]), details)
 
     def _loadings(
-        self, columns: Columns, b: np.ndarray, ridge: float, last: np.ndarray, j: int
+        self, columns: Columns, b: np.ndarray, ridge: float, start: np.ndarray, j: int
     ) -> tuple[np.ndarray, float]:
         card = None if self.card is None else self.card[j]
         level = 0.0 if self.penalty is None else self.penalty[j] / self.factor
         if np.isfinite(ridge):
-            w, level = elastic_net(columns, b, ridge, last, penalty=level, card=card)
+            w, level = elastic_net(columns, b, ridge, start, penalty=level, card=card)
         elif card is None:
             w = soft_at(b, level)
         else:
-            kept, level = level_for(b, card)
-            w = np.where(kept, soft_at(b, level), 0.0)
+            marks, level = level_for(b, card)
+            w = np.where(marks, soft_at(b, level), 0.0)
         return w, level
 
 
@@ -297,8 +297,8 @@ class OptimalScoring(RegressionSolver):
     ) -> tuple[np.ndarray, np.ndarray]:
         C = W.T @ SW
         values, vectors = top_eigh(symmetric(C), C.shape[0])
-        kept = values > 1e-10 * values[0]  # directions of the scores with smaller values are dropped
-        return np.asarray(SW @ (vectors[:, kept] / np.sqrt(values[kept])) @ vectors[:, kept].T), A
+        basis = values > 1e-10 * values[0]  # directions of the scores with smaller values are dropped
+        return np.asarray(SW @ (vectors[:, basis] / np.sqrt(values[basis])) @ vectors[:, basis].T), A
 
     def value(self, total: float, W: np.ndarray, SW: np.ndarray, B: np.ndarray, ridge: float) -> float:
         quadratic = SW + ridge * W if np.isfinite(ridge) else W

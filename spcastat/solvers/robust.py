@@ -64,13 +64,13 @@ class LargestL1(ComponentSolver):
     units = (("l1 variance", 1), ("objective", 1))
 
     @abstractmethod
-    def rule(self, done: int) -> Sparse:
-        """Return the SPARSE step of component `done` (from 0): it maps (p, 1) to a unit column (p, 1)."""
+    def rule(self, j: int) -> Sparse:
+        """Return the SPARSE step of component `j` (from 0): it maps (p, 1) to a unit column (p, 1)."""
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
         rng = np.random.default_rng(0) if earlier.rng is None else earlier.rng
-        climb = _Climb(view, self.rule(earlier.done), self.max_iter, rng)
+        climb = _Climb(view, self.rule(earlier.count), self.max_iter, rng)
         summit = climb.climb(start)
         length = float(np.linalg.norm(view.forward(summit.w)))  # makes "residual" deflation a projection
         details = {"l1 variance": summit.value, "nudges": summit.nudges}
@@ -104,11 +104,11 @@ class RSPCA(LargestL1):
     t: tuple[float, ...] | None = None
     p: float = 0.5
 
-    def rule(self, done: int) -> Sparse:
+    def rule(self, j: int) -> Sparse:
         if self.t is not None:
-            return partial(l1_bounded, bound=self.t[done])
+            return partial(l1_bounded, bound=self.t[j])
         assert self.card is not None
-        card = self.card[done]
+        card = self.card[j]
         if self.norm == "lp":
             return partial(half, card=card) if self.p == 0.5 else partial(lp, card=card, power=self.p)
         return partial(hard if self.norm == "l0" else soft, card=card)
@@ -126,7 +126,7 @@ class PCAL1(LargestL1):
 
     first_start = "pca"
 
-    def rule(self, done: int) -> Sparse:
+    def rule(self, j: int) -> Sparse:
         return unit
 
 
@@ -173,7 +173,7 @@ class _Climb:
         nudges, steps = 0, 0
         summit: _Summit | None = None
         while True:
-            w, value, step_count, converged = self._rest(w, self.max_iter - steps)
+            w, value, step_count, converged = self._iterate(w, self.max_iter - steps)
             steps += step_count
             if summit is not None and value <= summit.value * (1.0 + RELATIVE):
                 return _Summit(summit.w, summit.value, steps, nudges, summit.converged)
@@ -184,7 +184,7 @@ class _Climb:
             away = np.where(w != 0, self.rng.standard_normal(w.size), 0.0)
             w = w + 1e-3 * away / np.linalg.norm(away)
 
-    def _rest(self, w: np.ndarray, budget: int) -> tuple[np.ndarray, float, int, bool]:
+    def _iterate(self, w: np.ndarray, budget: int) -> tuple[np.ndarray, float, int, bool]:
         """Iterate until w does not change, signs recur, or the budget is used up.
 
         Returns the loadings with the largest l1 variance of all steps, that variance, the number of steps,
@@ -279,18 +279,20 @@ class SPCAGrid(ComponentSolver):
         assert isinstance(view, Rows)
         search = _GridSearch(view, self.spread, self.grid, self.sweeps)
         if self.penalty is not None:
-            return self._finish(view, search, search.at(self.penalty[earlier.done]), {})
+            return self._finish(view, search, search.at(self.penalty[earlier.count]), {})
         assert self.card is not None
-        card = self.card[earlier.done]
-        found, hit = _by_card(search, card)
-        return self._finish(view, search, found, {"by penalty": hit})
+        card = self.card[earlier.count]
+        direction, hit = _by_card(search, card)
+        return self._finish(view, search, direction, {"by penalty": hit})
 
     def _finish(
-        self, view: Rows, search: _GridSearch, found: _GridDirection, details: dict[str, object]
+        self, view: Rows, search: _GridSearch, direction: _GridDirection, details: dict[str, object]
     ) -> Component:
-        details = {"penalty": found.penalty, **details, "robust variance": found.variance}
-        length = float(np.linalg.norm(view.forward(found.a)))  # makes "residual" deflation a projection
-        return Component(found.a, "converged", found.sweeps, found.a * length, details, found.variance)
+        details = {"penalty": direction.penalty, **details, "robust variance": direction.variance}
+        length = float(np.linalg.norm(view.forward(direction.a)))  # makes "residual" deflation a projection
+        return Component(
+            direction.a, "converged", direction.sweeps, direction.a * length, details, direction.variance
+        )
 
 
 @dataclass(frozen=True)
@@ -340,7 +342,7 @@ def _by_card(search: _GridSearch, card: int) -> tuple[_GridDirection, bool]:
         return search.at(0.0), False
     support = np.flatnonzero(top(np.abs(denser.a), card))
     direction = search.at(denser.penalty, support)
-    return (direction if direction.card == card else search.cut(denser, support)), False
+    return (direction if direction.card == card else search.truncated(denser, support)), False
 
 
 class _GridSearch:
@@ -352,9 +354,9 @@ class _GridSearch:
         self.grid = grid
         self.sweeps = sweeps
         self.rows, self.root = _whole_rows(view)
-        self.held: np.ndarray | None = None
+        self.cached_columns: np.ndarray | None = None
         if len(self.rows) * view.p <= 4_000_000:  # small enough to keep all columns in memory
-            self.held = self.columns(np.arange(view.p))
+            self.cached_columns = self.columns(np.arange(view.p))
         scales = np.concatenate([self.variances(self.columns(J)) for J in self._chunks(np.arange(view.p), 1)])
         self.single = scales
         self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # PCA breaks ties of scaled variables
@@ -366,8 +368,8 @@ class _GridSearch:
 
     def columns(self, J: np.ndarray) -> np.ndarray:
         """Return the variables J of the view, shape (len(J), n)."""
-        if self.held is not None:
-            return self.held[J]
+        if self.cached_columns is not None:
+            return self.cached_columns[J]
         return self.view.values(J)[self.rows].T / self.root
 
     def variances(self, Z: np.ndarray) -> np.ndarray:
@@ -406,12 +408,12 @@ class _GridSearch:
             largest_gain = max(largest_gain, float((gain / price).max()))
         return 1.01 * largest_gain if largest_gain > 0 else float(self.single[leading_variable])
 
-    def cut(self, found: _GridDirection, kept: np.ndarray) -> _GridDirection:
-        """Set the loadings of all variables not in `kept` to zero, and rescale to unit length."""
-        a = np.zeros_like(found.a)
-        a[kept] = found.a[kept] / np.linalg.norm(found.a[kept])
+    def truncated(self, direction: _GridDirection, support: np.ndarray) -> _GridDirection:
+        """Set the loadings of all variables not in `support` to zero, and rescale to unit length."""
+        a = np.zeros_like(direction.a)
+        a[support] = direction.a[support] / np.linalg.norm(direction.a[support])
         scores = self.view.forward(a)[self.rows] / self.root
-        return _GridDirection(a, float(self.variances(scores)), found.penalty, found.sweeps)
+        return _GridDirection(a, float(self.variances(scores)), direction.penalty, direction.sweeps)
 
     def at(self, penalty: float, among: np.ndarray | None = None) -> _GridDirection:
         """Search with one penalty; if `among` is given, on these variables only and without a penalty."""
@@ -439,20 +441,20 @@ class _ComponentIterate:
         self.a[order[0]] = 1.0
         self.y = search.columns(order[:1])[0]
 
-    def sweep(self, order: np.ndarray, arc: float, first: bool) -> None:
+    def sweep(self, order: np.ndarray, arc: float, is_first: bool) -> None:
         """Rotate a towards each variable in turn, by the best angle of the arc."""
         search = self.search
         self.a /= np.linalg.norm(self.a)
         self.y = search.view.forward(self.a)[search.rows] / search.root
         steps = np.linspace(-0.5, 0.5, search.grid)
-        steps = arc * (steps[:-1] if first else steps)
+        steps = arc * (steps[:-1] if is_first else steps)
         # After the first sweep, variables with a zero loading are tried at a few angles only.
-        few = steps if first else 0.5 * arc * np.array([1.0, -1.0, 1 / 3, -1 / 3, 1 / 9, -1 / 9])
-        few = few[np.abs(few) > 1e-9]
-        for J in search._chunks(order, len(few)):
+        trial_steps = steps if is_first else 0.5 * arc * np.array([1.0, -1.0, 1 / 3, -1 / 3, 1 / 9, -1 / 9])
+        trial_steps = trial_steps[np.abs(trial_steps) > 1e-9]
+        for J in search._chunks(order, len(trial_steps)):
             Z = search.columns(J)
-            wanted = self.gains(Z, few) | (self.a[J] != 0)
-            for j, z in zip(J[wanted], Z[wanted], strict=True):
+            turning_mask = self.gains(Z, trial_steps) | (self.a[J] != 0)
+            for j, z in zip(J[turning_mask], Z[turning_mask], strict=True):
                 if abs(self.a[j]) < 1.0 - 1e-12:
                     self._turn(j, z, steps)
 
@@ -686,9 +688,9 @@ class L1Factor(JointSolver):
         fitted, value = (V @ least_absolute(V, problem.X.T)).T, np.inf
         for sweep in range(1, self.max_iter + 1):
             U = np.linalg.qr(fitted @ V)[0]  # an orthonormal basis of the columns of `fitted`
-            fitted = problem.better(fitted, problem.by_columns(U), 0)
+            fitted = problem.best_rows(fitted, problem.by_columns(U), 0)
             V = np.linalg.qr(fitted.T @ U)[0]
-            fitted = problem.better(fitted, (V @ least_absolute(V, problem.X.T)).T, 1)
+            fitted = problem.best_rows(fitted, (V @ least_absolute(V, problem.X.T)).T, 1)
             previous_value, value = value, problem.loss(problem.X - fitted)
             if previous_value - value <= self.tol * value:
                 return fitted, sweep, True
@@ -699,9 +701,9 @@ class _Entries:
     """The rows X of positive weight, and these weights, divided by their mean."""
 
     def __init__(self, op: Rows):
-        kept = np.flatnonzero(op.root_weights)
-        self.root = op.root_weights[kept]
-        self.X = op.values(np.arange(op.p))[kept] / self.root[:, None]
+        weighted_rows = np.flatnonzero(op.root_weights)
+        self.root = op.root_weights[weighted_rows]
+        self.X = op.values(np.arange(op.p))[weighted_rows] / self.root[:, None]
         self.counts = self.root**2 / np.mean(self.root**2)
 
     def loss(self, residuals: np.ndarray) -> float:
@@ -713,11 +715,14 @@ class _Entries:
         counts = self.counts[:, None]
         return np.asarray(U @ least_absolute(counts * U, counts * self.X))
 
-    def better(self, fitted: np.ndarray, other: np.ndarray, axis: int) -> np.ndarray:
+    def best_rows(self, fitted: np.ndarray, alternative: np.ndarray, axis: int) -> np.ndarray:
         """Return the better of two fitted matrices, for each row (axis 1) or each column (axis 0)."""
         counts = self.counts[:, None] if axis == 0 else 1.0
-        lost = [(counts * np.abs(self.X - one)).sum(axis=axis, keepdims=True) for one in (fitted, other)]
-        return np.where(lost[1] < lost[0], other, fitted)
+        lost = [
+            (counts * np.abs(self.X - candidate)).sum(axis=axis, keepdims=True)
+            for candidate in (fitted, alternative)
+        ]
+        return np.where(lost[1] < lost[0], alternative, fitted)
 
     def axes(self, fitted: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the right singular vectors of a fitted matrix, at most k columns, and the singular values.
@@ -774,7 +779,7 @@ class BCDLAD(JointSolver):
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         assert isinstance(op, Rows)
         blocks = _AbsoluteResiduals(op)
-        U, V = blocks.begun(self.card)
+        U, V = blocks.starts(self.card)
         status, value, sweep = "max_iter", np.inf, 0
         while sweep < self.max_iter and status == "max_iter":
             for c, card in enumerate(self.card):
@@ -793,7 +798,7 @@ class BCDLAD(JointSolver):
 class _AbsoluteResiduals(_Entries):
     """Steps that reduce the absolute residuals, for one component or for the scores of all."""
 
-    def begun(self, cards: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    def starts(self, cards: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """Return starting values of U and V, found one component after another."""
         residual, U, V = self.X, [], []
         for card in cards:
@@ -812,27 +817,27 @@ class _AbsoluteResiduals(_Entries):
             V.append(v)
         return np.column_stack(U), np.column_stack(V)
 
-    def step(self, left: np.ndarray, u: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-        """Update unit loadings, then scores, of one component, given the residuals `left` of the others."""
-        before = self.counts @ np.abs(left)
-        v = _medians(left.T, u, self.counts)
-        gains = before - self.counts @ np.abs(left - np.outer(u, v))
+    def step(self, residual: np.ndarray, u: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
+        """Update unit loadings, then scores, of one component, given the `residual` of the others."""
+        previous_loss = self.counts @ np.abs(residual)
+        v = _medians(residual.T, u, self.counts)
+        gains = previous_loss - self.counts @ np.abs(residual - np.outer(u, v))
         # loadings below 1e-12 of the largest are rounding errors of zero
         v = np.where(top(gains, card) & (np.abs(v) > 1e-12 * np.abs(v).max()), v, 0.0)
         if not v.any():  # no loading reduces the residuals
-            v[first_max(before)] = 1.0
+            v[first_max(previous_loss)] = 1.0
         v /= np.linalg.norm(v)
         J = np.flatnonzero(v)
-        return _medians(left[:, J], v[J], np.ones(J.size)), v
+        return _medians(residual[:, J], v[J], np.ones(J.size)), v
 
     def scores(self, U: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the best scores of all components together for loadings V."""
         J = np.flatnonzero(V.any(axis=1))
         if not orthonormalise(V)[0].any(axis=0).all():  # linearly dependent loadings
             return U
-        best = least_absolute(V[J], self.X[:, J].T).T
-        lost = [np.abs(self.X - one @ V.T).sum(axis=1, keepdims=True) for one in (U, best)]
-        return np.where(lost[1] < lost[0], best, U)
+        best_U = least_absolute(V[J], self.X[:, J].T).T
+        lost = [np.abs(self.X - scores @ V.T).sum(axis=1, keepdims=True) for scores in (U, best_U)]
+        return np.where(lost[1] < lost[0], best_U, U)
 
 
 def _medians(B: np.ndarray, a: np.ndarray, counts: np.ndarray) -> np.ndarray:

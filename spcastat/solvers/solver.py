@@ -256,7 +256,7 @@ class Earlier:
 
     Attributes
     ----------
-    done : int
+    count : int
         The number of earlier components.
     explained : float
         Their adjusted variance (exact with Schur complement deflation).
@@ -264,11 +264,11 @@ class Earlier:
         The leading eigenvalues of the covariance matrix before deflation.
     rng : numpy Generator or None
         For solvers with random steps.
-    V : ndarray of shape (p, done) or None
+    V : ndarray of shape (p, count) or None
         The loadings of the earlier components, for methods with constraints on them.
     """
 
-    done: int
+    count: int
     explained: float
     pca: np.ndarray
     rng: np.random.Generator | None = None

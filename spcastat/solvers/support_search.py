@@ -80,17 +80,17 @@ def best_support(
     for supports in _candidates(op, variances, c, go_on, seeds):
         pool.add(supports)
     visited: set[tuple[int, ...]] = set()
-    for support in pool.best(POLISHED):
+    for support in pool.top_supports(POLISHED):
         if not go_on():
             break
         pool.add(_polish(op, variances, support, go_on, visited)[None])
     visited_by_pairs: set[tuple[int, ...]] = set()
     # the three best distinct supports are improved by exchanges of two variables
-    for support in pool.best(3 if pairs else 0):
+    for support in pool.top_supports(3 if pairs else 0):
         if not go_on():
             break
         pool.add(_polish(op, variances, support, go_on, visited_by_pairs, pairs=True)[None])
-    support = pool.best(1)[0]
+    support = pool.top_supports(1)[0]
     return pool.values[tuple(support)], support
 
 
@@ -128,7 +128,7 @@ class _Pool:
         if new_keys:
             self.values.update(zip(new_keys, _values(self.op, np.array(new_keys)).tolist(), strict=True))
 
-    def best(self, count: int) -> list[np.ndarray]:
+    def top_supports(self, count: int) -> list[np.ndarray]:
         """Return the supports with the largest values; ties in the order in which they were added."""
         level = max(self.values.values()) or 1.0
         rounded = {key: round(value / level, 10) for key, value in self.values.items()}
@@ -146,15 +146,17 @@ def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
     return np.linalg.eigvalsh(0.5 * (blocks + blocks.transpose(0, 2, 1)))[:, -1]
 
 
-def _candidates(op: Operator, variances: np.ndarray, c: int, go_on: Keep, most: int) -> Iterator[np.ndarray]:
+def _candidates(
+    op: Operator, variances: np.ndarray, c: int, go_on: Keep, seed_limit: int
+) -> Iterator[np.ndarray]:
     """Yield arrays of candidate supports, shape (m, c)."""
-    seeds = np.flatnonzero(top(variances, min(most, op.p)))
+    seeds = np.flatnonzero(top(variances, min(seed_limit, op.p)))
     columns = op.columns(seeds)
     partner = np.abs(columns)
     partner[seeds, np.arange(seeds.size)] = -1.0
     partners = np.argmax(partner, axis=0)
-    few = min(20, op.p)
-    vectors = op.leading(few)[1]
+    vector_count = min(20, op.p)
+    vectors = op.leading(vector_count)[1]
     pairs = np.zeros_like(columns)
     pairs[seeds, np.arange(seeds.size)] = 1.0
     pairs[partners, np.arange(seeds.size)] = np.sign(columns[partners, np.arange(seeds.size)])

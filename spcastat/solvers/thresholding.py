@@ -66,10 +66,10 @@ class Threshold(JointSolver):
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = starts[0].T
-        marks = self._kept(V, np.abs(V))
+        marks = self._marks(V, np.abs(V))
         return self._solution(op, unit(np.where(marks, V, 0.0)), np.abs(V), marks)
 
-    def _kept(self, V: np.ndarray, size: np.ndarray) -> np.ndarray:
+    def _marks(self, V: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Return which loadings are kept: the largest of V, or those of at least a given `size`."""
         if self.card is not None:
             columns = [hard(v[:, None], card)[:, 0] != 0 for v, card in zip(V.T, self.card, strict=True)]
@@ -84,9 +84,9 @@ class Threshold(JointSolver):
             )
         return marks
 
-    def _solution(self, op: Operator, sparse: np.ndarray, size: np.ndarray, kept: np.ndarray) -> Solution:
+    def _solution(self, op: Operator, sparse: np.ndarray, size: np.ndarray, marks: np.ndarray) -> Solution:
         value = float(op.score_basis(sparse)[0].sum())
-        details = {"smallest kept": np.where(kept, size, np.inf).min(axis=0).tolist()}
+        details = {"smallest kept": np.where(marks, size, np.inf).min(axis=0).tolist()}
         return Solution(sparse, "exact", 1, value, np.array([value]), details)
 
 
@@ -132,7 +132,7 @@ class Rotate(Threshold):
             L = unit(L)
             L = L[:, ranked(np.diag(op.products(L)))]
             size = np.abs(L)
-        marks = self._kept(L, size)
+        marks = self._marks(L, size)
         sparse = unit(np.where(marks, L, 0.0))
         if self.refit and not marks.all():
             sparse = of_adjusted_variance(op, sparse)

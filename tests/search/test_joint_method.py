@@ -16,7 +16,7 @@ import spcastat as sp
 from spcastat.errors import ConvergenceWarning, FileError, OptionError, UnknownOptionError
 from spcastat.linalg.operators import Gram
 from spcastat.search.grouped import first_of_equals
-from spcastat.solvers.optimality import EXACT, proves
+from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE, proves
 from spcastat.solvers.solver import Searched, Sparser
 from tests.fit.test_archive import seal
 from tests.search.conftest import draw
@@ -355,8 +355,9 @@ def leading(S: np.ndarray, support: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
 def test_only_optima_are_proven(seed, scale):
-    # Every support of every cardinality is tried: those that are called optimal are, to the share EXACT that
-    # the proof leaves open, and the rounding of the enumeration, which is far below it.
+    # Every support of every cardinality is tried: those that are called optimal are, to the share
+    # OPTIMALITY_TOLERANCE that the proof leaves open, and the rounding of the enumeration, which is far below
+    # it.
     p = 7
     S = scale * draw(p, seed)
     if seed % 2:  # fewer rows than variables
@@ -368,7 +369,7 @@ def test_only_optima_are_proven(seed, scale):
         for support in combinations(range(p), card):
             v = leading(S, support)
             if proves(S, v, card):
-                assert v @ S @ v * (1 + 2 * EXACT) >= best
+                assert v @ S @ v * (1 + 2 * OPTIMALITY_TOLERANCE) >= best
                 proven += 1
     assert proven
 
@@ -397,7 +398,7 @@ def test_pitprops_are_proven_where_the_bound_closes(R, objective):
         fit = sp.spca_cov(R, 1, card, objective=objective)
         if "proven: no other loadings" in " ".join(str(fit).split()):
             said.append(card)
-            assert fit.objective_value == pytest.approx(enumerated(S, card), rel=2 * EXACT)
+            assert fit.objective_value == pytest.approx(enumerated(S, card), rel=2 * OPTIMALITY_TOLERANCE)
             assert bool(fit.certify().table["optimal"].iloc[0])
     assert {1, 11, 12, 13} <= set(said)
 

@@ -14,7 +14,7 @@ from scipy.linalg import sqrtm
 import spcastat as sp
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.operators import Gram
-from spcastat.solvers.greedy import REACHED, Growth, without_each
+from spcastat.solvers.greedy import TARGET_ROUNDING, Growth, without_each
 from spcastat.solvers.optimality import _short, proves, variance_bound
 from spcastat.solvers.support_search import _gains, best_support, improve_support
 from spcastat.solvers.thresholding import explained, fitted
@@ -144,7 +144,7 @@ def step_by_step(S, k, variance, c, exact):
     eigenvalues = np.linalg.eigvalsh(S)[::-1]
     explained, sizes, before = 0.0, [], np.zeros((len(S), 0))
     for i in range(k):
-        goal = (variance - REACHED) * eigenvalues[: i + 1].sum() - explained
+        goal = (variance - TARGET_ROUNDING) * eigenvalues[: i + 1].sum() - explained
         growth = Growth(view, exact)
         while True:
             growth.add(c)
