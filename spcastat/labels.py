@@ -8,6 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 #: The longest label of a variable, and of a component.
 NAME_WIDTH, HEADING_WIDTH = 24, 12
@@ -37,6 +41,16 @@ def name_text(name: Hashable) -> str:
         mark = " #" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
         text = shorten(text, LONGEST - len(mark)) + mark
     return printable(text)
+
+
+def stored_name(name: Any) -> Any:
+    """Return a name as files of fits hold it, which lack dates, bytes and other types: these become text."""
+    if isinstance(name, tuple):
+        return tuple(stored_name(part) for part in name)
+    if isinstance(name, float) and np.isnan(name):
+        return np.nan  # one object, since NaN differs from itself
+    as_it_is = name is None or name is pd.NaT or name is pd.NA
+    return name if as_it_is or isinstance(name, bool | int | float | str | np.number) else name_text(name)
 
 
 def full_names(names: Iterable[Hashable]) -> list[str]:

@@ -161,10 +161,30 @@ def test_names_of_columns(kind, tmp_path):
     assert str(loaded) == str(fit)
     if kind in IN_FILES:
         assert [*map(repr, loaded.loadings.index)] == [*map(repr, fit.loadings.index)]
-        pd.testing.assert_frame_equal(loaded.transform(data), fit.transform(data))
+    pd.testing.assert_frame_equal(loaded.transform(data), fit.transform(data))
     np.testing.assert_array_equal(sp.spca_cov(data.cov(), 2, 3).loadings, sp.spca_cov(X.cov(), 2, 3).loadings)
     found, plain = _compared(data, HALF), _compared(X, HALF)
     assert len(str(found).splitlines()) == len(str(plain).splitlines())
+
+
+#: Ways of a fit that find the columns of new rows by the names in a formula, or by levels.
+READINGS = {"formula": {"formula": "~ ."}, "mixed": {"scale": "mixed"}}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.filterwarnings("ignore:The file holds")
+def test_fits_with_formulas_and_factors_from_files(kind, reading, tmp_path):
+    """The table of the fit is new data for the fit from its file, by the names that the table has."""
+    data = X.copy() if reading == "formula" else X.assign(e=KINDS["str"])
+    data.columns = pd.Index([*NAMES[kind], "c", "d", "e"], dtype=object, tupleize_cols=False)
+    fit = sp.spca(data, 2, 3, effort="quick", **READINGS[reading])
+    fit.save(tmp_path / "a.spca")
+    loaded = sp.load(tmp_path / "a.spca")
+    expected = fit.transform(data)
+    np.testing.assert_allclose(expected, fit.scores, atol=1e-12)  # the same sums in another order
+    pd.testing.assert_frame_equal(loaded.transform(data.iloc[:, ::-1]), expected)
+    assert str(loaded) == str(fit)
 
 
 def test_two_columns_of_one_name_are_refused_by_name():

@@ -28,6 +28,7 @@ import pandas as pd
 from spcastat.config import LARGEST as LARGEST_NUMBER
 from spcastat.config import listed, nearest, offers, one_line, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
+from spcastat.labels import stored_name
 from spcastat.reading import checks
 from spcastat.reading.frames import frame_numbers
 
@@ -93,12 +94,12 @@ class Expression:
 
 
 def formula_name(label: Any) -> str:
-    """Return the name of a column inside a formula: its label as text.
+    """Return the name of a column inside a formula: its label as text, the same after a fit was stored.
 
     Numerals get the prefix "column ", because formulaic would read a column called 1 as the intercept and one
     called "." as all columns.
     """
-    name = str(label)
+    name = str(stored_name(label))
     return f"column {name}" if _NUMERAL.fullmatch(name) else name
 
 

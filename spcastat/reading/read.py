@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from spcastat.errors import (
     SpcaError,
     TooFewRowsError,
 )
+from spcastat.labels import stored_name
 from spcastat.linalg.regression import centred_within, regress
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading import formula as formulas
@@ -330,7 +332,7 @@ def _with_known_levels(
 
 def _find(labels: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
     """Return the positions of the wanted labels in `columns`."""
-    labels = list(labels)
+    labels = [np.nan if isinstance(label, float) and np.isnan(label) else label for label in labels]
     requested = set(labels)
     columns_needed = pd.Index(
         [label for label in columns if label in requested], dtype=object, tupleize_cols=False
@@ -341,6 +343,8 @@ def _find(labels: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
             f"The new data have more than one column called {listed(twice)}; names must differ."
         )
     place = {label: position for position, label in enumerate(columns)}
+    if not requested <= place.keys():
+        place = _by_text(columns) | place
     missing = [label for label in labels if label not in place]
     if missing:
         hint = nearest(missing[0], columns)
@@ -350,6 +354,13 @@ def _find(labels: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
             f"They have {listed(columns)}.{hint}"
         )
     return [place[label] for label in labels]
+
+
+def _by_text(columns: pd.Index) -> dict[Any, int]:
+    """Return name -> position of columns whose names a file holds as text, such as dates and bytes."""
+    texts = [stored_name(name) for name in columns]
+    counts = Counter(texts)
+    return {text: position for position, text in enumerate(texts) if counts[text] == 1}
 
 
 def _refuse_array(spec: Spec) -> None:
