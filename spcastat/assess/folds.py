@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -26,10 +27,11 @@ from spcastat.inputs.missing import rank_of
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.row_groups import RowGroups, folded_design
 from spcastat.inputs.samplers import Rules
+from spcastat.linalg import standardisation
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import are_within
-from spcastat.linalg.standardisation import Standardisation
+from spcastat.linalg.standardisation import ColumnUnits, Standardisation, fits, largest_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import RowDesign
 from spcastat.reading.missing_values import Patterns, expect, outers
@@ -387,14 +389,32 @@ class MomentFolds(Folds):
     def __init__(self, X: Any, weights: np.ndarray | None, labels: np.ndarray, rules: Rules):
         self.repeats, self.count, self.rules = len(labels), int(labels.max()) + 1, rules
         X = X.tocsr() if is_sparse(X) else X
-        self.parts: list[CrossProducts] = []
-        self.rows: list[int] = []  # with positive weight
-        for of_row, fold in product(labels, range(self.count)):
-            which = np.flatnonzero(of_row == fold)
-            w = None if weights is None else weights[which]
-            self.parts.append(CrossProducts(X.shape[1]))
-            self.parts[-1].add(X[which], w)
-            self.rows.append(int(which.size if w is None else np.count_nonzero(w)))
+        folds = [np.flatnonzero(of_row == fold) for of_row, fold in product(labels, range(self.count))]
+        weights_of_folds = [None if weights is None else weights[rows] for rows in folds]
+        self.rows = [  # with positive weight
+            int(rows.size if w is None else np.count_nonzero(w))
+            for rows, w in zip(folds, weights_of_folds, strict=True)
+        ]
+        self.unit = 1.0
+        self.parts = [_sums(X[rows], w) for rows, w in zip(folds, weights_of_folds, strict=True)]
+        if not all(fits(part.mean, part.squares, partial(largest_of, X)) for part in self.parts):
+            self._divide(X, folds, weights_of_folds)
+
+    def _divide(self, X: Any, folds: list[np.ndarray], weights: list[np.ndarray | None]) -> None:
+        """Compute the cross-products of rows divided by powers of two, as squares over- or underflow."""
+        units = ColumnUnits.of(largest_of(X), self.rules.scale)
+        if units is None:
+            return
+        divided_rows = standardisation.divided(X, units.exponents)
+        self.parts = [_sums(divided_rows[rows], w) for rows, w in zip(folds, weights, strict=True)]
+        otherwise = self.rules.otherwise
+        self.rules = replace(
+            self.rules,
+            center=units.centre(self.rules.center),
+            scale=units.divisor(self.rules.scale),
+            otherwise=None if otherwise is None else units.divisor(otherwise),
+        )
+        self.unit = units.unit
 
     def _split(self, number: int) -> tuple[Operator, HeldOutRows]:
         first = number // self.count * self.count
@@ -406,9 +426,17 @@ class MomentFolds(Folds):
                 rows += self.rows[i]
         standard, op = self.rules.of_sums(others, rows)
         own = self.parts[number]
-        products = own.about(standard.mean) / np.outer(standard.scale, standard.scale)
+        op.unit *= self.unit
+        products = own.about(standard.mean) / np.outer(standard.scale, standard.scale) * self.unit**2
         held = HeldMoments(own.weight, np.diag(products), lambda some: products[np.ix_(some, some)])
         return op, held
+
+
+def _sums(X: Any, weights: np.ndarray | None) -> CrossProducts:
+    """Return the cross-products of rows."""
+    sums = CrossProducts(X.shape[1])
+    sums.add(X, weights)
+    return sums
 
 
 @dataclass(frozen=True, eq=False)
