@@ -141,6 +141,10 @@ def _heads_and_differences(texts: Sequence[str], limit: int) -> list[str]:
     labels = []
     for text, words in zip(texts, split, strict=True):
         end = len(words) - tail
+        beginning = "".join(words[:end]).rstrip(SEPARATORS)
+        if len(beginning) < limit:
+            labels.append(beginning + "…")
+            continue
         difference = "".join(words[start:end]).strip(SEPARATORS)
         if start and len(words[start - 1]) + len(difference) < limit - SHORTEST_HEAD - 3:
             # the word before says of what: "wave 1", not "1"

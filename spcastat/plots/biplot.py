@@ -195,7 +195,8 @@ def biplot(
     for cloud in clouds if centroids else []:
         middle = _middle(data, cloud)
         points_drawn.draw_centroid(ax, middle, cloud.colour, cloud.marker)
-        texts.add(middle, cloud.name, cloud.colour, needed=True, weight="bold")
+        radius = float(np.sqrt(helpers.area(points_drawn.CENTROID))) / 2.0
+        texts.add(middle, cloud.name, cloud.colour, needed=True, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame)
     drawn_blocks = (_block(ax, data, 0), _block(ax, data, 1)) if blocks else None
     caption = data.caption

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from math import cos, sin
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
 LINE = 1.28
 #: Thickness of a bar, and half the length of the cap of an interval, in font sizes.
 BAR, CAP = 0.44, 0.3
-#: Width of a text whose letters are drawn at whole pixels, relative to its measured width, at most.
-DRAWN = 1.03
+#: Width of a text whose letters are drawn at whole pixels, relative to its measured width, at most
+#: (Matplotlib 3.11, DejaVu Sans of 6.5 to 9 points at 60 to 300 dpi).
+HINTED = 1.09
 #: Space between a bar and its name, in points.
 GAP = 4.0
 #: Space between two columns of a block, in points.
@@ -40,6 +43,9 @@ NAMED = 5
 READABLE = 24
 #: The smallest room for a name, in font sizes.
 NARROWEST = 4.0
+#: Lines of a name in the margins of a biplot; how far the second is indented, in font sizes; a word, with
+#: the spaces or underscores after it.
+NAME_LINES, NAME_INDENT, NAME_WORD = 2, 1.0, re.compile(r"[^\s_]*[\s_]+|[^\s_]+")
 #: The smallest and the largest number of characters of a shortened name.
 SHORTEST_LABEL, LONGEST_LABEL = 7, 200
 
@@ -54,22 +60,68 @@ def _width(text: str, size: float, families: tuple[str, ...]) -> float:
 
 
 def width_of(text: str, size: float) -> float:
-    """Return the width of a line of text in points; it does not depend on the backend or the resolution."""
+    """Return the width of a line of text in points; it does not depend on the backend or the resolution.
+
+    A text has this width if it is drawn in the context `exact_widths`.
+    """
     return _width(text, round(size, 2), tuple(matplotlib.rcParams["font.family"]))
 
 
-def labels_for(names: Sequence[str], rooms: Sequence[float], size: float) -> list[str]:
-    """Return labels of at most `rooms` points, one for each name, with as many characters as there is room.
+def wrapped(text: str, room: float, size: float, indent: float = 0.0) -> list[str]:
+    """Return the lines of a text in so many points; they end after spaces and underscores.
+
+    Lines after the first have `indent` points less.
+    """
+    lines: list[str] = []
+    for piece in NAME_WORD.findall(text):
+        longer = f"{lines[-1]}{piece}" if lines else piece
+        if lines and width_of(longer.rstrip(), size) <= room - indent * (len(lines) > 1):
+            lines[-1] = longer
+        else:
+            lines.append(piece)
+    return [line.rstrip() for line in lines]
+
+
+def exact_widths() -> AbstractContextManager[None]:
+    """Return a context in which texts have their measured width: letters are not moved to whole pixels."""
+    return matplotlib.rc_context({"text.hinting": "none"})
+
+
+def _widest(lines: Sequence[str], size: float) -> float:
+    """Return the width of a name of one or more lines, those after the first indented."""
+    return max(width_of(line, size) + NAME_INDENT * size * (i > 0) for i, line in enumerate(lines))
+
+
+def _has_room(label: str, room: float, size: float, lines: int) -> bool:
+    """Return whether a label has room in so many lines."""
+    if lines == 1:
+        return width_of(label, size) <= room
+    parts = wrapped(label, room, size, NAME_INDENT * size)
+    return len(parts) <= lines and _widest(parts, size) <= room
+
+
+def labels_for(names: Sequence[str], rooms: Sequence[float], size: float, lines: int = 1) -> list[str]:
+    """Return labels, one for each name, with as many characters as there is room.
 
     A name that has room in full is not shortened because another one has not, unless two labels were then
     equal.
+
+    Parameters
+    ----------
+    names : sequence of str
+    rooms : sequence of float
+        The room of each label, in points.
+    size : float
+        Size of the text.
+    lines : int
+        How many lines a label may have.
     """
-    widths = [width_of(name, size) for name in names]
-    if all(width <= room for width, room in zip(widths, rooms, strict=True)):
+    complete = [_has_room(name, room, size, lines) for name, room in zip(names, rooms, strict=True)]
+    if all(complete):
         return list(names)
 
     def fit(labels: Sequence[str]) -> bool:
-        return all(width_of(label, size) <= room for label, room in zip(labels, rooms, strict=True))
+        return all(_has_room(label, room, size, lines) for label, room in zip(labels, rooms, strict=True))
 
     low, high = SHORTEST_LABEL, min(max(map(len, names)), LONGEST_LABEL)
     while low < high:
@@ -77,8 +129,7 @@ def labels_for(names: Sequence[str], rooms: Sequence[float], size: float) -> lis
         low, high = (limit, high) if fit(short_names(names, limit)) else (low, limit - 1)
     shortened = short_names(names, low)
     labels = [
-        name if width <= room else label
-        for name, label, width, room in zip(names, shortened, widths, rooms, strict=True)
+        name if has_room else label for name, label, has_room in zip(names, shortened, complete, strict=True)
     ]
     return labels if len(set(labels)) == len(set(names)) else shortened
 
@@ -130,12 +181,14 @@ class BlockLayout:
 
     Attributes
     ----------
-    rows : list of Row
+    rows : list of NamedBar
         Those that are shown: those of the largest values.
     labels, values : list of str
         Their names and values; `values` may be empty.
-    columns, lines : int
-        Number of columns, and of rows in each.
+    texts : list of list of str
+        The lines of each name.
+    places : list of (int, int)
+        Column and line where each row begins; the last one is that of the number of hidden rows.
     pitch : float
         Distance between columns.
     unit : float
@@ -156,8 +209,8 @@ class BlockLayout:
     rows: list[NamedBar]
     labels: list[str]
     values: list[str]
-    columns: int
-    lines: int
+    texts: list[list[str]]
+    places: list[tuple[int, int]]
     pitch: float
     unit: float
     zero: float
@@ -181,6 +234,7 @@ def lay_out(
     heading: str = "",
     line_cost: float = 0.0,
     with_values: bool = True,
+    name_lines: int = 1,
     span: tuple[float, float] | None = None,
     undrawn: int = 0,
 ) -> BlockLayout:
@@ -188,7 +242,7 @@ def lay_out(
 
     Parameters
     ----------
-    rows : sequence of Row
+    rows : sequence of NamedBar
     unit : float
         Length of a bar for a value of 1, in points.
     size : float
@@ -203,85 +257,138 @@ def lay_out(
         What each line costs, where the height of the block is taken from the axes.
     with_values : bool
         Whether values may be written; they are if no name is shortened or left out because of them.
+    name_lines : int
+        How many lines a name may have; names are wrapped only if some would be shortened otherwise.
     span : (low, high), optional
         Values for which the bars have room, so that the zero lines of several blocks are aligned; by default
-        those of the rows that are shown.
+        those of the visible rows.
     undrawn : int
         Number of further rows, which are only counted.
     """
-    layouts = [
-        layout
-        for count in range(1, max(columns, 1) + 1)
-        for values_shown in ((True, False) if with_values else (False,))
-        if (
-            layout := _layout(
-                rows, unit, size, width, lines, count, heading, line_cost, values_shown, span, undrawn
-            )
-        )
-    ]
+    space = _Space(unit, size, width, max(lines - bool(heading), 1), heading, line_cost, span, undrawn)
+    layouts: list[BlockLayout] = []
+    for line_count in range(1, name_lines + 1):
+        for count in range(1, max(columns, 1) + 1):
+            for values_shown in (True, False) if with_values else (False,):
+                if layout := space.layout(rows, count, values_shown, line_count):
+                    layouts.append(layout)
+        if any(layout.labels == [row.name for row in layout.rows] for layout in layouts):
+            break
     if layouts:
         return min(layouts, key=lambda layout: layout.cost)
     height = (1 + bool(heading)) * LINE * size  # no name has room
     hidden = len(rows) + undrawn
     return BlockLayout(
-        [], [], [], 1, 1, 0.0, unit, 0.0, GAP, GAP, height, hidden, 20.0 * NAMED, size, heading
+        [], [], [], [], [], 0.0, unit, 0.0, GAP, GAP, height, hidden, hidden + 20.0 * NAMED, size, heading
     )
 
 
-def _layout(
-    rows: Sequence[NamedBar],
-    unit: float,
-    size: float,
-    width: float,
-    lines: int,
-    columns: int,
-    heading: str,
-    line_cost: float,
-    with_values: bool,
-    span: tuple[float, float] | None,
-    undrawn: int,
-) -> BlockLayout | None:
-    """Return the layout with this number of columns, with or without values; None if no name has room."""
-    places = max(lines - bool(heading), 1) * columns
-    visible_rows = _largest(rows, places if len(rows) + bool(undrawn) <= places else max(places - 1, 1))
-    if not visible_rows:
-        return None
-    hidden = len(rows) - len(visible_rows) + undrawn
-    depth = -(-(len(visible_rows) + bool(hidden)) // columns)
-    ends = [end for row in visible_rows for end in row.ends]
-    low, high = span or (min(ends), max(ends))
-    zero = -unit * low
-    start = zero + unit * high + GAP
-    values = [loading_text(row.value) for row in visible_rows] if with_values else []
-    start += max((width_of(text, size) + GAP for text in values), default=0.0)
-    afters = [_room_after(row, size) for row in visible_rows]
-    column = (width - COLUMN_GAP * (columns - 1)) / columns
-    rooms = [column - start - room_after for room_after in afters]
-    if min(rooms) < NARROWEST * size:
-        return None
-    names = [row.name for row in visible_rows]
-    labels = labels_for(names, rooms, size)
-    cost = len(rows) - len(visible_rows) + _shortening(names, labels)
-    cost += 4.0 * max(min(NAMED, len(rows)) - len(visible_rows), 0)
-    pitch = start + COLUMN_GAP
-    pitch += max(width_of(label, size) + room_after for label, room_after in zip(labels, afters, strict=True))
-    return BlockLayout(
-        rows=visible_rows,
-        labels=labels,
-        values=values,
-        columns=columns,
-        lines=depth,
-        pitch=pitch,
-        unit=unit,
-        zero=zero,
-        name_start=start,
-        width=pitch * columns - COLUMN_GAP,
-        height=(depth + bool(heading)) * LINE * size,
-        hidden=hidden,
-        cost=cost + line_cost * depth - 0.01 * with_values,
-        size=size,
-        heading=heading,
-    )
+@dataclass(frozen=True)
+class _Space:
+    """The space for the rows of a block: see the parameters of `lay_out`; `lines` are those of the rows."""
+
+    unit: float
+    size: float
+    width: float
+    lines: int
+    heading: str
+    line_cost: float
+    span: tuple[float, float] | None
+    undrawn: int
+
+    def layout(
+        self, rows: Sequence[NamedBar], columns: int, with_values: bool, name_lines: int
+    ) -> BlockLayout | None:
+        """Return the layout with this number of columns; None if no name has room."""
+        capacity = self.lines * columns
+        visible_rows = _largest(
+            rows, capacity if len(rows) + bool(self.undrawn) <= capacity else capacity - 1
+        )
+        if not visible_rows:
+            return None
+        ends = [end for row in visible_rows for end in row.ends]
+        low, high = self.span or (min(ends), max(ends))
+        zero = -self.unit * low
+        start = zero + self.unit * high + GAP
+        values = [loading_text(row.value) for row in visible_rows] if with_values else []
+        start += max((width_of(text, self.size) + GAP for text in values), default=0.0)
+        column = (self.width - COLUMN_GAP * (columns - 1)) / columns - start
+        rooms = [column - _room_after(row, self.size) for row in visible_rows]
+        if min(rooms) < NARROWEST * self.size:
+            return None
+        labels = labels_for([row.name for row in visible_rows], rooms, self.size, name_lines)
+        texts = [
+            wrapped(label, room, self.size, NAME_INDENT * self.size) if name_lines > 1 else [label]
+            for label, room in zip(labels, rooms, strict=True)
+        ]
+        heights = list(map(len, texts))
+        while (places := _places(heights, columns, self.lines, self._hidden(rows, heights))) is None:
+            smallest = min(range(len(heights)), key=lambda i: (abs(visible_rows[i].value), -i))
+            for parts in filter(None, (visible_rows, labels, values, texts, heights)):
+                del parts[smallest]  # type: ignore[attr-defined]
+            if not visible_rows:
+                return None
+        return self._filled(rows, visible_rows, labels, values, texts, places, zero, start)
+
+    def _hidden(self, rows: Sequence[NamedBar], visible_rows: Sequence[Any]) -> int:
+        """Return how many rows have no place."""
+        return len(rows) - len(visible_rows) + self.undrawn
+
+    def _filled(
+        self,
+        rows: Sequence[NamedBar],
+        visible_rows: list[NamedBar],
+        labels: list[str],
+        values: list[str],
+        texts: list[list[str]],
+        places: list[tuple[int, int]],
+        zero: float,
+        start: float,
+    ) -> BlockLayout:
+        """Return the layout with the rows at their places, and what it costs."""
+        depth = max(line + len(text) for (_, line), text in zip(places, [*texts, [""]], strict=False))
+        cost = len(rows) - len(visible_rows) + _shortening([row.name for row in visible_rows], labels)
+        cost += 4.0 * max(min(NAMED, len(rows)) - len(visible_rows), 0)
+        pitch = start + COLUMN_GAP
+        pitch += max(
+            _widest(text, self.size) + _room_after(row, self.size)
+            for text, row in zip(texts, visible_rows, strict=True)
+        )
+        return BlockLayout(
+            rows=visible_rows,
+            labels=labels,
+            values=values,
+            texts=texts,
+            places=places,
+            pitch=pitch,
+            unit=self.unit,
+            zero=zero,
+            name_start=start,
+            width=pitch * (1 + places[len(texts) - 1][0]) - COLUMN_GAP,
+            height=(depth + bool(self.heading)) * LINE * self.size,
+            hidden=self._hidden(rows, visible_rows),
+            cost=cost + self.line_cost * depth - 0.01 * bool(values),
+            size=self.size,
+            heading=self.heading,
+        )
+
+
+def _places(heights: Sequence[int], columns: int, lines: int, hidden: int) -> list[tuple[int, int]] | None:
+    """Return column and line of rows of these heights in columns as short as possible; None without room.
+
+    A last place, for the number of hidden rows, follows if there are any.
+    """
+    heights = [*heights, *[1] * bool(hidden)]
+    for depth in range(-(-sum(heights) // columns), lines + 1):
+        places, column, line = [], 0, 0
+        for height in heights:
+            if line + height > depth:
+                column, line = column + 1, 0
+            places.append((column, line))
+            line += height
+        if column < columns and max(heights) <= depth:
+            return places
+    return None
 
 
 def _largest(rows: Sequence[NamedBar], count: int) -> list[NamedBar]:
@@ -317,7 +424,7 @@ class Block(Artist):
     Parameters
     ----------
     ax : Axes
-    rows : sequence of Row
+    rows : sequence of NamedBar
     direction : (float, float), optional
         Direction of the component in the plot, for the small arrow after the heading.
     threshold : float, optional
@@ -356,8 +463,9 @@ class Block(Artist):
     def draw(self, renderer: Any) -> None:
         """Draw bars and names."""
         if self.layout is not None and self.get_visible():
-            for part in self._parts(self.layout):
-                part.draw(renderer)
+            with exact_widths():
+                for part in self._parts(self.layout):
+                    part.draw(renderer)
 
     def _pixels(self) -> float:
         """Return the number of pixels of a point."""
@@ -372,23 +480,23 @@ class Block(Artist):
             if self.direction is not None:
                 x = width_of(layout.heading, layout.size) * 1.12 + 0.9 * layout.size
                 yield from self._arrow(x, y, self.direction, self.ink)
-        for i in range(len(layout.labels)):
-            column, line = divmod(i, layout.lines)
-            yield from self._row(i, column * layout.pitch, (line + head + 0.5) * LINE * layout.size)
-        for column in range(layout.columns):
-            count = min(max(len(layout.labels) - column * layout.lines, 0), layout.lines)
-            if count:
-                x, top = column * layout.pitch + layout.zero, head * LINE * layout.size
-                ends = [top, top + count * LINE * layout.size]
-                yield self._line([x, x], ends, self.ink, 0.6)
-                if self.threshold is not None:
-                    x += layout.unit * self.threshold
-                    yield self._line([x, x], ends, self.ink, 0.8, ":")
+        tops = [(column * layout.pitch, (line + head) * LINE * layout.size) for column, line in layout.places]
+        for i, (x, y) in enumerate(tops[: len(layout.labels)]):
+            yield from self._row(i, x, y + 0.5 * LINE * layout.size)
+        for x in sorted({x for x, _ in tops[: len(layout.labels)]}):
+            lines = sum(len(text) for text, top in zip(layout.texts, tops, strict=False) if top[0] == x)
+            ends = [head * LINE * layout.size, (lines + head) * LINE * layout.size]
+            zero = x + layout.zero
+            yield self._line([zero, zero], ends, self.ink, 0.6)
+            if self.threshold is not None:
+                limit = zero + layout.unit * self.threshold
+                yield self._line([limit, limit], ends, self.ink, 0.8, ":")
         if layout.hidden and layout.labels:
-            column, line = divmod(len(layout.labels), layout.lines)
-            x = column * layout.pitch + layout.name_start
-            y = (line + head + 0.5) * LINE * layout.size
-            yield self._text(x, y, f"and {layout.hidden:,} more", fontstyle="italic")
+            x, y = tops[-1]
+            remainder = f"and {layout.hidden:,} more"
+            yield self._text(
+                x + layout.name_start, y + 0.5 * LINE * layout.size, remainder, fontstyle="italic"
+            )
 
     def _row(self, i: int, x: float, y: float) -> Iterator[Artist]:
         """Yield bar, interval, value, name, small arrow and section of a row that begins at (x, y)."""
@@ -405,8 +513,10 @@ class Block(Artist):
         if layout.values:
             yield self._text(x + layout.name_start - GAP, y, layout.values[i], ha="right", color=self.grey)
         style = "italic" if row.italic else "normal"
-        yield self._text(x + layout.name_start, y, layout.labels[i], fontstyle=style)
-        name_end = x + layout.name_start + width_of(layout.labels[i], layout.size)
+        for number, words in enumerate(layout.texts[i]):
+            at = x + layout.name_start + NAME_INDENT * layout.size * (number > 0)
+            yield self._text(at, y + number * LINE * layout.size, words, fontstyle=style)
+        name_end = x + layout.name_start + _widest(layout.texts[i], layout.size)
         if row.direction is not None:
             yield from self._arrow(name_end + ARROW_MIDDLE * layout.size, y, row.direction, row.colour)
         if row.section:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from spcastat.labels import short_name
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import DRAWN, LINE, NAMED, Block, BlockLayout, NamedBar, lay_out
+from spcastat.plots.blocks import LINE, NAMED, Block, BlockLayout, NamedBar, lay_out
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class LoadingColumns:
                     self.blocks[i].rows,
                     unit,
                     size,
-                    column / DRAWN,
+                    column,
                     rows + HEADING,
                     heading=self.headings[i],
                     span=self.span,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from spcastat.labels import short_name
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import DRAWN, labels_for, loading_text, width_of
+from spcastat.plots.blocks import exact_widths, labels_for, loading_text, width_of
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class LoadingTable(Artist):
         place, pixels = place_of(ax, self.given_locator, renderer)
         width, height = place.width / pixels, place.height / pixels
         self.size = self._text_size(height)
-        sections = max((DRAWN * width_of(name, self.size) + GAP for name in self.sections), default=0.0)
+        sections = max((width_of(name, self.size) + GAP for name in self.sections), default=0.0)
         sections = min(sections, 0.3 * width)
         width -= sections
         names_width, heading = self._set_names(width, height)
@@ -116,7 +116,7 @@ class LoadingTable(Artist):
         p, k = self.values.shape
         cell = max(CELL * self.size, 12.0)
         heading = max(width_of(name, self.size) for name in self.headings)
-        room = max(width - cell * k - GAP, NAMES * width) / DRAWN
+        room = max(width - cell * k - GAP, NAMES * width)
         self.is_turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
         depth = heading + GAP if self.is_turned else 1.6 * self.size
         lines = max(int((height - depth) / (ROW * self.size)), 2)
@@ -134,7 +134,7 @@ class LoadingTable(Artist):
         return self.labels == [self.names[i] for i in self.rows]
 
     def _widest(self, labels: list[str]) -> float:
-        return DRAWN * max(width_of(label, self.size) for label in labels) + GAP
+        return max(width_of(label, self.size) for label in labels) + GAP
 
     # --- drawing ----------------------------------------------------------------------------------
 
@@ -149,9 +149,10 @@ class LoadingTable(Artist):
     def draw(self, renderer: Any) -> None:
         """Draw names, headings, cells and sections."""
         if self.get_visible():
-            for part in self._parts():
-                part.set_figure(helpers.figure_of(self.ax))
-                part.draw(renderer)
+            with exact_widths():
+                for part in self._parts():
+                    part.set_figure(helpers.figure_of(self.ax))
+                    part.draw(renderer)
 
     def _parts(self) -> Iterator[Artist]:
         pixels = helpers.figure_of(self.ax).dpi / 72.0

@@ -8,6 +8,7 @@ know nothing of the blocks, axes in a grid stay aligned, and blocks follow the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import numpy as np
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
-from spcastat.plots.blocks import LINE, Block, BlockLayout, lay_out, width_of
+from spcastat.plots.blocks import HINTED, LINE, NAME_LINES, Block, BlockLayout, lay_out, width_of, wrapped
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ LINE_COST = 0.25
 BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
 #: A note takes at most this share of the height.
 NOTE_SHARE = 0.11
+#: Between two sentences of a note.
+SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z%])")
 
 Box = tuple[float, float, float, float]
 
@@ -192,7 +195,7 @@ class Margins:
         room = share * width - SPACE
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            options: dict[str, Any] = {"with_values": with_values}
+            options: dict[str, Any] = {"with_values": with_values, "name_lines": NAME_LINES}
             first = lay_out(
                 below.rows, unit, self.size, width, lines, columns=4, line_cost=LINE_COST, **options
             )
@@ -228,7 +231,7 @@ class Margins:
         unit = self._unit(width)
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            options: dict[str, Any] = {"columns": 2, "with_values": with_values}
+            options: dict[str, Any] = {"columns": 2, "with_values": with_values, "name_lines": NAME_LINES}
             first, second = (
                 lay_out(block.rows, unit, self.size, half, lines, heading=heading, **options)
                 for block, heading in zip(blocks, self.headings, strict=True)
@@ -308,12 +311,12 @@ class Margins:
         return columns, self._legend_size(columns)[1] + self._title() + self._bar_height()
 
     def _note_lines(self, sentences: str, width: float, height: float) -> list[str]:
-        """Return the lines of the note; they take at most a part of the height."""
-        lines = _wrapped(sentences, width, self.size)
+        """Return the lines of the note: the first sentences, as many as have a part of the height."""
         line_limit = max(int(NOTE_SHARE * height / self._line()), 1)
-        if len(lines) > line_limit:
-            lines = [*lines[: line_limit - 1], _with_ellipsis(lines[line_limit - 1], width, self.size)]
-        return lines
+        parts, width = SENTENCE_END.split(sentences), width / HINTED
+        while len(lines := wrapped(" ".join(parts), width, self.size)) > line_limit and len(parts) > 1:
+            parts.pop()
+        return lines if len(lines) <= line_limit else []
 
     # --- where everything stands ------------------------------------------------------------------
 
@@ -393,27 +396,10 @@ def _set_columns(legend: Legend, columns: int) -> None:
         legend._ncols = columns  # type: ignore[attr-defined]
         names = [text.get_text() for text in legend.texts]
         title = legend.get_title().get_text()
+        colours = [text.get_color() for text in [*legend.texts, legend.get_title()]]
         legend._init_legend_box(legend.legend_handles, names)  # type: ignore[attr-defined]
         for text in legend.get_texts():
             text.set_parse_math(False)
         legend.set_title(title)
-
-
-def _wrapped(text: str, width: float, size: float) -> list[str]:
-    """Return the lines of a text of this width in points."""
-    lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and width_of(longer, size) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
-
-
-def _with_ellipsis(line: str, width: float, size: float) -> str:
-    """Return a line that ends in "…", without the words for which there is then no room."""
-    words = line.split()
-    while len(words) > 1 and width_of(" ".join(words) + " …", size) > width:
-        words.pop()
-    return " ".join(words) + " …"
+        for text, colour in zip([*legend.texts, legend.get_title()], colours, strict=True):
+            text.set_color(colour)

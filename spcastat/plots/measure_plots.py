@@ -45,7 +45,7 @@ _AXES = {
 MOST_MARKS = 40
 #: Criteria of a choice -> column of the table, and label of the vertical axis.
 CRITERIA = {
-    "cv": ("error", "Error / that of the column means"),
+    "cv": ("error", "Error relative to the column means"),
     "ebic": ("ebic", "Extended BIC"),
     "bic": ("bic", "BIC"),
     "is": ("is", "Index of sparseness"),

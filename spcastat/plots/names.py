@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import width_of
+from spcastat.plots.blocks import exact_widths, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ class Name:
     """A text beside a position in data units.
 
     `at_tip`: the position is the tip of an arrow from the origin. `needed`: it may cover more points than
-    other names.
+    other names. `radius`: that of a large mark at the position, in points.
     """
 
     position: NDArray[np.float64]
@@ -47,6 +47,7 @@ class Name:
     at_tip: bool = False
     needed: bool = False
     weight: str = "normal"
+    radius: float = 0.0
 
 
 class Names(Artist):
@@ -112,7 +113,8 @@ class Names(Artist):
             scene.taken.append(box)
             self.written.append(name)
             self.boxes.append(Bbox(box))
-            self._text(name, box.mean(axis=0)).draw(renderer)
+            with exact_widths():
+                self._text(name, box.mean(axis=0)).draw(renderer)
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
@@ -174,7 +176,7 @@ class _Scene:
         for rank, angle in enumerate(angles):
             towards = np.array([np.cos(angle), np.sin(angle)])
             for distance in DISTANCES:
-                middle = anchor + towards * (half + distance * self.pixels)
+                middle = anchor + towards * (half + (name.radius + distance) * self.pixels)
                 box = np.array([middle - half, middle + half])
                 cost = self._cost(box) + 0.2 * rank + 0.1 * distance
                 if cost < lowest:

@@ -263,11 +263,22 @@ def draw_outline(ax: Axes, corners: np.ndarray, colour: Any) -> None:
     ax.add_patch(Polygon(corners, fill=False, edgecolor=colour, linewidth=line(1.1), alpha=0.85, **style))
 
 
+#: Area of the mark of a centroid, in squared points.
+CENTROID = 110.0
+
+
 def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> None:
     """Draw a large marker with an edge in the colour of the background."""
     edge: dict[str, Any] = {"edgecolors": [tuple(paper(ax))], "linewidths": line(1.4)}
     ax.scatter(
-        centre[0], centre[1], s=area(110), color=[colour], marker=marker, zorder=5, gid="centroid", **edge
+        centre[0],
+        centre[1],
+        s=area(CENTROID),
+        color=[colour],
+        marker=marker,
+        zorder=5,
+        gid="centroid",
+        **edge,
     )
 
 

@@ -366,7 +366,7 @@ class Choice(Summary):
         """One row per candidate: "family", "card", "nonzeros", errors, criteria, shares of variance,
         "chosen".
 
-        "error" is the mean squared prediction error relative to that of the column means, and "se" its
+        "error" is the mean squared prediction error relative to the error of the column means, and "se" its
         standard error over folds; "excess" and "excess_se" are the difference from the smallest error and its
         standard error, paired by fold. "predicts" is 1 - error, and "kept" this as a share of the largest
         value of any candidate

@@ -16,12 +16,15 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat import plots
+from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.biplot import biplot, biplot_data
-from spcastat.plots.blocks import Block
+from spcastat.plots.blocks import Block, exact_widths
+from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
 
 from .shapes import SHAPES
@@ -170,6 +173,88 @@ def test_bars_of_both_blocks_have_one_scale_and_names_are_whole_where_they_have_
     assert len(set(labels)) == 6
     for label, name in zip(labels, names, strict=True):
         assert all(part in name for part in label.split("…"))
+
+
+@pytest.mark.parametrize("dpi", [60, 72, 80, 100, 150])
+@pytest.mark.parametrize("kind", ["blocks", "table"])
+def test_names_that_fill_a_line_are_not_cut_off_at_any_resolution(dpi, kind):
+    """Names of many lengths, of which some just have room: the pixels at the edge are those of the paper."""
+    names = [f"{i} " + "How satisfied are you with all items of our service "[: 20 + i] for i in range(30)]
+    values = pd.DataFrame({"PC1": np.linspace(1, 0.5, 30), "PC2": 0.0}, index=names)
+    values.iloc[15:] = values.iloc[15:, ::-1].to_numpy()
+    figure = plt.figure(figsize=(3.4, 6.0), dpi=dpi, layout="constrained")
+    ax = plots.plot_loadings(values, kind=kind, ax=figure.subplots())
+    figure.canvas.draw()
+    pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
+    assert (pixels[:, -1] == 255).all()
+    assert (pixels[:, 0] == 255).all()
+    assert any(name in labels_of(ax) for name in names)
+
+
+def labels_of(ax: Axes) -> list[str]:
+    """The names of the blocks or of the table of a plot of loadings."""
+    parts = [child for child in ax.get_children() if child.get_gid() in ("block", "table")]
+    return [label for part in parts for label in getattr(part, "layout", part).labels]
+
+
+def test_a_legend_keeps_its_colours_when_it_is_drawn_after_its_style_has_ended(scores, loadings):
+    groups = pd.Series(np.resize([f"school {i}" for i in range(9)], len(scores)), scores.index, name="school")
+    with plt.style.context("dark_background"):
+        figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+        ax = biplot(scores, loadings, groups=groups, ax=figure.subplots())
+    figure.canvas.draw()
+    legend = ax.get_legend()
+    assert {text.get_color() for text in [*legend.get_texts(), legend.get_title()]} == {"white"}
+
+
+def test_names_of_centroids_do_not_cover_their_marks(scores, loadings):
+    groups = np.resize(["A", "B", "C"], len(scores))
+    ax = biplot(scores, loadings, groups=groups, centroids=True)
+    ax.figure.canvas.draw()
+    names = names_of(ax)
+    for mark in (child for child in ax.collections if child.get_gid() == "centroid"):
+        box = mark.get_window_extent()
+        assert not any(overlap(box, other) for other in names.boxes if names.written)
+
+
+#: Wordings of items, and names with underscores, that are too long for a line beside the axes.
+LONG_NAMES = {
+    "items": [f"Q{i}: I often worry about small matters in {place}" for i, place in enumerate("ABCDEFGH", 1)],
+    "underscores": [f"mean_surface_temperature_of_station_{place}" for place in "ABCDEFGH"],
+}
+
+
+@pytest.mark.parametrize("kind", LONG_NAMES)
+@pytest.mark.parametrize("size", [(3.4, 3.0), (6.4, 4.8)])
+def test_long_names_of_blocks_have_a_second_line_before_they_are_shortened(scores, kind, size):
+    weights = pd.DataFrame(0.0, index=LONG_NAMES[kind], columns=scores.columns)
+    weights.iloc[:4, 0], weights.iloc[4:, 1] = [0.8, 0.5, 0.3, 0.1], [-0.7, -0.6, -0.4, -0.1]
+    ax = biplot(scores, weights, ax=plt.figure(figsize=size, layout="constrained").subplots())
+    assert_layout(ax)
+    for block in blocks_of(ax):
+        layout = block.layout
+        for label, lines in zip(layout.labels, layout.texts, strict=True):
+            assert "".join(lines).replace(" ", "") == label.replace(" ", "")
+            assert len(label) >= 24 or len(lines) == 2
+        texts = [part for part in block._parts(layout) if isinstance(part, Text)]
+        with exact_widths():
+            boxes = [text.get_window_extent(ax.figure.canvas.get_renderer()) for text in texts]
+        assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
+        page = ax.figure.bbox
+        assert all(box.x1 <= page.x1 and box.y0 >= page.y0 - 1 for box in boxes)
+
+
+@pytest.mark.parametrize("width", [2.5, 3.4, 6.4])
+def test_a_note_consists_of_whole_sentences(scores, loadings, width):
+    """At every width; where not even the first sentence has room there is no note."""
+    ax = biplot(
+        scores, loadings, note=True, ax=plt.figure(figsize=(width, 4), layout="constrained").subplots()
+    )
+    assert_layout(ax)
+    caption = biplot_data(scores, loadings).caption
+    note = helpers.note_of(ax).removesuffix(f" {SEPARATE}")
+    assert caption.startswith(note)
+    assert not note or (note.endswith(".") and caption[len(note) : len(note) + 1] in ("", " "))
 
 
 def test_a_variable_on_both_components_has_an_arrow_and_its_direction_in_both_blocks(scores):

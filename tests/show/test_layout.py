@@ -204,6 +204,17 @@ def test_names_that_begin_alike_keep_their_head_and_what_differs():
     assert short_names(["fits unchanged", "and this"], 14) == ["fits unchanged", "and this"]
 
 
+@pytest.mark.parametrize("limit", range(14, 46))
+def test_a_shortened_name_repeats_no_part_of_the_name(limit):
+    """Head and difference stand in this order in the name, without a part that belongs to both."""
+    kinds = ["nitrate", "phosphate", "sulphate"]
+    names = [f"Concentration of {kind} in {place} water" for kind in kinds for place in ("surface", "ground")]
+    for name, label in zip(names, short_names(names, limit), strict=True):
+        head, _, difference = re.sub(r" #\d+$", "", label).partition("…")
+        assert name.startswith(head)
+        assert difference.rstrip("…") in name[len(head) :]
+
+
 @given(st.lists(st.text(min_size=1), unique_by=name_text, min_size=1, max_size=12), st.integers(8, 40))
 def test_short_names_of_different_names_differ_and_fit(names, limit):
     labels = short_names(names, limit)
