@@ -328,7 +328,7 @@ def test_without_factors_it_is_the_scaling_of_numbers(mixed_rows):
 @pytest.mark.parametrize(
     ("change", "options", "error", "phrase"),
     [
-        ({}, {"na": "em"}, errors.OptionError, r"na='em', which is for numbers only"),
+        ({}, {"na": "pairwise"}, errors.OptionError, r"na='pairwise', which is for numbers only"),
         ({}, {"center": False}, errors.OptionError, r"center=False, and indicators are centred"),
         ({}, {"formula": "~ a + site | flag"}, errors.OptionError, r"'mixed' was given with covariates"),
         ({}, {"formula": "~ a + site:site2"}, errors.OptionError, r"term 'site:site2'.*combined levels"),

@@ -76,8 +76,9 @@ def rows(
         10,000; ``scale=False`` gives no warning.
     na : {"raise", "drop", "em", "pairwise"}
         Missing values. "raise": raise an error. "drop": omit incomplete rows. "em": estimate covariances by
-        EM for probabilistic PCA of rank `k_em`. "pairwise": compute each covariance from the rows in which
-        both variables are observed; a score is missing if a variable of its component is.
+        EM for probabilistic PCA of rank `k_em`, or impute numbers and levels with ``scale="mixed"``.
+        "pairwise": compute each covariance from the rows in which both variables are observed; a score is
+        missing if a variable of its component is.
     weights : str or array-like of shape (n,), optional
         Nonnegative weights of the rows. A string names a column, which is then not used as a variable.
     weights_are : {"frequency", "sampling"}

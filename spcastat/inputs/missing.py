@@ -15,6 +15,7 @@ from spcastat.linalg.standardisation import (
     KINDS,
     BlockScaling,
     ColumnUnits,
+    Mixed,
     ScalingGroups,
     Standardisation,
     from_products,
@@ -22,6 +23,7 @@ from spcastat.linalg.standardisation import (
     prepare,
 )
 from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments, varies
+from spcastat.reading.mixed_values import impute_mixed
 
 #: Largest number of variables for which a dense covariance matrix is formed.
 MOST_VARIABLES = 5000
@@ -129,6 +131,8 @@ def prepare_with_gaps(
         "cells": int(missing.sum()),
         "rows": int(missing.any(axis=1).sum()),
     }
+    if isinstance(scale, Mixed):
+        return _prepare_mixed(X, weights, center, scale, names, rank, record, index, start, otherwise)
     # powers of two that scale all columns, or each column, to about one; 1 for empty columns
     units = ColumnUnits.of(largest_of(np.where(missing, 0.0, X)), scale)
     assert units is not None  # the values are finite
@@ -168,6 +172,41 @@ def prepare_with_gaps(
     standard, op = from_products(products, p + 1, units.centre(center), divisor, names)
     op.unit = units.unit
     return units.restored(standard), op, matrix, gaps
+
+
+def _prepare_mixed(
+    X: np.ndarray,
+    weights: np.ndarray | None,
+    center: Any,
+    scale: Mixed,
+    names: pd.Index,
+    rank: int,
+    record: dict[str, Any],
+    index: pd.Index | None,
+    start: PpcaModel | None,
+    otherwise: np.ndarray | None,
+) -> tuple[Standardisation, Operator, np.ndarray, Gaps]:
+    """Return what :func:`prepare_with_gaps` returns for numbers and indicators, whose moments are those of
+    the imputed rows.
+    """
+    missing = np.isnan(X)
+    units = ColumnUnits.of(largest_of(np.where(missing, 0.0, X)), scale)
+    assert units is not None  # the values are finite
+    exponents = np.where(scale.of < 0, units.exponents, 0)
+    begin = None if start is None else _model_in_units(start, -exponents)
+    imputation = impute_mixed(np.ldexp(X, -exponents), weights, scale, rank, names, index, begin)
+    model = _model_in_units(imputation.model, exponents)
+    matrix = np.where(missing, np.ldexp(imputation.filled, exponents), X)
+    first_levels = np.unique(scale.of, return_index=True)[1][int((scale.of < 0).any()) :]
+    record |= {
+        "cells": int(missing[:, scale.of < 0].sum() + missing[:, first_levels].sum()),
+        "patterns": len(np.unique(missing[missing.any(axis=1)], axis=0)),
+        "rank": rank,
+        "iterations": imputation.iterations,
+        "converged": imputation.converged,
+    }
+    moments = prepare(matrix, weights, center, scale, names, otherwise=otherwise)
+    return *moments, matrix, Gaps("em", missing, record, model, model)
 
 
 def _with_constant_columns(

@@ -28,6 +28,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
     BlockScaling,
+    Mixed,
     ScalingGroups,
     Standardisation,
     block_length,
@@ -302,6 +303,8 @@ class RowData(Data):
             otherwise=self._fallback,
         )
         record = missing.as_record
+        if self.warns and isinstance(self.scale, Mixed):
+            _warn_of_many_imputed(missing.missing, self.scale, contents.columns)
         if self.warns and not record.get("converged", True):
             warn(
                 f"na='em': the EM stopped after {plural(record['iterations'], 'iteration')}, "
@@ -684,6 +687,28 @@ def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
         warn_of_row_numbers(contents.matrix, contents.columns)
     warn_of_missing_codes(contents.matrix, contents.columns)
     return contents
+
+
+#: The share of missing values of a variable from which its imputed variance is reported as too small.
+MANY_IMPUTED = 0.3
+
+
+def _warn_of_many_imputed(missing: np.ndarray, scale: Mixed, columns: pd.Index) -> None:
+    """Warn of numbers and factors of which a large share, `missing` of shape (n, p), is imputed."""
+    shares = missing.mean(axis=0)
+    large_shares = {
+        (str(columns[j]) if scale.of[j] < 0 else scale.names[scale.of[j]]): shares[j]
+        for j in np.flatnonzero(shares > MANY_IMPUTED).tolist()
+    }
+    if large_shares:
+        name, share = max(large_shares.items(), key=lambda item: item[1])
+        suffix = f", and more than 30 % of {len(large_shares) - 1} others" if len(large_shares) > 1 else ""
+        warn(
+            f"{100.0 * share:.0f} % of {shown(name)} is missing{suffix}: imputed values vary less than "
+            "measured ones, so that such variables count too little. Leave them out, or give "
+            "imputations=[...], tables from a program for multiple imputation.",
+            errors.DataWarning,
+        )
 
 
 def _scaling_of(contents: Design, reading: ReadOptions, scaling: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import GAPS, is_single, listed, shown, warn
+from spcastat.config import is_single, listed, shown, warn
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import KINDS, BlockScaling, Mixed, ScalingGroups, Standardisation
 from spcastat.reading.checks import aligned, vector
@@ -84,16 +84,15 @@ def scale_of(scale: Any, blocks: Any, columns: pd.Index) -> Any:
 
 #: How mixed data with missing values are fitted.
 COMPLETE = (
-    "scale='mixed' needs rows without missing values: give na='drop' to leave out the others, or fill in "
-    "the values first, e.g. data.fillna(data.mean(numeric_only=True)) for numbers"
+    "scale='mixed' was given: give na='em' to impute numbers and levels, or na='drop' to leave out the rows"
 )
 
 
 def mixed_of(design: Design, reading: ReadOptions, center: Any) -> Mixed:
     """Return the factors of a design; raise OptionError for options that conflict with scale="mixed"."""
     reason = ""
-    if reading.na in GAPS:
-        reason = f"na={reading.na!r}, which is for numbers only; {COMPLETE}"
+    if reading.na == "pairwise":
+        reason = "na='pairwise', which is for numbers only; give na='em' to impute numbers and levels"
     elif center is not True:
         reason = f"center={shown(center)}, and indicators are centred at the shares of levels; leave it out"
     elif design.spec.partial is not None:

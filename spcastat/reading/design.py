@@ -543,12 +543,14 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
         name = ":".join(parts)
         places = np.array([j for j, label in enumerate(labels) if label.startswith(f"{name}[")], dtype=int)
         X = np.asarray(design.matrix)[:, places]
+        measured = ~np.isnan(X).any(axis=1)
+        X, weights = X[measured], None if design.weights is None else design.weights[measured]
         if len(parts) > 1 or not (np.isin(X, (0.0, 1.0)).all() and (X.sum(axis=1) == 1.0).all()):
             raise OptionError(
                 f"scale='mixed' was given with the term {shown(name)}, whose columns are not one indicator "
                 "for each level of one factor. Make a column of the combined levels, or leave the term out."
             )
-        shares = np.average(X, axis=0, weights=design.weights)
+        shares = np.average(X, axis=0, weights=weights)
         if shares.max() == 1.0:
             raise ConstantColumnError(
                 f"Factor {shown(name)} has one level only in the rows with a positive weight. Leave it out."

@@ -415,7 +415,8 @@ def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -
     require_rows(len(table.index))
     if reading.codes:
         designs = (reading.weights, reading.clusters, reading.strata)
-        codes = codes_of(table, [name for name in designs if isinstance(name, str)])
+        labels = [name for name in designs if isinstance(name, str)]
+        codes = codes_of(table, labels, ordered_only=reading.categorical == "dummy")
         return _coded(read_data(with_numbers(table, codes).values, replace(reading, codes=False)), codes)
     table, weights = frames.take_weights(table, reading.weights)
     w = None if weights is None else read_weights(weights, table.index, table.labelled)

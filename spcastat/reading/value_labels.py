@@ -18,8 +18,10 @@ from spcastat.reading.textfiles import VALUE_LABELS
 Codes = Mapping[Hashable, Mapping[Any, float]]
 
 
-def codes_of(table: InputTable, designs: Sequence[str] = ()) -> Codes:
+def codes_of(table: InputTable, designs: Sequence[str] = (), ordered_only: bool = False) -> Codes:
     """Return the numbers of the categories of each column of categories but `designs`, which are labels.
+
+    With `ordered_only`, unordered categories have none: they become indicators.
 
     They are the numbers that ``frame.attrs["variable_value_labels"]`` gives to the labels, as
     `pandas.read_spss` reads them, and otherwise 1, 2, ... in the order of the categories.
@@ -46,7 +48,9 @@ def codes_of(table: InputTable, designs: Sequence[str] = ()) -> Codes:
     return {
         name: _numbers_of(frame.iloc[:, j], name, labels.get(name))
         for j, name in enumerate(table.columns)
-        if isinstance(frame.dtypes.iloc[j], pd.CategoricalDtype) and name not in designs
+        if isinstance(frame.dtypes.iloc[j], pd.CategoricalDtype)
+        and name not in designs
+        and (frame.dtypes.iloc[j].ordered or not ordered_only)
     }
 
 

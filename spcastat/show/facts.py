@@ -263,15 +263,22 @@ def robust_methods(cleaning: Cleaning) -> Iterator[Fact]:
 def missing(record: Record) -> Fact:
     """Return the fact about missing values."""
     about = record.missing or {}
-    cells = (record.n or 0) * record.p
+    mixed = record.scaling == "mixed"
+    cells = (record.n or 0) * (_variables_of_mixed(record) if mixed else record.p)
     if not about["cells"]:
         return fact("none missing", model=about["how"] == "em", rank=about.get("rank"))
     share = 100.0 * about["cells"] / cells if cells else 0.0
     values = {**about, "n": record.n or 0, "share": share}
     if about["how"] == "em":
-        return fact("missing by EM", **values)
+        return fact("missing by FAMD" if mixed else "missing by EM", **values)
     change = None if about["moved"] == 0.0 else nearest(about)
     return fact("missing by pairs", **values, nearest=change)
+
+
+def _variables_of_mixed(record: Record) -> int:
+    """Return the number of numbers and factors, of which `p` counts the levels."""
+    groups = record.groups or {"names": [], "of": []}
+    return record.p - sum(of >= 0 for of in groups["of"]) + len(groups["names"])
 
 
 def nearest(about: Mapping[str, Any]) -> Fact:

@@ -344,6 +344,17 @@ TEMPLATES: dict[str, Template] = {
         warning="{converged?|the EM algorithm for missing values stopped before it converged.}",
         cites=("tipping1999",),
     ),
+    "missing by FAMD": Template(
+        label="Missing",
+        line=f"{_MISSING}; imputed by factor analysis of mixed data (FAMD) of rank {{rank}} (k_em), "
+        "{converged?converged after|stopped before it converged, after} {iterations|# iteration|"
+        "# iterations}",
+        methods=f"{_OF_VALUES} they were imputed by regularised iterative factor analysis of mixed data of "
+        "rank {rank} (Audigier, Husson and Josse, 2016), and the imputed values were analysed as if they "
+        "had been measured.",
+        warning="{converged?|the imputation of missing values stopped before it converged.}",
+        cites=("audigier2016",),
+    ),
     "missing by pairs": Template(
         label="Missing",
         line=f"{_MISSING}; correlations from the rows in which both variables are observed, at least "
