@@ -26,6 +26,8 @@ ROUNDING = 1e-14
 LEVEL = 1e-13
 #: Longer vectors are not levelled, as different entries may be that close by chance.
 LEVELLED_ORDER = 5000
+#: Squared lengths above this, and below its inverse, are computed without loss of digits.
+SAFE_SQUARE = 1e-200
 
 
 def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
@@ -62,7 +64,9 @@ def ranked(values: np.ndarray, *others: np.ndarray) -> np.ndarray:
     return np.lexsort(keys)
 
 
-def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
+def top(
+    values: np.ndarray, count: int, width: float = 0.0, largest: np.ndarray | None = None
+) -> np.ndarray:
     """Mark the `count` largest values of every column.
 
     Parameters
@@ -72,6 +76,8 @@ def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
         From 1 to p. A value of -inf is not a candidate: each column needs `count` values above it.
     width : float
         Values closer than this tie too; for results of an iteration, its accuracy.
+    largest : ndarray of shape () or (m,), optional
+        The largest absolute value of every column, -inf not counted, where it is known.
 
     Returns
     -------
@@ -82,9 +88,9 @@ def top(values: np.ndarray, count: int, width: float = 0.0) -> np.ndarray:
     if count >= p:
         return np.ones(values.shape, dtype=bool)
     lowest = np.partition(values, p - count, axis=0)[p - count]
-    width = np.maximum(tie_width(lowest, _size(values)), width)
+    width = np.maximum(tie_width(lowest, _size(values) if largest is None else largest), width)
     at_least = values >= lowest - width
-    if (at_least.sum(axis=0) == count).all():
+    if np.count_nonzero(at_least) == count * lowest.size:  # every column has `count` or more
         return at_least
     exceeds = values > lowest + width
     tied = at_least & ~exceeds
@@ -199,6 +205,10 @@ def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def unit(W: np.ndarray) -> np.ndarray:
     """Scale the columns of `W` to unit length; zero columns stay zero."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.vecdot(W.T, W.T)
+    if squares.min(initial=np.inf) > SAFE_SQUARE and squares.max(initial=0.0) < 1.0 / SAFE_SQUARE:
+        return np.asarray(W / np.sqrt(squares))
     largest = np.abs(W).max(axis=0)
     scaled = quotients(W, largest)
     return quotients(scaled, np.linalg.norm(scaled, axis=0))
@@ -246,8 +256,9 @@ def hard_marked(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
     Selected entries may be zero.
     """
     size = np.abs(W)
-    marked = top(size, card)
-    return unit(np.where(marked & (size > LEVEL * size.max(axis=0)), W, 0.0)), marked
+    largest = size.max(axis=0)
+    marked = top(size, card, largest=largest)
+    return unit(np.where(marked & (size > LEVEL * largest), W, 0.0)), marked
 
 
 def soft(W: np.ndarray, card: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import better_signs, hard, l1_bounded, positive_part, soft
+from spcastat.linalg.ties import better_signs, hard, l1_bounded, positive_part, soft, unit
 from spcastat.progress import Advance, stage
 from spcastat.solvers.solver import JointSolver, Solution
 from spcastat.solvers.thresholding import explained, fitted
@@ -23,6 +23,19 @@ Update = Callable[[np.ndarray], np.ndarray]
 
 #: Number of consecutive sweeps without a change after which a start has converged.
 QUIET_SWEEPS = 3
+#: A path is shortened after STEADY_SWEEPS sweeps in which the supports stay, and again after every INTERVAL
+#: of them, by no more than FAR, a distance of unit loadings. In 120 fits of twelve tables a fifth of the
+#: sweeps ended in the published fit or, in two, in a better one; moves by .3 ended in worse fits.
+STEADY_SWEEPS, INTERVAL, FAR = 6, 4, 0.1
+#: At these moves on the same supports, if their limit seems to be within FAR, the loadings are solved for,
+#: with at most ASCENT_STEPS steps. A solution farther than 2 FAR is accepted only from move LATE on.
+SOLVED_AT, ASCENT_STEPS, LATE = (1, 4, 16, 64, 256, 1024), 30, 16
+#: Ratios of two steps count as at most this.
+STEEPEST = 0.999
+#: Loadings with an eigenvalue of V'V below this share of the largest are dependent, and have no best scores.
+DEPENDENT = 1e-10
+#: Falls of the criterion by less than this share of the total variance are rounding.
+NO_FALL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -99,6 +112,7 @@ class BCD(JointSolver):
         value = np.full(n_starts, np.inf)
         sweeps = np.zeros(n_starts, dtype=int)
         quiet = np.zeros(n_starts, dtype=int)
+        paths = _SlowPaths(V) if self.norm == "l0" else None
         leader = np.arange(n_starts)
         lowest, lowest_loadings = np.full(n_starts, np.inf), np.empty_like(V)
         bettered = np.zeros(n_starts, dtype=int)
@@ -119,6 +133,13 @@ class BCD(JointSolver):
             value[running] = new_value
             sweeps[running] = sweep
             still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
+            if paths is not None:
+                for start in np.flatnonzero(paths.slow(state.V) & still).tolist():
+                    paths.shorten(state, start, self.nonneg)
+                at_end = (quiet[running] >= QUIET_SWEEPS) & (sweep < self.max_iter)
+                for start in np.flatnonzero(at_end).tolist():
+                    if paths.finish(state, start, self.nonneg):  # sweeps show whether the supports stay
+                        quiet[running[start]], still[start] = 0, True
             loadings_of_starts[running[~still]] = state.V[~still]
             if sweep % 5 == 0:  # merge starts with the same loadings
                 for later_start, earlier_start in _with_same_loadings(
@@ -127,6 +148,8 @@ class BCD(JointSolver):
                     leader[running[later_start]] = running[earlier_start]
                     still[later_start] = False
             state.keep(still)
+            if paths is not None:
+                paths.keep(still)
             running = running[still]
             if running.size == 0:
                 break
@@ -185,7 +208,8 @@ class _BlockIterates:
         u_products[:, i] = 0.0
         w = (G[:, i] - (u_products[:, None] @ V)[:, 0]).T
         empty = np.abs(w).max(axis=0) <= floor
-        w[:, empty] = V[empty, i].T  # the residual is zero: any direction is optimal, so keep this one
+        if empty.any():
+            w[:, empty] = V[empty, i].T  # the residual is zero: any direction is optimal, so keep this one
         v = rule(w)
         Sv = self.op.dot(v).T
         v_products = (V @ v.T[:, :, None])[:, :, 0]  # v_j'v_i
@@ -195,6 +219,15 @@ class _BlockIterates:
         if self.SV is not None:
             self.SV[:, i] = Sv
         V[:, i], A[:, i], G[:, i] = v.T, A_i, Sv - (v_products @ G)[:, 0]
+
+    def best_scores(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return A and S A of the best U for loadings V, shape (k, p)."""
+        A = np.linalg.solve(V @ V.T, V)
+        return A, self.op.dot(A.T).T
+
+    def put(self, start: int, V: np.ndarray, A: np.ndarray, G: np.ndarray) -> None:
+        """Replace the iterates of one start."""
+        self.V[start], self.A[start], self.G[start] = V, A, G
 
     def criterion(self) -> np.ndarray:
         """Return ||X - U V'||_F^2 / (n - 1) of every start."""
@@ -214,6 +247,96 @@ class _BlockIterates:
         if not mask.all():
             self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
             self.SV = None if self.SV is None else self.SV[mask]
+
+
+class _SlowPaths:
+    """Shortens the paths of starts whose supports stay, along which sweeps converge linearly.
+
+    If the last two sweeps moved the loadings by d and d', with r = |d'| / |d|, the path ends about
+    r / (1 - r) d' ahead. A move by this, but at most by `FAR`, stays near the path, so that the supports
+    change where those of the sweeps alone would. Near its end the loadings are solved for on their supports.
+    """
+
+    def __init__(self, V: np.ndarray):
+        self.loadings = V.copy()
+        self.step, self.step_before = np.zeros_like(V), np.zeros_like(V)
+        self.steady_sweeps = np.zeros(len(V), dtype=int)
+        self.moves = np.zeros(len(V), dtype=int)
+        self.finished = np.zeros(len(V), dtype=bool)
+
+    def slow(self, V: np.ndarray) -> np.ndarray:
+        """Take the loadings after a sweep, shape (n_starts, k, p); return which paths to shorten."""
+        stays = ((V != 0) == (self.loadings != 0)).all(axis=(1, 2))
+        self.steady_sweeps = np.where(stays, self.steady_sweeps + 1, 0)
+        self.moves = np.where(stays, self.moves, 0)
+        self.finished &= stays
+        self.step_before, self.step = self.step, V - self.loadings
+        self.loadings = V.copy()
+        return stays & (self.steady_sweeps >= STEADY_SWEEPS) & (self.steady_sweeps % INTERVAL == 0)
+
+    def shorten(self, state: _BlockIterates, start: int, nonneg: bool) -> None:
+        """Move one start along its path, unless that raises the criterion."""
+        V, step = state.V[start], self.step[start]
+        length = float(np.linalg.norm(step))
+        inner = np.linalg.eigvalsh(V @ V.T)
+        if length == 0.0 or inner[0] <= DEPENDENT * inner[-1]:
+            return
+        self.moves[start] += 1
+        rate = min(length / max(float(np.linalg.norm(self.step_before[start])), length), STEEPEST)
+        remaining = rate / (1.0 - rate) * length
+        if remaining < FAR and self._solved(state, start, nonneg):
+            return
+        self._move(state, start, min(remaining, FAR) / length * step)
+
+    def _solved(self, state: _BlockIterates, start: int, nonneg: bool) -> bool:
+        """Solve for the loadings on their supports; return whether they are near enough to be accepted."""
+        V, number = state.V[start], int(self.moves[start])
+        if number not in SOLVED_AT:
+            return False
+        solution = fitted(state.op, V.T, nonneg, ASCENT_STEPS)
+        if solution is None or (number < LATE and np.linalg.norm(solution.T - V) >= 2.0 * FAR):
+            return False
+        state.put(start, solution.T, *state.best_scores(solution.T))
+        return True
+
+    def finish(self, state: _BlockIterates, start: int, nonneg: bool) -> bool:
+        """Solve for the loadings of one start on its supports; return whether that lowers the criterion."""
+        if self.finished[start]:
+            return False
+        self.finished[start] = True
+        solution = fitted(state.op, state.V[start].T, nonneg)
+        if solution is None:
+            return False
+        A, G = state.best_scores(solution.T)
+        fall = float(state.criterion()[start]) - state.op.total + float((G * solution.T).sum())
+        falls = fall > NO_FALL * state.op.total
+        if falls:
+            state.put(start, solution.T, A, G)
+        return falls
+
+    def _move(self, state: _BlockIterates, start: int, step: np.ndarray) -> None:
+        """Add `step` to the loadings of one start, or a part of it that does not raise the criterion."""
+        V = state.V[start]
+        value = float(state.criterion()[start])
+        for _ in range(4):
+            loadings_ahead = unit((V + step).T).T
+            if (np.sign(loadings_ahead) == np.sign(V)).all():
+                A, G = state.best_scores(loadings_ahead)
+                if state.op.total - float((G * loadings_ahead).sum()) <= value:
+                    state.put(start, loadings_ahead, A, G)
+                    return
+            step = 0.25 * step
+
+    def keep(self, mask: np.ndarray) -> None:
+        """Keep only the marked starts, which are still running."""
+        if not mask.all():
+            self.loadings, self.step, self.step_before = (
+                self.loadings[mask],
+                self.step[mask],
+                self.step_before[mask],
+            )
+            self.steady_sweeps, self.moves = self.steady_sweeps[mask], self.moves[mask]
+            self.finished = self.finished[mask]
 
 
 def _with_same_loadings(

@@ -195,7 +195,7 @@ ROUNDING = 1e-14
 FLAT_CURVATURE = 1e-10
 
 
-def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | None:
+def fitted(op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = MOST_STEPS) -> np.ndarray | None:
     """Return the loadings of largest explained variance (PEV) on the supports of `V`.
 
     Parameters
@@ -206,6 +206,8 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
         support; several are optimised together from `V`.
     nonneg : bool
         Whether no loading may become negative.
+    steps : int
+        The largest number of quasi-Newton steps.
 
     Returns
     -------
@@ -219,9 +221,9 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False) -> np.ndarray | No
         improved = view.leading(1)[1]
         improved = improved if float(improved[:, 0] @ W[:, 0]) >= 0 else -improved
     else:
-        improved = _climbed(view, W)
+        improved = _climbed(view, W, steps)
     if nonneg and (improved < 0).any():
-        improved = _climbed(view, W)
+        improved = _climbed(view, W, steps)
     supports_stay = bool(((improved != 0) == (W != 0)).all())
     if improved is W or not supports_stay or (nonneg and (improved < 0).any()):
         return None
@@ -292,21 +294,24 @@ def explained(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
     return float(np.trace(inner)), 2.0 * np.linalg.solve(V.T @ V, (SV - V @ inner).T).T
 
 
-def _climbed(view: Operator, W: np.ndarray) -> np.ndarray:
+def _climbed(view: Operator, W: np.ndarray, steps: int) -> np.ndarray:
     """Return unit columns on the supports of W after quasi-Newton and Newton steps."""
     values = np.linalg.eigvalsh(W.T @ W)
     # V is returned unchanged if its columns are linearly dependent: if V'V has an eigenvalue of at most 1e-10
     # times the largest
     if values[0] <= 1e-10 * values[-1]:
         return W
-    ascended = _ascended(partial(explained, view), W, view.total)
+    ascended = _ascended(partial(explained, view), W, view.total, steps)
     if ascended is W or np.count_nonzero(W) > NEWTON_NONZEROS:
         return ascended
     return _by_newton(symmetric(view.block(np.arange(view.p))), ascended)
 
 
 def _ascended(
-    function: Callable[[np.ndarray], tuple[float, np.ndarray]], W: np.ndarray, total: float
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    W: np.ndarray,
+    total: float,
+    steps: int = MOST_STEPS,
 ) -> np.ndarray:
     """Return unit columns on the supports of W, at which quasi-Newton steps from W end.
 
@@ -325,7 +330,7 @@ def _ascended(
     x = W[nonzero]
     if np.abs(negative(x)[1]).max() <= FLAT:
         return W
-    point[nonzero] = minimise(negative, x, MOST_STEPS, flat=0.0)  # until rounding hides an increase
+    point[nonzero] = minimise(negative, x, steps, flat=0.0)  # until rounding hides an increase
     return unit(point)
 
 
