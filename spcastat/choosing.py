@@ -867,7 +867,7 @@ def _result(
         dense=found.dense,
         dense_error=float(found.errors.error[-1]) if how.by == "cv" else None,
         groups=compared.groups,
-        drawn=sample.sampling_text,
+        sampling_text=sample.sampling_text,
         remarks=[*(about_rows(sample) if components is None else []), *filter(None, [compared.remark])],
     )
     repeat = None

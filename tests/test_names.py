@@ -48,7 +48,7 @@ LIMITS = {
     "reading": 11,
     "results": 13,
     "search": 1,
-    "show": 210,
+    "show": 1,
     "sklearn": 15,
     "solvers": 4,
     "streams": 14,

@@ -33,7 +33,7 @@ from spcastat.results.fit import SpcaResult
 from spcastat.results.pickling import Picklable
 from spcastat.search.objectives import OBJECTIVES, provable
 from spcastat.show import resampling_tables as group_tables
-from spcastat.show.grid import Document, Row, Table, each, number_rows, percent
+from spcastat.show.grid import Document, Row, Table, fixed_values, number_rows, percent
 from spcastat.show.renderings import Outcome
 
 if TYPE_CHECKING:
@@ -404,7 +404,7 @@ def _document(
     rows += [
         Row(measure.label, tuple(map(percent, measures[measure.name]))) for measure in measures_of("pca")
     ]
-    rows += [Row(measure.label, each(measures[measure.name], 4)) for measure in measures_of("error")]
+    rows += [Row(measure.label, fixed_values(measures[measure.name], 4)) for measure in measures_of("error")]
     heading = "Adjusted, % of total, on the data of"
     rows += [
         Row(name_text(name), tuple(map(percent, adjusted_on[name])), heading) for name in adjusted_on.columns
@@ -419,9 +419,11 @@ def _document(
         for name, gap_values in ((name, measures[f"gap_{name}"]) for name in provable())
         if gap_values.notna().any()
     ]
-    rows.append(Row("Largest score |r|", each(measures["score_correlation"], 2)))
+    rows.append(Row("Largest score |r|", fixed_values(measures["score_correlation"], 2)))
     if "held_out" in measures:
-        rows += [Row(label, each(measures[name], 4), "Held-out error") for name, label in HELD_OUT.items()]
+        rows += [
+            Row(label, fixed_values(measures[name], 4), "Held-out error") for name, label in HELD_OUT.items()
+        ]
     notes = [
         "Agreement: mean Jaccard index of the supports, components matched without regard to order and "
         "sign. Angle: the largest principal angle between the spans of the loadings."

@@ -167,7 +167,7 @@ def _pairs(title: str, frame: pd.DataFrame, frame2: pd.DataFrame, names: list[st
     """Return a table of the numbers in `frame`, each followed by its counterpart in `frame2`."""
     cells = np.stack([np.asarray(frame), np.asarray(frame2)], axis=2).reshape(len(names), -1)
     headings = tuple(text for name in full_names(frame.columns) for text in (name, noun))
-    return Table(title, headings, number_rows(pd.DataFrame(cells, names)[:MOST_ROWS], 2), together=2)
+    return Table(title, headings, number_rows(pd.DataFrame(cells, names)[:MOST_ROWS], 2), column_step=2)
 
 
 def checked_supplement(given: Any) -> Supplement:

@@ -29,24 +29,24 @@ def level(tests: ComponentTests) -> str:
 
 def number_of_components(tests: ComponentTests) -> Fact:
     """Return the number, why it is not smaller and not larger, and other numbers for comparison."""
-    found = tests.found
-    k = found.k
+    standing = tests.found
+    k = standing.k
     table = tests.table
-    doubt = found.by_division
+    doubt = standing.by_division
     return fact(
         "number of components",
         k=k,
         doubt=f"{', '.join(map(str, doubt[:-1]))} or {doubt[-1]}" if len(doubt) > 1 else "",
-        reason=reached(tests) if k else fact("nothing predicted", **_first(tests)),
-        end=refused(tests),
-        parallel=found.parallel,
+        reason=last_prediction(tests) if k else fact("nothing predicted", **_first_prediction(tests)),
+        end=next_refusal(tests),
+        parallel=standing.parallel,
         rules=tests.has_rules,
         kaiser=tests.kaiser,
         last=k > 0 and len(table) == k,
     )
 
 
-def _first(tests: ComponentTests) -> dict[str, Any]:
+def _first_prediction(tests: ComponentTests) -> dict[str, Any]:
     """Return what the first component predicts."""
     row = tests.table.iloc[0]
     nothing = round(row["gain"], 2) <= 0
@@ -58,43 +58,47 @@ def _first(tests: ComponentTests) -> dict[str, Any]:
     }
 
 
-def reached(tests: ComponentTests) -> Fact:
+def last_prediction(tests: ComponentTests) -> Fact:
     """Return what the last chosen component predicts."""
-    found, table = tests.found, tests.table
+    standing, table = tests.found, tests.table
     counts = np.flatnonzero(table["counts"].to_numpy() == True)  # noqa: E712  # rows that were not compared are NaN
-    last = int(counts[counts >= found.k - 1][0]) if (counts >= found.k - 1).any() else found.k - 1
-    before = int(counts[counts < last][-1]) + 1 if (counts < last).any() else 0
+    last_place = (
+        int(counts[counts >= standing.k - 1][0]) if (counts >= standing.k - 1).any() else standing.k - 1
+    )
+    previous_count = int(counts[counts < last_place][-1]) + 1 if (counts < last_place).any() else 0
     return fact(
         "component predicts",
-        k=found.k,
-        first=before + 1,
-        last=last + 1,
-        single=last == before,
-        gain=table["gain"].iloc[last],
-        several=table["gain"].iloc[last] >= 1.0,
-        p=found.noise_p_values[found.k - 1],
+        k=standing.k,
+        first=previous_count + 1,
+        last=last_place + 1,
+        single=last_place == previous_count,
+        gain=table["gain"].iloc[last_place],
+        several=table["gain"].iloc[last_place] >= 1.0,
+        p=standing.noise_p_values[standing.k - 1],
     )
 
 
-def refused(tests: ComponentTests) -> Fact | None:
+def next_refusal(tests: ComponentTests) -> Fact | None:
     """Return why the next component is not chosen; None if none was compared, or k is 0."""
-    found, table = tests.found, tests.table
-    if not found.k or found.k >= len(table):
+    standing, table = tests.found, tests.table
+    if not standing.k or standing.k >= len(table):
         return None
-    row = table.iloc[found.k]
-    if found.deflated < found.predicting:
-        return fact("not above noise", next=found.k + 1, p=found.noise_p_values[found.k], level=level(tests))
+    row = table.iloc[standing.k]
+    if standing.deflated < standing.predicting:
+        return fact(
+            "not above noise", next=standing.k + 1, p=standing.noise_p_values[standing.k], level=level(tests)
+        )
     if np.isnan(row["gain"]):
         return None
-    least = found.prediction.least
+    minimum_gain = standing.prediction.least
     return fact(
         "predicts too little",
-        next=found.k + 1,
+        next=standing.k + 1,
         gain=row["gain"],
         negative=row["gain"] <= 0,
-        unclear=row["gain"] >= least,
+        unclear=row["gain"] >= minimum_gain,
         se=row["gain_se"],
-        least=least,
+        least=minimum_gain,
     )
 
 
@@ -198,13 +202,13 @@ class NothingChosen:
     p: int
 
 
-def nothing_chosen(chosen: NothingChosen) -> Fact:
+def nothing_chosen(choice: NothingChosen) -> Fact:
     """Return why no component is chosen, and what may be done."""
     return fact(
         "nothing chosen",
-        scaled=chosen.ratio is None,
-        ratio=chosen.ratio,
-        reason=fact("nothing predicted", **_first(chosen.tests)),
+        scaled=choice.ratio is None,
+        ratio=choice.ratio,
+        reason=fact("nothing predicted", **_first_prediction(choice.tests)),
     )
 
 
@@ -216,7 +220,7 @@ SCALED = "choose(data, scale=True)"
 #: criterion -> its name.
 NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 #: More variables than this have no short answer that is seen at once, and the print says what half needs.
-MANY = 200
+MANY_UNITS = 200
 #: A fit with this share of all loadings is not called sparse.
 DENSE = 0.75
 
@@ -242,7 +246,7 @@ class Chosen:
         Its error of prediction.
     groups : int or None
         The number of groups of variables, if cardinalities count these.
-    drawn : str
+    sampling_text : str
         What folds and tests draw, if not single rows of the data.
     remarks : sequence of str
         Remarks on rows that may not be independent.
@@ -260,7 +264,7 @@ class Chosen:
     dense: float
     dense_error: float | None = None
     groups: int | None = None
-    drawn: str = ""
+    sampling_text: str = ""
     remarks: Sequence[str] = ()
 
     @property
@@ -272,11 +276,6 @@ class Chosen:
     def line(self) -> pd.Series:
         """The candidate that was chosen."""
         return self.table.iloc[self.selected.place]
-
-    @property
-    def best(self) -> pd.Series:
-        """The candidate with the best value of the criterion."""
-        return self.table.iloc[self.selected.best]
 
     @property
     def k(self) -> int:
@@ -313,9 +312,9 @@ def card_text(card: Any) -> str:
 NAME = 26
 
 
-def fit_name(chosen: Chosen, line: pd.Series) -> str:
+def fit_name(choice: Chosen, line: pd.Series) -> str:
     """Return a short name of a candidate, for tables."""
-    count, units = int(line[chosen.counted]), chosen.units
+    count, units = int(line[choice.counted]), choice.units
     if line["family"] == "partition":
         out = units - count
         return "partition" if not out else f"partition, {out:,} left out"
@@ -327,114 +326,116 @@ def fit_name(chosen: Chosen, line: pd.Series) -> str:
     return text
 
 
-def is_dense(chosen: Chosen, line: pd.Series) -> bool:
+def is_dense(choice: Chosen, line: pd.Series) -> bool:
     """Whether a candidate has all loadings."""
-    return bool(line[chosen.counted] == chosen.cells)
+    return bool(line[choice.counted] == choice.cells)
 
 
-def title(chosen: Chosen) -> Fact:
+def title(choice: Chosen) -> Fact:
     """Return the answer in a line."""
-    line = chosen.line
-    count = int(line[chosen.counted])
+    line = choice.line
+    count = int(line[choice.counted])
     partition = line["family"] == "partition"
-    sizes = "" if not partition or chosen.k > 8 else f" ({card_text(chosen.card)})"
+    sizes = "" if not partition or choice.k > 8 else f" ({card_text(choice.card)})"
     return fact(
         "answer",
-        k=chosen.k,
+        k=choice.k,
         count=count,
-        of_cells=of_cells(chosen),
-        of_all=fact("of all", p=chosen.units, groups=bool(chosen.groups)),
-        whole=partition and count == chosen.units,
+        of_cells=of_cells(choice),
+        of_all=fact("of all", p=choice.units, groups=bool(choice.groups)),
+        whole=partition and count == choice.units,
         partition=partition,
-        dense=is_dense(chosen, line),
+        dense=is_dense(choice, line),
         sizes=sizes,
-        name=fit_name(chosen, line) if chosen.k <= 12 else "",
+        name=fit_name(choice, line) if choice.k <= 12 else "",
     )
 
 
-def of_cells(chosen: Chosen) -> Fact:
+def of_cells(choice: Chosen) -> Fact:
     """Return the number of all loadings, or of all groups of them."""
-    return fact("of cells", cells=chosen.cells, groups=bool(chosen.groups))
+    return fact("of cells", cells=choice.cells, groups=bool(choice.groups))
 
 
-def compared(chosen: Chosen) -> list[int]:
+def compared(choice: Chosen) -> list[int]:
     """Return the places of the fits that are shown beside the choice, in the order of the table.
 
     They are the sparsest fit that keeps half of the best prediction, with many variables also the one that
     keeps four fifths; the sparsest of another family that predicts nearly as well as the choice, and the
     best.
     """
-    table, place = chosen.table, chosen.selected.place
-    sizes, kept = table[chosen.counted].to_numpy(), table["kept"].to_numpy()
-    shown = {place, chosen.selected.best}
-    if not np.isfinite(kept).all():
-        return sorted(shown)
-    for least in (0.5, 0.8) if chosen.units > MANY else (0.6,):
-        places = np.flatnonzero((kept >= least) & (sizes < sizes[place]))
-        shown |= {int(places[0])} if places.size else set()
+    table, place = choice.table, choice.selected.place
+    sizes, shares = table[choice.counted].to_numpy(), table["kept"].to_numpy()
+    visible_places = {place, choice.selected.best}
+    if not np.isfinite(shares).all():
+        return sorted(visible_places)
+    for share in (0.5, 0.8) if choice.units > MANY_UNITS else (0.6,):
+        places = np.flatnonzero((shares >= share) & (sizes < sizes[place]))
+        visible_places |= {int(places[0])} if places.size else set()
     family = table["family"].to_numpy()
-    undominated = (sizes < sizes[place]) | (kept > kept[place])
-    others = np.flatnonzero((family != family[place]) & (kept >= 0.98 * kept[place]) & undominated)
-    shown |= {int(others[0])} if others.size else set()
+    undominated = (sizes < sizes[place]) | (shares > shares[place])
+    other_families = np.flatnonzero(
+        (family != family[place]) & (shares >= 0.98 * shares[place]) & undominated
+    )
+    visible_places |= {int(other_families[0])} if other_families.size else set()
     # the nearest sparser fit says what the last loadings are for
-    if len(shown) < 3 and (sizes < sizes[place]).any():
-        shown.add(int(np.flatnonzero(sizes < sizes[place])[-1]))
-    return sorted(i for i in shown if i == place or not is_dense(chosen, table.iloc[i]))
+    if len(visible_places) < 3 and (sizes < sizes[place]).any():
+        visible_places.add(int(np.flatnonzero(sizes < sizes[place])[-1]))
+    return sorted(i for i in visible_places if i == place or not is_dense(choice, table.iloc[i]))
 
 
-def unequal_variances(chosen: Chosen) -> Iterator[Fact]:
+def unequal_variances(choice: Chosen) -> Iterator[Fact]:
     """Yield a fact on variables in very different units, which comes first."""
-    yield from facts.unequal_variances(chosen.state.record, chosen.state.moments.variances, SCALED)
+    yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED)
 
 
-def header(chosen: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = ()) -> Iterator[Fact]:
+def header(choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = ()) -> Iterator[Fact]:
     """Yield the lines of the header of the choice; `between` is inserted after the data and the fit."""
-    yield facts.dataset(chosen.state)
-    if chosen.drawn:
-        yield fact("drawn", text=chosen.drawn)
-    for remark in (*remarks_on_rows, *chosen.remarks):
+    yield facts.dataset(choice.state)
+    if choice.sampling_text:
+        yield fact("drawn", text=choice.sampling_text)
+    for remark in (*remarks_on_rows, *choice.remarks):
         yield fact("remark on rows", remark=remark)
-    yield fact("fit of choice", call=chosen.call)
+    yield fact("fit of choice", call=choice.call)
     yield from between
-    yield sparseness(chosen)
+    yield sparseness(choice)
 
 
-def sparseness(chosen: Chosen) -> Fact:
+def sparseness(choice: Chosen) -> Fact:
     """Return why the fit is as sparse as it is, for prints."""
-    line = chosen.line
-    count, cells = int(line[chosen.counted]), chosen.cells
-    many = chosen.units > MANY and chosen.predicted
-    table = chosen.table
-    nothing = chosen.predicted and table["predicts"].max() <= 0
-    needed = []
-    for least in (0.5, 0.8):
-        enough = table.loc[table["kept"] >= least, chosen.counted]
-        needed.append(int(enough.min()) if len(enough) else cells)
+    line = choice.line
+    count, cells = int(line[choice.counted]), choice.cells
+    is_large = choice.units > MANY_UNITS and choice.predicted
+    table = choice.table
+    nothing = choice.predicted and table["predicts"].max() <= 0
+    counts = []
+    for share in (0.5, 0.8):
+        sufficient_counts = table.loc[table["kept"] >= share, choice.counted]
+        counts.append(int(sufficient_counts.min()) if len(sufficient_counts) else cells)
     return fact(
         "sparseness",
         count=count,
-        of_cells=of_cells(chosen),
-        groups=bool(chosen.groups),
-        kept=kept(chosen),
-        dense=is_dense(chosen, line),
+        of_cells=of_cells(choice),
+        groups=bool(choice.groups),
+        kept=share_of_best(choice),
+        dense=is_dense(choice, line),
         most=count > DENSE * cells and line["family"] != "partition",
-        rule=rule_of_choice(chosen),
-        many=fact("no short answer", half=needed[0], fifths=needed[1]) if many and not nothing else None,
+        rule=rule_of_choice(choice),
+        many=fact("no short answer", half=counts[0], fifths=counts[1]) if is_large and not nothing else None,
         nothing=fact("no prediction") if nothing else None,
     )
 
 
-def kept(chosen: Chosen) -> Fact:
+def share_of_best(choice: Chosen) -> Fact:
     """Return the share that the fit keeps of the best prediction, or of what is explained in these data."""
-    line = chosen.line
-    if chosen.by == "variance":
+    line = choice.line
+    if choice.by == "variance":
         return fact("share of PCA", share=line["relative_adjusted"])
     return fact(
-        "share of best prediction" if chosen.predicted else "share of most explained", share=line["kept"]
+        "share of best prediction" if choice.predicted else "share of most explained", share=line["kept"]
     )
 
 
-def rule_of_choice(chosen: Chosen, past: bool = False) -> Fact:
+def rule_of_choice(choice: Chosen, past: bool = False) -> Fact:
     """Return the rule by which the fit was chosen, as the end of a sentence; `past` is its tense."""
     keys = {
         "worth": "not worth adding",
@@ -443,86 +444,90 @@ def rule_of_choice(chosen: Chosen, past: bool = False) -> Fact:
         "paired": "within a paired error",
         "min": "best value",
     }
-    key = keys[chosen.rule if chosen.by in ("cv", "ebic") else "min"]
-    if (chosen.by, chosen.rule) == ("ebic", "1se"):
+    key = keys[choice.rule if choice.by in ("cv", "ebic") else "min"]
+    if (choice.by, choice.rule) == ("ebic", "1se"):
         key = "within two"
-    if chosen.by == "variance":
+    if choice.by == "variance":
         key = "fewest that keep"
-    kept_too_little = chosen.by == "variance" and chosen.line["relative_adjusted"] < chosen.share - 1e-12
+    kept_too_little = choice.by == "variance" and choice.line["relative_adjusted"] < choice.share - 1e-12
     return fact(
         "keeps too little" if kept_too_little else key,
-        share=chosen.share,
-        criterion=NAMES[chosen.by],
-        predicted=chosen.predicted,
-        best=chosen.selected.place == chosen.selected.best,
-        variance=chosen.by == "variance",
-        largest=chosen.by == "is",
-        price=chosen.selected.price,
-        groups=bool(chosen.groups),
+        share=choice.share,
+        criterion=NAMES[choice.by],
+        predicted=choice.predicted,
+        best=choice.selected.place == choice.selected.best,
+        variance=choice.by == "variance",
+        largest=choice.by == "is",
+        price=choice.selected.price,
+        groups=bool(choice.groups),
         past=past,
     )
 
 
-def choice_methods(chosen: Chosen) -> Iterator[Fact]:
+def choice_methods(choice: Chosen) -> Iterator[Fact]:
     """Yield the facts for a methods section on how cardinalities were chosen."""
-    families = set(chosen.table["family"])
+    families = set(choice.table["family"])
     yield fact(
         "methods of choice",
-        groups=bool(chosen.groups),
-        criterion=NAMES[chosen.by],
-        predicted=chosen.predicted,
-        folds=chosen.folds,
-        several=chosen.repeats > 1,
-        repeats=chosen.repeats,
+        groups=bool(choice.groups),
+        criterion=NAMES[choice.by],
+        predicted=choice.predicted,
+        folds=choice.folds,
+        several=choice.repeats > 1,
+        repeats=choice.repeats,
         rotated="rotated" in families,
         partitions="partition" in families,
         equal="equal" in families,
     )
     yield fact(
         "methods of rule",
-        groups=bool(chosen.groups),
-        dense=is_dense(chosen, chosen.line),
-        kept=kept(chosen),
-        rule=rule_of_choice(chosen, past=True),
+        groups=bool(choice.groups),
+        dense=is_dense(choice, choice.line),
+        kept=share_of_best(choice),
+        rule=rule_of_choice(choice, past=True),
     )
 
 
-def choice_reasons(chosen: Chosen) -> Iterator[Fact]:
+def choice_reasons(choice: Chosen) -> Iterator[Fact]:
     """Yield the reasons for the choice and further remarks."""
-    yield sparseness(chosen)
-    yield from remarks(chosen)
+    yield sparseness(choice)
+    yield from remarks(choice)
 
 
-def remarks(chosen: Chosen) -> Iterator[Fact]:
+def remarks(choice: Chosen) -> Iterator[Fact]:
     """Yield remarks on folds, the end of given candidates, few rows and single variables."""
-    selected, record, table = chosen.selected, chosen.state.record, chosen.table
-    others = sorted(
-        {int(table[chosen.counted].iloc[i]) for i in selected.by_division}
-        | {int(chosen.line[chosen.counted])}
+    selected, record, table = choice.selected, choice.state.record, choice.table
+    division_counts = sorted(
+        {int(table[choice.counted].iloc[i]) for i in selected.by_division}
+        | {int(choice.line[choice.counted])}
     )
-    if len(others) > 1:
+    if len(division_counts) > 1:
         yield fact(
-            "divisions", repeats=chosen.repeats, low=others[0], high=others[-1], groups=bool(chosen.groups)
+            "divisions",
+            repeats=choice.repeats,
+            low=division_counts[0],
+            high=division_counts[-1],
+            groups=bool(choice.groups),
         )
     # with fewer than 60 rows the rule of one standard error selects too few
-    if record.n is not None and record.n < 60 and (chosen.by, chosen.rule) == ("cv", "1se"):
+    if record.n is not None and record.n < 60 and (choice.by, choice.rule) == ("cv", "1se"):
         yield fact("few rows", n=record.n)
-    if chosen.selected.price and len(table) > 1 and table[chosen.counted].max() > record.k:
-        V = chosen.state.V
+    if choice.selected.price and len(table) > 1 and table[choice.counted].max() > record.k:
+        V = choice.state.V
         for j in np.flatnonzero(np.count_nonzero(V, axis=0) == 1):
-            name = full_names(chosen.state.spec.columns)[int(np.flatnonzero(V[:, j])[0])]
+            name = full_names(choice.state.spec.columns)[int(np.flatnonzero(V[:, j])[0])]
             yield fact("single variable", place=j + 1, name=name)
-    if "ebic" in table and chosen.predicted:
+    if "ebic" in table and choice.predicted:
         by_ebic = table.iloc[int(table["ebic"].argmin())]
-        if by_ebic.name != chosen.line.name:
-            yield fact("EBIC instead", name=fit_name(chosen, by_ebic), count=int(by_ebic[chosen.counted]))
+        if by_ebic.name != choice.line.name:
+            yield fact("EBIC instead", name=fit_name(choice, by_ebic), count=int(by_ebic[choice.counted]))
 
 
-def headings(chosen: Chosen, columns: Sequence[str]) -> Iterator[Fact]:
+def headings(choice: Chosen, columns: Sequence[str]) -> Iterator[Fact]:
     """Yield the explanations of the headings."""
     explanations = {
-        "predicts %": fact("heading of predicts", groups=bool(chosen.groups)),
-        "of best %": fact("heading of best by error" if chosen.predicted else "heading of best"),
+        "predicts %": fact("heading of predicts", groups=bool(choice.groups)),
+        "of best %": fact("heading of best by error" if choice.predicted else "heading of best"),
         "EBIC": fact("heading of EBIC"),
         "IS": fact("heading of IS"),
     }

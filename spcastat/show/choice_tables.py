@@ -72,20 +72,20 @@ def _test_lines(tests: ComponentTests) -> Table:
 # --- no component ---------------------------------------------------------------------------------
 
 
-def nothing_document(chosen: NothingChosen) -> Document:
+def nothing_document(choice: NothingChosen) -> Document:
     """Return the answer that there is no component, and the tests."""
-    tests = chosen.tests
-    rows = f"{chosen.n:,} rows x " if chosen.n is not None else ""
-    header = [("Data", f"{rows}{plural(chosen.p, 'variable')}")]
-    about = [*choice_facts.rows_tested(tests), choice_facts.nothing_chosen(chosen)]
+    tests = choice.tests
+    rows = f"{choice.n:,} rows x " if choice.n is not None else ""
+    header = [("Data", f"{rows}{plural(choice.p, 'variable')}")]
+    about = [*choice_facts.rows_tested(tests), choice_facts.nothing_chosen(choice)]
     return Document(
         "Choice: no component", (*header, *lines(about)), (), tuple(notes(choice_facts.large_rows(tests)))
     )
 
 
-def nothing_reasons(chosen: NothingChosen) -> str:
+def nothing_reasons(choice: NothingChosen) -> str:
     """Return why no component is chosen."""
-    return " ".join(notes([choice_facts.nothing_chosen(chosen)]))
+    return " ".join(notes([choice_facts.nothing_chosen(choice)]))
 
 
 # --- the cardinalities ----------------------------------------------------------------------------
@@ -95,26 +95,26 @@ def nothing_reasons(chosen: NothingChosen) -> str:
 LINES, WIDTH = 25, 80
 
 
-def choice_document(chosen: Chosen) -> Document:
+def choice_document(choice: Chosen) -> Document:
     """Return the full document for a report: all candidates, criteria and reasons."""
-    columns = _columns(chosen, False)
-    about = [*notes(choice_facts.remarks(chosen)), _key(chosen, columns)]
-    header = lines([*choice_facts.unequal_variances(chosen), *choice_facts.header(chosen, [])])
+    columns = _columns(choice, False)
+    about = [*notes(choice_facts.remarks(choice)), _key(choice, columns)]
+    header = lines([*choice_facts.unequal_variances(choice), *choice_facts.header(choice, [])])
     return Document(
-        _title(chosen), tuple(header), (_table(chosen, columns, range(len(chosen.table))),), tuple(about)
+        _title(choice), tuple(header), (_table(choice, columns, range(len(choice.table))),), tuple(about)
     )
 
 
-def summary_document(chosen: Chosen | NothingChosen, tests: ComponentTests | None) -> Document:
+def summary_document(choice: Chosen | NothingChosen, tests: ComponentTests | None) -> Document:
     """Return everything about a choice: the tests of components, all candidates, criteria and remarks."""
-    if isinstance(chosen, NothingChosen):
-        answer, number = nothing_document(chosen), number_document(chosen.tests)
+    if isinstance(choice, NothingChosen):
+        answer, number = nothing_document(choice), number_document(choice.tests)
         return replace(answer, tables=number.tables, notes=(*answer.notes, *number.notes))
-    candidates = choice_document(chosen)
+    candidates = choice_document(choice)
     if tests is None:
         return candidates
     between, number = [choice_facts.number_of_components(tests)], number_document(tests)
-    header = [*choice_facts.unequal_variances(chosen), *choice_facts.header(chosen, between, tests.remarks)]
+    header = [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, between, tests.remarks)]
     return replace(
         candidates,
         facts=tuple(lines(header)),
@@ -123,7 +123,7 @@ def summary_document(chosen: Chosen | NothingChosen, tests: ComponentTests | Non
     )
 
 
-def choice_screen(chosen: Chosen, tests: ComponentTests | None) -> Document:
+def choice_screen(choice: Chosen, tests: ComponentTests | None) -> Document:
     """Return the printout: the answer, why, the fits beside it, and the variables of each component."""
     between: list[Fact] = []
     about: list[Fact] = []
@@ -132,43 +132,43 @@ def choice_screen(chosen: Chosen, tests: ComponentTests | None) -> Document:
         about = list(choice_facts.untested(tests))
         between += choice_facts.large_rows(tests)
     remarks = () if tests is None else tests.remarks
-    header = [*choice_facts.unequal_variances(chosen), *choice_facts.header(chosen, between, remarks)]
-    fits = _table(chosen, _columns(chosen, True), choice_facts.compared(chosen))
-    document = Document(_title(chosen), tuple(lines(header)), (fits,), tuple(notes(about)))
-    for count in range(min(MOST_SHOWN, chosen.k), 0, -1):
-        screen = replace(document, tables=(fits, _variables(chosen, count)))
+    header = [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, between, remarks)]
+    fits = _table(choice, _columns(choice, True), choice_facts.compared(choice))
+    document = Document(_title(choice), tuple(lines(header)), (fits,), tuple(notes(about)))
+    for count in range(min(MOST_SHOWN, choice.k), 0, -1):
+        screen = replace(document, tables=(fits, _variables(choice, count)))
         if len(Summary(screen, {}).as_text().splitlines()) <= LINES:
             break
     return screen
 
 
-def _title(chosen: Chosen) -> str:
-    return f"Choice: {part(choice_facts.title(chosen))}"
+def _title(choice: Chosen) -> str:
+    return f"Choice: {part(choice_facts.title(choice))}"
 
 
-def choice_notes(chosen: Chosen, tests: ComponentTests | None) -> list[str]:
+def choice_notes(choice: Chosen, tests: ComponentTests | None) -> list[str]:
     """Return remarks on the choice, and the explanations of its tables."""
     number = [] if tests is None else [*choice_facts.rows_tested(tests), *choice_facts.number_cautions(tests)]
-    of_rows = [text for _, text in lines(one for one in number if one.key == "shrunk rows")]
+    of_rows = [text for _, text in lines(row_fact for row_fact in number if row_fact.key == "shrunk rows")]
     return [
         *of_rows,
         *notes(number),
-        *notes(choice_facts.remarks(chosen)),
-        _key(chosen, _columns(chosen, False)),
+        *notes(choice_facts.remarks(choice)),
+        _key(choice, _columns(choice, False)),
     ]
 
 
-def alternatives(chosen: Chosen) -> pd.DataFrame:
+def alternatives(choice: Chosen) -> pd.DataFrame:
     """Return the fits that the print shows beside the choice: numbers of loadings, shares, and calls."""
-    places = [place for place in choice_facts.compared(chosen) if place != chosen.selected.place]
-    table = chosen.table.iloc[places]
-    names = pd.Index([fit_name(chosen, line) for _, line in table.iterrows()], name="fit", dtype=object)
+    places = [place for place in choice_facts.compared(choice) if place != choice.selected.place]
+    table = choice.table.iloc[places]
+    names = pd.Index([fit_name(choice, line) for _, line in table.iterrows()], name="fit", dtype=object)
     columns = ["family", "card", "nonzeros", "predicts", "kept", "pev", "call"]
     return table[columns].set_index(names)
 
 
 def chapters(
-    chosen: Chosen,
+    choice: Chosen,
     plot: Callable[[], Axes],
     tests: ComponentTests | None,
     plot_tests: Callable[[], Axes] | None,
@@ -176,11 +176,11 @@ def chapters(
     """Return the chapters of a report on the choices, with their plots."""
     alternative_text = "The criterion of every candidate"
     unsaid = (
-        f"Every candidate by {NAMES[chosen.by]}"
-        f"{', with one standard error' if chosen.by == 'cv' else ''}. It does not show how stable the "
+        f"Every candidate by {NAMES[choice.by]}"
+        f"{', with one standard error' if choice.by == 'cv' else ''}. It does not show how stable the "
         "selected variables are, nor that the others are unrelated to the components."
     )
-    sparse = chapter_of("How sparse", choice_document(chosen), plot, alternative_text, unsaid)
+    sparse = chapter_of("How sparse", choice_document(choice), plot, alternative_text, unsaid)
     if tests is None or plot_tests is None:
         return (sparse,)
     alternative_text = "Eigenvalues of the data and of noise"
@@ -193,28 +193,28 @@ def chapters(
     ), sparse
 
 
-def method_sentences(tests: ComponentTests | None, chosen: Chosen) -> list[str]:
+def method_sentences(tests: ComponentTests | None, choice: Chosen) -> list[str]:
     """Return the sentences of a methods section on how the numbers were chosen."""
     number = [] if tests is None else [number_methods(tests)]
-    return [*number, choice_methods(chosen)]
+    return [*number, choice_methods(choice)]
 
 
-def choice_methods(chosen: Chosen) -> str:
+def choice_methods(choice: Chosen) -> str:
     """Return text for a methods section on how cardinalities were chosen."""
-    return " ".join(methods(choice_facts.choice_methods(chosen)))
+    return " ".join(methods(choice_facts.choice_methods(choice)))
 
 
-def choice_reasons(chosen: Chosen) -> str:
+def choice_reasons(choice: Chosen) -> str:
     """Return the reasons for the choice and further remarks."""
-    return " ".join(notes(choice_facts.choice_reasons(chosen)))
+    return " ".join(notes(choice_facts.choice_reasons(choice)))
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _columns(chosen: Chosen, brief: bool) -> tuple[str, ...]:
+def _columns(choice: Chosen, brief: bool) -> tuple[str, ...]:
     """Return the headings of the columns; if `brief`, only those for the criterion of the choice."""
-    by, table = chosen.by, chosen.table
+    by, table = choice.by, choice.table
     is_column = {
         "loadings": True,
         "predicts %": by == "cv",
@@ -229,14 +229,14 @@ def _columns(chosen: Chosen, brief: bool) -> tuple[str, ...]:
     return tuple(name for name, present in is_column.items() if present)
 
 
-def _table(chosen: Chosen, columns: tuple[str, ...], places: Sequence[int]) -> Table:
+def _table(choice: Chosen, columns: tuple[str, ...], places: Sequence[int]) -> Table:
     """Return candidates, with a mark for the choice, and dense PCA as the last one."""
     write = {
         "loadings": lambda line: f"{int(line['nonzeros']):,}",
         "predicts %": lambda line: percent(line["predicts"], 1),
         "se": lambda line: percent(line["se"], 1),
         "of best %": lambda line: percent(line["kept"], 0),
-        "EBIC": lambda line: fixed(line["ebic"] - chosen.table["ebic"].min(), 1),
+        "EBIC": lambda line: fixed(line["ebic"] - choice.table["ebic"].min(), 1),
         "BIC": lambda line: fixed(line["bic"], 4),
         "IS": lambda line: fixed(line["is"], 3),
         "of PCA's": lambda line: percent(line["relative_adjusted"], 1),
@@ -244,25 +244,27 @@ def _table(chosen: Chosen, columns: tuple[str, ...], places: Sequence[int]) -> T
     }
     rows = []
     for place in places:
-        line = chosen.table.iloc[place]
-        mark = "<- chosen" if place == chosen.selected.place else ""
-        rows.append(Row(fit_name(chosen, line), (*(write[name](line) for name in columns), mark)))
-    if not choice_facts.is_dense(chosen, chosen.line):
-        rows.append(Row("PCA", (*_pca_cells(chosen, columns), "")))
+        line = choice.table.iloc[place]
+        mark = "<- chosen" if place == choice.selected.place else ""
+        rows.append(Row(fit_name(choice, line), (*(write[name](line) for name in columns), mark)))
+    if not choice_facts.is_dense(choice, choice.line):
+        rows.append(Row("PCA", (*_pca_cells(choice, columns), "")))
     return Table("", (*columns, ""), tuple(rows), "r" * len(columns) + "l")
 
 
-def _pca_cells(chosen: Chosen, columns: tuple[str, ...]) -> list[str]:
+def _pca_cells(choice: Chosen, columns: tuple[str, ...]) -> list[str]:
     """Return the cells of dense PCA, empty where they say nothing."""
     cells = {
-        "loadings": f"{chosen.state.record.p * chosen.k:,}",
-        "PEV": percent(chosen.dense, 1),
+        "loadings": f"{choice.state.record.p * choice.k:,}",
+        "PEV": percent(choice.dense, 1),
         "of PCA's": percent(1.0, 1),
     }
-    if chosen.dense_error is not None:
-        most = max(chosen.table["predicts"].max(), 1.0 - chosen.dense_error)
-        cells["predicts %"] = percent(1.0 - chosen.dense_error, 1)
-        cells["of best %"] = percent(max(1.0 - chosen.dense_error, 0.0) / most, 0) if most > 0 else ""
+    if choice.dense_error is not None:
+        best_prediction = max(choice.table["predicts"].max(), 1.0 - choice.dense_error)
+        cells["predicts %"] = percent(1.0 - choice.dense_error, 1)
+        cells["of best %"] = (
+            percent(max(1.0 - choice.dense_error, 0.0) / best_prediction, 0) if best_prediction > 0 else ""
+        )
     return [cells.get(name, "") for name in columns]
 
 
@@ -270,33 +272,33 @@ def _pca_cells(chosen: Chosen, columns: tuple[str, ...]) -> list[str]:
 MOST_SHOWN = 6
 
 
-def _variables(chosen: Chosen, count: int) -> Table:
+def _variables(choice: Chosen, count: int) -> Table:
     """Return the variables of `count` components, those with the largest loadings first, in a line each."""
-    V, names = chosen.state.V, short_names(list(chosen.state.spec.columns))
+    V, names = choice.state.V, short_names(list(choice.state.spec.columns))
     rows = []
-    labels = [str(name) for name in chosen.state.components]
+    labels = [str(name) for name in choice.state.components]
     for label, v in list(zip(labels, V.T, strict=True))[:count]:
         order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
         rows.append(Row(label, (listing([names[i] for i in order], WIDTH - max(map(len, labels)) - 2),)))
-    further = len(labels) - len(rows)
-    if further:
-        rows.append(Row(f"+ {further}", ("further components: print(choice.fit)",)))
+    hidden_count = len(labels) - len(rows)
+    if hidden_count:
+        rows.append(Row(f"+ {hidden_count}", ("further components: print(choice.fit)",)))
     return Table("", ("variables, by the size of their loadings",), tuple(rows), "l")
 
 
 def listing(names: Sequence[str], width: int) -> str:
     """Return as many names as fit into a width, and how many more there are."""
     for count in range(len(names), 0, -1):
-        more = len(names) - count
-        text = ", ".join(names[:count]) + (f" and {more:,} more" if more else "")
+        hidden_count = len(names) - count
+        text = ", ".join(names[:count]) + (f" and {hidden_count:,} more" if hidden_count else "")
         if len(text) <= width or count == 1:
             return text
     return ""
 
 
-def _key(chosen: Chosen, columns: tuple[str, ...]) -> str:
+def _key(choice: Chosen, columns: tuple[str, ...]) -> str:
     """Return the explanation of the headings."""
-    return "; ".join(map(part, choice_facts.headings(chosen, columns))) + "."
+    return "; ".join(map(part, choice_facts.headings(choice, columns))) + "."
 
 
 # --- the stability of a choice --------------------------------------------------------------------
@@ -317,7 +319,7 @@ def few_halves(n: int) -> str:
 
 
 def stability_document(
-    table: pd.DataFrame, draws: pd.DataFrame, pairs: float, chosen: str, remark: str = ""
+    table: pd.DataFrame, draws: pd.DataFrame, pairs: float, choice: str, remark: str = ""
 ) -> Document:
     """Return how much a choice varies between halves of the rows.
 
@@ -327,7 +329,7 @@ def stability_document(
         See `ChoiceStability.table` and `ChoiceStability.draws`.
     pairs : float
         Mean overlap of the supports of two halves.
-    chosen : str
+    choice : str
         The numbers of components and loadings of the choice.
     remark : str
         How often variables do not vary in a half.
@@ -353,7 +355,7 @@ def stability_document(
         )
     return Document(
         f"The choice in {len(draws)} random halves of the rows",
-        (("Choice", chosen),),
+        (("Choice", choice),),
         (Table("k", ("% of halves", "loadings", "cardinality", "overlap"), tuple(rows)),),
         tuple(filter(None, (note, few_halves(len(draws)), remark))),
     )

@@ -168,7 +168,7 @@ def _rows(position: Position, max_points: int | None) -> tuple[list[int] | None,
 
 
 def _position(
-    position: Position, at: int, nonzeros: int, place: Mapping[int, int], drawn: Sequence[int] | None
+    position: Position, at: int, nonzeros: int, place: Mapping[int, int], row_places: Sequence[int] | None
 ) -> dict[str, Any]:
     state = position.state
     V, table = state.V, variance(state)
@@ -195,14 +195,14 @@ def _position(
         else equations(state, raw=True, max_terms=MOST_TERMS, width=100_000).splitlines(),
         "note": "" if state.record.converged else f"{state.record.advice}.",
     }
-    if drawn is not None:
+    if row_places is not None:
         scores = rows.scores(state, position.source).to_numpy(dtype=float)
         with np.errstate(all="ignore"):
             spread = np.nanstd(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(scores.shape[1])
         spread = np.where(np.isfinite(spread), spread, 0.0)  # 0 where a column is constant or unknown
         scaled = scores / np.where(spread > 0, spread, 1.0)
         # rounded to thousandths, which are much smaller than a pixel
-        content["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(drawn)]]
+        content["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(row_places)]]
         content["scores"] = [[None if v is None else int(v) for v in line] for line in content["scores"]]
         pairs = combinations(range(min(V.shape[1], MOST_COMPONENTS)), 2)
         content["stretch"] = {

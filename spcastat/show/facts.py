@@ -157,16 +157,16 @@ def partial(state: FitState, adjusted: Partial) -> Fact:
     return fact(
         "partial",
         p=record.p,
-        given=_some(names),
+        given=_abbreviated(names),
         names=f"{', '.join(first_names)} and {last_name}" if first_names else last_name,
         share=share_taken(state),
-        strongest=_some(strongest),
+        strongest=_abbreviated(strongest),
         known_free=known_free,
         free=(record.effective_n or 0) - 1 - adjusted.regression.rank,
     )
 
 
-def _some(names: list[str]) -> str:
+def _abbreviated(names: list[str]) -> str:
     """Return names separated by commas, of many the first and the last."""
     return ", ".join(names if len(names) <= FEW_NAMES else [*names[: FEW_NAMES - 1], "...", names[-1]])
 
@@ -715,9 +715,9 @@ def copies(state: FitState) -> Iterator[Fact]:
     cluster = sorted({a, b} | {j for pair in pairs if {a, b} & set(pair[:2]) for j in pair[:2]})
     labels = [shown(state.spec.columns[j]) for j in cluster]
     count = len({j for pair in pairs for j in pair[:2]})
-    together = "together="
+    argument = "together="
     if len(labels) <= MOST_TOGETHER:
-        together = f"together={{{labels[0]}: [{', '.join(labels)}]}}"
+        argument = f"together={{{labels[0]}: [{', '.join(labels)}]}}"
     yield fact(
         "near copies" if count > 2 else "near copy",
         count=count,
@@ -726,7 +726,7 @@ def copies(state: FitState) -> Iterator[Fact]:
         r=r,
         size=abs(r),
         limit=NEAR_COPY,
-        together=together,
+        together=argument,
     )
 
 

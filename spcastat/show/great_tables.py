@@ -33,8 +33,10 @@ def as_gt(document: Document, layout: Layout, number: int) -> Any:
     """
     great_tables = require_extra("great_tables", "great_tables", "as_gt()")
     document = layout.of(document)
-    every = list(blocks(document.tables))
-    block = every[whole_number("table", number, 1, max(len(every), 1)) - 1] if every else ()
+    table_blocks = list(blocks(document.tables))
+    block = (
+        table_blocks[whole_number("table", number, 1, max(len(table_blocks), 1)) - 1] if table_blocks else ()
+    )
     headings, align = (block[0].headings, block[0].align) if block else ((), "")
     columns = [f"column {place}" for place in range(1, len(headings) + 1)]
     table = great_tables.GT(

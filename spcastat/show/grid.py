@@ -56,7 +56,7 @@ class Figures(str):
     digits: int
     scientific: bool
     stars: str
-    fewest: int
+    minimum_digits: int
 
     @classmethod
     def of(
@@ -67,14 +67,14 @@ class Figures(str):
         scientific: bool = False,
         stars: str = "",
         decimal: str = ".",
-        fewest: int = 0,
+        minimum_digits: int = 0,
     ) -> Figures:
         """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]".
 
         An end of an interval that is exactly zero, not rounded, is "0".
         """
         numbers = tuple(numbers)
-        texts = [_written(number, digits, scientific).replace(".", decimal) for number in numbers]
+        texts = [_number_text(number, digits, scientific).replace(".", decimal) for number in numbers]
         if len(numbers) > 1:
             texts = ["0" if number == 0 else text for number, text in zip(numbers, texts, strict=True)]
         between = "; " if decimal == "," else ", "
@@ -85,19 +85,19 @@ class Figures(str):
             scientific,
             stars,
         )
-        figures.fewest = fewest
+        figures.minimum_digits = minimum_digits
         return figures
 
-    def again(self, more: int = 0, decimal: str = ".") -> Figures:
-        """Return the same numbers with `more` decimals (fewer if negative) and another decimal mark."""
-        digits = min(max(self.digits + more, self.fewest), MOST_DIGITS)
+    def with_decimals(self, extra_digits: int = 0, decimal: str = ".") -> Figures:
+        """Return the numbers with `extra_digits` more decimals (fewer if negative) and another mark."""
+        digits = min(max(self.digits + extra_digits, self.minimum_digits), MOST_DIGITS)
         return Figures.of(
             self.numbers,
             digits,
             scientific=self.scientific,
             stars=self.stars,
             decimal=decimal,
-            fewest=self.fewest,
+            minimum_digits=self.minimum_digits,
         )
 
 
@@ -115,7 +115,7 @@ def fixed(value: float, digits: int) -> Figures:
     return Figures.of((value,), digits)
 
 
-def _written(value: float, digits: int, scientific: bool) -> str:
+def _number_text(value: float, digits: int, scientific: bool) -> str:
     if not math.isfinite(value):
         return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
     text = f"{value:.{digits}{'e' if scientific else 'f'}}"
@@ -125,7 +125,7 @@ def _written(value: float, digits: int, scientific: bool) -> str:
     return text.removeprefix("-") if value == 0 else text
 
 
-def each(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
+def fixed_values(values: Iterable[float], digits: int) -> tuple[Figures, ...]:
     """Return every value with `digits` decimals; see :func:`fixed`."""
     return tuple(fixed(value, digits) for value in values)
 
@@ -139,22 +139,24 @@ def alike(values: Sequence[float], digits: int = 4) -> tuple[Figures, ...]:
     """
     sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
     if not sizes:
-        return each(values, digits - 1)
+        return fixed_values(values, digits - 1)
     largest = max(sizes)
     if largest >= 1e7 or largest < 1e-4:
         return tuple(Figures.of((value,), digits - 1, scientific=True) for value in values)
-    most = min(7, 6 - math.floor(math.log10(largest)))
-    return each(values, min(max(digits - 1 - math.floor(math.log10(largest)), decimals(sizes)), most))
+    decimal_limit = min(7, 6 - math.floor(math.log10(largest)))
+    return fixed_values(
+        values, min(max(digits - 1 - math.floor(math.log10(largest)), decimals(sizes)), decimal_limit)
+    )
 
 
-def decimals(sizes: Iterable[float], fewest: int = 0) -> int:
+def decimals(sizes: Iterable[float], minimum: int = 0) -> int:
     """Return the number of decimals with which every positive size has two significant digits.
 
     Sizes below a millionth of the largest do not count: they are rounding errors.
     """
     sizes = list(sizes)
     counted = [size for size in sizes if math.isfinite(size) and size > 1e-6 * max(sizes)]
-    return max([fewest, *(1 - math.floor(math.log10(size)) for size in counted)])
+    return max([minimum, *(1 - math.floor(math.log10(size)) for size in counted)])
 
 
 def percents(shares: Sequence[float], digits: int = 2, steps: Sequence[float] = ()) -> tuple[Figures, ...]:
@@ -206,7 +208,8 @@ def number_rows(frame: pd.DataFrame, digits: int, groups: Sequence[str] = ()) ->
     lines = zip(full_names(frame.index), frame.to_numpy(dtype=float).tolist(), strict=True)
     groups = groups or [""] * len(frame)
     return tuple(
-        Row(name, each(line, digits), group) for (name, line), group in zip(lines, groups, strict=True)
+        Row(name, fixed_values(line, digits), group)
+        for (name, line), group in zip(lines, groups, strict=True)
     )
 
 
@@ -218,7 +221,7 @@ def below_headings(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
         previous_heading = row.group
 
 
-def _same(text: str) -> str:
+def _identity(text: str) -> str:
     return text
 
 
@@ -250,7 +253,7 @@ class Table:
     align: str = ""
     notes: tuple[str, ...] = ()
     sparse: bool = False
-    together: int = 1
+    column_step: int = 1
 
     def __post_init__(self) -> None:
         if not self.align:
@@ -318,28 +321,30 @@ class Document:
 
     def changed(
         self,
-        cell: Callable[[str], str] = _same,
-        label: Callable[[str], str] = _same,
-        heading: Callable[[str], str] = _same,
-        other: Callable[[str], str] = _same,
+        cell: Callable[[str], str] = _identity,
+        label: Callable[[str], str] = _identity,
+        heading: Callable[[str], str] = _identity,
+        prose: Callable[[str], str] = _identity,
     ) -> Document:
         """Return the document with functions applied to its cells, row labels, headings and other texts."""
 
-        def table(old: Table) -> Table:
+        def table(original: Table) -> Table:
             rows = (
-                Row(label(row.label), tuple(map(cell, row.cells)), other(row.group), row.rule)
-                for row in old.rows
+                Row(label(row.label), tuple(map(cell, row.cells)), prose(row.group), row.rule)
+                for row in original.rows
             )
-            headings, notes = tuple(map(heading, old.headings)), tuple(map(other, old.notes))
-            return replace(old, title=other(old.title), headings=headings, rows=tuple(rows), notes=notes)
+            headings, notes = tuple(map(heading, original.headings)), tuple(map(prose, original.notes))
+            return replace(
+                original, title=prose(original.title), headings=headings, rows=tuple(rows), notes=notes
+            )
 
         return replace(
             self,
-            title=other(self.title),
-            facts=tuple((other(name), other(text)) for name, text in self.facts),
+            title=prose(self.title),
+            facts=tuple((prose(name), prose(text)) for name, text in self.facts),
             tables=tuple(map(table, self.tables)),
-            notes=tuple(map(other, self.notes)),
-            caption=other(self.caption),
+            notes=tuple(map(prose, self.notes)),
+            caption=prose(self.caption),
         )
 
     def with_names(self, labels: Mapping[str, str], headings: Mapping[str, str]) -> Document:
@@ -410,8 +415,8 @@ class Lines:
     """Lines of code or formulas, with the text before and after them."""
 
     lines: tuple[str, ...]
-    before: str = ""
-    after: tuple[str, ...] = ()
+    lead: str = ""
+    tail: tuple[str, ...] = ()
 
 
 #: What a chapter can contain.
@@ -466,19 +471,19 @@ def column_widths(block: tuple[Table, ...], measure: Callable[[str], int]) -> li
     return widths
 
 
-def label_room(label: int, columns: list[int], width: int, gap: int, least: int) -> int:
-    """Return the width of the label column: what the other columns leave, or `least` if that is too little.
+def label_room(label: int, columns: list[int], width: int, gap: int, minimum: int) -> int:
+    """Return the width of the label column: what the other columns leave, or `minimum` if that is too little.
 
-    Rather than make labels narrower than `least`, the table is split into panels. The label column is never
+    Rather than make labels narrower than `minimum`, the table is split into panels. The label column is never
     wider than `label`, and it leaves room for the widest of the other columns.
     """
     room = width - sum(gap + column for column in columns)
     beside_one = width - gap - max(columns, default=0)
-    return min(label, max(room, least), max(beside_one, 1))
+    return min(label, max(room, minimum), max(beside_one, 1))
 
 
 def panels(
-    block: tuple[Table, ...], label: int, columns: list[int], width: int, gap: int, least: int
+    block: tuple[Table, ...], label: int, columns: list[int], width: int, gap: int, minimum: int
 ) -> Iterator[tuple[int, tuple[Table, ...], list[int]]]:
     """Yield the panels of tables with common columns that fit into `width`: there are as few as possible.
 
@@ -493,7 +498,7 @@ def panels(
         Widths of the other columns.
     width, gap : int
         Width of the page, and space between columns.
-    least : int
+    minimum : int
         See :func:`label_room`.
 
     Yields
@@ -504,8 +509,8 @@ def panels(
         The tables with the columns of the panel.
     widths : list of int
     """
-    room = label_room(label, columns, width, gap, least)
-    starts, used, step = [0], room, block[0].together
+    room = label_room(label, columns, width, gap, minimum)
+    starts, used, step = [0], room, block[0].column_step
     for i in range(0, len(columns), step):
         size = sum(gap + column for column in columns[i : i + step])
         if i > starts[-1] and used + size > width:
@@ -625,7 +630,7 @@ def restyled(document: Document, digits: int | None = None, decimal: str = ".") 
         return document
     document = replace(document, digits=document.digits + extra_digits)
     return document.changed(
-        lambda cell: cell.again(extra_digits, decimal) if isinstance(cell, Figures) else cell
+        lambda cell: cell.with_decimals(extra_digits, decimal) if isinstance(cell, Figures) else cell
     )
 
 
@@ -679,7 +684,7 @@ class VariableArrangement:
         object.__setattr__(self, "cut", real_number("cut", self.cut, 0.0, np.inf))
 
     def rows(
-        self, values: NDArray[np.float64], names: pd.Index, others: NDArray[np.float64] | None = None
+        self, values: NDArray[np.float64], names: pd.Index, dense_loadings: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.intp], list[str]]:
         """Return the indices of the variables to show, in order, and the group heading of each ("": none).
 
@@ -688,13 +693,13 @@ class VariableArrangement:
         values : ndarray of shape (p, k)
             Loadings.
         names : Index of length p
-        others : ndarray of shape (p, k), optional
+        dense_loadings : ndarray of shape (p, k), optional
             Loadings of dense PCA. Variables with the largest of these are shown too, if there is room.
         """
         selection = leading(values, len(values) if self.max_rows is None else self.max_rows)
         room = (UNSORTED if self.max_rows is None else self.max_rows) - len(selection)
-        if others is not None and room > 0:
-            unselected = others.copy()
+        if dense_loadings is not None and room > 0:
+            unselected = dense_loadings.copy()
             unselected[selection] = 0.0
             selection = np.sort(np.concatenate([selection, leading(unselected, room)]))
         if self.sort or (self.sort is None and len(selection) > UNSORTED):

@@ -54,27 +54,29 @@ class Estimates:
         if len(components) + 1 >= room:
             return self._counts(components, room)
         order = [i for i in np.argsort([row[3] for row in self.rows], kind="stable") if self.doubtful[i]]
-        shown = set(order[: room - 1 - len(components)])
+        visible_rows = set(order[: room - 1 - len(components)])
         lines = []
         for component in components:
             places = [i for i, row in enumerate(self.rows) if row[0] == component]
-            visible = [i for i in places if i in shown]
+            visible = [i for i in places if i in visible_rows]
             lines += [self._count(component, places, len(visible))]
             lines += self._table([self.rows[i] for i in visible])[1:] if visible else []
         return [self._table(self.rows)[0], *lines]
 
     def _count(self, component: str, places: list[int], visible: int) -> str:
         doubtful = int(self.doubtful[places].sum())
-        which = f" ({visible} shown)" if visible < doubtful else ""
-        return f"{component}: {doubtful} of {len(places)} {self.doubt}{which}"
+        note = f" ({visible} shown)" if visible < doubtful else ""
+        return f"{component}: {doubtful} of {len(places)} {self.doubt}{note}"
 
     def _counts(self, components: list[str], room: int) -> list[str]:
-        shown = components if len(components) <= room else components[: room - 1]
+        visible_components = components if len(components) <= room else components[: room - 1]
         lines = [
-            self._count(one, [i for i, row in enumerate(self.rows) if row[0] == one], 0).partition(" (")[0]
-            for one in shown
+            self._count(
+                component, [i for i, row in enumerate(self.rows) if row[0] == component], 0
+            ).partition(" (")[0]
+            for component in visible_components
         ]
-        hidden = len(components) - len(shown)
+        hidden = len(components) - len(visible_components)
         return [*lines, f"and {plural(hidden, 'more component')}"] if hidden else lines
 
     def _table(self, rows: Sequence[Line]) -> list[str]:
@@ -82,11 +84,14 @@ class Estimates:
         everywhere = [cells for _, _, cells, _ in self.rows]
         widths = [max(map(len, column)) for column in zip(self.headings, *everywhere, strict=True)]
         heads = screen.short_labels([component for component, *_ in self.rows], 12)
-        first = max(map(len, heads))
+        label_width = max(map(len, heads))
         names = screen.short_labels([name for _, name, _, _ in rows], NAME)
         lines = [
             "  ".join(
-                [" " * first, *(f"{text:>{size}}" for text, size in zip(self.headings, widths, strict=True))]
+                [
+                    " " * label_width,
+                    *(f"{text:>{size}}" for text, size in zip(self.headings, widths, strict=True)),
+                ]
             )
         ]
         previous = ""
@@ -94,7 +99,7 @@ class Estimates:
             label = "" if component == previous or len(self.rows) > len(rows) else component
             texts = [f"{text:>{size}}" for text, size in zip(cells, widths, strict=True)]
             (head,) = screen.short_labels([label], 12)
-            lines.append("  ".join([f"{head:{first}}", *texts, name]))
+            lines.append("  ".join([f"{head:{label_width}}", *texts, name]))
             previous = component
         return lines
 
@@ -109,27 +114,27 @@ def _interval(lower: float, upper: float) -> str:
     return "" if np.isnan(lower) else str(Figures.of((lower, upper), 3))
 
 
-def _drawn(text: str) -> Iterator[str]:
+def _sampling_sentences(text: str) -> Iterator[str]:
     """Yield a sentence on what was drawn, if not single rows of the fit."""
-    for label, line in lines(facts.drawn(text)):
+    for label, line in lines(facts.rows_drawn(text)):
         yield f"{label}: {line.removesuffix('.')}."
 
 
 def _warnings(sentences: Iterable[Fact]) -> tuple[str, ...]:
     """Return what a reader of inference must not miss, in one line each."""
-    return tuple(screen.cut(text, len("Warning: ")) for text in warnings(sentences))
+    return tuple(screen.fitted_line(text, len("Warning: ")) for text in warnings(sentences))
 
 
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
 def print_of_bootstrap(
-    state: FitState, found: Bootstrapped, notes: Sequence[str], kind: str = "hull"
+    state: FitState, boot: Bootstrapped, notes: Sequence[str], kind: str = "hull"
 ) -> Screen:
     """Return the print of a bootstrap: intervals, or those that include zero."""
-    frame = frames.conf_int(state, found, kind=kind)
+    frame = frames.conf_int(state, boot, kind=kind)
     frame = frame[frame["estimate"] != 0]
-    with_bounds = found.draws >= frames.least_draws(0.95)
+    with_bounds = boot.draws >= frames.least_draws(0.95)
     shares = [name for name in ("selected", "fmi", "imputations") if name in frame]
     columns = ["component", "term", "estimate", "lower", "upper", *shares]
     rows: list[Line] = []
@@ -144,17 +149,19 @@ def print_of_bootstrap(
     else:
         doubtful = (frame["selected"] < 1.0).to_numpy()
         estimates = Estimates(("loading", *shares), rows, doubtful, "variables are not in all draws")
-    few = list(facts.few_draws(found))
+    draw_cautions = list(facts.few_draws(boot))
     return Screen(
-        part(facts.bootstrap(found, 0.95, loadings=kind == "percentile")),
+        part(facts.bootstrap(boot, 0.95, loadings=kind == "percentile")),
         estimates.lines,
         (
-            *_drawn(found.drawn),
-            part(fact("selected")) if found.select else "",
-            *map(part, facts.of_imputations(found)),
-            *map(part, few),
+            *_sampling_sentences(boot.drawn),
+            part(fact("selected")) if boot.select else "",
+            *map(part, facts.of_imputations(boot)),
+            *map(part, draw_cautions),
         ),
-        _warnings([*facts.about_rows(state, found.notice), *facts.components_in_doubt(state, found), *few]),
+        _warnings(
+            [*facts.about_rows(state, boot.notice), *facts.components_in_doubt(state, boot), *draw_cautions]
+        ),
         screen.ending("boot", notes),
     )
 
@@ -162,73 +169,73 @@ def print_of_bootstrap(
 # --- stability ------------------------------------------------------------------------------------
 
 
-def print_of_stability(state: FitState, found: HalfSamples, notes: Sequence[str]) -> Screen:
+def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str]) -> Screen:
     """Return the print of the stability of a fit: stable variables of each component, and the others."""
-    frequency = frames.frequency(state, found)
+    frequency = frames.frequency(state, halves)
     rows: list[Item] = []
     names = full_names(frequency.columns)
     for name, column, v in zip(names, frequency.to_numpy().T, state.V.T, strict=True):
-        counts = f"{int((column[v != 0] >= found.threshold).sum())} of {np.count_nonzero(v)}"
+        counts = f"{int((column[v != 0] >= halves.threshold).sum())} of {np.count_nonzero(v)}"
         rows.append(Item(name, (counts,), tuple(_by_frequency(frequency.index, column, v))))
     return Screen(
-        part(facts.stability(found)),
+        part(facts.stability(halves)),
         lambda room: screen.items("", ("stable", "share of the fits that select"), rows, room, "components"),
         (
-            *_drawn(found.drawn),
+            *_sampling_sentences(halves.drawn),
             "In brackets: variables that are not in the component of the fit.",
             "A variable that is not stable may still belong to the component: halves have less power.",
         ),
-        _warnings(facts.about_rows(state, found.notice)),
+        _warnings(facts.about_rows(state, halves.notice)),
         screen.ending("stability", notes),
     )
 
 
 def _by_frequency(names: pd.Index, column: np.ndarray, v: np.ndarray) -> Iterator[str]:
     """Yield the variables of a component, then others that are often selected in brackets, with shares."""
-    for inside in (True, False):
-        places = np.flatnonzero((v != 0) if inside else (v == 0) & (column >= facts.OFTEN))
+    for in_fit in (True, False):
+        places = np.flatnonzero((v != 0) if in_fit else (v == 0) & (column >= facts.OFTEN))
         places = places[np.argsort(-column[places], kind="stable")]
         labels = screen.short_labels(full_names(names[places]), NAME)
         for label, share in zip(labels, column[places].tolist(), strict=True):
-            yield f"{label} {share:.2f}" if inside else f"[{label} {share:.2f}]"
+            yield f"{label} {share:.2f}" if in_fit else f"[{label} {share:.2f}]"
 
 
 # --- tests and split inference ---------------------------------------------------------------------
 
 
-def print_of_tests(state: FitState, found: Tested, notes: Sequence[str]) -> Screen:
+def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Screen:
     """Return the print of permutation tests: loadings with their q values, or the large ones."""
-    frame = frames.tests(state, found)
+    frame = frames.tests(state, tested)
     frame = frame[frame["loading"] != 0]
-    large = (frame["q_value"] > facts.LEVEL).to_numpy()
+    doubtful = (frame["q_value"] > facts.LEVEL).to_numpy()
     columns = ["component", "term", "loading", "p_value", "q_value"]
     rows: list[Line] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
         rows.append((name_text(component), name_text(term), _cells(numbers), -numbers[-1]))
     doubt = f"loadings have q > {facts.LEVEL:g}"
     return Screen(
-        part(facts.tests_of_loadings(found)),
-        Estimates(("loading", "p", "q"), rows, large, doubt).lines,
-        (*_drawn(found.drawn), part(fact("meaning of q"))),
-        _warnings([*facts.about_rows(state, found.notice), *facts.few_permutations(state, found)]),
+        part(facts.tests_of_loadings(tested)),
+        Estimates(("loading", "p", "q"), rows, doubtful, doubt).lines,
+        (*_sampling_sentences(tested.drawn), part(fact("meaning of q"))),
+        _warnings([*facts.about_rows(state, tested.notice), *facts.few_permutations(state, tested)]),
         screen.ending("tests", notes),
     )
 
 
-def print_of_split(state: FitState, found: Split, notes: Sequence[str]) -> Screen:
+def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Screen:
     """Return the print of split inference: correlations in the half that did not select the variables."""
-    frame = frames.split_conf_int(state, found)
+    frame = frames.split_conf_int(state, split)
     zero = ~((frame["lower"] > 0) | (frame["upper"] < 0)).to_numpy()
     columns = ["component", "term", "correlation", "lower", "upper"]
     rows: list[Line] = []
     for component, term, r, lower, upper in frame[columns].itertuples(index=False):
         cells = (*_cells([r]), _interval(lower, upper))
         rows.append((name_text(component), name_text(term), cells, abs(r)))
-    repeats = part(fact("p values of splits", repeats=found.repeats)) if found.repeats > 1 else ""
+    repeats = part(fact("p values of splits", repeats=split.repeats)) if split.repeats > 1 else ""
     return Screen(
-        part(facts.split_inference(found)),
+        part(facts.split_inference(split)),
         Estimates(("correlation", "95 % interval"), rows, zero, "intervals include zero").lines,
-        (*_drawn(found.drawn), repeats),
-        _warnings(facts.about_rows(state, found.notice)),
+        (*_sampling_sentences(split.drawn), repeats),
+        _warnings(facts.about_rows(state, split.notice)),
         screen.ending("split", notes),
     )

@@ -22,7 +22,7 @@ from spcastat.show import grid
 NUMBER = re.compile(r"(-?)(<?)(\d*[.,]?\d+)(?:e([+-]\d+))?")
 
 #: LaTeX names of the Greek letters in order of their code points; a Latin letter if LaTeX has no command.
-_SMALL = """
+_LOWER_CASE = """
 alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi o pi rho varsigma sigma tau upsilon
 phi chi psi omega
 """
@@ -31,7 +31,7 @@ _CAPITAL = "A B Gamma Delta E Z H Theta I K Lambda M N Xi O Pi P Sigma T Upsilon
 
 def _letters() -> dict[str, str]:
     capitals = [chr(code) for code in range(0x391, 0x3AA) if code != 0x3A2]
-    names = {chr(0x3B1 + i): name for i, name in enumerate(_SMALL.split())}
+    names = {chr(0x3B1 + i): name for i, name in enumerate(_LOWER_CASE.split())}
     names |= dict(zip(capitals, _CAPITAL.split(), strict=True)) | {"µ": "mu"}
     letters = {char: name if len(name) == 1 else f"$\\{name}$" for char, name in names.items()}
     for i, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹"):
@@ -131,7 +131,7 @@ def _math(match: re.Match[str]) -> str:
 #: of a line.
 PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
 #: In points: smallest width of a column of long labels, largest width of long headings, \\quad.
-LEAST, HEADING, QUAD = 120, 62, 10
+LABEL_MINIMUM, HEADING, QUAD = 120, 62, 10
 
 
 def render(document: grid.Document, layout: grid.Layout) -> str:
@@ -142,7 +142,7 @@ def render(document: grid.Document, layout: grid.Layout) -> str:
     """
     document = layout.of(document)
     parts = list(_panels(document, PAGE * layout.width // 80 - GAP))
-    caption_lines = list(_below(document))
+    caption_lines = list(_notes(document))
     if layout.longtable or any(_tall(parts, document)):
         parts = [dataclasses.replace(part, tables=(table,)) for part in parts for table in part.tables]
     long = bool(parts) and (any(_tall(parts, document)) if layout.longtable is None else layout.longtable)
@@ -243,44 +243,44 @@ def _panels(document: grid.Document, width: int) -> Iterator[Panel]:
             bare = tuple(dataclasses.replace(table, headings=("",) * len(table.headings)) for table in block)
             heads = [min(points(text), heading) for text in block[0].headings]
             columns = list(map(max, heads, grid.column_widths(bare, points)))
-        for room, parts, _ in grid.panels(block, label, columns, width, GAP, LEAST):
+        for room, parts, _ in grid.panels(block, label, columns, width, GAP, LABEL_MINIMUM):
             label_column = f"p{{{room}pt}}" if room < label else "l"
             yield Panel(parts, label_column + parts[0].align, room if room < label else 0, heading)
 
 
-def _caption(document: grid.Document, again: bool, part: str = "") -> list[str]:
+def _caption(document: grid.Document, continued: bool, part: str = "") -> list[str]:
     if not document.heading:
         return []
-    label = rf"\label{{{document.label}}}" if document.label and not again else ""
+    label = rf"\label{{{document.label}}}" if document.label and not continued else ""
     title = escape(document.heading)
-    if again:
+    if continued:
         title += f" (continued: {escape(part)})" if part else " (continued)"
     return [rf"\caption{{{title}}}{label}"]
 
 
-def _float(part: Panel, document: grid.Document, again: bool, below: list[str]) -> Iterator[str]:
+def _float(part: Panel, document: grid.Document, continued: bool, notes: list[str]) -> Iterator[str]:
     yield from (r"\begin{table}[htbp]", r"\centering", r"\setlength{\tabcolsep}{4pt}")
-    caption = _caption(document, again)
+    caption = _caption(document, continued)
     if caption:
-        yield from ([r"\addtocounter{table}{-1}"] * again + caption + [r"\smallskip"])
+        yield from ([r"\addtocounter{table}{-1}"] * continued + caption + [r"\smallskip"])
     yield from (rf"\begin{{tabular}}{{{part.columns}}}", r"\toprule")
     for place, table in enumerate(part.tables):
         yield from [r"\midrule"] * (place > 0)
         yield from (part.heads(table.title), r"\midrule", *part.body(table))
     yield from (r"\bottomrule", r"\end{tabular}")
-    if below:
+    if notes:
         yield r"\par\medskip"
-        yield from (r"\begin{minipage}{\linewidth}\footnotesize\raggedright", *below, r"\end{minipage}")
+        yield from (r"\begin{minipage}{\linewidth}\footnotesize\raggedright", *notes, r"\end{minipage}")
     yield r"\end{table}"
 
 
-def _long(part: Panel, document: grid.Document, again: bool, below: list[str]) -> Iterator[str]:
+def _long(part: Panel, document: grid.Document, continued: bool, notes: list[str]) -> Iterator[str]:
     """Yield the lines of a table that breaks across pages, with its headings repeated on each page."""
     (table,) = part.tables
     title = document.tables[0].title
-    caption = _caption(document, again, table.title if table.title != title else "")
+    caption = _caption(document, continued, table.title if table.title != title else "")
     yield from (r"\begingroup", r"\setlength{\tabcolsep}{4pt}")
-    yield from [r"\addtocounter{table}{-1}"] * (again and bool(caption))
+    yield from [r"\addtocounter{table}{-1}"] * (continued and bool(caption))
     yield rf"\begin{{longtable}}{{{part.columns}}}"
     yield from [line + r" \\" for line in caption]
     heads = (r"\toprule", part.heads(table.title), r"\midrule")
@@ -295,11 +295,11 @@ def _long(part: Panel, document: grid.Document, again: bool, below: list[str]) -
     yield from (r"\bottomrule", r"\endlastfoot")
     yield from part.body(table)
     yield from (r"\end{longtable}", r"\endgroup")
-    if below:
-        yield from (r"{\footnotesize\raggedright\noindent", *below, r"\par}")
+    if notes:
+        yield from (r"{\footnotesize\raggedright\noindent", *notes, r"\par}")
 
 
-def _below(document: grid.Document) -> Iterator[str]:
+def _notes(document: grid.Document) -> Iterator[str]:
     # the x of "100 rows x 13 variables" becomes a multiplication sign
     timed = ((label, re.sub(r"(?<=\d rows) x (?=\d)", " × ", text)) for label, text in document.facts)
     facts = [rf"\textit{{{escape(label)}:}} {escape(text)}" for label, text in timed]

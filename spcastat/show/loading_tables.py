@@ -99,23 +99,23 @@ def interval_meaning(select: bool, level: float) -> Fact:
     return fact("percentiles with selection", share=50 - 50 * level)
 
 
-def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
+def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Document:
     """Return the intervals of the nonzero loadings, and how often draws selected them."""
     of_loadings = with_loadings(state)
-    frame = frames.conf_int(of_loadings, found, level, "percentile")
+    frame = frames.conf_int(of_loadings, boot, level, "percentile")
     nonzero_rows = frame[frame["estimate"] != 0]
     table, hidden = loading_rows(nonzero_rows, "conf_int()", 5)
     if len(frame) > len(nonzero_rows):
         hidden.append(fact("zero loadings selected", number=len(frame) - len(nonzero_rows)))
     sentences = [
-        interval_meaning(found.select, level),
+        interval_meaning(boot.select, level),
         *hidden,
-        *resampling_facts.about_rows(state, found.notice),
-        *resampling_facts.few_draws(found, level),
+        *resampling_facts.about_rows(state, boot.notice),
+        *resampling_facts.few_draws(boot, level),
     ]
     return Document(
-        part(resampling_facts.bootstrap(found, level, loadings=True)),
-        tuple(lines(bootstrap_header(of_loadings, found))),
+        part(resampling_facts.bootstrap(boot, level, loadings=True)),
+        tuple(lines(bootstrap_header(of_loadings, boot))),
         (table,),
         tuple(notes(sentences)),
     )

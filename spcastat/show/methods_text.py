@@ -200,7 +200,7 @@ def _plain(text: str) -> str:
 _WORD = re.compile(r"[^\W\d][\w.]*(\[[^\[\]`\s]*\]|\([^()`\s+*/-]*\))*(:[^\W\d][\w.]*)*")
 
 #: Marks a space at which a line must not be broken.
-_JOINED = "\N{NO-BREAK SPACE}"
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 class Text(str):
@@ -256,7 +256,7 @@ def equations(
             names, scaling = columns.append(partial.spec.columns), replace(standard, mean=mean, scale=scale)
         terms = list(_terms(v, rows, names, scaling, digits))
         if covariate_columns:
-            terms.append(f"+{_JOINED}{covariate_columns}{_JOINED}smaller{_JOINED}terms")
+            terms.append(f"+{_NO_BREAK}{covariate_columns}{_NO_BREAK}smaller{_NO_BREAK}terms")
         lines.append(
             textwrap.fill(
                 " ".join(terms),
@@ -272,7 +272,7 @@ def equations(
     transformations += ["scaled"] * (state.standard is not None and state.standard.scaling != "none")
     if transformations and not raw:
         lines.append(textwrap.fill(f"(in the {' and '.join(transformations)} variables)", width))
-    return Text("\n".join(lines).replace(_JOINED, " "))
+    return Text("\n".join(lines).replace(_NO_BREAK, " "))
 
 
 def _terms(
@@ -288,10 +288,10 @@ def _terms(
     for j in rows.tolist():
         value = v[j] if standard is None else v[j] / standard.scale[j]
         size = _decimals(abs(value), digits) if standard is None else f"{abs(value):.{digits}g}"
-        sign = ("-" if value < 0 else "") if is_first else f"{'-' if value < 0 else '+'}{_JOINED}"
+        sign = ("-" if value < 0 else "") if is_first else f"{'-' if value < 0 else '+'}{_NO_BREAK}"
         label = name_text(names[j])
         label = label if _WORD.fullmatch(label) else f"`{label}`"
-        yield f"{sign}{size}{_JOINED}{label}".replace(" ", _JOINED)
+        yield f"{sign}{size}{_NO_BREAK}{label}".replace(" ", _NO_BREAK)
         is_first = False
 
 

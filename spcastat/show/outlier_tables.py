@@ -32,11 +32,11 @@ REPORT_MAP = (30, 24)
 
 def outliers_document(state: FitState) -> Document:
     """Return rows that are far, the furthest first, and outlying cells, those with the largest z first."""
-    found = outliers.cleaning_of(state)
+    cleaning = outliers.cleaning_of(state)
     cells, rows = outliers.cells(state), outliers.rows(state)
     tables, notes = [], []
     rows["position"] = np.arange(len(rows))
-    far = _rows_to_look_at(rows, found.rows, len(state.spec.columns))
+    far = _rows_to_look_at(rows, cleaning.rows, len(state.spec.columns))
     if len(far):
         tables.append(_rows_table(far, rows.index.is_unique))
         notes += [f"{plural(len(far) - MOST_LINES, 'other row')}: see rows."] * (len(far) > MOST_LINES)
@@ -46,46 +46,48 @@ def outliers_document(state: FitState) -> Document:
         )
     if len(cells):
         tables.append(_cells_table(cells, rows.index.is_unique))
-        more = len(cells) - MOST_CELLS
-        notes += [f"{plural(more, 'other cell')}: see cells, and plot_cells()."] * (more > 0)
+        hidden_count = len(cells) - MOST_CELLS
+        notes += [f"{plural(hidden_count, 'other cell')}: see cells, and plot_cells()."] * (hidden_count > 0)
         notes.append(
             "z: distance from the middle of the column in robust standard deviations; usual: the values with "
             f"z within {BEND:g}, about 99 % of a normal column, which are used as they are."
         )
     if not tables:
         notes.append("There is no outlying cell or row.")
-    header = tuple(lines([robust(state, found)]))
+    header = tuple(lines([robust(state, cleaning)]))
     return Document("Outlying cells and rows", header, tuple(tables), tuple(notes))
 
 
-def outlier_map(state: FitState, source: Data | None, most: tuple[int, int]) -> CellMap:
+def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -> CellMap:
     """Return the map of at most so many rows and columns, the variables in the order of the components."""
-    found = outliers.cleaning_of(state)
+    cleaning = outliers.cleaning_of(state)
     V = np.abs(state.V if state.pattern is None else state.pattern)
     component = np.where(V.any(axis=1), V.argmax(axis=1), V.shape[1])
     order = np.lexsort((-V.max(axis=1), component))
     missing = None if source is None else np.isnan(source.rows("plot_cells()").raw_rows)
-    table, judged = outliers.rows(state), ~found.wrapping.plain
+    table, judged = outliers.rows(state), ~cleaning.wrapping.plain
     return cell_map_of(
-        pd.Series(found.z), found.places, table, state.spec.columns, judged, order, most, missing
+        pd.Series(cleaning.z), cleaning.places, table, state.spec.columns, judged, order, limits, missing
     )
 
 
 def map_picture(state: FitState, source: Data | None) -> Picture:
     """Return the figure of the outlying cells for a report."""
-    shown = outlier_map(state, source, REPORT_MAP)
-    rows, columns = shown.values.shape
+    cell_map = outlier_map(state, source, REPORT_MAP)
+    rows, columns = cell_map.values.shape
     about = f"Map of outlying cells: {plural(rows, 'row')} by {plural(columns, 'variable')}."
     height = 2.2 + HEIGHT * max(rows, 6)
-    return Picture(lambda ax: draw_cell_map(shown, ax), 6.4, height, "outlying-cells", about, about)
+    return Picture(lambda ax: draw_cell_map(cell_map, ax), 6.4, height, "outlying-cells", about, about)
 
 
 def _rows_to_look_at(rows: pd.DataFrame, judged: bool, columns: int) -> pd.DataFrame:
     """Return rows left out, other far rows, and rows with many outlying cells, the furthest first."""
     far = (~rows["kept"] | (rows["distance"] > FAR_ROW)) & judged
     often = rows["cells"] >= max(FEWEST_CELLS, MUCH_OF_A_ROW * columns)
-    some = rows[far | often]
-    return some.iloc[np.lexsort((-some["cells"], -some["distance"], some["kept"]))]
+    selected_rows = rows[far | often]
+    return selected_rows.iloc[
+        np.lexsort((-selected_rows["cells"], -selected_rows["distance"], selected_rows["kept"]))
+    ]
 
 
 def _names(labels: Iterable[Any], positions: Iterable[int], unique: bool) -> list[str]:
@@ -97,15 +99,15 @@ def _names(labels: Iterable[Any], positions: Iterable[int], unique: bool) -> lis
 
 
 def _rows_table(far: pd.DataFrame, unique: bool) -> Table:
-    some = far.iloc[:MOST_LINES]
-    names = _names(some.index, some["position"], unique)
-    lines_of = zip(names, some["distance"], some["cells"], some["kept"], strict=True)
+    visible_rows = far.iloc[:MOST_LINES]
+    names = _names(visible_rows.index, visible_rows["position"], unique)
+    lines_of = zip(names, visible_rows["distance"], visible_rows["cells"], visible_rows["kept"], strict=True)
     return Table(
         "Row",
         ("distance", "outlying cells", "used"),
         tuple(
-            Row(name, (fixed(distance, 1), str(count), "yes" if kept else "left out"))
-            for name, distance, count, kept in lines_of
+            Row(name, (fixed(distance, 1), str(count), "yes" if is_used else "left out"))
+            for name, distance, count, is_used in lines_of
         ),
         align="rrl",
     )
@@ -118,14 +120,14 @@ def _short(value: float) -> str:
 
 
 def _cells_table(cells: pd.DataFrame, unique: bool) -> Table:
-    some = cells.iloc[:MOST_CELLS]
-    names, rows = _names(some["row"], some["position"], unique), []
-    labels = list(dict.fromkeys(some["variable"]))
+    visible_cells = cells.iloc[:MOST_CELLS]
+    names, rows = _names(visible_cells["row"], visible_cells["position"], unique), []
+    labels = list(dict.fromkeys(visible_cells["variable"]))
     short = dict(zip(labels, short_names(labels, NAME), strict=True))
-    records: list[Any] = list(some.itertuples(index=False))
-    for name, one in zip(names, records, strict=True):
-        usual = f"{_short(one.low)} to {_short(one.high)}"
-        used = _short(one.used) if one.kept else "left out"
-        texts = (short[one.variable], _short(one.value), usual, fixed(one.z, 1), used)
+    records: list[Any] = list(visible_cells.itertuples(index=False))
+    for name, cell in zip(names, records, strict=True):
+        usual = f"{_short(cell.low)} to {_short(cell.high)}"
+        used = _short(cell.used) if cell.kept else "left out"
+        texts = (short[cell.variable], _short(cell.value), usual, fixed(cell.z, 1), used)
         rows.append(Row(name, texts))
     return Table("Cell: row", ("variable", "value", "usual", "z", "used as"), tuple(rows), align="lrrrr")

@@ -88,13 +88,13 @@ def _of_tables(document: grid.Document, width: int) -> Iterator[str]:
         yield from _block(block, width)
 
 
-def filled(text: str, width: int, first: str = "", indent: int = 0) -> str:
+def filled(text: str, width: int, initial_indent: str = "", indent: int = 0) -> str:
     """Return a text in lines of at most `width` characters that do not begin with the % or s of a number.
 
-    The first line begins with `first`, the others with `indent` spaces.
+    The first line begins with `initial_indent`, the others with `indent` spaces.
     """
     unbroken = re.sub(r"(?<=\d) (%|s\b)", "\N{NO-BREAK SPACE}\\1", " ".join(text.split()))
-    lines = textwrap.fill(unbroken, width, initial_indent=first, subsequent_indent=" " * indent)
+    lines = textwrap.fill(unbroken, width, initial_indent=initial_indent, subsequent_indent=" " * indent)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -197,19 +197,19 @@ def _block(block: tuple[grid.Table, ...], width: int) -> Iterator[str]:
         yield "\n\n".join("\n".join(_table(table, label, widths, block_width)) for table in parts)
 
 
-def _table(table: grid.Table, label: int, widths: list[int], whole: int) -> Iterator[str]:
+def _table(table: grid.Table, label: int, widths: list[int], total_width: int) -> Iterator[str]:
     title, head = table.title, ""
     if grid.display_width(title) <= label:
         title, head = "", title
     if title:
-        yield from textwrap.wrap(title, max(whole, 40))
+        yield from textwrap.wrap(title, max(total_width, 40))
     heads = list(zip_longest(*(reversed(text.split("\n")) for text in table.headings), fillvalue=""))
     for number, line in reversed(list(enumerate(heads or [()]))):
         yield _line(("" if number else head, *line), [label, *widths], f"l{table.align}")
-    yield "-" * whole
+    yield "-" * total_width
     for group, row in grid.below_headings(table.rows):
         if row.rule:
-            yield "-" * whole
+            yield "-" * total_width
         if group:
             yield group
         indent = 2 * bool(row.group)

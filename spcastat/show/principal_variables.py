@@ -26,7 +26,7 @@ from spcastat.show.grid import Chapter, Document, Layout, Picture, Row, Table, f
 from spcastat.show.methods_text import Description, description
 from spcastat.show.plain_text import filled, render_tables, render_text
 from spcastat.show.renderings import Summary
-from spcastat.show.report import bibtex, made, methods
+from spcastat.show.report import bibtex, methods, provenance
 from spcastat.show.screen import WIDTH, Screen
 from spcastat.show.templates import Fact, fact, lines, notes
 from spcastat.show.templates import methods as sentences
@@ -38,7 +38,7 @@ LINE = 78
 #: Lines besides facts, rows and notes: title, three empty ones, and the heads of two tables.
 OTHER_LINES = 8
 #: The smallest numbers of variables that are shown, of those kept and of the others.
-FEWEST_KEPT, FEWEST = 2, 3
+FEWEST_KEPT, FEWEST_OTHERS = 2, 3
 #: Longest name within a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
 CELL_WIDTH = 18
 #: The row for variables that are left out of a table.
@@ -50,17 +50,17 @@ def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> 
     digits = whole_number("digits", digits, 0, 10)
     if max_rows is not None:
         max_rows = whole_number("max_rows", max_rows, 1)
-    kept, represented, path = kept_table(state), represented_table(state), path_table(state)
+    selection, represented, path = kept_table(state), represented_table(state), path_table(state)
     about_all, remarks = tuple(lines(header(state))), tuple(notes(_notes(state)))
-    taken = len(about_all) + sum(-(-len(remark) // LINE) for remark in remarks)
-    most_kept, most = _room(taken, len(kept)) if max_rows is None else (max_rows, max_rows)
+    used_lines = len(about_all) + sum(-(-len(remark) // LINE) for remark in remarks)
+    most_kept, other_limit = _room(used_lines, len(selection)) if max_rows is None else (max_rows, max_rows)
     document = Document(
         _title(state),
         about_all,
-        tuple(filter(None, (_kept_rows(kept, most_kept), _represented_rows(represented, most)))),
+        tuple(filter(None, (_kept_rows(selection, most_kept), _represented_rows(represented, other_limit)))),
         remarks,
     )
-    tables = {"variables": kept, "represented": represented, "path": path}
+    tables = {"variables": selection, "represented": represented, "path": path}
     return Summary(restyled(document, digits + 1), tables)
 
 
@@ -73,12 +73,12 @@ def print_of(state: FitState) -> Screen:
     return Screen("", lambda room: body)
 
 
-def _room(taken: int, kept: int) -> tuple[int, int]:
-    """Return how many of the variables kept, and of the others, a print shows beside `taken` lines."""
-    room = MOST_LINES - OTHER_LINES - taken
-    if kept <= room - FEWEST:
-        return kept, room - kept
-    return max(room - FEWEST - 1, FEWEST_KEPT), FEWEST  # a note says how many more are kept
+def _room(used_lines: int, kept_count: int) -> tuple[int, int]:
+    """Return how many of the variables kept, and of the others, a print shows beside `used_lines` lines."""
+    room = MOST_LINES - OTHER_LINES - used_lines
+    if kept_count <= room - FEWEST_OTHERS:
+        return kept_count, room - kept_count
+    return max(room - FEWEST_OTHERS - 1, FEWEST_KEPT), FEWEST_OTHERS  # a note says how many more are kept
 
 
 def _title(state: FitState) -> str:
@@ -158,15 +158,15 @@ def _notes(state: FitState) -> Iterator[Fact]:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _kept_rows(kept: pd.DataFrame, most: int) -> Table:
-    has_frequency, has_cost = "frequency" in kept, "cost" in kept
+def _kept_rows(selection: pd.DataFrame, limit: int) -> Table:
+    has_frequency, has_cost = "frequency" in selection, "cost" in selection
     rows = []
-    for label, row in kept.iloc[:most].iterrows():
-        other = row["instead"]
+    for label, row in selection.iloc[:limit].iterrows():
+        substitute = row["instead"]
         cells = [
             percent(row["without"]),
-            "" if other is None else short_name(other, CELL_WIDTH),
-            "" if other is None else percent(row["with_instead"]),
+            "" if substitute is None else short_name(substitute, CELL_WIDTH),
+            "" if substitute is None else percent(row["with_instead"]),
         ]
         cells += [f"{row['cost']:g}"] if has_cost else []
         cells += [percent(row["frequency"], 0)] if has_frequency else []
@@ -174,19 +174,19 @@ def _kept_rows(kept: pd.DataFrame, most: int) -> Table:
     headings = ["without", "instead", "with"]
     headings += ["cost"] * has_cost + ["chosen"] * has_frequency
     align = "rlr" + "r" * has_cost + "r" * has_frequency
-    hidden = len(kept) - most
-    more = (f"{hidden} more are kept: see the table variables.",) if hidden > 0 else ()
-    return Table("Keep", tuple(headings), tuple(rows), align, more)
+    hidden = len(selection) - limit
+    hidden_note = (f"{hidden} more are kept: see the table variables.",) if hidden > 0 else ()
+    return Table("Keep", tuple(headings), tuple(rows), align, hidden_note)
 
 
-def _represented_rows(represented: pd.DataFrame, most: int) -> Table | None:
+def _represented_rows(represented: pd.DataFrame, limit: int) -> Table | None:
     if not len(represented):
         return None
     count = len(represented)
     places = [*range(count)]
-    if count > most:
-        head = (most - 1) - (most - 1) // 2
-        places = [*range(head), -1, *range(count - (most - 1 - head), count)]
+    if count > limit:
+        head = (limit - 1) - (limit - 1) // 2
+        places = [*range(head), -1, *range(count - (limit - 1 - head), count)]
     rows = []
     for i in places:
         if i < 0:
@@ -268,5 +268,5 @@ def chapters(state: FitState, call: str, pictures: dict[str, Any]) -> Iterator[C
         yield Chapter("All variables", (Document("", tables=everything.tables), drawing))
     words = describe(state)
     yield Chapter("For a methods section", (methods(words),))
-    yield Chapter("What was chosen", (made(state.record, call),))
+    yield Chapter("What was chosen", (provenance(state.record, call),))
     yield Chapter("References as BibTeX", (bibtex(words),))

@@ -65,7 +65,7 @@ def _brief_rules(header: Sequence[Fact]) -> Iterator[str]:
     for item in header:
         if item.key in ("robust", "rule"):
             sentence = part(item)
-            yield screen.cut(sentence[0].upper() + sentence[1:])
+            yield screen.fitted_line(sentence[0].upper() + sentence[1:])
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
@@ -74,15 +74,15 @@ def _rules(header: Sequence[Fact]) -> Iterator[str]:
         if one_fact.key == "robust":
             yield part(one_fact)
     for label, text in lines(one_fact for one_fact in header if one_fact.key in ("rule", "partial")):
-        yield screen.cut(f"{label}: {text}.")
+        yield screen.fitted_line(f"{label}: {text}.")
 
 
 def _results(state: FitState) -> Iterator[str]:
     """Yield the proofs and the results of resampling that the fit shows."""
     for _, text in lines(facts.proofs(state)):
         yield text
-    for shown in facts.inference_shown(state):
-        yield part(shown)
+    for inference in facts.inference_shown(state):
+        yield part(inference)
 
 
 # --- loadings and variances ------------------------------------------------------------------------
@@ -112,17 +112,19 @@ class Components:
     names: pd.Index
     shares: list[float]
     heading: str
-    below: list[Line]
-    last: list[Line]
+    lower_rows: list[Line]
+    final_rows: list[Line]
     short: tuple[str, ...]
 
     def lines(self, room: int) -> list[str]:
         """Return a matrix if it fits, else lists side by side, else a row for each component."""
         if len(self.names) <= MOST_LISTS:
-            rows_needed = 2 + len(self.below) + len(self.last) + int((self.V != 0).any(axis=1).sum())
+            rows_needed = (
+                2 + len(self.lower_rows) + len(self.final_rows) + int((self.V != 0).any(axis=1).sum())
+            )
             if rows_needed <= room and screen.fits(text := self._matrix(), room):
                 return text
-            table = screen.matrix(self.heading, full_names(self.names), [*self.below, *self.last])
+            table = screen.matrix(self.heading, full_names(self.names), [*self.lower_rows, *self.final_rows])
             lists = screen.side_by_side(self._lists(), room - len(table) - 1)
             if lists and screen.fits(table, room):
                 return [*lists, "", *table]
@@ -137,7 +139,9 @@ class Components:
         ]
         headings = full_names(self.names)
         for limit in (screen.WIDTH, *screen.NAME_LIMITS):
-            text = screen.matrix("Loadings", headings, rows, self.heading, self.below, self.last, limit)
+            text = screen.matrix(
+                "Loadings", headings, rows, self.heading, self.lower_rows, self.final_rows, limit
+            )
             if screen.fits(text, len(text)):
                 break
         return text
@@ -158,7 +162,7 @@ class Components:
 
     def _items(self, room: int) -> list[str]:
         """Return a row for each component: the rows below as columns, then its largest loadings."""
-        cells = zip(*(cells for _, cells in (*self.below, *self.last)), strict=True)
+        cells = zip(*(cells for _, cells in (*self.lower_rows, *self.final_rows)), strict=True)
         rows = []
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
             labels = screen.short_labels(names, screen.NAME_LIMITS[-1])
@@ -174,16 +178,16 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
         column for column in VARIANCE if column.group and column.name in variance and column.measure in names
     ]
     steps = variance["share of total"].tolist()
-    below: list[Line] = [
+    lower_rows: list[Line] = [
         (column.label, percents(variance[column.name].tolist(), 1, steps)) for column in columns
     ]
     short = [SHORT.get(column.name, column.label) for column in columns]
-    last: list[Line] = []
+    final_rows: list[Line] = []
     if len(variance) > 1:
-        last.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
+        final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
         short.append("|r|")
     return Components(
-        state.V, state.spec.columns, state.components, steps, CUMULATIVE, below, last, tuple(short)
+        state.V, state.spec.columns, state.components, steps, CUMULATIVE, lower_rows, final_rows, tuple(short)
     )
 
 
@@ -194,7 +198,7 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
     """Return the print of a fit of sparse loadings."""
     of_loadings, variance = with_loadings(state), loadings_variance(state)
     shares = variance["share of total"].tolist()
-    below: list[Line] = [
+    lower_rows: list[Line] = [
         ("sparse loadings", percents(variance["cumulative"].tolist(), 1, shares)),
         ("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 1, shares)),
     ]
@@ -204,7 +208,7 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
         state.components,
         shares,
         CUMULATIVE,
-        below,
+        lower_rows,
         [],
         ("loadings", "PCA"),
     )
@@ -227,11 +231,11 @@ def print_of_coordinates(
 ) -> Screen:
     """Return the print of sparse principal coordinates: their loadings, zeros and shares."""
     shares = np.diff(variance["cumulative CPEV"], prepend=0.0).tolist()
-    below: list[Line] = [
+    lower_rows: list[Line] = [
         (label, percents(variance[name].tolist(), 1, shares))
         for label, name in (("CPEV", "cumulative CPEV"), ("coordinates", "cumulative fit"))
     ]
-    below.append(("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 1, shares)))
+    lower_rows.append(("PCA (dense)", percents(variance["cumulative PCA"].tolist(), 1, shares)))
     zeros: Line = ("Zero coordinates, %", percents(variance["share of zeros"].tolist(), 1))
     components = Components(
         loadings.to_numpy(),
@@ -239,7 +243,7 @@ def print_of_coordinates(
         loadings.columns,
         shares,
         CUMULATIVE,
-        below,
+        lower_rows,
         [zeros],
         ("CPEV", "coord.", "PCA", "zeros"),
     )

@@ -154,12 +154,12 @@ class Summary(Shown):
     """
 
     def __init__(self, document: grid.Document, frames: dict[str, pd.DataFrame]) -> None:
-        self._written = document
+        self._document_text = document
         self._frames = frames
 
     def _document(self) -> grid.Document:
         """Return the tables as text. Results override it, so that nothing is formatted before it is shown."""
-        return self._written
+        return self._document_text
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -90,7 +90,9 @@ def chapters(
     if len(state.components) > 1 and (in_memory or state.scores is not None):
         pictures = score_pictures(state, rows.scores(state, source), row_groups)
         yield Chapter("Score plots", tuple(pictures))
-    yield Chapter("Overlap and correlations", (together(state), correlations(state, arrangement)))
+    yield Chapter(
+        "Overlap and correlations", (shares_and_correlations(state), correlations(state, arrangement))
+    )
     if state.cleaning is not None:
         yield Chapter("Outlying cells and rows", tuple(outlying_parts(state, source)))
     if in_memory:
@@ -111,7 +113,9 @@ def first_chapter(state: FitState, summary: Document) -> Chapter:
 
 def last_chapter(state: FitState, summary: Document, call: str) -> Chapter:
     """Return the header of the summary, the call that made the fit, and the versions."""
-    return Chapter("How it was fitted", (Document(summary.title, summary.facts), made(state.record, call)))
+    return Chapter(
+        "How it was fitted", (Document(summary.title, summary.facts), provenance(state.record, call))
+    )
 
 
 def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
@@ -127,26 +131,26 @@ def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
         yield replace(chapter, parts=tuple(contents))
 
 
-def methods(found: Description) -> Lines:
+def methods(description: Description) -> Lines:
     """Return the paragraph for a methods section with its references."""
-    return Lines((), found.text, found.references)
+    return Lines((), description.text, description.references)
 
 
-def bibtex(found: Description) -> Lines:
+def bibtex(description: Description) -> Lines:
     """Return the references of the paragraph as BibTeX."""
-    return Lines(tuple(found.bibtex.splitlines()))
+    return Lines(tuple(description.bibtex.splitlines()))
 
 
-def made(record: Record, call: str) -> Lines:
+def provenance(record: Record, call: str) -> Lines:
     """Return the call that made the fit, its options, and the versions of the packages."""
     code = "" if call.startswith("spcastat ") else "import spcastat as sp\nfit = sp."
     versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
     options = ", ".join(f"{name}={value!r}" for name, value in record.options.items() if value is not None)
     remarks = (f"Options of {record.method}: {options or 'none'}.", f"Versions: {versions}.")
-    return Lines(tuple(f"{code}{call}".splitlines()), after=remarks)
+    return Lines(tuple(f"{code}{call}".splitlines()), tail=remarks)
 
 
-def together(state: FitState) -> Document:
+def shares_and_correlations(state: FitState) -> Document:
     """Return the variance each component explains, alone and given the others, and score correlations."""
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
     names = tuple(full_names(state.components))
@@ -329,8 +333,8 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
 def outlying_parts(state: FitState, source: Data | None) -> Iterator[Document | Picture]:
     """Yield the table of outlying cells and rows of a robust fit, and their map if there is any."""
     yield outliers_document(state)
-    found = cleaning_of(state)
-    if len(found.places) or not found.kept.all():
+    cleaning = cleaning_of(state)
+    if len(cleaning.places) or not cleaning.kept.all():
         yield map_picture(state, source)
 
 
@@ -437,8 +441,8 @@ def _html(part: Content) -> str:
     if isinstance(part, Picture):
         return picture_html(part)
     if isinstance(part, Lines):
-        lead = f"<p>{escape(part.before)}</p>" if part.before else ""
-        tail = "".join(f"\n<p>{escape(text)}</p>" for text in part.after)
+        lead = f"<p>{escape(part.lead)}</p>" if part.lead else ""
+        tail = "".join(f"\n<p>{escape(text)}</p>" for text in part.tail)
         lines = "".join(f"<span>{escape(line)}</span>" for line in part.lines)
         return f"{lead}{f'<pre>{lines}</pre>' if lines else ''}{tail}"
     return "\n".join(content(part, framed=True))

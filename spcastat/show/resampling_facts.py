@@ -21,9 +21,9 @@ LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
 #: With fewer draws, or halves of the rows, a sentence says what more would change.
-ENOUGH, ENOUGH_HALVES = 199, 100
+ENOUGH_DRAWS, ENOUGH_HALVES = 199, 100
 #: The default number of draws.
-MANY = 999
+COMPARED_DRAWS = 999
 #: Names of the procedures that control the false discovery rate.
 FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 
@@ -31,19 +31,19 @@ FDR = {"fdr_bh": "Benjamini and Hochberg", "fdr_by": "Benjamini and Yekutieli"}
 # --- what was drawn -------------------------------------------------------------------------------
 
 
-def made(found: Bootstrapped | HalfSamples, unit: str) -> Fact:
+def draws_made(resampling: Bootstrapped | HalfSamples, unit: str) -> Fact:
     """Return the fact about the number of draws or pairs."""
     return fact(
         f"{unit}s made",
-        done=found.draws,
-        asked=found.asked,
-        interrupted=found.draws != found.asked,
-        normal=found.normal,
-        again=found.again,
+        done=resampling.draws,
+        asked=resampling.asked,
+        interrupted=resampling.draws != resampling.asked,
+        normal=resampling.normal,
+        again=resampling.again,
     )
 
 
-def drawn(text: str) -> Iterator[Fact]:
+def rows_drawn(text: str) -> Iterator[Fact]:
     """Yield the fact about what was drawn, if not single rows of the fit."""
     if text:
         yield fact("drawn", text=text)
@@ -66,17 +66,17 @@ def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
-def bootstrap(found: Bootstrapped, level: float, loadings: bool = False) -> Fact:
+def bootstrap(boot: Bootstrapped, level: float, loadings: bool = False) -> Fact:
     """Return the fact about what the draws of a bootstrap give."""
-    few = found.draws < frames.least_draws(level)
-    values = {"few": few, "level": level, "select": found.select, "loadings": loadings}
-    return fact("bootstrap", made=made(found, "draw"), **values)
+    has_few = boot.draws < frames.least_draws(level)
+    values = {"few": has_few, "level": level, "select": boot.select, "loadings": loadings}
+    return fact("bootstrap", made=draws_made(boot, "draw"), **values)
 
 
-def of_intervals(state: FitState, found: Bootstrapped, level: float) -> Iterator[Fact]:
+def of_intervals(state: FitState, boot: Bootstrapped, level: float) -> Iterator[Fact]:
     """Yield what an interval of a loading says, and what it presupposes."""
-    yield interval_meaning(found.select, level)
-    yield from components_in_doubt(state, found)
+    yield interval_meaning(boot.select, level)
+    yield from components_in_doubt(state, boot)
 
 
 def of_imputations(draws: Bootstrapped) -> Iterator[Fact]:
@@ -92,34 +92,34 @@ def interval_meaning(select: bool, level: float = 0.95) -> Fact:
     return fact("intervals with selection", share=50 + 50 * level)
 
 
-def components_in_doubt(state: FitState, found: Bootstrapped) -> Iterator[Fact]:
+def components_in_doubt(state: FitState, boot: Bootstrapped) -> Iterator[Fact]:
     """Yield a fact about components of the fit that may be noise."""
-    number, doubtful = frames.number_found(state, found), frames.not_found(state, found)
+    number, doubtful = frames.number_found(state, boot), frames.not_found(state, boot)
     if number is None:
         yield fact("component presupposed")
     elif doubtful:
         yield fact("components not found", number=number, names=", ".join(full_names(doubtful)))
 
 
-def local_search(found: Bootstrapped) -> Iterator[Fact]:
+def local_search(boot: Bootstrapped) -> Iterator[Fact]:
     """Yield a fact about draws that were fitted by a local search from the fit."""
-    if found.search == "near":
+    if boot.search == "near":
         yield fact("local search")
 
 
-def few_draws(found: Bootstrapped, level: float = 0.95) -> Iterator[Fact]:
+def few_draws(boot: Bootstrapped, level: float = 0.95) -> Iterator[Fact]:
     """Yield what more draws would change, if there are few."""
-    done, least = found.draws, frames.least_draws(level)
-    if done < least:
-        yield fact("too few draws", level=level, least=least, done=done)
-    elif done < ENOUGH:
+    count, minimum = boot.draws, frames.least_draws(level)
+    if count < minimum:
+        yield fact("too few draws", level=level, least=minimum, done=count)
+    elif count < ENOUGH_DRAWS:
         yield fact(
             "few draws",
-            done=done,
-            error=_percent_error(done),
-            share=0.5 / np.sqrt(done),
-            error_of_many=_percent_error(MANY),
-            share_of_many=0.5 / np.sqrt(MANY),
+            done=count,
+            error=_percent_error(count),
+            share=0.5 / np.sqrt(count),
+            error_of_many=_percent_error(COMPARED_DRAWS),
+            share_of_many=0.5 / np.sqrt(COMPARED_DRAWS),
         )
 
 
@@ -134,36 +134,38 @@ def held_out(state: FitState) -> Fact:
     return fact("held out", units=bool(state.record.scaling == "sd" or matrix))
 
 
-def of_bootstrap(state: FitState, found: Bootstrapped, level: float) -> Iterator[Fact]:
+def of_bootstrap(state: FitState, boot: Bootstrapped, level: float) -> Iterator[Fact]:
     """Yield the facts for the notes on a bootstrap."""
-    if found.draws >= frames.least_draws(level):
-        yield from of_intervals(state, found, level)
-    yield from of_imputations(found)
-    yield from local_search(found)
-    yield from about_rows(state, found.notice)
-    if found.select:
+    if boot.draws >= frames.least_draws(level):
+        yield from of_intervals(state, boot, level)
+    yield from of_imputations(boot)
+    yield from local_search(boot)
+    yield from about_rows(state, boot.notice)
+    if boot.select:
         yield fact("selected")
-    yield from few_draws(found, level)
+    yield from few_draws(boot, level)
 
 
 # --- stability ------------------------------------------------------------------------------------
 
 
-def stability(found: HalfSamples) -> Fact:
+def stability(halves: HalfSamples) -> Fact:
     """Return the fact about the fits of halves and the threshold."""
-    return fact("stability", halves=len(found.chosen), made=made(found, "pair"), threshold=found.threshold)
+    return fact(
+        "stability", halves=len(halves.chosen), made=draws_made(halves, "pair"), threshold=halves.threshold
+    )
 
 
-def of_stability(state: FitState, found: HalfSamples) -> Iterator[Fact]:
+def of_stability(state: FitState, halves: HalfSamples) -> Iterator[Fact]:
     """Yield the facts for the notes on stability."""
-    halves = len(found.chosen)
+    fit_count = len(halves.chosen)
     yield fact("frequency")
-    yield from about_rows(state, found.notice)
-    if halves < ENOUGH_HALVES:
+    yield from about_rows(state, halves.notice)
+    if fit_count < ENOUGH_HALVES:
         yield fact(
             "few halves",
-            halves=halves,
-            error=0.5 / np.sqrt(halves),
+            halves=fit_count,
+            error=0.5 / np.sqrt(fit_count),
             pairs=ENOUGH_HALVES // 2,
             error_of_many=0.5 / np.sqrt(ENOUGH_HALVES),
         )
@@ -172,94 +174,94 @@ def of_stability(state: FitState, found: HalfSamples) -> Iterator[Fact]:
 # --- split inference and tests ----------------------------------------------------------------------
 
 
-def split_inference(found: Split) -> Fact:
+def split_inference(split: Split) -> Fact:
     """Return the fact about the two parts of the rows."""
-    selecting, estimating = found.rows
+    selecting, estimating = split.rows
     return fact("split inference", selecting=selecting, estimating=estimating)
 
 
-def header_of_split(state: FitState, found: Split) -> Iterator[Fact]:
+def header_of_split(state: FitState, split: Split) -> Iterator[Fact]:
     """Yield the facts of the header of split inference."""
-    selecting, estimating = found.rows
+    selecting, estimating = split.rows
     yield fact(
         "rows of split",
         selecting=selecting,
         estimating=estimating,
-        again=found.again,
-        normal=found.normal,
+        again=split.again,
+        normal=split.normal,
     )
-    interrupted = found.draws != found.asked
-    samples = fact("samples made", done=found.draws, asked=found.asked, interrupted=interrupted)
-    yield fact("draws of split", made=samples, drawn=found.drawn)
-    yield similarity(frames.similarity(state, found))
+    interrupted = split.draws != split.asked
+    samples = fact("samples made", done=split.draws, asked=split.asked, interrupted=interrupted)
+    yield fact("draws of split", made=samples, drawn=split.drawn)
+    yield similarity(frames.similarity(state, split))
 
 
-def of_split(state: FitState, found: Split) -> Iterator[Fact]:
+def of_split(state: FitState, split: Split) -> Iterator[Fact]:
     """Yield the facts for the notes on split inference."""
     yield fact("correlations of split")
-    if found.repeats > 1:
-        yield fact("p values of splits", repeats=found.repeats)
-    yield from about_rows(state, found.notice)
-    if found.draws < ENOUGH:
+    if split.repeats > 1:
+        yield fact("p values of splits", repeats=split.repeats)
+    yield from about_rows(state, split.notice)
+    if split.draws < ENOUGH_DRAWS:
         yield fact(
             "few draws of standard errors",
-            done=found.draws,
-            error=_percent_error(found.draws),
-            error_of_many=_percent_error(MANY),
+            done=split.draws,
+            error=_percent_error(split.draws),
+            error_of_many=_percent_error(COMPARED_DRAWS),
         )
 
 
-def tests_of_loadings(found: Tested) -> Fact:
+def tests_of_loadings(tested: Tested) -> Fact:
     """Return the fact about the permutations of tests of loadings."""
-    return fact("tests of loadings", **_tests(found))
+    return fact("tests of loadings", **_tests(tested))
 
 
-def header_of_tests(found: Tested) -> Iterator[Fact]:
+def header_of_tests(tested: Tested) -> Iterator[Fact]:
     """Yield the facts of the header of tests of loadings."""
-    yield from drawn(found.drawn)
-    if found.signs:
+    yield from rows_drawn(tested.drawn)
+    if tested.signs:
         yield fact("null of signs")
     else:
-        groups = bool(found.drawn) and not found.drawn.startswith("a sample")
+        groups = bool(tested.drawn) and not tested.drawn.startswith("a sample")
         yield fact("null of groups" if groups else "null of rows")
     yield fact("statistic")
-    yield fact("p of tests", **_tests(found))
-    yield fact("q of tests", **_tests(found))
+    yield fact("p of tests", **_tests(tested))
+    yield fact("q of tests", **_tests(tested))
 
 
-def _tests(found: Tested) -> dict[str, object]:
+def _tests(tested: Tested) -> dict[str, object]:
     return {
-        "done": found.draws,
-        "asked": found.asked,
-        "interrupted": found.draws != found.asked,
-        "signs": found.signs,
-        "least": 1 / (found.draws + 1),
-        "procedure": FDR[found.fdr],
+        "done": tested.draws,
+        "asked": tested.asked,
+        "interrupted": tested.draws != tested.asked,
+        "signs": tested.signs,
+        "least": 1 / (tested.draws + 1),
+        "procedure": FDR[tested.fdr],
     }
 
 
-def of_tests(state: FitState, found: Tested, hidden: int) -> Iterator[Fact]:
+def of_tests(state: FitState, tested: Tested, hidden: int) -> Iterator[Fact]:
     """Yield the facts for the notes on tests of loadings; `hidden` zero loadings are not shown."""
     yield fact("meaning of q")
     if hidden:
         yield fact("zero loadings hidden", number=hidden)
-    yield from few_permutations(state, found)
-    yield from about_rows(state, found.notice)
+    yield from few_permutations(state, tested)
+    yield from about_rows(state, tested.notice)
 
 
-def few_permutations(state: FitState, found: Tested) -> Iterator[Fact]:
+def few_permutations(state: FitState, tested: Tested) -> Iterator[Fact]:
     """Yield a fact if there are too few permutations for a small q value."""
-    tested = int((~np.isnan(found.p_value)).sum())
+    count = int((~np.isnan(tested.p_value)).sum())
     nonzeros = max(int(np.count_nonzero(state.V)), 1)
-    times = np.sum(1.0 / np.arange(1, tested + 1)) if found.fdr == "fdr_by" else 1.0
-    limit = min(times * tested / (nonzeros * (found.draws + 1)), 1.0)
+    times = np.sum(1.0 / np.arange(1, count + 1)) if tested.fdr == "fdr_by" else 1.0
+    limit = min(times * count / (nonzeros * (tested.draws + 1)), 1.0)
     if limit > LEVEL:
         yield fact(
             "few permutations",
-            done=found.draws,
-            tested=tested,
+            done=tested.draws,
+            tested=count,
             limit=limit,
             nonzeros=nonzeros,
-            needed=int(np.ceil(times * tested / (nonzeros * LEVEL))) - 1,
+            needed=int(np.ceil(times * count / (nonzeros * LEVEL))) - 1,
             level=LEVEL,
         )

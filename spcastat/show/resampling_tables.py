@@ -21,8 +21,8 @@ from spcastat.show.grid import (
     Table,
     VariableArrangement,
     alike,
-    each,
     fixed,
+    fixed_values,
     percent,
 )
 from spcastat.show.resampling_facts import LEVEL, OFTEN
@@ -38,51 +38,51 @@ BOUNDS = ("lower", "upper")
 BLANK = ("loading", "estimate", "std_error", "fmi", *BOUNDS)
 
 
-def bootstrap_document(state: FitState, found: Bootstrapped, level: float) -> Document:
+def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Document:
     """Return bootstrap intervals of loadings and variances."""
-    table, hidden = _intervals(state, found, level)
+    table, hidden = _intervals(state, boot, level)
     return Document(
-        title=part(facts.bootstrap(found, level)),
-        facts=tuple(lines(bootstrap_header(state, found))),
-        tables=(table, _variances(frames.variance_ci(state, found, level), "held out")),
-        notes=tuple(notes([*facts.of_bootstrap(state, found, level), *hidden, facts.held_out(state)])),
+        title=part(facts.bootstrap(boot, level)),
+        facts=tuple(lines(bootstrap_header(state, boot))),
+        tables=(table, _variances(frames.variance_ci(state, boot, level), "held out")),
+        notes=tuple(notes([*facts.of_bootstrap(state, boot, level), *hidden, facts.held_out(state)])),
     )
 
 
-def bootstrap_header(state: FitState, found: Bootstrapped) -> Iterator[Fact]:
+def bootstrap_header(state: FitState, boot: Bootstrapped) -> Iterator[Fact]:
     """Yield the facts of the header: what was drawn, and how similar draws are to the fit."""
-    yield from facts.drawn(found.drawn)
-    yield facts.similarity(frames.similarity(state, found))
+    yield from facts.rows_drawn(boot.drawn)
+    yield facts.similarity(frames.similarity(state, boot))
 
 
-def stability_document(state: FitState, found: HalfSamples) -> Document:
+def stability_document(state: FitState, halves: HalfSamples) -> Document:
     """Return selection frequencies, the bound on false selections, clusters and associates."""
-    groups, pairs = frames.clusters(state, found), frames.associates(state, found)
+    groups, pairs = frames.clusters(state, halves), frames.associates(state, halves)
     return Document(
-        title=part(facts.stability(found)),
-        facts=tuple(lines(facts.drawn(found.drawn))),
-        tables=(_frequencies(state, found), *_groups(groups, found), *_associates(pairs)),
-        notes=tuple(notes(facts.of_stability(state, found))),
+        title=part(facts.stability(halves)),
+        facts=tuple(lines(facts.rows_drawn(halves.drawn))),
+        tables=(_frequencies(state, halves), *_groups(groups, halves), *_associates(pairs)),
+        notes=tuple(notes(facts.of_stability(state, halves))),
     )
 
 
-def split_document(state: FitState, found: Split, level: float) -> Document:
+def split_document(state: FitState, split: Split, level: float) -> Document:
     """Return the intervals estimated on the half that did not choose the variables."""
-    table, hidden = loading_rows(frames.split_conf_int(state, found, level), "conf_int()", 5)
-    tables = [table, _variances(frames.split_variance_ci(state, found, level))]
-    if found.repeats > 1:
-        tables.insert(1, _combined(state, found))
+    table, hidden = loading_rows(frames.split_conf_int(state, split, level), "conf_int()", 5)
+    tables = [table, _variances(frames.split_variance_ci(state, split, level))]
+    if split.repeats > 1:
+        tables.insert(1, _combined(state, split))
     return Document(
-        title=f"{part(facts.split_inference(found))} ({100 * level:g} % intervals)",
-        facts=tuple(lines(facts.header_of_split(state, found))),
+        title=f"{part(facts.split_inference(split))} ({100 * level:g} % intervals)",
+        facts=tuple(lines(facts.header_of_split(state, split))),
         tables=tuple(tables),
-        notes=tuple(notes([*facts.of_split(state, found), *hidden])),
+        notes=tuple(notes([*facts.of_split(state, split), *hidden])),
     )
 
 
-def _combined(state: FitState, found: Split) -> Table:
+def _combined(state: FitState, split: Split) -> Table:
     """Return the p-values of all splits for the variables of the fit and for others with small ones."""
-    frame = frames.split_p_values(state, found)
+    frame = frames.split_p_values(state, split)
     visible = (state.V != 0) | (frame.to_numpy() <= LEVEL)
     lines = [
         Row(name_text(frame.index[j]), ("" if np.isnan(p) else fixed(p, 3),), name_text(frame.columns[c]))
@@ -90,18 +90,18 @@ def _combined(state: FitState, found: Split) -> Table:
         for j in np.flatnonzero(visible[:, c])[:ROWS].tolist()
         for p in [frame.iloc[j, c]]
     ]
-    return Table(f"{found.repeats} splits", ("p",), tuple(lines))
+    return Table(f"{split.repeats} splits", ("p",), tuple(lines))
 
 
-def test_document(state: FitState, found: Tested) -> Document:
+def test_document(state: FitState, tested: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
-    frame = frames.tests(state, found)
+    frame = frames.tests(state, tested)
     visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
     table, hidden = loading_rows(visible_rows, "`table`", 4)
-    sentences = facts.of_tests(state, found, len(frame) - len(visible_rows))
+    sentences = facts.of_tests(state, tested, len(frame) - len(visible_rows))
     return Document(
-        title=part(facts.tests_of_loadings(found)),
-        facts=tuple(lines(facts.header_of_tests(found))),
+        title=part(facts.tests_of_loadings(tested)),
+        facts=tuple(lines(facts.header_of_tests(tested))),
         tables=(table,),
         notes=tuple(notes([*sentences, *hidden])),
     )
@@ -151,16 +151,16 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def _intervals(state: FitState, found: Bootstrapped, level: float) -> tuple[Table, list[Fact]]:
+def _intervals(state: FitState, boot: Bootstrapped, level: float) -> tuple[Table, list[Fact]]:
     """Return the table of intervals, and facts about loadings left out."""
-    frame = frames.conf_int(state, found, level)
+    frame = frames.conf_int(state, boot, level)
     visible_rows = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
     hidden_shares = frame["selected"].drop(visible_rows.index)
-    q_value = frames.q_values(state, found.places)
+    q_value = frames.q_values(state, boot.places)
     if q_value is not None:
         visible_rows = visible_rows.assign(q_value=q_value[visible_rows.index])
     width = len(visible_rows.columns) - 2
-    table, hidden = loading_rows(visible_rows, "conf_int()", width, marked=frames.not_found(state, found))
+    table, hidden = loading_rows(visible_rows, "conf_int()", width, marked=frames.not_found(state, boot))
     if len(hidden_shares):
         single = len(state.components) == 1
         hidden.append(
@@ -174,7 +174,7 @@ def loading_rows(
     all_of_them: str,
     width: int = 4,
     title: str = "Loading",
-    here: str = "",
+    location: str = "",
     marked: Sequence[Any] = (),
 ) -> tuple[Table, list[Fact]]:
     """Return a table of at most ROWS loadings, the largest, and a fact if others are left out.
@@ -188,7 +188,7 @@ def loading_rows(
     width : int
     title : str
         Heading of the label column.
-    here : str
+    location : str
         Where the table is, for the note, such as " here".
     marked : sequence
         Components that are marked as not found by `choose_k`.
@@ -205,7 +205,7 @@ def loading_rows(
             cells = ["" if name in BLANK else cell for name, cell in zip(names, cells, strict=True)]
         heading = name_text(component) + " (not found by choose_k)" * (component in marked)
         rows.append(Row(name_text(term), tuple(cells), heading))
-    hidden = [fact("rows shown", number=len(frame), here=here, name=all_of_them)] * (len(frame) > ROWS)
+    hidden = [fact("rows shown", number=len(frame), here=location, name=all_of_them)] * (len(frame) > ROWS)
     return Table(title, headings, tuple(rows)), hidden
 
 
@@ -215,20 +215,20 @@ def _variances(frame: pd.DataFrame, *further: str) -> Table:
     return Table("Component", ("variance", "std. error", "lower", "upper", *further), lines)
 
 
-def _frequencies(state: FitState, found: HalfSamples) -> Table:
+def _frequencies(state: FitState, halves: HalfSamples) -> Table:
     """Return a table of selection frequencies, and of the number and bound of stable loadings.
 
     It has the variables of the fit and others that are often selected.
     """
-    frequency, bound = frames.frequency(state, found), frames.bound(state, found)
+    frequency, bound = frames.frequency(state, halves), frames.bound(state, halves)
     values = frequency.to_numpy()
-    stable = (values >= found.threshold).sum(axis=0)
-    bounded = frames.informative(state, found) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
+    stable = (values >= halves.threshold).sum(axis=0)
+    bounded = frames.informative(state, halves) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
     places, _ = VariableArrangement(max_rows=ROWS).rows(sizes, frequency.index)
     rows = [
-        Row(name, tuple(f"{f:.2f}{'*' if f >= found.threshold else ' '}" if f else "" for f in values[j]))
+        Row(name, tuple(f"{f:.2f}{'*' if f >= halves.threshold else ' '}" if f else "" for f in values[j]))
         for j, name in zip(places, full_names(frequency.index[places]), strict=True)
     ]
     ratios = zip(stable, np.count_nonzero(state.V, axis=0), strict=True)
@@ -243,9 +243,9 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
             "False (bound)",
             tuple(fixed(false_bound, 2) if is_bounded else "-" for false_bound, is_bounded in false),
         ),
-        Row("Similarity", each(frames.similarity(state, found), 2)),
+        Row("Similarity", fixed_values(frames.similarity(state, halves), 2)),
     ]
-    sentences = [fact("marks of frequencies", threshold=found.threshold)]
+    sentences = [fact("marks of frequencies", threshold=halves.threshold)]
     if len(places) < met.sum():
         sentences.append(fact("variables shown", number=len(places), all=int(met.sum())))
     if not met.all():
@@ -263,7 +263,7 @@ def _frequencies(state: FitState, found: HalfSamples) -> Table:
     return Table("Selected in", headings, tuple(rows), notes=tuple(notes(sentences)))
 
 
-def _groups(frame: pd.DataFrame, found: HalfSamples) -> Iterator[Table]:
+def _groups(frame: pd.DataFrame, halves: HalfSamples) -> Iterator[Table]:
     frame = frame[frame["frequency"] >= OFTEN]
     if len(frame):
         rows = []
@@ -274,7 +274,7 @@ def _groups(frame: pd.DataFrame, found: HalfSamples) -> Iterator[Table]:
             name_count = next((i for i in (3, 2) if len(", ".join(names[:i])) <= 36), 1)
             rows.append(Row(f"{component}: {some_of(names, name_count)}", (f"{often:.2f}", f"{largest:.2f}")))
         yield Table(
-            f"Clusters, |r| >= {found.groups:g}",
+            f"Clusters, |r| >= {halves.groups:g}",
             ("any member", "most selected"),
             tuple(rows),
             notes=tuple(notes([fact("clusters")])),
@@ -285,7 +285,7 @@ def _associates(frame: pd.DataFrame) -> Iterator[Table]:
     frame = frame.sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
         rows = [
-            Row(f"{component}: {name_text(associate)} for {name_text(term)}", each(shares, 2))
+            Row(f"{component}: {name_text(associate)} for {name_text(term)}", fixed_values(shares, 2))
             for component, term, associate, *shares in frame.itertuples(index=False)
         ]
         yield Table(
@@ -403,7 +403,7 @@ def _p(value: float) -> str:
 def _by_group(table: pd.DataFrame) -> Table:
     cells = zip(
         alike(table["variance"].tolist()),
-        each(table["congruence"], 3),
+        fixed_values(table["congruence"], 3),
         (percent(share, 1) for share in table["kept"]),
         strict=True,
     )
@@ -426,7 +426,7 @@ def _slopes(slopes: pd.DataFrame) -> Table:
     ):
         loading, p = rows_of_term["loading"].iloc[0], rows_of_term["p_adjusted"].iloc[0]
         estimates = rows_of_term["estimate"].to_numpy()[: len(columns)]  # one for each group, in their order
-        cells = (fixed(loading, 3) if loading else "", *each(estimates, 2), _p(p))
+        cells = (fixed(loading, 3) if loading else "", *fixed_values(estimates, 2), _p(p))
         rows.append(Row(name_text(term), cells, name_text(component)))
     many_notes: tuple[str, ...] = ()
     if len(rows) > MOST_GROUP_ROWS:

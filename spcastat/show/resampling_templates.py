@@ -5,7 +5,7 @@ from __future__ import annotations
 from spcastat.show.templates import TEMPLATES, Template
 
 #: What a draw or a pair of halves is, if not rows of the fit, and how many were drawn again.
-_DRAWN = (
+_DRAWS = (
     "{interrupted?{done} of }{asked|# UNIT|# UNITs}{interrupted?: interrupted}{normal?, of normal rows with "
     "this covariance matrix}{again?; {again|# sample|# samples} drawn again, since no fit was possible on "
     "{again|it|them}}"
@@ -14,8 +14,8 @@ _DRAWN = (
 #: Key of a fact -> its wordings.
 RESAMPLING_TEMPLATES: dict[str, Template] = {
     # --- what was drawn
-    "draws made": Template(part=_DRAWN.replace("UNIT", "draw")),
-    "pairs made": Template(part=_DRAWN.replace("UNIT", "pair")),
+    "draws made": Template(part=_DRAWS.replace("UNIT", "draw")),
+    "pairs made": Template(part=_DRAWS.replace("UNIT", "pair")),
     "samples made": Template(
         part="{interrupted?{done} of }{asked|# bootstrap sample|# bootstrap samples} of the second "
         "half{interrupted?: interrupted}"

@@ -25,7 +25,7 @@ MOST_WARNINGS = 4
 #: So many warnings of tables may take several lines each; if there are more, each has one line.
 WHOLE_WARNINGS = 2
 #: Every list has at least so many variables, if its component has.
-FEWEST = 3
+FEWEST_LINES = 3
 #: So many lines of a header are printed.
 MOST_FACTS = 4
 #: Columns of a table without room are left out rather than rows, if it would have fewer rows.
@@ -66,11 +66,11 @@ class Screen:
 
     def text(self, encoding: str | None = None) -> str:
         """Return the lines as text; characters that the console lacks are written as escapes."""
-        title, body, below = self._parts(encoding)
+        title, body, foot = self._parts(encoding)
         if self.brief is not None and hides(body):
             brief_parts = self.brief._parts(encoding)
-            title, body, below = (title, body, below) if hides(brief_parts[1]) else brief_parts
-        return "\n\n".join("\n".join(part) for part in (title, body, below) if part)
+            title, body, foot = (title, body, foot) if hides(brief_parts[1]) else brief_parts
+        return "\n\n".join("\n".join(part) for part in (title, body, foot) if part)
 
     def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
         """Return the lines of the title, of the body, and of what is below it."""
@@ -79,8 +79,8 @@ class Screen:
             hidden_count = len(warnings) - MOST_WARNINGS + 1
             warnings = [*warnings[: MOST_WARNINGS - 1], f"Warning: {hidden_count} more in the notes."]
         title = _lines([self.title], encoding)
-        below = _lines([*warnings, " ".join(filter(None, (*self.sentences, self.ending)))], encoding)
-        return title, self.body(LINES - len(title) - len(below) - 1 - bool(below)), below
+        foot = _lines([*warnings, " ".join(filter(None, (*self.sentences, self.ending)))], encoding)
+        return title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot
 
 
 def hides(lines: Sequence[str]) -> bool:
@@ -108,12 +108,12 @@ def ending(name: str, notes: Sequence[str], tables: str = "summary()") -> str:
 
 def short_labels(names: Sequence[str], limit: int) -> list[str]:
     """Return names of at most `limit` characters that the console can write."""
-    written = [console_text(name) for name in names]
-    short_names = fitting(dict.fromkeys(written), limit)
-    return [short_names.get(name, name) for name in written]
+    labels = [console_text(name) for name in names]
+    short_names = fitting(dict.fromkeys(labels), limit)
+    return [short_names.get(name, name) for name in labels]
 
 
-def cut(text: str, used: int = 0) -> str:
+def fitted_line(text: str, used: int = 0) -> str:
     """Return a text that fits into one line, without its last words if it is longer.
 
     `used` characters of the line are used already.
@@ -135,8 +135,8 @@ def matrix(
     headings: Sequence[str],
     rows: Sequence[tuple[str, Sequence[str]]],
     heading_below: str = "",
-    below: Sequence[tuple[str, Sequence[str]]] = (),
-    last: Sequence[tuple[str, Sequence[str]]] = (),
+    lower_rows: Sequence[tuple[str, Sequence[str]]] = (),
+    final_rows: Sequence[tuple[str, Sequence[str]]] = (),
     limit: int = WIDTH,
 ) -> list[str]:
     """Return labelled rows of cells under headings, rows under a heading of their own, and the last rows.
@@ -144,9 +144,9 @@ def matrix(
     Labels have at most `limit` characters. Lines may be longer than the width of a screen; callers check it.
     """
     labels = short_labels([label for label, _ in rows], limit)
-    labels_below = [f"  {label}" for label, _ in below] + [label for label, _ in last]
+    labels_below = [f"  {label}" for label, _ in lower_rows] + [label for label, _ in final_rows]
     width = max(map(grid.display_width, [title, *labels, *labels_below]))
-    cells_below = [cells for _, cells in (*below, *last)]
+    cells_below = [cells for _, cells in (*lower_rows, *final_rows)]
     cells = [*(cells for _, cells in rows), *cells_below]
     heads = short_labels(headings, 12)
     widths = [max(grid.display_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
@@ -177,9 +177,9 @@ class List:
     numbers: tuple[str, ...]
     names: tuple[str, ...]
 
-    def lines(self, most: int, limit: int) -> list[str]:
-        """Return the heading and at most `most` lines, the last of which counts what has no room."""
-        count = len(self.numbers) if len(self.numbers) <= most else most - 1
+    def lines(self, line_limit: int, limit: int) -> list[str]:
+        """Return the heading and at most `line_limit` lines, the last of which counts what has no room."""
+        count = len(self.numbers) if len(self.numbers) <= line_limit else line_limit - 1
         width = max(map(len, self.numbers), default=0)
         labels = short_labels(self.names[:count], limit)
         lines = [f"{number:>{width}} {label}" for number, label in zip(self.numbers, labels, strict=False)]
@@ -190,10 +190,10 @@ class List:
 
 def side_by_side(lists: Sequence[List], room: int) -> list[str]:
     """Return lists in as many columns as fit, each with as many lines as there is room for; [] if too few."""
-    longest = min(max(len(one.numbers) for one in lists), room)
-    for most in range(longest, min(FEWEST, longest) - 1, -1):
+    longest = min(max(len(block.numbers) for block in lists), room)
+    for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1):
         for limit in NAME_LIMITS:
-            lines = _bands([one.lines(most, limit) for one in lists])
+            lines = _bands([block.lines(line_limit, limit) for block in lists])
             if len(lines) <= room:
                 return lines
     return []
@@ -228,39 +228,39 @@ class Item:
     words: tuple[str, ...]
 
 
-def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, what: str) -> list[str]:
+def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str) -> list[str]:
     """Return each row with its numbers and as many of its words as there is room for.
 
-    `what` is the plural of what has a row, for the rows that have no room.
+    `noun` is the plural of what has a row, for the rows that have no room.
     """
     shown_rows = rows if len(rows) + 1 <= room else rows[: max(room - 2, 1)]
-    hidden = [] if len(shown_rows) == len(rows) else [f"and {len(rows) - len(shown_rows)} more {what}"]
+    hidden = [] if len(shown_rows) == len(rows) else [f"and {len(rows) - len(shown_rows)} more {noun}"]
     *heads, last_head = headings
     head = matrix(title, heads, [(row.label, row.cells) for row in shown_rows], limit=12)
     start = max(map(grid.display_width, head)) + 2
-    for most in range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1):
+    for line_limit in range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1):
         lines = [padded(head[0], start) + last_head]
         for line, row in zip(head[1:], shown_rows, strict=True):
-            first_line, *tail = words_in_lines(row.words, WIDTH - start, most)
+            first_line, *tail = words_in_lines(row.words, WIDTH - start, line_limit)
             lines += [padded(line, start) + first_line, *(" " * start + text for text in tail)]
         if len(lines) + len(hidden) <= room:
             break
     return [*lines, *hidden]
 
 
-def words_in_lines(words: Sequence[str], width: int, most: int) -> list[str]:
-    """Return words separated by commas in at most `most` lines; the last counts words without room."""
-    for count in range(min(len(words), most * width), 0, -1):
+def words_in_lines(words: Sequence[str], width: int, line_limit: int) -> list[str]:
+    """Return words separated by commas in at most `line_limit` lines; the last counts words without room."""
+    for count in range(min(len(words), line_limit * width), 0, -1):
         tail = [] if count == len(words) else [f"and {len(words) - count} more"]
         lines = [""]
         pieces = [*words[:count], *tail]
         for text in [*(f"{word}," for word in pieces[:-1]), pieces[-1]]:
-            joined = f"{lines[-1]} {text}".strip()
-            if lines[-1] and grid.display_width(joined) > width:
+            extended_line = f"{lines[-1]} {text}".strip()
+            if lines[-1] and grid.display_width(extended_line) > width:
                 lines.append(text)
             else:
-                lines[-1] = joined
-        if len(lines) <= most:
+                lines[-1] = extended_line
+        if len(lines) <= line_limit:
             return lines
     return [plural(len(words), "variable")]
 
@@ -273,11 +273,11 @@ def screen_of(document: grid.Document, end: str) -> Screen:
     header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
     warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
     if len(warnings) > WHOLE_WARNINGS:
-        warnings = tuple(cut(text, len("Warning: ")) for text in warnings)
+        warnings = tuple(fitted_line(text, len("Warning: ")) for text in warnings)
 
     def body(room: int) -> list[str]:
         blank_line = [""] if header and document.tables else []
-        cut_head, whole_head = [*map(cut, header), *blank_line], [*_lines(header, None), *blank_line]
+        cut_head, whole_head = [*map(fitted_line, header), *blank_line], [*_lines(header, None), *blank_line]
         tables = _first_tables(document, room - len(cut_head))
         head = whole_head if len(whole_head) + len(tables) <= room else cut_head
         return [*head, *tables]
@@ -296,10 +296,10 @@ def _first_tables(document: grid.Document, room: int) -> list[str]:
 
 def _first_rows(table: grid.Table, room: int) -> list[str]:
     """Return the first rows of a table that fit, with the first columns that fit; [] without any rows."""
-    most = min(len(table.rows), room)
+    row_limit = min(len(table.rows), room)
     for columns in range(len(table.headings), 0, -1):
         part = table.columns(0, columns)
-        for count in range(min(len(part.rows), most), min(len(part.rows), MANY_ROWS) - 1, -1):
+        for count in range(min(len(part.rows), row_limit), min(len(part.rows), MANY_ROWS) - 1, -1):
             lines = render_tables(grid.Document("", tables=(replace(part, rows=part.rows[:count]),)), WIDTH)
             hidden = _hidden(len(part.rows) - count, len(table.headings) - columns)
             if len(lines) + len(hidden) <= room:

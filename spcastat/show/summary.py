@@ -37,8 +37,8 @@ from spcastat.show.grid import (
     Table,
     VariableArrangement,
     alike,
-    each,
     fixed,
+    fixed_values,
     percents,
     restyled,
 )
@@ -55,7 +55,7 @@ HIDDEN = "."
 #: Returns an array of numbers as cells with the given decimals.
 _fixed = np.vectorize(fixed, otypes=[object])
 #: Variables that are zero in all components are named if their names have at most this many characters.
-NAMED = 240
+LISTED_NAMES = 240
 
 
 def loadings_table(
@@ -130,39 +130,48 @@ def loadings_table(
         rows=tuple(rows),
         notes=tuple(_loading_notes(values, loadings.index, kept_values, arrangement.cut, contributions)),
         sparse=True,
-        together=step,
+        column_step=step,
     )
 
 
-def _cells(shown: NDArray[np.float64], digits: int, cut: float, contributions: bool) -> NDArray[np.object_]:
+def _cells(
+    loadings: NDArray[np.float64], digits: int, threshold: float, contributions: bool
+) -> NDArray[np.object_]:
     """Return the cells of the variables to be shown, one row each."""
-    values = shown
+    values = loadings
     if contributions:
         # The square of a loading below 1e-162 is zero in floating point; the loading is not.
         values, digits = np.maximum(100 * values**2, 5e-324), max(digits - 2, 0)
     texts: NDArray[np.object_] = _fixed(values, digits)
-    texts[np.abs(shown) < cut] = HIDDEN
-    texts[shown == 0] = ""
+    texts[np.abs(loadings) < threshold] = HIDDEN
+    texts[loadings == 0] = ""
     return texts
 
 
 def _loading_notes(
-    values: NDArray[np.float64], names: pd.Index, shown: NDArray[np.float64], cut: float, contributions: bool
+    values: NDArray[np.float64],
+    names: pd.Index,
+    visible: NDArray[np.float64],
+    threshold: float,
+    contributions: bool,
 ) -> Iterator[str]:
     """Yield the notes: what blanks and marks mean, and which variables are not in the table."""
-    loaded, hidden = (values != 0).any(axis=1), int(((shown != 0) & (np.abs(shown) < cut)).sum())
+    loaded, hidden = (
+        (values != 0).any(axis=1),
+        int(((visible != 0) & (np.abs(visible) < threshold)).sum()),
+    )
     if contributions:
         yield "Contributions are squared loadings in percent."
-    if len(shown) and (shown == 0).any():
+    if len(visible) and (visible == 0).any():
         yield f"A blank is {'a loading of ' if contributions else ''}exactly zero."
     if hidden:
-        loadings = plural(hidden, "nonzero loading")
-        yield f'"{HIDDEN}" stands for {loadings} below {cut:g} in absolute value.'
+        number = plural(hidden, "nonzero loading")
+        yield f'"{HIDDEN}" stands for {number} below {threshold:g} in absolute value.'
     count = int(loaded.sum())
-    if len(shown) < count:
+    if len(visible) < count:
         yield (
-            f"{len(shown)} of {count} variables with a loading are shown, those with the largest loadings of "
-            "each component."
+            f"{len(visible)} of {count} variables with a loading are shown, those with the largest loadings "
+            "of each component."
         )
     if count < len(values):
         zero_names = list(names[~loaded].to_flat_index())
@@ -172,8 +181,8 @@ def _loading_notes(
 def _zero_in_all(names: list[Any], p: int) -> str:
     """Return the note on variables that are zero in all components; it names them if they are few."""
     count = f"{len(names)} of {plural(p, 'variable')}"
-    for texts in (full_names(names), short_names(names)) if len(names) < NAMED else ():
-        if len(text := ", ".join(texts)) <= NAMED:
+    for texts in (full_names(names), short_names(names)) if len(names) < LISTED_NAMES else ():
+        if len(text := ", ".join(texts)) <= LISTED_NAMES:
             return f"Zero in all components ({count}): {text}."
     return f"{count} {'is' if len(names) == 1 else 'are'} zero in all components."
 
@@ -182,7 +191,7 @@ def _zero_in_all(names: list[Any], p: int) -> str:
 
 
 #: With at least this many components, each component has a row instead of a column.
-MANY = 9
+UPRIGHT_COMPONENTS = 9
 
 
 def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None) -> Table:
@@ -218,10 +227,10 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
             cells = (f"{count:.0f}" for count in variance[column.name])
         rows.append(Row(column.label, tuple(cells), column.group))
     if correlation is not None:
-        largest = (Figures.of((value,), 2, fewest=2) for value in correlation.tolist())
+        largest = (Figures.of((value,), 2, minimum_digits=2) for value in correlation.tolist())
         rows.append(Row("Largest score |r|", tuple(largest)))
     names = full_names(variance.index)
-    if len(names) < MANY:
+    if len(names) < UPRIGHT_COMPONENTS:
         return Table("Variance", tuple(names), tuple(rows))
     parts = [
         f"{column.heading}: {column.key or column.label[0].lower() + column.label[1:]}"
@@ -242,7 +251,7 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
 # --- scales of unit weights -----------------------------------------------------------------------
 
 
-def scales_document(table: pd.DataFrame, items: pd.DataFrame, kept: float) -> Document:
+def scales_document(table: pd.DataFrame, items: pd.DataFrame, variance_share: float) -> Document:
     """Return the scales as a document; the frames are those of `spcastat.fit.supplementary.ScaleNumbers`."""
     headings = ("items", "alpha", "std. alpha", "omega", "mean r", "r with PC")
     names = full_names(table.index)
@@ -268,7 +277,7 @@ def scales_document(table: pd.DataFrame, items: pd.DataFrame, kept: float) -> Do
     )
     return Document(
         f"Scales: {plural(len(table), 'component')} as sums of variables",
-        (("Kept", f"the sums have {100 * kept:.1f} % of the adjusted variance of the components"),),
+        (("Kept", f"the sums have {100 * variance_share:.1f} % of the adjusted variance of the components"),),
         (
             Table("Reliability", headings, tuple(reliability)),
             Table("Variable", ("r with rest", "largest with another", "which"), tuple(lines)),
@@ -382,13 +391,11 @@ def dense_loadings(state: FitState, source: Data | None) -> pd.DataFrame:
 
 
 def bounds_of(
-    state: FitState, found: Bootstrapped, level: float, kind: str = "hull"
+    state: FitState, boot: Bootstrapped, level: float, kind: str = "hull"
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return lower and upper bounds of the loadings as frames of variables and components, or NaN."""
-    frame = frames.conf_int(state, found, level, kind)
-    lower, upper = (
-        frames.spread_out(state, found.places, frame[name], np.nan) for name in ("lower", "upper")
-    )
+    frame = frames.conf_int(state, boot, level, kind)
+    lower, upper = (frames.spread_out(state, boot.places, frame[name], np.nan) for name in ("lower", "upper"))
     return lower, upper
 
 
@@ -539,7 +546,10 @@ def _eigenvalues_of_groups(state: FitState) -> Iterator[Table]:
         f"{', '.join(components)}: the second eigenvalue of the group exceeds the mean variance of a "
         "variable, so the group has more than one dimension."
     )
-    rows = (Row("First eigenvalue", each(first_values, 3)), Row("Second", each(second_values, 3)))
+    rows = (
+        Row("First eigenvalue", fixed_values(first_values, 3)),
+        Row("Second", fixed_values(second_values, 3)),
+    )
     yield Table("Groups", tuple(names), rows, notes=(note,) if components else ())
 
 
@@ -549,7 +559,7 @@ def _shares_of_blocks(state: FitState, blocks: ScalingGroups | None) -> Iterator
         return
     squares = 100.0 * state.V**2
     rows = [
-        Row(name, each(squares[blocks.of == number].sum(axis=0).tolist(), 1))
+        Row(name, fixed_values(squares[blocks.of == number].sum(axis=0).tolist(), 1))
         for number, name in enumerate(blocks.names)
     ]
     yield Table("Blocks, % of a component", tuple(full_names(state.components)), tuple(rows))

@@ -95,10 +95,10 @@ def pieces(template: str) -> Iterator[tuple[str, str | None]]:
     yield template[start:], None
 
 
-def field_parts(inside: str) -> tuple[str, str, list[str]]:
+def field_parts(field_text: str) -> tuple[str, str, list[str]]:
     """Return the name of a field, the sign after it, and the texts that follow, which bars separate."""
-    match = _FIELD.fullmatch(inside)
-    assert match is not None, inside
+    match = _FIELD.fullmatch(field_text)
+    assert match is not None, field_text
     name, sign, remainder = match.groups()
     texts, depth = [""], 0
     for character in remainder:
@@ -110,8 +110,8 @@ def field_parts(inside: str) -> tuple[str, str, list[str]]:
     return name, sign, texts
 
 
-def _of_field(inside: str, values: Mapping[str, Any]) -> str:
-    name, sign, texts = field_parts(inside)
+def _of_field(field_text: str, values: Mapping[str, Any]) -> str:
+    name, sign, texts = field_parts(field_text)
     value = values[name]
     if sign == "|":
         chosen_text = texts[0] if value == 1 else texts[-1]

@@ -47,11 +47,11 @@ def add_tables(word: WordDocument, document: grid.Document, layout: grid.Layout 
                 _add_table(word, table, widths, document.heading)
                 add_text(word, "", SIZE // 2)
     for label, text in document.facts:
-        _small(word, f"{label}: ", text)
+        _note(word, f"{label}: ", text)
     for note in document.all_notes:
-        _small(word, "", note)
+        _note(word, "", note)
     for short, full_name in document.key:
-        _small(word, f"{short}: ", full_name)
+        _note(word, f"{short}: ", full_name)
 
 
 def add_caption(word: WordDocument, kind: str, text: str, label: str = "") -> None:
@@ -96,7 +96,7 @@ def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
     return paragraph
 
 
-def _small(word: WordDocument, label: str, text: str) -> None:
+def _note(word: WordDocument, label: str, text: str) -> None:
     paragraph = add_text(word, label, NOTES, italic=True) if label else add_text(word, "", NOTES)
     paragraph.paragraph_format.space_after = Pt(2)
     if label:
@@ -254,7 +254,7 @@ def write_tables(path: str | PathLike[str], documents: Sequence[grid.Document], 
         If the file cannot be written, or its name does not end in .docx.
     """
     target = file_path(path, (".docx",))
-    word = _new(layout.caption or documents[0].title)
+    word = _empty_document(layout.caption or documents[0].title)
     for document in documents:
         add_tables(word, document, layout)
         layout = replace(layout, caption=None, label=None)
@@ -263,7 +263,7 @@ def write_tables(path: str | PathLike[str], documents: Sequence[grid.Document], 
 
 def write_chapters(target: PathLike[str], title: str, chapters: Iterable[grid.Chapter]) -> None:
     """Write the chapters of a report with their headings."""
-    word = _new(title)
+    word = _empty_document(title)
     word.add_heading(printable(title), 0)
     for chapter in chapters:
         word.add_heading(printable(chapter.heading), 1)
@@ -279,15 +279,15 @@ def write_chapters(target: PathLike[str], title: str, chapters: Iterable[grid.Ch
 
 def _add_lines(word: WordDocument, part: grid.Lines) -> None:
     """Add lines of code as one paragraph, with the texts before and after them."""
-    if part.before:
-        word.add_paragraph(printable(part.before)).paragraph_format.keep_with_next = True
+    if part.lead:
+        word.add_paragraph(printable(part.lead)).paragraph_format.keep_with_next = True
     if part.lines:
         first_line, *tail = part.lines
         run = add_text(word, first_line, NOTES, name="Courier New").runs[0]
         for line in tail:
             run.add_break()
             run.add_text(printable(line) if line else "")
-    for text in part.after:
+    for text in part.tail:
         add_text(word, text, NOTES)
 
 
@@ -302,7 +302,7 @@ def _add_picture(word: WordDocument, picture: grid.Picture) -> None:
     add_caption(word, "Figure", picture.caption or picture.alt)
 
 
-def _new(title: str) -> WordDocument:
+def _empty_document(title: str) -> WordDocument:
     """Return an empty file with its margins and properties."""
     word = new_document()
     section: Any

@@ -15,7 +15,7 @@ import spcastat as sp
 from spcastat.show.grid import Document, Layout, Row, Table, VariableArrangement, display_width
 from spcastat.show.plain_text import render_text
 from spcastat.show.renderings import render
-from spcastat.show.summary import HIDDEN, MANY, loadings_table, variance_table
+from spcastat.show.summary import HIDDEN, UPRIGHT_COMPONENTS, loadings_table, variance_table
 
 # --- loadings -------------------------------------------------------------------------------------
 
@@ -109,8 +109,8 @@ def test_groups_stand_together_under_their_names(loadings):
 
 def test_many_components_stand_upright(make_variance):
     wide = variance_table(make_variance(8))
-    upright = variance_table(make_variance(MANY), pd.Series(range(MANY)))
-    assert [row.label for row in upright.rows] == [f"PC{j + 1}" for j in range(MANY)]
+    upright = variance_table(make_variance(UPRIGHT_COMPONENTS), pd.Series(range(UPRIGHT_COMPONENTS)))
+    assert [row.label for row in upright.rows] == [f"PC{j + 1}" for j in range(UPRIGHT_COMPONENTS)]
     assert upright.rows[0].cells[0] == "9"
     assert upright.rows[1].cells[2:8] == wide.columns(1, 2).rows[2].cells + tuple(
         row.cells[1] for row in wide.rows[3:]
