@@ -21,23 +21,23 @@ _K = "the number of components is k="
 _SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
 _SEED = "the seed is rng="
 _SCALE = "scale=True divides the columns by their standard deviations"
-_NUMBER = ("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank")
-_SEEDS = ("random_state", "seed")
-_SCALED = ("standardize", "standardise", "normalize", "scaled", "scale_unit")
-_GAPS = ("impute", "missing", "na_action")
+_NUMBER_OF_COMPONENTS = ("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank")
+_SEED_NAMES = ("random_state", "seed")
+_SCALE_NAMES = ("standardize", "standardise", "normalize", "scaled", "scale_unit")
+_MISSING_VALUES = ("impute", "missing", "na_action")
 #: Argument of PCA in other programs -> advice.
 ARGUMENTS = {
-    **dict.fromkeys(_NUMBER, _K),
+    **dict.fromkeys(_NUMBER_OF_COMPONENTS, _K),
     **dict.fromkeys(
         ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
         _SPARSITY,
     ),
     "alpha": f"{_SPARSITY}; methods with penalties have penalty=, and nspca orthonormality=",
-    **dict.fromkeys(_SEEDS, _SEED),
-    **dict.fromkeys(_SCALED, _SCALE),
+    **dict.fromkeys(_SEED_NAMES, _SEED),
+    **dict.fromkeys(_SCALE_NAMES, _SCALE),
     **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
     **dict.fromkeys(("maxiter", "n_iterations"), "the number of iterations is max_iter="),
-    **dict.fromkeys(_GAPS, 'missing values are handled by na="em" or na="drop"'),
+    **dict.fromkeys(_MISSING_VALUES, 'missing values are handled by na="em" or na="drop"'),
     "verbose": "progress=True shows how far it is",
     "rotate": 'rotated and thresholded components are method="rotate"',
     "columns": "give the columns, df[columns], or a formula",
@@ -48,7 +48,7 @@ ARGUMENTS = {
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
 #: Arguments that were removed, and what to use instead.
-REMOVED = dict.fromkeys(
+REMOVED_ARGUMENTS = dict.fromkeys(
     ("replicate_weights", "replicate_type", "replicate_scale"),
     "give clusters= and strata= to spca(), or fit the rows for each replicate in a loop, spca(data, k, "
     'card=card, weights=w, weights_are="sampling")',
@@ -73,8 +73,8 @@ NOT_IN_ESTIMATOR = {
 }
 #: Names of one thing in other programs -> the names here; a function has at most one of them.
 _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (_NUMBER, ("k", "kmax")),
-    ((*_SEEDS, "random_seed"), ("rng",)),
+    (_NUMBER_OF_COMPONENTS, ("k", "kmax")),
+    ((*_SEED_NAMES, "random_seed"), ("rng",)),
     (
         (
             *("B", "R", "nboot", "n_boot", "n_bootstrap", "reps", "n_resample", "n_resamples", "n_samples"),
@@ -97,8 +97,8 @@ _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("decimals", "precision", "ndigits"), ("digits",)),
     (("cutoff", "cut_off"), ("cut", "threshold")),
     (("cv", "n_folds", "nfolds", "n_splits", "kfold"), ("folds",)),
-    (_SCALED, ("scale",)),
-    ((*_GAPS, "na_rm", "use"), ("na",)),
+    (_SCALE_NAMES, ("scale",)),
+    ((*_MISSING_VALUES, "na_rm", "use"), ("na",)),
 )
 _OWN_NAMES = {name: own_names for names, own_names in _SYNONYMS for name in names}
 
@@ -113,7 +113,7 @@ def close_name(name: str, options: Collection[str]) -> str:
 
 def unknown_argument(function: str, name: str, options: Sequence[str]) -> UnknownOptionError:
     """Return the error for an argument that a function does not have."""
-    if instead := REMOVED.get(name) or REMOVED_FROM.get((function, name)):
+    if instead := REMOVED_ARGUMENTS.get(name) or REMOVED_FROM.get((function, name)):
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
         return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
@@ -123,14 +123,14 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
 
 
 #: Attribute of a fit in other programs -> what it is here.
-_LOADINGS, _SHARES = "loadings", "variance['share of total']"
+_LOADINGS, _VARIANCE_SHARES = "loadings", "variance['share of total']"
 _CUMULATIVE = "variance['cumulative PEV']"
 _ATTRIBUTES = {
     **dict.fromkeys(
         ("components_", "loading", "loadings_", "rotation", "v", "V", "vect", "weights", "coef_"), _LOADINGS
     ),
     **dict.fromkeys(("scores_", "x", "u", "U", "variates", "ind", "row_scores"), "scores"),
-    **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "pev", "Vaccounted"), _SHARES),
+    **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "pev", "Vaccounted"), _VARIANCE_SHARES),
     **dict.fromkeys(("cpev", "PEV", "cum_pev", "cumvar"), _CUMULATIVE),
     **dict.fromkeys(("explained_variance_", "eig", "values", "importance"), "variance"),
     **dict.fromkeys(("total_var", "totvar", "sum_pev", "var_all"), "total_variance"),
@@ -166,7 +166,7 @@ def attribute_error(owner: object, name: str) -> AttributeError:
 
 
 #: Method of other programs -> the name here.
-METHODS = {
+FOREIGN_METHODS = {
     **dict.fromkeys(("elasticnet", "spca", "SPCA", "arrayspc", "sparsepca", "SparsePCA", "robspca"), "zou"),
     **dict.fromkeys(("PMD", "SPC", "spc", "PMA", "penalized"), "pmd"),
     **dict.fromkeys(("rspca", "sPCA-rSVD", "sPCArSVD", "spca-rsvd", "mixOmics", "rsvd"), "rsvd-l1"),

@@ -22,8 +22,8 @@ from spcastat.errors import ExtraError, OptionError
 
 #: The largest number of characters of a value in a message.
 MAX_SHOWN = 160
-#: The default upper bound of whole numbers: floats represent all smaller ones exactly.
-LARGEST = 2**53
+#: Every whole number up to this size is a float64; the default upper bound of whole numbers.
+LARGEST_WHOLE = 2**53
 #: Seeds are whole numbers below this, the number of initial states of a NumPy generator.
 LARGEST_SEED = 2**128
 
@@ -44,7 +44,7 @@ class _Brief(reprlib.Repr):
 
 
 #: The treatments of missing values; those in GAPS keep rows with missing values.
-MISSING = ("raise", "drop", "em", "pairwise")
+MISSING_TREATMENTS = ("raise", "drop", "em", "pairwise")
 GAPS = ("em", "pairwise")
 
 
@@ -67,7 +67,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 #: Number of letters of a short word.
-SHORT = 7
+SHORT_WORD = 7
 
 
 def nearest(word: object, names: Iterable[object]) -> str:
@@ -83,7 +83,7 @@ def nearest(word: object, names: Iterable[object]) -> str:
     candidates = [str(name) for name in names if str(name) != text]
     matches = [name for name in candidates if name.casefold() == text.casefold()]
     matches = matches or [name for name in candidates if sorted(name) == sorted(text)]  # letters exchanged
-    cutoff = 0.6 if len(text) > SHORT else 0.7  # most letters of short words are alike by chance
+    cutoff = 0.6 if len(text) > SHORT_WORD else 0.7  # most letters of short words are alike by chance
     matches = matches or difflib.get_close_matches(text, candidates, n=1, cutoff=cutoff)
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
@@ -167,7 +167,7 @@ def whole_number(
 ) -> int:
     """Return `value` as an int between `low` and `high`; a bool, a fraction or a duration is refused."""
     fits = is_whole(value)
-    largest = LARGEST if high is None else high
+    largest = LARGEST_WHOLE if high is None else high
     if fits and low <= int(value) <= largest:
         return int(value)
     bounded = largest < 1_000_000 or (

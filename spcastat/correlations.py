@@ -31,14 +31,14 @@ from spcastat.reading.value_labels import codes_of, with_numbers
 
 #: Nodes of the Gauss-Legendre rule. The relative error of the integrals is at most 1e-11 for thresholds up to
 #: 4 in size that differ by more than 1e-5 or not at all, and 1e-8 for all other thresholds up to 5 in size.
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
+NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(40)
 #: The integrals end where the integrand is below exp(-36) = 2e-16 of its first value, or after a length of
 #: 23, where the factor 1 / cosh(u) alone has reduced it to 1e-10.
 DROP, LENGTH = 36.0, 23.0
 #: Largest distance, in Fisher's z, between the correlations at which the search starts.
 SPACING = 0.6
 #: A cell's probability is at least this multiple of the terms whose difference it is.
-ROUNDING = 1e-16
+CELL_ROUNDING = 1e-16
 #: Half the 95 % quantile of the chi-squared distribution with one degree of freedom.
 INTERVAL = 1.9207294103
 
@@ -209,7 +209,7 @@ def log_likelihood(tables: Tables, z: np.ndarray) -> tuple[np.ndarray, np.ndarra
     overlap = _cells_at_one(tables.below_x, tables.below_y)
     size = np.where(overlap > 0, 0.0, _largest_of_corners(tail))
     tails = _cell_differences(tail, size)
-    p = np.maximum(np.maximum(overlap, 0.0) - tails, ROUNDING)
+    p = np.maximum(np.maximum(overlap, 0.0) - tails, CELL_ROUNDING)
     slope = _cell_differences(density, size)
     filled = tables.cells > 0
     logs = np.where(filled, size + np.log(p), 0.0)
@@ -247,7 +247,7 @@ def _corner_terms(h: np.ndarray, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarr
     cosh = 0.5 * (grown + 1.0 / grown)
     exponent = square[..., None] * (cosh * cosh - first[..., None])
     exponent += product[..., None] * (1.0 / (grown * grown) - np.exp(-2.0 * z)[..., None])
-    integral = (np.exp(-exponent) / cosh * (0.5 * length * WEIGHTS)).sum(axis=-1)
+    integral = (np.exp(-exponent) / cosh * (0.5 * length * QUADRATURE_WEIGHTS)).sum(axis=-1)
     start = -(square * first + product * (1.0 + np.exp(-2.0 * z))) - np.log(2.0 * np.pi)
     tail, density = start + np.log(integral), start - 0.5 * np.log(first)
     return np.where(finite, tail, -np.inf), np.where(finite, density, -np.inf)
@@ -342,7 +342,7 @@ def polyserial(x: np.ndarray, levels: np.ndarray, bound: float = 0.999) -> float
 
 
 #: The kinds of correlations; "auto" chooses by the types of the two variables.
-METHODS = ("auto", "polychoric", "spearman", "pearson")
+CORRELATION_METHODS = ("auto", "polychoric", "spearman", "pearson")
 
 
 @explained
@@ -417,7 +417,7 @@ def correlation(
     >>> print(sp.correlation(items).loc["a", "b"].round(3))
     0.867
     """
-    one_of("method", method, METHODS)
+    one_of("method", method, CORRELATION_METHODS)
     most = whole_number("max_levels", max_levels, 2)
     limit = real_number("bound", bound, 0.0, 1.0 - 1e-6, open_low=True)
     source = table_of(data)

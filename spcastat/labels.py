@@ -16,7 +16,7 @@ import pandas as pd
 #: The longest label of a variable, and of a component.
 NAME_WIDTH, HEADING_WIDTH = 24, 12
 #: The longest name that is printed in full, if there is room for it.
-LONGEST = 500
+LONGEST_NAME = 500
 
 
 def printable(value: object) -> str:
@@ -29,17 +29,17 @@ def printable(value: object) -> str:
 def name_text(name: Hashable) -> str:
     """Return a name of any type as one line of printable characters: the tuple ``("a", 1)`` as "(a, 1)".
 
-    A moment at midnight is its date. A name with more than LONGEST characters is shortened in the middle and
-    ends in a checksum of the whole name, which distinguishes it from others.
+    A moment at midnight is its date. A name with more than LONGEST_NAME characters is shortened in the
+    middle and ends in a checksum of the whole name, which distinguishes it from others.
     """
     if isinstance(name, tuple):
         return "(" + ", ".join(name_text(part) for part in name) + ")"
     text = str(name)
     if isinstance(name, datetime.datetime) and text.endswith(" 00:00:00"):
         text = text.removesuffix(" 00:00:00")
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_NAME:
         mark = " #" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
-        text = shorten(text, LONGEST - len(mark)) + mark
+        text = shorten(text, LONGEST_NAME - len(mark)) + mark
     return printable(text)
 
 
@@ -117,14 +117,14 @@ def short_names(
 #: A word with the separators around it.
 WORD = re.compile(r"[\s_.\-]*[^\s_.\-]+[\s_.\-]*")
 #: What is not left at the end of a shortened text.
-SEPARATORS = " _.,("
+WORD_SEPARATORS = " _.,("
 #: A head of fewer characters says nothing and is left out.
 SHORTEST_HEAD = 5
 
 
 def _head(text: str, limit: int) -> str:
     """Return a text, or as much of its beginning as fits before "…"."""
-    return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip(SEPARATORS) + "…"
+    return text if len(text) <= limit else text[: max(limit - 1, 0)].rstrip(WORD_SEPARATORS) + "…"
 
 
 def _common(split: Sequence[list[str]]) -> int:
@@ -141,15 +141,15 @@ def _heads_and_differences(texts: Sequence[str], limit: int) -> list[str]:
     labels = []
     for text, words in zip(texts, split, strict=True):
         end = len(words) - tail
-        beginning = "".join(words[:end]).rstrip(SEPARATORS)
+        beginning = "".join(words[:end]).rstrip(WORD_SEPARATORS)
         if len(beginning) < limit:
             labels.append(beginning + "…")
             continue
-        difference = "".join(words[start:end]).strip(SEPARATORS)
+        difference = "".join(words[start:end]).strip(WORD_SEPARATORS)
         if start and len(words[start - 1]) + len(difference) < limit - SHORTEST_HEAD - 3:
             # the word before says of what: "wave 1", not "1"
-            difference = "".join(words[start - 1 : end]).strip(SEPARATORS)
+            difference = "".join(words[start - 1 : end]).strip(WORD_SEPARATORS)
         room = limit - 1 - len(difference)
-        head = text[:room].rstrip(SEPARATORS) if room >= SHORTEST_HEAD else ""
+        head = text[:room].rstrip(WORD_SEPARATORS) if room >= SHORTEST_HEAD else ""
         labels.append(head + "…" + _head(difference, limit - 1))
     return labels

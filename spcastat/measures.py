@@ -33,7 +33,7 @@ from spcastat.argument_names import explained
 from spcastat.config import flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
 from spcastat.linalg.eigenvectors import orthonormalise
-from spcastat.linalg.operators import DEPENDENT, Gram, Operator
+from spcastat.linalg.operators import SCORE_DEPENDENCE, Gram, Operator
 from spcastat.linalg.standardisation import prepare
 from spcastat.linalg.ties import RELATIVE, quotients, unit
 from spcastat.reading.checks import real_array
@@ -221,7 +221,7 @@ def totals_in_orders(C: np.ndarray, orders: np.ndarray) -> np.ndarray:
     total = np.zeros(len(orders))
     for j in range(len(C)):
         variance, coupling = residual[:, j, j], residual[:, j]
-        independent = variance > DEPENDENT**2 * diagonal[:, j]
+        independent = variance > SCORE_DEPENDENCE**2 * diagonal[:, j]
         total += np.where(independent, variance, 0.0)
         factor = quotients(np.where(independent, 1.0, 0.0), variance.clip(min=0.0))
         residual = residual - factor[:, None, None] * coupling[:, :, None] * coupling[:, None, :]
@@ -252,7 +252,7 @@ def relative_adjusted(V: Any, X: Any = None, S: Any = None, *, cumulative: bool 
     return answer(cumulative_relative, V, X, S, cumulative)
 
 
-ADJUSTED = Measure(
+ADJUSTED_MEASURE = Measure(
     "adjusted", cumulative_adjusted, "adjusted", "adj", "adjusted variance", of="total", place=1
 )
 RELATIVE_ADJUSTED = Measure(
@@ -315,7 +315,7 @@ def rre(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = False) -> An
     return answer(cumulative_rre, V, X, S, cumulative)
 
 
-PEV = Measure("pev", cumulative_pev, "PEV", "PEV", "PEV", of="total", place=3)
+PEV_MEASURE = Measure("pev", cumulative_pev, "PEV", "PEV", "PEV", of="total", place=3)
 RRE = Measure("rre", cumulative_rre, "RRE", "RRE", "RRE", of="error", place=5)
 
 
@@ -334,7 +334,7 @@ def least_squares(V: Any, X: Any = None, S: Any = None, *, cumulative: bool = Fa
     return answer(cumulative_least_squares, V, X, S, cumulative)
 
 
-LEAST_SQUARES = Measure(
+LEAST_SQUARES_MEASURE = Measure(
     "least_squares",
     cumulative_least_squares,
     "least squares",
@@ -350,7 +350,8 @@ LEAST_SQUARES = Measure(
 
 #: Measures by name, in the order of the columns of ``fit.glance()``.
 MEASURES: dict[MeasureName, Measure] = {
-    measure.name: measure for measure in (PEV, RRE, ADJUSTED, RELATIVE_ADJUSTED, LEAST_SQUARES)
+    measure.name: measure
+    for measure in (PEV_MEASURE, RRE, ADJUSTED_MEASURE, RELATIVE_ADJUSTED, LEAST_SQUARES_MEASURE)
 }
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.argument_names import METHODS
+from spcastat.argument_names import FOREIGN_METHODS
 from spcastat.errors import MethodError, MissingValuesError, OptionError
 
 WINE = sp.datasets.load_wine()
@@ -50,7 +50,7 @@ def test_misspelt_attributes_copies_and_pickles():
     assert not hasattr(FIT, "_repr_png_")
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", sorted(FOREIGN_METHODS))
 def test_methods_of_other_programs(method):
     with pytest.raises(MethodError, match=f"'{re.escape(method)}' is a name in another program") as caught:
         sp.spca(WINE, 1, 3, method=method)

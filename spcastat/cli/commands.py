@@ -36,7 +36,7 @@ from spcastat.cli.output_files import (
     save_figure,
     write_table_and_picture,
 )
-from spcastat.config import MISSING, listed, nearest, one_of
+from spcastat.config import MISSING_TREATMENTS, listed, nearest, one_of
 from spcastat.errors import FileError, OptionError
 from spcastat.fit.archive import write_bytes
 from spcastat.labels import shorten
@@ -336,7 +336,7 @@ def transform_arguments(parser: argparse.ArgumentParser) -> None:
         "missing values: refuse, drop their rows, expected scores (em), or no score (pairwise); by default "
         "em and pairwise if the fit used them, and otherwise refuse"
     )
-    add("--na", choices=MISSING, help=about)
+    add("--na", choices=MISSING_TREATMENTS, help=about)
     reading_arguments(parser, columns=False)
 
 

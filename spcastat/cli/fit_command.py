@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from spcastat.cli.input_tables import BUNDLED, DATA, READING, columns_apart, load_table, reading_arguments
 from spcastat.cli.output_files import STDIN, format_of, given_of, output, output_arguments, refuse_overlap
-from spcastat.config import MISSING
+from spcastat.config import MISSING_TREATMENTS
 from spcastat.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     about = "pull in outlying cells and leave out outlying rows; cells: all rows stay; rows: cells stay"
     add("--robust", nargs="?", const=True, choices=("cells", "rows"), metavar="cells|rows", help=about)
     about = "missing values: refuse them (default), drop their rows, estimate them (em), or use all pairs"
-    add("--na", choices=MISSING, help=about)
+    add("--na", choices=MISSING_TREATMENTS, help=about)
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
     add("--partial", metavar="NAME[,NAME...]", help="columns that the others are adjusted for: partial PCA")
@@ -363,10 +363,10 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
     """Raise DataError if data that are to be taken as rows look like a matrix of pairs."""
-    from spcastat.reading.covariance import DISTANCES, matrix_kind
+    from spcastat.reading.covariance import DISTANCE_MATRIX, matrix_kind
 
     kind = matrix_kind(data, unlabelled=list(data.index) == list(range(len(data))))
-    if kind == DISTANCES:
+    if kind == DISTANCE_MATRIX:
         raise DataError(
             f"{name} looks like a matrix of distances, square and symmetric with zeros in the diagonal, and "
             "its rows would be taken for observations: give the table that the distances were computed from, "

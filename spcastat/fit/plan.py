@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.argument_names import METHODS
+from spcastat.argument_names import FOREIGN_METHODS
 from spcastat.config import (
     LARGEST_SEED,
     each,
@@ -619,10 +619,10 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
             "method='spco' was given, and sparse principal coordinates have a separate function: use "
             "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
         )
-    if isinstance(method, str) and method in METHODS:
+    if isinstance(method, str) and method in FOREIGN_METHODS:
         raise errors.MethodError(
-            f"method={method!r} is a name in another program; give method={METHODS[method]!r}, the name "
-            "here, or leave method out for the default."
+            f"method={method!r} is a name in another program; give method={FOREIGN_METHODS[method]!r}, "
+            "the name here, or leave method out for the default."
         )
     controls = [name for name in CONTROLS if name in given]
     named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import MISSING, listed, one_of, plural, shown, whole_number
+from spcastat.config import MISSING_TREATMENTS, listed, one_of, plural, shown, whole_number
 from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitMoments, FitState
@@ -286,7 +286,7 @@ def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.n
 def require_gaps_rule(na: str | None) -> None:
     """Raise OptionError unless `na` is a rule for missing values, or None for that of the fit."""
     if na is not None:
-        one_of("na", na, MISSING)
+        one_of("na", na, MISSING_TREATMENTS)
 
 
 def rule_for_gaps(state: FitState, na: str | None) -> str:

@@ -37,7 +37,7 @@ from spcastat.inputs.cleaning import Cleaning
 from spcastat.inputs.data import Data
 from spcastat.labels import name_text
 from spcastat.linalg.regression import Regression
-from spcastat.linalg.standardisation import NAMED, Standardisation
+from spcastat.linalg.standardisation import GROUP_SCALES, Standardisation
 from spcastat.measures import MEASURES
 from spcastat.reading import formula as formulas
 from spcastat.reading.design import Partial, RowDesign, Spec
@@ -738,7 +738,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         and (evidence.get("variables") or 0) <= p,
         "its blocks of variables are unknown": groups is None
         or (
-            groups["kind"] in NAMED
+            groups["kind"] in GROUP_SCALES
             and len(groups["of"]) == p
             and -1 <= min(groups["of"]) <= max(groups["of"]) < len(groups["names"])
         ),

@@ -183,7 +183,7 @@ class ChunkData(Data):
         """Return a random sample of at most MOST_ROWS rows; another seed draws another sample."""
         from spcastat.inputs import subsample
 
-        sample, _ = self._sample(subsample.MOST_ROWS, seed)
+        sample, _ = self._sample(subsample.SAMPLE_ROWS, seed)
         X = sample.X.tocsc() if is_sparse(sample.X) else np.asarray(sample.X)
         center, scale = center_and_scale(self.standard, self.groups)
         return RowData(

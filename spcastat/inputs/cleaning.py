@@ -43,23 +43,23 @@ FAR_ROW = 4.0
 #: 1 + 4 / n, relative to its value at 100, for which FAR_ROW was chosen.
 TOO_SMALL, CHOSEN_AT = 4.0, 100
 #: Cells enter the scores by which rows are judged up to this z, so that one bad cell does not condemn a row.
-MOST = 4.0
+CELL_LIMIT = 4.0
 #: Rows are left out in at most so many rounds; rows of a Cauchy distribution need up to six (60 sets).
-ROUNDS = 10
+CLEANING_ROUNDS = 10
 #: A round that leaves out a smaller share of the rows is the last, and cells are not judged again: it moves
 #: no order statistic by more than this share, which is .0013 standard deviations at a normal median.
 NEGLIGIBLE = 0.001
 #: Rows left out whose residuals are below this quantile of those of the other rows are taken back.
 IN_LINE = NormalDist().inv_cdf(0.99)
 #: Fewest rows, and fewest without a warning: locations and scales come from half of them.
-FEWEST, FEW = 20, 50
+ROWS_REQUIRED, ROWS_RELIABLE = 20, 50
 #: More rows left out, or cells pulled in, than this share may be groups. Of the cells of clean real tables
 #: 1.6 to 6.9 % are pulled in; of glass fragments of six kinds 13.7 %.
 GROUP = 0.1
 #: So many columns are named in a warning.
 NAMED_COLUMNS = 3
 #: Largest number of components by which rows are judged if the number of components is not known.
-MOST_COMPONENTS = 10
+JUDGING_COMPONENTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ def _without_far_rows(first: _Judged, judged: Callable[[np.ndarray], _Judged]) -
     rows are then kept, since they may be in groups.
     """
     last, enough = first, first.kept.sum() / 2
-    for _ in range(ROUNDS):
+    for _ in range(CLEANING_ROUNDS):
         near = last.near
         if near.sum() < enough:
             return first, True, int((first.kept & ~near).sum())
@@ -294,7 +294,7 @@ def few_rows_factor(n: float) -> float:
 def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
     """Return the leading principal axes of rows, rotated by varimax, shape (p, k).
 
-    By default as many as have a variance above the mean, at most MOST_COMPONENTS.
+    By default as many as have a variance above the mean, at most JUDGING_COMPONENTS.
     """
     share = weights / weights.sum()
     W -= share @ W
@@ -304,7 +304,7 @@ def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
     values, vectors = values[::-1], vectors[:, ::-1]
     rank = max(int((values > 1e-12 * values[0]).sum()), 1)
     if count is None:
-        count = min(max(int((values > values.sum() / W.shape[1]).sum()), 1), MOST_COMPONENTS)
+        count = min(max(int((values > values.sum() / W.shape[1]).sum()), 1), JUDGING_COMPONENTS)
     V = vectors[:, : min(count, rank)]
     if wide:
         V = W.T @ V
@@ -314,7 +314,7 @@ def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _RowScores:
-    """Scores of rows by which they are judged, from cells pulled in to MOST; NaN counts as the middle.
+    """Scores of rows by which they are judged, from cells pulled in to CELL_LIMIT; NaN counts as the middle.
 
     Attributes
     ----------
@@ -348,7 +348,7 @@ class _RowScores:
             )
         np.nan_to_num(z, copy=False)
         V = _axes(wrapped(z) * units, w * kept, how.components)
-        cells = np.clip(z, -MOST, MOST, out=z)
+        cells = np.clip(z, -CELL_LIMIT, CELL_LIMIT, out=z)
         values = cells @ (V if how.divisor is True else units[:, None] * V)
         location, scale = columnwise_location_and_scale(values[kept], None if weights is None else w[kept])
         scale = scale * few_rows_factor(w[kept].sum())
@@ -418,10 +418,10 @@ def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
             "column: adjust the columns by a robust regression first, and give the residuals."
         )
     n = matrix.shape[0]
-    if n < FEWEST:
+    if n < ROWS_REQUIRED:
         raise errors.DataError(
-            f"{what} needs at least {FEWEST} rows, since locations and scales come from half of them; there "
-            f"{'is' if n == 1 else 'are'} {n}."
+            f"{what} needs at least {ROWS_REQUIRED} rows, since locations and scales come from half of them; "
+            f"there {'is' if n == 1 else 'are'} {n}."
         )
 
 
@@ -437,7 +437,7 @@ def require_columns(cleaning: Cleaning, robust: bool | str) -> None:
 def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Index) -> None:
     """Warn of few rows, of rows or cells in groups, and of rows that were still far in the last round."""
     n, out = len(cleaning.kept), int((~cleaning.kept).sum())
-    if n < FEW:
+    if n < ROWS_RELIABLE:
         warn(
             f"robust={robust!r} takes locations and scales from half of the rows, here {n // 2 + 1} of {n}: "
             "cells and rows near the limits depend on single rows.",
@@ -460,7 +460,7 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
         _warn_of_many_cells(cleaning, columns)
     if not cleaning.settled:
         warn(
-            f"Rows were left out in {ROUNDS} rounds, and some of the others are still far: see "
+            f"Rows were left out in {CLEANING_ROUNDS} rounds, and some of the others are still far: see "
             "fit.robust.rows; robust='cells' keeps all rows.",
             errors.ConvergenceWarning,
         )

@@ -28,20 +28,20 @@ from spcastat.linalg.ties import is_sparse
 MANY_EQUAL = 0.05
 #: Correlations of neighbouring scores are noticed beyond this multiple of their standard error, 1 / sqrt(n);
 #: independent rows reach it once in two thousand data sets. The same in standard deviations over shuffles.
-FAR = 3.3
+NOTABLE_ERRORS = 3.3
 #: The same for grouping columns: the largest p-value, for all columns together.
 RARE = 0.001
 #: Scores of so many principal components are looked at, ...
 SCORES = 2
 #: ... after sorting columns were regressed out of so many.
-ADJUSTED = 10
+SCORES_ADJUSTED = 10
 #: Rows are shuffled within runs of so many, so many times; of many rows so many in the middle.
-RUN, SHUFFLES, MANY_ROWS = 8, 99, 5_000
+RUN, SHUFFLES, SHUFFLED_ROWS = 8, 99, 5_000
 #: A column sorts the rows if it rises, or falls, in this share of its steps, which are at least so many and
 #: so large a share of the rows. At most so many columns are regressed out.
-SORTED, STEPS, STEP_SHARE, MOST_KEYS = 0.9, 10, 0.2, 4
+SORTED, SORTED_STEPS, STEP_SHARE, MOST_KEYS = 0.9, 10, 0.2, 4
 #: Data with more cells than this are not looked at.
-MOST_CELLS = 20_000_000
+EXAMINED_CELLS = 20_000_000
 
 
 def dependence_remark(rows: StandardRows) -> str:
@@ -77,7 +77,7 @@ def _looked_at(rows: StandardRows) -> bool:
     """Return whether rows were taken as independent, within strata, and are not too many."""
     design = rows.design
     independent = design is None or (design.clusters is None and design.block_length is None)
-    return independent and rows.op.p * rows.n <= MOST_CELLS
+    return independent and rows.op.p * rows.n <= EXAMINED_CELLS
 
 
 # --- neighbouring rows -----------------------------------------------------------------------------
@@ -129,12 +129,12 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
     n = len(T)
     T = _within_strata(T, rows)
     r = max((neighbour_correlation(score) for score in T.T), default=0.0)
-    if rows.total_rows is not None or n <= RUN or not r > FAR / np.sqrt(n):
+    if rows.total_rows is not None or n <= RUN or not r > NOTABLE_ERRORS / np.sqrt(n):
         return Neighbours("", r, grouped)
     sorting = list(islice(_sorting_columns(rows, table, T), MOST_KEYS))
     if sorting:
-        T = _without(_within_strata(_scores(rows, ADJUSTED), rows), sorting)
-    return Neighbours(SERIAL if _beyond_shuffles(T) > FAR else SORTED_OR_GROUPED, r, grouped)
+        T = _without(_within_strata(_scores(rows, SCORES_ADJUSTED), rows), sorting)
+    return Neighbours(SERIAL if _beyond_shuffles(T) > NOTABLE_ERRORS else SORTED_OR_GROUPED, r, grouped)
 
 
 def _scores(rows: StandardRows, count: int) -> np.ndarray:
@@ -190,7 +190,9 @@ def _sorted_columns(X: np.ndarray) -> np.ndarray:
         steps = np.diff(X, axis=0)
     up, down = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
     count = up + down
-    return np.asarray((count >= max(STEPS, STEP_SHARE * len(X))) & (np.maximum(up, down) >= SORTED * count))
+    return np.asarray(
+        (count >= max(SORTED_STEPS, STEP_SHARE * len(X))) & (np.maximum(up, down) >= SORTED * count)
+    )
 
 
 def _without(T: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
@@ -212,8 +214,8 @@ def _beyond_shuffles(T: np.ndarray) -> float:
 
     It is the largest value of the columns of T, shape (n, m). The shuffles depend on the values only.
     """
-    start = max(0, (len(T) - MANY_ROWS) // 2)
-    T = T[start : start + MANY_ROWS]
+    start = max(0, (len(T) - SHUFFLED_ROWS) // 2)
+    T = T[start : start + SHUFFLED_ROWS]
     T = T - T.mean(axis=0)
     T = T / np.maximum(np.abs(T).max(axis=0), np.finfo(float).tiny)
     rng = np.random.default_rng(zlib.crc32(np.rint(np.abs(T) * 1e4).astype(np.int32)))

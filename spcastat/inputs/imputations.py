@@ -13,7 +13,7 @@ from spcastat.config import shown
 from spcastat.errors import DataError, OptionError
 
 #: The columns in which mice, for R, stores the number of the imputation and of the row.
-NUMBER, ROW = ".imp", ".id"
+IMPUTATION_COLUMN, ROW_COLUMN = ".imp", ".id"
 
 
 # --- imputations as given --------------------------------------------------------------------------
@@ -45,7 +45,7 @@ class Imputations:
             raise DataError(
                 f"imputations= was given data of type {type(data).__name__}; it must be a list of data "
                 "frames, one for each imputation, or one data frame with the number of the imputation in a "
-                f"column {NUMBER!r}."
+                f"column {IMPUTATION_COLUMN!r}."
             )
         for number, frame in enumerate(frames, 1):
             if not isinstance(frame, pd.DataFrame):
@@ -84,17 +84,17 @@ def with_imputations(function: str, data: Any, imputations: Any) -> Any:
 
 def _of_long(table: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the imputations in a table that mice made: ``complete(imp, "long")``."""
-    if NUMBER not in table.columns:
+    if IMPUTATION_COLUMN not in table.columns:
         raise DataError(
-            f"imputations= was given one data frame without a column {NUMBER!r}; give a list of data frames, "
-            f"one for each imputation, or one with their numbers in {NUMBER!r}, as complete(imp, 'long') of "
-            "mice has."
+            f"imputations= was given one data frame without a column {IMPUTATION_COLUMN!r}; give a list of "
+            f"data frames, one for each imputation, or one with their numbers in {IMPUTATION_COLUMN!r}, as "
+            "complete(imp, 'long') of mice has."
         )
-    labelled = table.set_index(ROW) if ROW in table.columns else None
+    labelled = table.set_index(ROW_COLUMN) if ROW_COLUMN in table.columns else None
     frames = []
-    for number, frame in (table if labelled is None else labelled).groupby(NUMBER):
+    for number, frame in (table if labelled is None else labelled).groupby(IMPUTATION_COLUMN):
         if number != 0:  # the table with missing values
-            rows = frame.drop(columns=NUMBER)
+            rows = frame.drop(columns=IMPUTATION_COLUMN)
             frames.append(rows if labelled is not None else rows.reset_index(drop=True))
     return frames
 
@@ -123,7 +123,7 @@ def _require_alike(reference: pd.DataFrame, frame: pd.DataFrame, number: int) ->
 #: Imputations of one table have at least this share of cells in common.
 LEAST_EQUAL = 0.5
 #: Rows that are compared.
-MOST_ROWS = 10_000
+COMPARED_ROWS = 10_000
 
 
 def refuse_imputations(data: Any) -> None:
@@ -163,7 +163,7 @@ def _is_alike(reference: pd.DataFrame, other: pd.DataFrame) -> bool:
 
 def _equal_cells(frames: Sequence[pd.DataFrame]) -> tuple[float, float]:
     """Return the shares of cells that are equal in the same row, and in the next row of the second frame."""
-    cells, other_cells = (frame.iloc[:MOST_ROWS].to_numpy(dtype=object) for frame in frames)
+    cells, other_cells = (frame.iloc[:COMPARED_ROWS].to_numpy(dtype=object) for frame in frames)
     equality = np.asarray(cells == other_cells, dtype=bool)
     equality_shifted = np.asarray(cells == np.roll(other_cells, 1, axis=0), dtype=bool)
     return float(equality.mean()), float(equality_shifted.mean())

@@ -12,7 +12,7 @@ from spcastat.errors import OptionError
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.standardisation import (
-    KINDS,
+    BLOCK_SCALES,
     BlockScaling,
     ColumnUnits,
     Mixed,
@@ -140,7 +140,7 @@ def prepare_with_gaps(
     model, filling, matrix = None, None, X
     if rule == "em":
         begin = None if start is None else _model_in_units(start, -units.exponents)
-        spread = KINDS[divisor.kind] if isinstance(divisor, BlockScaling) else divisor
+        spread = BLOCK_SCALES[divisor.kind] if isinstance(divisor, BlockScaling) else divisor
         em_model = em_moments(Y, weights, rank, scale=spread, names=names, index=index, start=begin)
         model = _model_in_units(em_model.model, units.exponents)
         shrunk = em_model.model.shrunk(float(n) if weights is None else float(weights.sum()))

@@ -16,7 +16,7 @@ from spcastat.config import GAPS, library_of, offers, one_line, plural, shown
 from spcastat.errors import DataError, FileError, OptionError
 from spcastat.inputs.imputations import refuse_imputations
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.design import PLAIN, ReadOptions, Spec
+from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.reading.textfiles import (
     TextOptions,
     TextTable,
@@ -69,7 +69,7 @@ class Source:
         """Whether the rows are a table in memory."""
         return self.chunks is None and not self.on_dask
 
-    def stream(self, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Stream:
+    def stream(self, reading: ReadOptions = DEFAULT_OPTIONS, spec: Spec | None = None) -> Stream:
         """Return the rows that are not in memory as a stream.
 
         Parameters

@@ -37,7 +37,7 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import warn_of_missing_codes, warn_of_row_numbers
-from spcastat.reading.design import PLAIN, Design, ReadOptions, RowDesign, Spec, order_mark
+from spcastat.reading.design import DEFAULT_OPTIONS, Design, ReadOptions, RowDesign, Spec, order_mark
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import formula_inputs, read_data, replay, replay_table
 
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from spcastat.inputs.samplers import RowSampler, Rules
 
 #: Names of options of rows: for reading, and all.
-READING = tuple(field_of_options.name for field_of_options in fields(ReadOptions))
-ROW_OPTIONS = (*READING, "center", "scale", "blocks", "passes", "robust")
+ROW_READING = tuple(field_of_options.name for field_of_options in fields(ReadOptions))
+ROW_OPTIONS = (*ROW_READING, "center", "scale", "blocks", "passes", "robust")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class RowData(Data):
     """
 
     contents: Design
-    reading: ReadOptions = PLAIN
+    reading: ReadOptions = DEFAULT_OPTIONS
     center: Any = True
     scale: Any = False
     rank: int = 1
@@ -536,7 +536,7 @@ class RowData(Data):
             self.require_same()
             return self
         options = self.changed_options(changes)
-        if any(name in changes for name in READING) or is_mixed(options) != is_mixed(self.options):
+        if any(name in changes for name in ROW_READING) or is_mixed(options) != is_mixed(self.options):
             self.require_unchanged()
             return RowData.read(self.table, options, files=self.files)
         self.require_same()
@@ -643,8 +643,8 @@ class RowData(Data):
 
 def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, dict[str, Any]]:
     """Return the options for reading, and those for centring, scaling and passes."""
-    reading = ReadOptions(**{name: value for name, value in options.items() if name in READING})
-    return _in_context(reading), {name: value for name, value in options.items() if name not in READING}
+    reading = ReadOptions(**{name: value for name, value in options.items() if name in ROW_READING})
+    return _in_context(reading), {name: value for name, value in options.items() if name not in ROW_READING}
 
 
 def is_mixed(options: Mapping[str, Any]) -> bool:

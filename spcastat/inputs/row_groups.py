@@ -353,7 +353,7 @@ def _to_folds(sizes: np.ndarray, stratum: np.ndarray, count: int, rng: np.random
 
 #: Values of a column are told apart if they differ by more than this share of its range, so that keys depend
 #: neither on units nor on rounding.
-GRID = 2.0**-26
+KEY_GRID = 2.0**-26
 #: An odd multiplier of hashes, 2^64 over the golden ratio.
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -480,7 +480,7 @@ def _codes(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     exponents = -np.frexp(np.maximum(np.abs(low), np.abs(high)))[1]  # ranges neither overflow nor vanish
     low, high = np.ldexp(low, exponents), np.ldexp(high, exponents)
     with np.errstate(invalid="ignore"):
-        steps = np.where(low < high, high - low, np.inf) * GRID
+        steps = np.where(low < high, high - low, np.inf) * KEY_GRID
         places = np.rint((np.ldexp(np.asarray(x, dtype=float), exponents) - low) / steps)
     return np.where(np.isnan(x), -1.0, places).astype(np.int64).view(np.uint64)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import is_single, listed, shown, warn
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.standardisation import KINDS, BlockScaling, Mixed, ScalingGroups, Standardisation
+from spcastat.linalg.standardisation import BLOCK_SCALES, BlockScaling, Mixed, ScalingGroups, Standardisation
 from spcastat.reading.checks import aligned, vector
 from spcastat.reading.design import Design, ReadOptions, factor_columns
 
@@ -72,7 +72,7 @@ def scale_of(scale: Any, blocks: Any, columns: pd.Index) -> Any:
     scale = False if scale is None else scale
     if isinstance(scale, ScalingGroups):  # from an earlier fit
         return scale
-    if isinstance(scale, str) and scale in KINDS:
+    if isinstance(scale, str) and scale in BLOCK_SCALES:
         return BlockScaling.read(scale, blocks, columns)
     if blocks is not None:
         raise errors.OptionError(

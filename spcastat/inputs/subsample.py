@@ -17,7 +17,7 @@ from spcastat.inputs.row_groups import ODD
 from spcastat.linalg.ties import is_sparse
 
 #: Largest number of rows of a sample, and of its values, if they are dense.
-MOST_ROWS, MOST_CELLS = 50_000, 64_000_000
+SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 64_000_000
 
 
 class SampledRows:
@@ -63,7 +63,7 @@ class SampledRows:
 
     def _capacity(self, X: Any) -> int:
         """Return the largest number of rows of a sample of such rows."""
-        return self.size if is_sparse(X) else min(self.size, max(MOST_CELLS // X.shape[1], 2))
+        return self.size if is_sparse(X) else min(self.size, max(SAMPLE_CELLS // X.shape[1], 2))
 
     def _join(self, keys: np.ndarray, X: Any, weights: np.ndarray | None, size: int) -> None:
         if not len(keys) and self.X is not None:

@@ -110,7 +110,7 @@ def _slabs(X: Any) -> Iterator[tuple[slice, Any]]:
 
 
 #: Sums are formed over chunks of this many stored entries, or of PER_COLUMN for each column if that is more.
-ENTRIES, PER_COLUMN = 50_000, 5
+CHUNK_ENTRIES, PER_COLUMN = 50_000, 5
 
 
 def sparse_sums(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarray, np.ndarray]:
@@ -158,7 +158,7 @@ def sparse_squares(X: Any, weights: np.ndarray | None, centre: np.ndarray) -> np
 def _pieces(X: Any, weights: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
     """Yield column, weight (None for ones) and value of the stored entries, in chunks."""
     columns_first = X.format == "csc"
-    size = max(ENTRIES, PER_COLUMN * X.shape[1])
+    size = max(CHUNK_ENTRIES, PER_COLUMN * X.shape[1])
     for start in range(0, len(X.data), size):
         stop = min(start + size, len(X.data))
         inner = X.indices[start:stop]

@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.linalg.eigenvectors import orthonormalise
-from spcastat.linalg.operators import DEPENDENT, Operator, Rows
+from spcastat.linalg.operators import SCORE_DEPENDENCE, Operator, Rows
 from spcastat.linalg.ties import quotients
 
 
@@ -121,7 +121,7 @@ def schur_complement(view: Operator, part: Removed) -> Update:
     variance = float(part.v @ Sv)
     base_variance = float(part.v @ view.base.dot(part.v)) if isinstance(view, Deflated) else variance
     # else the score depends on earlier ones: nothing to remove
-    has_residual = variance > DEPENDENT**2 * base_variance
+    has_residual = variance > SCORE_DEPENDENCE**2 * base_variance
     return (Sv / np.sqrt(variance) if has_residual else 0.0 * Sv)[:, None], -np.eye(1)
 
 

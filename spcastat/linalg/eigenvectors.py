@@ -213,10 +213,10 @@ def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, 
 
 
 #: A column depends on earlier columns if its residual on them is shorter than this share of its length.
-DEPENDENT = 1e-12
+COLUMN_DEPENDENCE = 1e-12
 
 
-def orthonormalise(T: np.ndarray, dependent: float = DEPENDENT) -> tuple[np.ndarray, np.ndarray]:
+def orthonormalise(T: np.ndarray, dependent: float = COLUMN_DEPENDENCE) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormalise columns in their order, by Gram-Schmidt with reorthogonalisation.
 
     Parameters

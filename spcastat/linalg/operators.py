@@ -41,7 +41,7 @@ from spcastat.linalg.ties import canonical_eigenvectors
 GRAM_ORDER = 3000
 #: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.
-DEPENDENT = 2e-7
+SCORE_DEPENDENCE = 2e-7
 
 
 #: The largest exponent of a unit: its square does not overflow.
@@ -196,14 +196,14 @@ class Operator(ABC):
         variances = np.diag(C).clip(min=0.0)
         # rounding of V'SV is a share of the variance of a score whose terms all have the same sign
         spread = np.sqrt(self.diagonal().clip(min=0.0)) @ np.abs(V)
-        varies = variances > (DEPENDENT * spread) ** 2
+        varies = variances > (SCORE_DEPENDENCE * spread) ** 2
         size = np.sqrt(np.where(varies, variances, 1.0))
         values, vectors = top_eigh(0.5 * (C + C.T) / np.outer(size, size), C.shape[0])
         root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T * (size * varies)
-        Q, remainder = orthonormalise(root, dependent=DEPENDENT)
-        while (rounding := (remainder > 0) & (remainder <= DEPENDENT * spread)).any():
+        Q, remainder = orthonormalise(root, dependent=SCORE_DEPENDENCE)
+        while (rounding := (remainder > 0) & (remainder <= SCORE_DEPENDENCE * spread)).any():
             root[:, np.argmax(rounding)] = 0.0
-            Q, remainder = orthonormalise(root, dependent=DEPENDENT)
+            Q, remainder = orthonormalise(root, dependent=SCORE_DEPENDENCE)
         inverse = np.zeros((V.shape[1], V.shape[1]))
         remaining = np.flatnonzero(remainder)
         if remaining.size:

@@ -30,9 +30,9 @@ from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, ranked
 #: Residuals with a norm of at most this share of their variable's norm are rounding errors.
 RANK_TOLERANCE = 1e-12
 #: Up to this many groups, a rank shows whether covariates other than indicators determine them.
-MOST_GROUPS = 500
+RANKED_GROUPS = 500
 #: Of more weighted rows, correlations in a basis of the complement of their mean are negligible.
-FEW_ROWS = 1000
+WEIGHTED_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def rotated(
         group is None
         and U.shape[1] == 1
         and (w[positive] != w[positive][0]).any()
-        and positive.sum() <= FEW_ROWS
+        and positive.sum() <= WEIGHTED_ROWS
     ):
         return _uncorrelated(Y[positive], U, w[positive]), None
     return in_complement(Y[positive], U, None if group is None else group[positive])
@@ -270,7 +270,7 @@ def are_within(Z: np.ndarray, groups: np.ndarray) -> bool:
     is_single = at[:, (at != 0).sum(axis=0) == 1]
     if (is_single != 0).any(axis=1).sum() >= len(first_rows) - 1:
         return True
-    if at.shape[1] < len(first_rows) - 1 or len(first_rows) > MOST_GROUPS:
+    if at.shape[1] < len(first_rows) - 1 or len(first_rows) > RANKED_GROUPS:
         return False
     return int(np.linalg.matrix_rank(np.column_stack([np.ones(len(at)), at]))) == len(first_rows)
 

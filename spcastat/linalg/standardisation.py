@@ -97,7 +97,7 @@ class Mixed(ScalingGroups):
 
 
 #: Values of `scale` that take blocks -> whether variables are first divided by their standard deviations.
-KINDS = {"blocks": True, "raw blocks": False}
+BLOCK_SCALES = {"blocks": True, "raw blocks": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ class BlockScaling(ScalingGroups):
 Scale = bool | np.ndarray | ScalingGroups
 
 #: Values of `scale` that name groups.
-NAMED = {**dict.fromkeys(KINDS, BlockScaling), "mixed": Mixed}
+GROUP_SCALES = {**dict.fromkeys(BLOCK_SCALES, BlockScaling), "mixed": Mixed}
 
 
 def groups_from_record(record: Mapping[str, Any] | None) -> ScalingGroups | None:
@@ -192,7 +192,7 @@ def groups_from_record(record: Mapping[str, Any] | None) -> ScalingGroups | None
     if record is None:
         return None
     kind = record["kind"]
-    return NAMED[kind](kind, tuple(record["names"]), np.array(record["of"], dtype=int))
+    return GROUP_SCALES[kind](kind, tuple(record["names"]), np.array(record["of"], dtype=int))
 
 
 # --- centres and scales ---------------------------------------------------------------------------
@@ -353,7 +353,7 @@ class ColumnUnits:
         if isinstance(scale, Mixed):  # shares of the rows are means of columns of 0 and 1
             return cls(np.where(scale.of >= 0, 0, sizes), 0)
         if isinstance(scale, BlockScaling):
-            units = cls.of(largest, KINDS[scale.kind])
+            units = cls.of(largest, BLOCK_SCALES[scale.kind])
             return units and replace(units, common=0)
         exponents = np.zeros(len(largest), dtype=int)
         if isinstance(scale, np.ndarray):
@@ -537,7 +537,7 @@ def _in_blocks(
     otherwise: np.ndarray | None = None,
 ) -> tuple[Standardisation, Op]:
     """Return centre, scale and operator for scaling by blocks; `find` returns them for a given `scale`."""
-    standard, op = find(KINDS[blocks.kind])
+    standard, op = find(BLOCK_SCALES[blocks.kind])
     divisor = standard.scale * blocks.divisors(op, otherwise is not None) * op.unit
     if otherwise is not None:
         divisor = np.where(op.diagonal() > 0.0, divisor, otherwise)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spcastat.linalg.ties import LEVEL, l1_bounded, levelled, quotients, soft, soft_at, top, unit
+from spcastat.linalg.ties import ENTRY_TOLERANCE, l1_bounded, levelled, quotients, soft, soft_at, top, unit
 
 # --- thresholds with an lp penalty ----------------------------------------------------------------
 
@@ -79,7 +79,7 @@ def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     size = np.abs(W)
     largest = size.max(axis=0)
     size = quotients(size, largest)
-    size[size <= LEVEL] = 0.0  # from rounding
+    size[size <= ENTRY_TOLERANCE] = 0.0  # from rounding
     selection = top(size, card)
     return size, selection, np.where(selection, size, np.inf).min(axis=0)
 
@@ -88,7 +88,7 @@ def _levels(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 #: How close the l1 norm must come to its bound, relative to the bound.
-CLOSE = 1e-12
+NORM_TOLERANCE = 1e-12
 
 
 class OrthogonalSoft:
@@ -147,7 +147,7 @@ class OrthogonalSoft:
             return l1_bounded(g[:, None], bound)[:, 0]
         low, high = 0.0, float(np.abs(g).max())
         x_feasible = x = self.threshold(g, 0.0)
-        if not x.any() or np.abs(x).sum() / np.linalg.norm(x) <= bound * (1.0 + CLOSE):
+        if not x.any() or np.abs(x).sum() / np.linalg.norm(x) <= bound * (1.0 + NORM_TOLERANCE):
             return _unit(x)
         level = self._level if low < self._level < high else _exact(g, self.Q, x, bound)
         for _ in range(200):
@@ -157,9 +157,9 @@ class OrthogonalSoft:
                 break
             x = self.threshold(g, level)
             ratio = np.abs(x).sum() / np.linalg.norm(x) if x.any() else 0.0
-            if ratio >= bound * (1.0 - CLOSE):
+            if ratio >= bound * (1.0 - NORM_TOLERANCE):
                 low, x_feasible = level, x
-                if ratio <= bound * (1.0 + CLOSE):
+                if ratio <= bound * (1.0 + NORM_TOLERANCE):
                     break
             else:
                 high = level
@@ -228,13 +228,14 @@ def _unit(x: np.ndarray) -> np.ndarray:
 MEMORY = 8
 #: Armijo's condition: a step must lower the value by at least this share of what the slope predicts.
 ARMIJO = 1e-4
-#: Stop when a step lowers the value by no more than the share FLAT, or no partial derivative exceeds LEVEL.
-FLAT, SAME_OBJECTIVE = 1e-13, 1e-9
+#: Stop when a step lowers the value by no more than the share FLAT_STEP, or no partial derivative exceeds
+#: LEVEL.
+FLAT_STEP, SAME_OBJECTIVE = 1e-13, 1e-9
 
 Function = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
-def minimise(function: Function, x: np.ndarray, max_iter: int, flat: float = FLAT) -> np.ndarray:
+def minimise(function: Function, x: np.ndarray, max_iter: int, flat: float = FLAT_STEP) -> np.ndarray:
     """Minimise a smooth function from the point `x`.
 
     Parameters
@@ -279,7 +280,7 @@ def minimise(function: Function, x: np.ndarray, max_iter: int, flat: float = FLA
             memory.append((change, bend, 1.0 / product))
         gain = value - lower
         x, value, gradient = x_next, lower, slope_next
-        if gain <= flat * max(abs(value), FLAT):
+        if gain <= flat * max(abs(value), FLAT_STEP):
             break
     return x
 

@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from spcastat.config import LARGEST_WHOLE
+
 #: Values that differ by at most this share of their size are equal.
 RELATIVE = 1e-10
 #: Rounding errors are at most about this share of the largest value in the same array.
 ROUNDING = 1e-14
 #: Entries of an eigenvector that differ by at most this share of its largest entry are equal.
-LEVEL = 1e-13
+ENTRY_TOLERANCE = 1e-13
 #: Longer vectors are not levelled, as different entries may be that close by chance.
 LEVELLED_ORDER = 5000
 #: Squared lengths above this, and below its inverse, are computed without loss of digits.
@@ -109,7 +111,7 @@ def _size(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(values.max(axis=0), -smallest))
 
 
-def levelled(V: np.ndarray, level: float = LEVEL) -> np.ndarray:
+def levelled(V: np.ndarray, level: float = ENTRY_TOLERANCE) -> np.ndarray:
     """Return a copy of `V`, shape (p, m), in which absolute values that differ only by rounding are equal.
 
     In each column the absolute values are sorted; neighbours that differ by at most `level` times the largest
@@ -258,7 +260,7 @@ def hard_marked(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
     size = np.abs(W)
     largest = size.max(axis=0)
     marked = top(size, card, largest=largest)
-    return unit(np.where(marked & (size > LEVEL * largest), W, 0.0)), marked
+    return unit(np.where(marked & (size > ENTRY_TOLERANCE * largest), W, 0.0)), marked
 
 
 def soft(W: np.ndarray, card: int) -> np.ndarray:
@@ -273,7 +275,7 @@ def soft(W: np.ndarray, card: int) -> np.ndarray:
     largest = size.max(axis=0)
     width = tie_width(smallest, largest)
     level = np.where(selection | (size >= smallest - width), 0.0, size).max(axis=0)
-    selection &= size > LEVEL * largest
+    selection &= size > ENTRY_TOLERANCE * largest
     return unit(np.where(selection, soft_at(W, level), 0.0))
 
 
@@ -358,10 +360,6 @@ def is_sparse(X: Any) -> bool:
 # --- whole numbers --------------------------------------------------------------------------------
 
 
-#: Every whole number up to this size is a float64.
-LARGEST = 2**53
-
-
 def first_rounded(values: Any) -> Any:
     """Return the first whole number that float64 would round; None if there is none.
 
@@ -372,11 +370,11 @@ def first_rounded(values: Any) -> Any:
     """
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return None
-    if max(int(values.max()), -int(values.min())) <= LARGEST:
+    if max(int(values.max()), -int(values.min())) <= LARGEST_WHOLE:
         return None
-    is_large = values > LARGEST
+    is_large = values > LARGEST_WHOLE
     if values.dtype.kind == "i":
-        is_large |= values < -LARGEST
+        is_large |= values < -LARGEST_WHOLE
     return first_rounded_of(values[is_large].tolist())
 
 
@@ -389,6 +387,6 @@ def first_rounded_of(values: Iterable[Any]) -> Any:
         Comparisons of both with floats are exact.
     """
     for value in values:
-        if abs(value) > LARGEST and value != float(value):
+        if abs(value) > LARGEST_WHOLE and value != float(value):
             return value
     return None

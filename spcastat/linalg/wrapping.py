@@ -31,21 +31,21 @@ POWERS = np.arange(-2.0, 4.01, 0.25)
 #: Values within this standardised distance decide the power: 99 % of a normal distribution.
 CENTRAL = 2.576
 #: A power is used if twice its gain in log-likelihood over the power 1 exceeds this, chi2(1) at .001.
-LEAST_GAIN = 10.83
+LIKELIHOOD_GAIN = 10.83
 #: A power is used if at most this share of the values is then beyond `FAR`.
 MOST_FAR, FAR = 0.05, 3.0
 #: So many equally spaced order statistics represent a longer column. With 5000 to 100,000 values of a normal,
 #: t3 or lognormal distribution, or with a fifth of the values 4 standard deviations out, locations then
 #: differ from those of all values by at most .001 scales, and scales by at most .1 % (root mean squares over
 #: 20 columns); with 500 by .003 scales and .4 %.
-MOST_VALUES = 2000
+ORDER_STATISTICS = 2000
 #: A spread below this share of the largest absolute value is rounding, and counts as zero.
-ROUNDING = 1e-9
+SPREAD_ROUNDING = 1e-9
 #: Values this many median absolute deviations from the median are never in the half with the smallest
 #: variance; larger ones are pulled in to this, so that squares do not overflow and sums keep twelve digits.
 HUGE = 1e3
 #: Values further from the centre than so many units are judged as if they were this far.
-LARGEST = 1e15
+FARTHEST = 1e15
 
 _NORMAL = NormalDist()
 #: Reweighting keeps values within this standardised distance, 97.5 % of a normal distribution.
@@ -101,7 +101,7 @@ def _of_ordered(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Y = Y - middle
         unit = np.median(np.abs(Y), axis=1)[:, None]
         largest = np.maximum(np.abs(Y[:, :1] + middle), np.abs(Y[:, -1:] + middle))
-        varies = unit > ROUNDING * largest.clip(max=HUGE * unit)
+        varies = unit > SPREAD_ROUNDING * largest.clip(max=HUGE * unit)
         divisor = np.where(varies, unit, 1.0)
         Y = np.clip(Y / divisor, -HUGE, HUGE)
     sums = np.zeros((2, len(Y), n + 1))
@@ -116,7 +116,7 @@ def _of_ordered(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     location = (is_central * Y).sum(axis=1) / count
     Y = Y - location[:, None]
     spread = (is_central * Y**2).sum(axis=1) / count * consistency(erf(CUT / sqrt(2.0)))
-    scale = np.where(varies[:, 0] & (spread > ROUNDING**2), np.sqrt(spread), 0.0)
+    scale = np.where(varies[:, 0] & (spread > SPREAD_ROUNDING**2), np.sqrt(spread), 0.0)
     z = Y / np.where(scale > 0, scale, 1.0)[:, None]
     bounded = wrapped(z)
     weight = np.divide(bounded, z, out=np.ones(z.shape), where=z != 0)
@@ -128,7 +128,7 @@ def _of_ordered(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def representatives(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return a sorted column without its missing values, in which a row of weight 2 occurs twice.
 
-    Of more than MOST_VALUES values, as many equally spaced order statistics are returned. Weights that are
+    Of more than ORDER_STATISTICS values, as many equally spaced ones are returned. Weights that are
     not whole numbers are represented by order statistics of the weighted distribution.
     """
     if weights is None:
@@ -140,16 +140,16 @@ def representatives(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     upto = np.cumsum(w[order])
     if not len(upto):
         return x
-    count = max(min(round(upto[-1]), MOST_VALUES), 1)
+    count = max(min(round(upto[-1]), ORDER_STATISTICS), 1)
     places = np.searchsorted(upto, (np.arange(count) + 0.5) * upto[-1] / count, side="right")
     return np.asarray(x[order[np.minimum(places, len(order) - 1)]])
 
 
 def spaced(n: int) -> np.ndarray | slice:
-    """Return the places of equally spaced order statistics of n values, at most MOST_VALUES."""
-    if n <= MOST_VALUES:
+    """Return the places of equally spaced order statistics of n values, at most ORDER_STATISTICS."""
+    if n <= ORDER_STATISTICS:
         return slice(None)
-    return ((np.arange(MOST_VALUES) + 0.5) * n / MOST_VALUES).astype(int)
+    return ((np.arange(ORDER_STATISTICS) + 0.5) * n / ORDER_STATISTICS).astype(int)
 
 
 # --- powers -----------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def power_of(u: np.ndarray, box_cox: bool, multiple: float = 1.0) -> tuple[float
         return 1.0, np.inf
     z = (y - m[0]) / s[0]
     curvature_left, limit = curvature(z)
-    good = gain > LEAST_GAIN and (np.abs(z) > FAR).mean() <= MOST_FAR and curvature_left <= limit
+    good = gain > LIKELIHOOD_GAIN and (np.abs(z) > FAR).mean() <= MOST_FAR and curvature_left <= limit
     return (power, curvature_left) if good else (1.0, np.inf)
 
 
@@ -315,7 +315,7 @@ class Wrapping:
         with np.errstate(over="ignore"):
             U = X - self.centre
             U /= self.unit
-        np.clip(U, -LARGEST, LARGEST, out=U)
+        np.clip(U, -FARTHEST, FARTHEST, out=U)
         is_bent = self.power != 1.0
         if is_bent.any():
             U[:, is_bent] = bent(U[:, is_bent], self.power[is_bent], self.box_cox[is_bent])
@@ -355,7 +355,7 @@ class Wrapping:
 
 @dataclass(frozen=True, eq=False)
 class _Ordered:
-    """Known values of p columns in order, at most MOST_VALUES of each.
+    """Known values of p columns in order, at most ORDER_STATISTICS of each.
 
     Attributes
     ----------

@@ -61,8 +61,8 @@ import numpy as np
 from spcastat.linalg.accumulate import blocks
 from spcastat.proofs import duals
 from spcastat.proofs.duals import (
+    BOUND_ALLOWANCE,
     RATIO,
-    ROUNDING,
     SUPPORTS_ADDED,
     Ascent,
     Multiplier,
@@ -79,7 +79,7 @@ from spcastat.proofs.duals import (
 from spcastat.proofs.eigenvalue_bounds import Clock
 from spcastat.proofs.one_component import prove
 from spcastat.proofs.relaxed import (
-    BATCH,
+    BATCH_VALUES,
     LEAF,
     MOST_SUPPORTS,
     LeafBounds,
@@ -146,8 +146,8 @@ def _with_first(
     values = sizes**2
     other_matrices = [B @ B.mT for B in other_factors]
     other_variance = sum((np.linalg.eigvalsh(N)[:, -1] for N in other_matrices), np.zeros(len(A)))
-    high = values[:, 0] * (1.0 + ROUNDING)
-    low = np.maximum(threshold - other_variance * (1.0 + ROUNDING), SMALLEST)
+    high = values[:, 0] * (1.0 + BOUND_ALLOWANCE)
+    low = np.maximum(threshold - other_variance * (1.0 + BOUND_ALLOWANCE), SMALLEST)
     bound = threshold.copy()
     problems = np.flatnonzero(low < high)
     ends = np.sqrt(np.stack([low[problems], high[problems]], axis=1))
@@ -255,7 +255,7 @@ def first_two_bounds(
 
 def _largest_variance(A: np.ndarray) -> np.ndarray:
     """Return the largest variance of a component, given the columns of F on its support, shape (B,)."""
-    return np.asarray(np.linalg.norm(A, 2, axis=(1, 2)) ** 2 * (1.0 + ROUNDING))
+    return np.asarray(np.linalg.norm(A, 2, axis=(1, 2)) ** 2 * (1.0 + BOUND_ALLOWANCE))
 
 
 def with_two(
@@ -526,7 +526,7 @@ class Boxes(Ascent):
         # bounds the size of all terms, and so their rounding
         size = np.abs(base) + trace
         size = size + (2.0 + self.high**2) * (np.abs(m).sum(axis=1) + np.abs(self.H).max(axis=1))
-        return bound + ROUNDING * size, in_middle + ROUNDING * size
+        return bound + BOUND_ALLOWANCE * size, in_middle + BOUND_ALLOWANCE * size
 
 
 def _largest_quadratic(bend: np.ndarray, rise: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -643,7 +643,7 @@ class Sequence(Relaxed):
         bounds_by_card = {}
         for c in dict.fromkeys(self.cards):
             A = self.factor[:, self.supports_by_card[c]].transpose(1, 0, 2)
-            slices = blocks(len(A), self.factor.shape[0] ** 2, BATCH)
+            slices = blocks(len(A), self.factor.shape[0] ** 2, BATCH_VALUES)
             parts = [bounds_alone(A[part] @ A[part].mT - self.multiplier.Z) for part in slices]
             fields = zip(*(vars(bounds).values() for bounds in parts), strict=True)
             bounds_by_card[c] = SupportBounds(*(np.concatenate(arrays) for arrays in fields))
@@ -692,7 +692,7 @@ class Sequence(Relaxed):
         work_per_leaf = 2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2
         bound_parts = [
             first_component_bounds([A[part] for A in columns], threshold, LEAF, running)
-            for part in blocks(len(roots), work_per_leaf, BATCH)
+            for part in blocks(len(roots), work_per_leaf, BATCH_VALUES)
         ]
         return np.concatenate(bound_parts)
 
@@ -738,18 +738,18 @@ def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> t
     if c == 1:
         values = np.diag(G)
         order = np.argsort(-values)
-        return float(values[order[0]]) + ROUNDING, order[: 2 * SUPPORTS_ADDED, None]
+        return float(values[order[0]]) + BOUND_ALLOWANCE, order[: 2 * SUPPORTS_ADDED, None]
     if places is None:
         proof = prove(G, c, time_limit=min(1.0, clock.seconds_left), max_nodes=200)
         return proof.bound, np.atleast_2d(np.sort(proof.support)) if len(proof.support) == c else np.zeros(
             (0, c), int
         )
     if not clock.runs():
-        return float(np.linalg.eigvalsh(G)[-1]) + ROUNDING, places[:0]
+        return float(np.linalg.eigvalsh(G)[-1]) + BOUND_ALLOWANCE, places[:0]
     values = eigenvalues(G, places)
     order = np.argpartition(-values, min(2 * SUPPORTS_ADDED, len(values) - 1))[: 2 * SUPPORTS_ADDED]
     order = order[np.argsort(-values[order])]
-    return float(values[order[0]]) + ROUNDING, places[order]
+    return float(values[order[0]]) + BOUND_ALLOWANCE, places[order]
 
 
 def eigenvalues(G: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -797,6 +797,7 @@ LARGE_BLOCKS, PIVOT_SHARE = 32, 1e-5
 #: How many eigenvalues are computed of the blocks with the largest norms, and the steps of an ascent.
 EIGENVALUES, ASCENTS = 512, 30
 #: The mean score is taken again if it closes at least this share of open supports; else they are divided.
+#: So are groups of three components.
 CLOSED_SHARE = 0.1
 #: The search ends if more supports of the first component are left for the last step.
 MOST_FAILED = 100
@@ -830,7 +831,7 @@ class Supports:
     @property
     def largest(self) -> np.ndarray:
         """Bounds on the variance of a component on each support, shape (n,)."""
-        return self.values[:, 0] + 10.0 * ROUNDING
+        return self.values[:, 0] + 10.0 * BOUND_ALLOWANCE
 
     def leading(self, rows: np.ndarray, p: int) -> np.ndarray:
         """Return loadings of components with variance one on some supports, with positive sums, (m, p)."""
@@ -861,12 +862,16 @@ class ScoreMultiplier:
 
     def closes(self, first_supports: Supports, rows: np.ndarray, bound: float) -> np.ndarray:
         """Return whether `bound` holds if the first component has these supports, shape (m,)."""
-        values = first_supports.values[rows] + ROUNDING
+        values = first_supports.values[rows] + BOUND_ALLOWANCE
         high = np.minimum(self.high, first_supports.largest[rows])[:, None]
         e = (first_supports.vectors[rows].mT @ self.a[first_supports.places[rows]][:, :, None])[:, :, 0]
         # diag(m) + z ee' is positive semidefinite if m has no negative entry, or has one and the sum of
         # z e^2 / m is at most -1
-        m = self.low * high - (self.low + high - bound + self.weight + self.theta) * values - 0.1 * ROUNDING
+        m = (
+            self.low * high
+            - (self.low + high - bound + self.weight + self.theta) * values
+            - 0.1 * BOUND_ALLOWANCE
+        )
         negative = (m < 0.0).sum(axis=1)
         total = self.weight * (e * e / np.where(m == 0.0, TINY, m)).sum(axis=1)
         return np.asarray((negative == 0) | ((negative == 1) & (total <= -1.0)))
@@ -1003,7 +1008,10 @@ class Cover:
         share_order = sorted(range(len(SHARES)), key=lambda i: abs(i - self._share))
         for i in share_order if len(rows) == 1 or len(rows) > FEW_ROWS else share_order[:NEARBY_SHARES]:
             share = SHARES[i]
-            theta = sparse_eigenvalue(self.S - share * np.outer(a, a), self.second_supports.places) + ROUNDING
+            theta = (
+                sparse_eigenvalue(self.S - share * np.outer(a, a), self.second_supports.places)
+                + BOUND_ALLOWANCE
+            )
             candidate = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
             candidate_mask = candidate.closes(self.first_supports, rows, self.target)
             if candidate_mask.sum() > closed.sum():
@@ -1053,7 +1061,7 @@ class Cover:
             order = np.argsort(-sizes)
             count = 0
             while count < len(open_seconds):
-                theta = float(sizes[order[count]]) + ROUNDING
+                theta = float(sizes[order[count]]) + BOUND_ALLOWANCE
                 candidate = ScoreMultiplier(low, high, a, theta * share / (1.0 - share), theta)
                 if candidate.closes(self.first_supports, at, self.target)[0]:
                     best_multiplier, open_seconds = candidate, seconds[order[:count]]

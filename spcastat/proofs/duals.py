@@ -59,20 +59,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import DEPENDENT
+from spcastat.linalg.eigenvectors import COLUMN_DEPENDENCE
 from spcastat.search.matrices import SMALLEST, divisor
 
 # --- the relaxation, and explained variance on given supports -------------------------------------
 
 
 #: Allowance for rounding in every bound, relative to the norms of its matrices; actual rounding is 1e-14.
-ROUNDING = 1e-10
+BOUND_ALLOWANCE = 1e-10
 #: Number of steps between two evaluations of the bound.
 STEPS_PER_BOUND = 10
 #: Ratio of primal to dual step length; 2 worked best for random supports of pitprops.
 RATIO = 2.0
 #: A matrix times PROJECTION_SCALE has as nearest matrix in `fantope` the projection on its leading
-#: eigenvectors, unless eigenvalues tie.
+#: eigenvectors, unless eigenvalues tie. Three components start from such projections, too.
 PROJECTION_SCALE = 1e6
 
 Running = Callable[[], bool]
@@ -237,7 +237,7 @@ class Relaxation(Ascent):
         for A, slope, far, n in zip(self.C, self._slopes(Z), self.away, self.counts, strict=True):
             bound = bound + ky_fan(slope - trace[:, None, None] * far, n)
             size = size + np.linalg.norm(A, axis=(1, 2))
-        return np.asarray(bound + ROUNDING * size)
+        return np.asarray(bound + BOUND_ALLOWANCE * size)
 
 
 def _unspanned(C: np.ndarray, D: np.ndarray | None, count: int) -> np.ndarray:
@@ -314,14 +314,14 @@ def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
     for basis, other_basis in combinations(bases, 2):
         U, sizes, _ = np.linalg.svd(np.concatenate([basis, other_basis], axis=2), full_matrices=False)
         clear = sizes[:, 1] > 1e-5 if sizes.shape[1] > 1 else np.zeros(len(U), dtype=bool)
-        plane_bases.append(U * ((sizes > DEPENDENT) & clear[:, None])[:, None, :])
+        plane_bases.append(U * ((sizes > COLUMN_DEPENDENCE) & clear[:, None])[:, None, :])
     return plane_bases
 
 
 def union_basis(columns: list[np.ndarray]) -> np.ndarray:
     """Return an orthonormal basis of the joint span of the matrices, shape (B, d, c), padded with zeros."""
     Q, sizes, _ = np.linalg.svd(np.concatenate(columns, axis=2), full_matrices=False)
-    return np.asarray(Q * (sizes > DEPENDENT * sizes[:, :1])[:, None, :])
+    return np.asarray(Q * (sizes > COLUMN_DEPENDENCE * sizes[:, :1])[:, None, :])
 
 
 def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -446,11 +446,11 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
                     share = np.where(clear, 1.0 / divisor(variances, clear), 0.0)
                     next_residuals[extension] = D - share[:, None, None] * D[:, :, i, None] * D[:, None, i, :]
         residuals.update(next_residuals)
-    return np.asarray(best_values[(1 << m) - 1] + ROUNDING * size.sum(axis=1))
+    return np.asarray(best_values[(1 << m) - 1] + BOUND_ALLOWANCE * size.sum(axis=1))
 
 
 #: In each round: the largest number of supports added, and the number of steps of the dual method.
-SUPPORTS_ADDED, STEPS = 12, 60
+SUPPORTS_ADDED, STEPS_PER_ROUND = 12, 60
 
 
 # --- adjusted variance on all supports ------------------------------------------------------------
@@ -574,10 +574,10 @@ class _DualIterates:
         thresholds = {c: max(t * bounds[c], THRESHOLD_SHARE * self.scale) for c, t in self.thresholds.items()}
         Z = up * self.Z
         bound = float(np.trace(Z)) + sum(n * thresholds[c] for c, n in self.counts.items())
-        return Multiplier(Z, thresholds, bound + ROUNDING * (1.0 + sum(self.counts.values())))
+        return Multiplier(Z, thresholds, bound + BOUND_ALLOWANCE * (1.0 + sum(self.counts.values())))
 
     def solve(self, running: Running) -> None:
-        """Take STEPS steps with the current supports, store the best Z, and drop unused supports."""
+        """Take STEPS_PER_ROUND steps with the current supports, store the best Z, drop unused supports."""
         N = {}
         for c, T in self.supports.items():
             A = self.F[:, T].transpose(1, 0, 2)
@@ -586,7 +586,7 @@ class _DualIterates:
         tau, sigma = RATIO / size, self.scale / (RATIO * size)
         identity = np.eye(len(self.Z))
         ahead, Z, lowest = self._sum(), self.Z, np.inf
-        for step in range(1, STEPS + 1):
+        for step in range(1, STEPS_PER_ROUND + 1):
             if not running():
                 break
             Z = positive(Z + sigma * (ahead - identity))

@@ -195,7 +195,7 @@ def shift_to_definite(S: np.ndarray) -> float:
 
 #: Shares of the largest off-diagonal |S_ij| at which the initial U of the split bound may be clipped; see
 #: `spcastat.proofs.eigenvalue_bounds.split`.
-SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])
+CLIPPING_SHARES = np.array([0.85, 0.72, 0.6, 0.5, 0.42, 0.35, 0.28, 0.22, 0.16, 0.11, 0.07])
 #: Above this order the split bound is not used, since its factorisations take too long.
 SPLIT_ORDER = 2000
 
@@ -293,9 +293,10 @@ def _best_pair(T: np.ndarray, level: float) -> np.ndarray | None:
 def first_split(T: np.ndarray, r: int) -> np.ndarray:
     """Return the U with the smallest split bound (see `split`), to start from.
 
-    The candidates are the off-diagonal part of T, clipped at each of SHARES of its largest absolute value.
+    The candidates are the off-diagonal part of T, clipped at each of CLIPPING_SHARES of its largest
+    absolute value.
     """
-    candidates = [cut_off(T, float(share)) for share in SHARES]
+    candidates = [cut_off(T, float(share)) for share in CLIPPING_SHARES]
     return min(candidates, key=lambda U: float(leading_pairs(split(T, U, r)[0], 1)[0][0]))
 
 

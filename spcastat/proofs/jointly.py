@@ -53,11 +53,11 @@ from spcastat.search.partition import VARIABLES_LIMIT, Partitions, first_eigenva
 #: The largest number of partitions that are bounded one by one.
 LISTED = 20_000
 #: Number of partitions bounded at once, and the largest number of steps for each.
-PARTITION_BATCH, STEPS = 500, 400
+PARTITION_BATCH, BOUND_STEPS = 500, 400
 #: Least-squares bounds need bases of what groups span; below this smallest eigenvalue they are not reliable.
 REGULAR = 1e-8
 
-DENSE, SUMS = "bounded by dense PCA", "bounded by their PEV"
+DENSE_PCA, SUMS = "bounded by dense PCA", "bounded by their PEV"
 
 
 def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Clock) -> tuple[float, str]:
@@ -76,10 +76,10 @@ def partition_bound(S: np.ndarray, k: int, measure: str, value: float, clock: Cl
     p = len(S)
     dense = enlarged(float(np.linalg.eigvalsh(S)[-k:].sum()), p)
     if p > VARIABLES_LIMIT:
-        return dense, f"{DENSE} (more than {VARIABLES_LIMIT} variables)"
+        return dense, f"{DENSE_PCA} (more than {VARIABLES_LIMIT} variables)"
     leading_values = first_eigenvalues(S, clock.runs)
     if leading_values is None:
-        return dense, f"{DENSE} (time limit)"
+        return dense, f"{DENSE_PCA} (time limit)"
     return PARTITION_BOUNDS[OBJECTIVES[measure].joint_relaxation()](
         S, Partitions(leading_values, k), value, dense, clock
     )
@@ -112,7 +112,7 @@ def _sums_bounded(
     for part in blocks(len(candidates), 1, PARTITION_BATCH):
         membership = (groups[part, :, None] >> np.arange(p) & 1).astype(float)
         group_matrices = [np.einsum("ap,bp,cp->bac", F, membership[:, j], F) for j in range(k)]
-        bounds = ordered_bounds(group_matrices, [1] * k, value, STEPS, running=clock.runs)
+        bounds = ordered_bounds(group_matrices, [1] * k, value, BOUND_STEPS, running=clock.runs)
         bound = max(bound, float(np.minimum(bounds, rounding * sums[part]).max()))
     argument = f"{len(candidates)} of them bounded by multipliers" if candidates else ""
     return min(dense, largest, bound), argument
@@ -128,20 +128,20 @@ def _each_bounded(
     """
     p, k = partitions.p, partitions.k
     if partitions.count > LISTED:
-        return dense, f"{DENSE} (more than {LISTED} partitions)"
+        return dense, f"{DENSE_PCA} (more than {LISTED} partitions)"
     values, vectors = np.linalg.eigh(S)
     if values[0] <= REGULAR * values[-1]:
-        return dense, f"{DENSE} (variables are linearly dependent)"
+        return dense, f"{DENSE_PCA} (variables are linearly dependent)"
     F = np.sqrt(values)[:, None] * vectors.T
     groups = np.array([bits for _, bits in partitions.descending(-np.inf)])
     bound = value
     for part in blocks(len(groups), 1, PARTITION_BATCH):
         if not clock.runs():
-            return dense, f"{DENSE} (time limit)"
+            return dense, f"{DENSE_PCA} (time limit)"
         membership = groups[part, :, None] >> np.arange(p) & 1
         bases = [union_basis([F * membership[:, j, None, :]]) for j in range(k)]
         M = np.repeat(np.diag(values)[None], len(membership), axis=0)
-        bounds = spanned_bounds(M, bases, k, value, STEPS, clock.runs)
+        bounds = spanned_bounds(M, bases, k, value, BOUND_STEPS, clock.runs)
         bound = max(bound, float(bounds.max()))
     return min(dense, bound), f"{len(groups)} of them bounded by multipliers"
 
@@ -163,7 +163,7 @@ SINGLES_TOGETHER = 1_000_000_000
 #: The number of nodes examined together, and of leaves at their last bound, which takes longest.
 NODES_TOGETHER, LAST_TOGETHER = 500, 10
 #: Climbs are tried on so many leaves of a batch, those with the largest bounds.
-CLIMBED = 50
+CLIMBED_LEAVES = 50
 
 
 # --- tuples of supports ---------------------------------------------------------------------------
@@ -365,7 +365,7 @@ class Tuples:
             batch.stage = batch.stage + 1
         if leaf and stage == 0:
             top_leaves = np.flatnonzero(batch.bound > self.threshold)
-            top_leaves = top_leaves[np.argsort(batch.bound[top_leaves])[::-1][:CLIMBED]]
+            top_leaves = top_leaves[np.argsort(batch.bound[top_leaves])[::-1][:CLIMBED_LEAVES]]
             if top_leaves.size:
                 tuples = [self.problem.variables_of(roots[b], batch.choices[b]) for b in top_leaves]
                 self.value = max(self.value, self.climb(tuples))
@@ -477,22 +477,22 @@ MOST_FIRST = 100_000
 #: The same for three components, and the largest number of entries of the matrices of these supports.
 MOST_FIRST_OF_THREE, MOST_ENTRIES = 3_000, 1_000_000
 #: The share of the time that it takes, and the source of its bound.
-SHARE = 0.8
+TIME_SHARE = 0.8
 COVERED = "multipliers for the first component"
 
-#: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for TARGET.
-OPTIMAL, TARGET = 1e-4, 9e-5
+#: "Optimal" means proven to the relative tolerance OPTIMAL; the search aims for GAP_TARGET.
+OPTIMAL, GAP_TARGET = 1e-4, 9e-5
 
 
 # --- the certificate ------------------------------------------------------------------------------
 
 
 #: No supports are searched for more variables.
-MOST_VARIABLES = 2000
-#: A quick search for a better fit precedes a proof with more than WORTH choices of supports, which excludes
-#: more of them if the best known value is larger: for at most QUICK variables, and with more than QUICK_TIME
-#: seconds left, so that it takes a small part of the time.
-WORTH, QUICK, QUICK_TIME = 10_000, 60, 2.0
+SEARCHED_VARIABLES = 2000
+#: A quick search for a better fit precedes a proof with more than QUICK_CHOICES choices of supports, which
+#: excludes more of them if the best known value is larger: for at most QUICK_VARIABLES variables, and with
+#: more than QUICK_TIME seconds left, so that it takes a small part of the time.
+QUICK_CHOICES, QUICK_VARIABLES, QUICK_TIME = 10_000, 60, 2.0
 #: Partitions are searched only if there is more time than this, in seconds.
 SEARCH = 5.0
 
@@ -589,7 +589,7 @@ def certify_joint(
     if OBJECTIVES[measure].ordered and rule is None:
         best_fit.reorder()
     search = _JointSearch(op, measure, orthogonal, value, rule, root, best_fit, ruled=rule is None)
-    if root.bound > value * (1.0 + TARGET):
+    if root.bound > value * (1.0 + GAP_TARGET):
         seconds_left = start_time + time_limit - time.perf_counter()
         run_search(root, search.run, seconds_left, max_nodes, "joint proof")
     bound = max(min(root.bound, dense_bound), best_fit.value)
@@ -660,7 +660,7 @@ class _JointSearch:
 
     def run(self, steps: Steps) -> None:
         V = self.best_fit.V
-        if self.op.p > MOST_VARIABLES:
+        if self.op.p > SEARCHED_VARIABLES:
             raise Stopped("too many variables for a search")
         if not V.any(axis=0).all():
             raise Stopped("a component without loadings")
@@ -678,7 +678,7 @@ class _JointSearch:
             return
         left_out = 0.0
         if isinstance(problem, Sequence) and not problem.free and problem.k > problem.m:
-            level = self.best_fit.value * (1.0 + TARGET)
+            level = self.best_fit.value * (1.0 + GAP_TARGET)
             problem.prepare(self.best_fit.V, level, clock)
             self.root.lower(level if problem.excluded else problem.dense(), "multiplier of orthogonality")
             if self.root.bound <= level:
@@ -695,7 +695,7 @@ class _JointSearch:
         leaves = (OrthogonalLeaves if self.orthogonal else Incumbent)(S, self.best_fit.V, self.measure)
         value = max(self.value, leaves.value)
         clock = steps.clock
-        tuples = Tuples(problem, value, TARGET, clock.runs, leaves.climb, steps.max_nodes, steps.count)
+        tuples = Tuples(problem, value, GAP_TARGET, clock.runs, leaves.climb, steps.max_nodes, steps.count)
         try:
             tuples.begin()
             tuples.closed = max(tuples.closed, left_out)
@@ -708,7 +708,11 @@ class _JointSearch:
             self.open_count = 0 if tuples.open_nodes is None else len(tuples.open_nodes)
 
     def _quick_search_pays(self, problem: Relaxed, clock: Clock) -> bool:
-        return problem.choices > WORTH and problem.p <= QUICK and clock.seconds_left > QUICK_TIME
+        return (
+            problem.choices > QUICK_CHOICES
+            and problem.p <= QUICK_VARIABLES
+            and clock.seconds_left > QUICK_TIME
+        )
 
     def _cover(self, problem: Sequence, steps: Steps) -> bool:
         """Bound two or three components by multipliers for the first; return whether that is a proof."""
@@ -721,7 +725,7 @@ class _JointSearch:
             if (first_component == 0 or self.rule is None) and self._quick_search_pays(problem, clock):
                 fit.improve(self.op, fit.cards, self.rule)
             fits.append(fit)
-        part = clock.until(time.perf_counter() + SHARE * clock.seconds_left)
+        part = clock.until(time.perf_counter() + TIME_SHARE * clock.seconds_left)
         covering = _Covering(problem, fits, self.best_fit.value, part, steps)
         complete = False
         try:
@@ -735,7 +739,7 @@ class _JointSearch:
             for fit in fits:
                 self.best_fit.adopt(fit.V)
         if complete:
-            self.root.lower(max(self.best_fit.value * (1.0 + TARGET), covering.level), COVERED)
+            self.root.lower(max(self.best_fit.value * (1.0 + GAP_TARGET), covering.level), COVERED)
         return complete
 
 
@@ -777,7 +781,7 @@ class _Covering:
     @property
     def level(self) -> float:
         """The value to be proven: the best known one, and the tolerance."""
-        return max(self.value, *(fit.value for fit in self.fits)) * (1.0 + TARGET)
+        return max(self.value, *(fit.value for fit in self.fits)) * (1.0 + GAP_TARGET)
 
     @property
     def bound(self) -> float:

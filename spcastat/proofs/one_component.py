@@ -17,8 +17,8 @@ from spcastat.linalg.operators import Gram, Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import Advance, stage
 from spcastat.proofs.eigenvalue_bounds import (
+    CLIPPING_SHARES,
     PASS_COST,
-    SHARES,
     SPLIT_ORDER,
     Clock,
     Node,
@@ -37,13 +37,13 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import refined, reordered
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE
-from spcastat.solvers.support_search import SEEDS, SWEEPS, best_support, improve_support
+from spcastat.solvers.support_search import POWER_ITERATIONS, STARTING_ROWS, best_support, improve_support
 
 # --- branch and bound over variables --------------------------------------------------------------
 
 
 #: The relative tolerance that the search aims for, slightly smaller.
-TARGET = 8e-10
+VALUE_TARGET = 8e-10
 #: A heuristic search for a good support always runs with up to HEURISTIC_VARIABLES variables; with more, if
 #: there is time.
 HEURISTIC_VARIABLES = 1000
@@ -229,14 +229,16 @@ class _SupportSearch:
         self.steps.check()
         self._leading()
         self.steps.check()
-        affordable = p <= HEURISTIC_VARIABLES or self.clock.affords(4.0 * p**2 * SEEDS * SWEEPS, 2 * SWEEPS)
+        affordable = p <= HEURISTIC_VARIABLES or self.clock.affords(
+            4.0 * p**2 * STARTING_ROWS * POWER_ITERATIONS, 2 * POWER_ITERATIONS
+        )
         if affordable and not self.must.size:  # `best_support` has no option for required variables
             self._take(best_support(S, c, running=self.clock.runs)[1])
         if proof.closed:
             return
         self.steps.check()
         if p <= SPLIT_ORDER and self.clock.affords(16.0 * p**3, 4):
-            proof.lower(split_bound(S, c, SHARES[::3]) * self.scale, "split matrix")
+            proof.lower(split_bound(S, c, CLIPPING_SHARES[::3]) * self.scale, "split matrix")
         self.steps.check()
         if not definite:
             raise Stopped("time limit")
@@ -259,7 +261,7 @@ class _SupportSearch:
         """Try to prove, with more and more nodes, that no support is better; lower the bound in between."""
         proof, budget = self.proof, 64.0
         while True:
-            target = proof.value * (1.0 + TARGET)
+            target = proof.value * (1.0 + VALUE_TARGET)
             verdict = self._refute(target, budget)
             if verdict is None and proof.closed:
                 return
@@ -346,7 +348,7 @@ def prove_groups(
         for bound in tree.bounds(
             required_groups, np.setdiff1d(np.arange(tree.of.max() + 1), required_groups)
         ):
-            exhausted = bound <= proof.value * (1.0 + TARGET)
+            exhausted = bound <= proof.value * (1.0 + VALUE_TARGET)
             argument = "exhaustive branch and bound" if exhausted else "branch and bound"
             proof.lower(bound, argument if proof.nodes else "split matrix of groups")
             if exhausted:
@@ -384,7 +386,9 @@ class _GroupProof:
             for branch in (np.append(included, groups_by_weight[0]), included):
                 if len(branch) + len(other_groups) <= self.c or len(branch) == self.c:
                     self.take(branch if len(branch) == self.c else np.concatenate([branch, other_groups]))
-                elif (branch_bound := self.bound(branch, other_groups)) > self.proof.value * (1.0 + TARGET):
+                elif (branch_bound := self.bound(branch, other_groups)) > self.proof.value * (
+                    1.0 + VALUE_TARGET
+                ):
                     key = bound if branch_bound > -bound else -branch_bound
                     heapq.heappush(queue, (key, next(number), branch, other_groups))
         yield enlarged(self.proof.value, len(self.S))
@@ -411,7 +415,7 @@ class _GroupProof:
             return eigenvalue_bound(block)
         sizes = self.sizes[np.ix_(used, used)]
         lowest_bound = eigenvalue_bound(block)
-        for cap in np.append(SHARES, 1.0) * sizes.max():
+        for cap in np.append(CLIPPING_SHARES, 1.0) * sizes.max():
             norms = np.minimum(sizes, cap)
             largest_norms = np.sort(norms[:, len(included) :], axis=1)[:, ::-1]
             rooms = np.where(np.arange(len(used)) < len(included), room, room - 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from spcastat.linalg.operators import Operator
 from spcastat.proofs import duals
-from spcastat.proofs.duals import ROUNDING, Bases, Running, ky_fan
+from spcastat.proofs.duals import BOUND_ALLOWANCE, Bases, Running, ky_fan
 from spcastat.proofs.one_component import Incumbent
 from spcastat.proofs.relaxed import Projection, Relaxed, Root, SeparableBound, bounds_alone
 from spcastat.search.constrained import constrained
@@ -41,7 +41,7 @@ class Orthogonal(Projection):
     def root(self, singles: np.ndarray) -> Root:
         root = super().root(singles)
         M = root.frame.M
-        constant = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + ROUNDING
+        constant = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + BOUND_ALLOWANCE
         bases = {c: root.frame.bases(places)[0] for c, places in self.supports_by_card.items()}
         bounds_by_card = {c: bounds_alone(D.mT @ M @ D, D) for c, D in bases.items()}
         return replace(

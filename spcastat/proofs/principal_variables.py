@@ -23,9 +23,8 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.progress import stage
 from spcastat.search.principal_variables import NULL, Selection, covariances, reproduced, top_sum
+from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE
 
-#: Relative difference of values up to which a set counts as optimal: rounding.
-SET_TOLERANCE = 1e-9
 #: Nodes of the first attempt, in .1 to .3 s with 30 variables; it proves sets of five of 13 variables in 95.
 FIRST_NODES = 500
 #: Up to so many variables a first attempt is made: a node has an eigenproblem for each of them.
@@ -113,7 +112,7 @@ def proven(
     ]
     count = visited = 0
     with stage("Nodes", unit="nodes") as advance:
-        while heap and -heap[0][0] > value * (1.0 + SET_TOLERANCE):
+        while heap and -heap[0][0] > value * (1.0 + OPTIMALITY_TOLERANCE):
             if visited >= node_limit or time.process_time() > end:
                 return ProvenSet(best_groups, value, -heap[0][0], visited)
             _, _, selection, open_groups = heapq.heappop(heap)
@@ -123,7 +122,7 @@ def proven(
                 values = problem.values_after(
                     covariances(problem.S, problem.variables(selection)), np.array(open_groups), value
                 )
-                if values.max() > value * (1.0 + SET_TOLERANCE):
+                if values.max() > value * (1.0 + OPTIMALITY_TOLERANCE):
                     better_groups = (*selection, open_groups[int(np.argmax(values))])
                     value, best_groups = problem.value(better_groups), tuple(sorted(better_groups))
                 continue
@@ -151,6 +150,6 @@ def _children(
         stacked = np.vstack([F, G])
         increment = float(top_sum(G @ G.T, min(k, missing)))
         upper = min(reproduced(stacked, k), present + increment)
-        if upper <= value * (1.0 + SET_TOLERANCE):
+        if upper <= value * (1.0 + OPTIMALITY_TOLERANCE):
             return  # the bounds of the following nodes, which have fewer open groups, are smaller
         yield (*selection, order[i]), tuple(order[i + 1 :]), upper

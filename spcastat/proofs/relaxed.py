@@ -21,7 +21,7 @@ import numpy as np
 
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import symmetric
-from spcastat.proofs.duals import ROUNDING, Running, ky_fan, planes, support_bounds, within_union
+from spcastat.proofs.duals import BOUND_ALLOWANCE, Running, ky_fan, planes, support_bounds, within_union
 from spcastat.search.criteria import SupportRule
 
 #: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
@@ -58,7 +58,7 @@ class ProjectionProblem:
     @cached_property
     def dense(self) -> float:
         """The bound for components that may have all variables."""
-        return self.offset + float(ky_fan(self.M, self.k)) + ROUNDING * float(np.trace(self.M))
+        return self.offset + float(ky_fan(self.M, self.k)) + BOUND_ALLOWANCE * float(np.trace(self.M))
 
     def bases(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return orthonormal bases of the columns of F on each support, and whether each basis is reliable.
@@ -151,7 +151,7 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
     rotated_M = U.mT @ frame.M @ U
     single_variance = np.trace(rotated_M[:, :m, :m], axis1=1, axis2=2)
     bound = frame.offset + single_variance + ky_fan(rotated_M[:, m:, m:], frame.k - m)
-    return np.where(doubtful(sizes), frame.dense, bound + ROUNDING * float(np.trace(frame.M)))
+    return np.where(doubtful(sizes), frame.dense, bound + BOUND_ALLOWANCE * float(np.trace(frame.M)))
 
 
 # --- the interface of a measure -------------------------------------------------------------------
@@ -160,7 +160,7 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
 #: The largest number of supports of a component that are enumerated; with more it is treated as dense.
 MOST_SUPPORTS = 20_000
 #: The largest number of values in a batch of matrices.
-BATCH = 4_000_000
+BATCH_VALUES = 4_000_000
 #: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
 #: attempt.
 INNER, LEAF, LAST_STEPS = 60, 120, 800
@@ -194,7 +194,7 @@ def bounds_alone(matrices: np.ndarray, bases: np.ndarray | None = None) -> Suppo
     largest, u = values[:, -1], vectors[:, :, -1]
     second_largest = values[:, -2] if values.shape[1] > 1 else np.minimum(largest, 0.0)
     directions = u if bases is None else (bases @ u[:, :, None])[:, :, 0]
-    return SupportBounds(largest + ROUNDING, second_largest + ROUNDING, directions)
+    return SupportBounds(largest + BOUND_ALLOWANCE, second_largest + BOUND_ALLOWANCE, directions)
 
 
 def losses(one: SupportBounds, rows: np.ndarray, other: SupportBounds, columns: np.ndarray) -> np.ndarray:
@@ -453,7 +453,7 @@ class Relaxed(ABC):
         for (d, _), members in shapes.items():
             # steps for large matrices take longer
             work_per_root = d * d * (choices.shape[1] + 2) * max(1, d // 12)
-            for batch in blocks(len(members), work_per_root, BATCH):
+            for batch in blocks(len(members), work_per_root, BATCH_VALUES):
                 if not running():
                     return root_bounds
                 part = np.array(members[batch])
@@ -479,7 +479,7 @@ class Relaxed(ABC):
 
 
 #: The largest number of variables for which all subsets are enumerated.
-MOST_VARIABLES = 14
+ENUMERATED_VARIABLES = 14
 
 
 def union_table(frame: ProjectionProblem) -> np.ndarray:
@@ -496,7 +496,7 @@ def union_table(frame: ProjectionProblem) -> np.ndarray:
         sets = np.array(list(combinations(range(q), size)))
         D, sound = frame.bases(sets)
         values = frame.offset + ky_fan(D.mT @ frame.M @ D, frame.k)
-        values += ROUNDING * float(np.trace(frame.M))
+        values += BOUND_ALLOWANCE * float(np.trace(frame.M))
         table[(1 << sets).sum(axis=1)] = np.where(sound, np.minimum(values, dense), dense)
     return table
 
@@ -537,7 +537,7 @@ class Projection(Relaxed):
     def root(self, singles: np.ndarray) -> Root:
         frame = without(self.frame, singles) if self.m else self.frame
         reach = None
-        if self.all_searched and self.cards and self.variables <= MOST_VARIABLES:
+        if self.all_searched and self.cards and self.variables <= ENUMERATED_VARIABLES:
             reach = reaches(union_table(frame), sum(self.cards))
         return Root(frame, singles, reach)
 

@@ -28,12 +28,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.linalg.accumulate import blocks
-from spcastat.proofs.adjusted_bounds import FLOOR, Climb, Supports, divided, middle_of, with_two
-from spcastat.proofs.duals import RATIO, ROUNDING, STEPS_PER_BOUND, Running, positive, shared, union_basis
+from spcastat.proofs.adjusted_bounds import CLOSED_SHARE, FLOOR, Climb, Supports, divided, middle_of, with_two
+from spcastat.proofs.duals import (
+    BOUND_ALLOWANCE,
+    PROJECTION_SCALE,
+    RATIO,
+    STEPS_PER_BOUND,
+    STEPS_PER_ROUND,
+    SUPPORTS_ADDED,
+    Running,
+    positive,
+    shared,
+    union_basis,
+)
 from spcastat.proofs.relaxed import bounds_alone, losses
 
-#: Rounds of column generation, the steps of each, and the number of supports added after each.
-ROUNDS, STEPS, ENTERING = 12, 60, 12
+#: Rounds of column generation.
+GENERATION_ROUNDS = 12
 #: The rounds end if the last STALLED of them lowered the bound by a smaller share of it than FALL.
 STALLED, FALL = 3, 1e-4
 #: Supports whose relaxed projection has a smaller trace are dropped after a round.
@@ -41,17 +52,12 @@ UNUSED = 1e-4
 #: The start Z has this multiple of the largest variance in the direction of the mean scores: enough to make
 #: q_1 lie there, and the other scores outside.
 START = 3.0
-#: Step length with which supports start that have no relaxed projection yet; large, so that almost only the
-#: leading eigenvectors count.
-FIRST_STEP = 1e6
 #: Climbs are tried on so many pairs of supports at once.
-CLIMBED = 50
+CLIMBED_PAIRS = 50
 #: Bounds are reduced for at most so many pairs at once.
 MOST_PAIRS = 4_000_000
-#: A group is examined again if at least this share of it was closed; else it is divided.
-CLOSED_SHARE = 0.1
 #: How often the interval of a single support is halved.
-HALVINGS = 3
+INTERVAL_HALVINGS = 3
 #: The number of leaves that are bounded together.
 LEAVES = 200
 
@@ -102,11 +108,11 @@ class Others:
         c, d = self.cards
         single_bounds = self.largest(Z)
         at = [
-            np.flatnonzero(single_bounds[a] + single_bounds[b].max() + 2.0 * ROUNDING > room)
+            np.flatnonzero(single_bounds[a] + single_bounds[b].max() + 2.0 * BOUND_ALLOWANCE > room)
             for a, b in ((c, d), (d, c))
         ]
         if len(at[0]) * len(at[1]) > MOST_PAIRS:
-            largest_sum = float(single_bounds[c].max() + single_bounds[d].max()) + 2.0 * ROUNDING
+            largest_sum = float(single_bounds[c].max() + single_bounds[d].max()) + 2.0 * BOUND_ALLOWANCE
             return np.zeros((0, 2), dtype=int), np.array([max(largest_sum, room)])
         first_bounds, second_bounds = (
             bounds_alone(self.matrices[a][rows] - Z) for a, rows in zip((c, d), at, strict=True)
@@ -157,7 +163,7 @@ class Trios:
         self.running = running
         A = factor[:, first_supports.places].transpose(1, 0, 2)
         self.bases, sizes, _ = np.linalg.svd(A, full_matrices=False)
-        self.largest_variances = sizes[:, 0] ** 2 * (1.0 + ROUNDING)
+        self.largest_variances = sizes[:, 0] ** 2 * (1.0 + BOUND_ALLOWANCE)
         largest = np.maximum(sizes[:, :1] ** 2, np.finfo(float).tiny)
         self.inverse = 1.0 / np.maximum(sizes**2, FLOOR * largest)
         self.low = target / 3.0
@@ -217,7 +223,7 @@ class Trios:
                 groups += [(part, column) for part in divided(open_rows, loadings @ self.factor.T)]
         unresolved.sort(key=lambda entry: -self.bounds[entry[0]])
         self._climb(
-            [self._supports(row, pairs[0]) for row, pairs in unresolved[:CLIMBED] if len(pairs)], climb
+            [self._supports(row, pairs[0]) for row, pairs in unresolved[:CLIMBED_PAIRS] if len(pairs)], climb
         )
         for row, pairs in unresolved:
             if self.bounds[row] > self.target and len(pairs):
@@ -240,7 +246,9 @@ class Trios:
         chord = low + top - low * top * self.inverse[rows]
         D = self.bases[rows]
         M = chord[:, :, None] * np.eye(chord.shape[1]) - D.mT @ Z @ D
-        return np.asarray(np.linalg.eigvalsh(M)[:, -1] + ROUNDING * (np.trace(Z) + np.abs(chord).max(axis=1)))
+        return np.asarray(
+            np.linalg.eigvalsh(M)[:, -1] + BOUND_ALLOWANCE * (np.trace(Z) + np.abs(chord).max(axis=1))
+        )
 
     def _single(self, row: int, pairs: np.ndarray, check: Callable[[], None], climb: Climb) -> None:
         """Lower the bound of one support of the first component, given the pairs with which it is open."""
@@ -270,7 +278,7 @@ class Trios:
                 continue
             # chords exceed 1/t by at most `loss`: halves of an interval can only have bounds lower by as much
             loss = (np.sqrt(high) - np.sqrt(low)) ** 2
-            if halved < HALVINGS and loss > 0.5 * solution.excess:
+            if halved < INTERVAL_HALVINGS and loss > 0.5 * solution.excess:
                 middle = middle_of(low, high)
                 todo += [(low, middle, pairs, halved + 1), (middle, high, pairs, halved + 1)]
             else:
@@ -279,7 +287,7 @@ class Trios:
         for low, high, pairs in leaves:
             for part in blocks(len(pairs), 1, LEAVES):
                 check()
-                self._climb([self._supports(row, pair) for pair in pairs[part][:CLIMBED]], climb)
+                self._climb([self._supports(row, pair) for pair in pairs[part][:CLIMBED_PAIRS]], climb)
                 bound = max(bound, self._leaves(row, low, high, pairs[part]))
         self.bounds[row] = min(self.bounds[row], max(bound, self.target))
 
@@ -391,7 +399,7 @@ class _ColumnGeneration:
         """Add the supports of the other components with the largest g(T); return whether one is new."""
         grown = False
         for c, values in bounds_by_card.items():
-            top = np.argsort(-values)[:ENTERING]
+            top = np.argsort(-values)[:SUPPORTS_ADDED]
             entering = top[~np.isin(top, self.used[c])]
             self.used[c] = np.concatenate([self.used[c], entering])
             self.X[c] = np.concatenate([self.X[c], np.zeros((len(entering), *self.Z.shape))])
@@ -402,7 +410,7 @@ class _ColumnGeneration:
         """Find the best Z, and return what it proves. Only this object changes."""
         trios, best_Z, lowest_bound = self.trios, self.Z, np.inf
         rounds: list[float] = []
-        for _ in range(ROUNDS):
+        for _ in range(GENERATION_ROUNDS):
             self._steps()
             other_bounds = self.other_supports.largest(self.Z)
             highest = trios.highest(self.Z, self.rows, self.low, self.high)
@@ -423,7 +431,7 @@ class _ColumnGeneration:
     def _solved(self) -> Solved:
         """Return what Z proves: tr Z + f(T1) for each T1, and what pairs of the other components add."""
         trace = float(np.trace(self.Z))
-        trace += ROUNDING * (1.0 + trace)
+        trace += BOUND_ALLOWANCE * (1.0 + trace)
         first_bounds = trace + self.trios.highest(self.Z, self.rows, self.low, self.high)
         room = self.trios.target - float(first_bounds.max())
         pairs, pair_bounds = self.other_supports.pairs(self.Z, room)
@@ -445,11 +453,11 @@ class _ColumnGeneration:
         size = np.sqrt(len(D) + sum(map(len, N.values())))
         tau, sigma, identity = RATIO / size, self.scale / (RATIO * size), np.eye(len(self.Z))
         if not self.X1.any():
-            self.X1 = shared(FIRST_STEP * (C - D.mT @ self.Z @ D) / self.scale, 1)
+            self.X1 = shared(PROJECTION_SCALE * (C - D.mT @ self.Z @ D) / self.scale, 1)
         X1, X, Z, lowest_bound = self.X1, dict(self.X), self.Z, np.inf
         total = _sum(D, X1, X)
         ahead = total
-        for step in range(1, STEPS + 1):
+        for step in range(1, STEPS_PER_ROUND + 1):
             if not trios.running():
                 break
             Z = positive(Z + sigma * (ahead - identity))

@@ -109,7 +109,7 @@ def _numbers_subjects(values: np.ndarray) -> bool:
 
 
 #: Numbers that often stand for missing values.
-CODES = (-9999.0, -999.0, -99.0, 99.0, 999.0, 9999.0, 99999.0)
+MISSING_CODES = (-9999.0, -999.0, -99.0, 99.0, 999.0, 9999.0, 99999.0)
 
 
 def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
@@ -132,13 +132,13 @@ def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
         return
     smallest, largest = extremes(matrix)
     codes = []
-    for j in np.flatnonzero(np.isin(smallest, CODES) | np.isin(largest, CODES)).tolist():
+    for j in np.flatnonzero(np.isin(smallest, MISSING_CODES) | np.isin(largest, MISSING_CODES)).tolist():
         values = matrix[:, j]
-        other_values = values[~np.isin(values, CODES) & np.isfinite(values)]
+        other_values = values[~np.isin(values, MISSING_CODES) & np.isfinite(values)]
         if len(other_values) < 3:
             continue
         low, high = float(other_values.min()), float(other_values.max())
-        for code in {float(smallest[j]), float(largest[j])}.intersection(CODES):
+        for code in {float(smallest[j]), float(largest[j])}.intersection(MISSING_CODES):
             if max(low - code, code - high) > high - low:
                 codes.append((columns[j], int(code), f"{low:g} to {high:g}"))
     if not codes:
@@ -224,7 +224,7 @@ def kinds_of(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> dic
 
 
 #: Whole numbers in text that may be larger than 2**53, which has 16 digits.
-_LONG = re.compile(r"\s*[+-]?\d{16,}(?:\.0*)?\s*", re.ASCII)
+_LONG_WHOLE = re.compile(r"\s*[+-]?\d{16,}(?:\.0*)?\s*", re.ASCII)
 
 
 def rounded_in(column: pd.Series) -> Any:
@@ -239,7 +239,7 @@ def rounded_in(column: pd.Series) -> Any:
     if dtype.kind not in "OUT" or isinstance(dtype, pd.CategoricalDtype):
         return None
     for value in column.dropna():
-        if isinstance(value, str) and _LONG.fullmatch(value):
+        if isinstance(value, str) and _LONG_WHOLE.fullmatch(value):
             value = int(value.strip().partition(".")[0])
         if isinstance(value, int | Decimal) and first_rounded_of([value]) is not None:
             return value

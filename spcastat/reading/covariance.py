@@ -25,7 +25,7 @@ from spcastat.reading.printed_matrices import completed_matrix
 
 #: Allowed asymmetry, as a share of the largest entry, and allowed size of a negative eigenvalue, as a share
 #: of the largest eigenvalue.
-TOLERANCE = 1e-8
+MATRIX_TOLERANCE = 1e-8
 #: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5
 #: Kinds of correlations other than Pearson's correlations of the raw values.
@@ -150,7 +150,7 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
 
 
 #: What a square symmetric table may be.
-MATRIX, DISTANCES = "a covariance or correlation matrix", "a matrix of distances"
+MATRIX, DISTANCE_MATRIX = "a covariance or correlation matrix", "a matrix of distances"
 OF_DISTANCES = "is square and symmetric with zeros in the diagonal, as a matrix of distances is"
 ADVICE_OF_DISTANCES = (
     "components are of rows and variables: give the table that the distances were computed from, or its "
@@ -159,22 +159,22 @@ ADVICE_OF_DISTANCES = (
 
 
 def looks_like(S: np.ndarray, labelled: bool) -> str:
-    """Return MATRIX or DISTANCES for numbers of shape (p, p) that look like such a matrix, else "".
+    """Return MATRIX or DISTANCE_MATRIX for numbers of shape (p, p) that look like such a matrix, else "".
 
     Without labels, entries must be covariances that the variances allow, or nonnegative distances.
     """
     # NaN and infinity make the comparisons false.
-    if not (np.isfinite(S).all() and np.abs(S - S.T).max() <= TOLERANCE * np.abs(S).max()):
+    if not (np.isfinite(S).all() and np.abs(S - S.T).max() <= MATRIX_TOLERANCE * np.abs(S).max()):
         return ""
     variances = np.diag(S)
     if len(S) > 1 and not variances.any() and S.any() and (S >= 0).all():
-        return DISTANCES
+        return DISTANCE_MATRIX
     if labelled:
         return MATRIX
     if len(S) < 2 or not (variances > 0).all():
         return ""
     spread = np.sqrt(variances)
-    return MATRIX * bool((np.abs(S) <= np.outer(spread, spread) * (1 + TOLERANCE)).all())
+    return MATRIX * bool((np.abs(S) <= np.outer(spread, spread) * (1 + MATRIX_TOLERANCE)).all())
 
 
 def _sparse_looks_like(S: Any) -> str:
@@ -186,14 +186,14 @@ def _sparse_looks_like(S: Any) -> str:
     values = entries.data
     if not (values.any() and np.isfinite(values).all()):
         return ""
-    if abs(entries - entries.T).max() > TOLERANCE * np.abs(values).max():
+    if abs(entries - entries.T).max() > MATRIX_TOLERANCE * np.abs(values).max():
         return ""
     variances = entries.diagonal()
     if not variances.any() and (values >= 0).all():
-        return DISTANCES
+        return DISTANCE_MATRIX
     if not (variances > 0).all():
         return ""
-    spread = np.sqrt(variances) * np.sqrt(1 + TOLERANCE)
+    spread = np.sqrt(variances) * np.sqrt(1 + MATRIX_TOLERANCE)
     return MATRIX * bool((np.abs(values) <= spread[entries.row] * spread[entries.col]).all())
 
 
@@ -221,7 +221,7 @@ def _with_labels(frame: Any, table: Any) -> Any:
 
 
 def matrix_kind(data: Any, unlabelled: bool = False) -> str:
-    """Return what data are if they are no rows: MATRIX, DISTANCES, or "" for rows.
+    """Return what data are if they are no rows: MATRIX, DISTANCE_MATRIX, or "" for rows.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def matrix_kind(data: Any, unlabelled: bool = False) -> str:
             return ""
         if framed:
             require_numbers(data)
-        elif np.abs(data[0] - data[:, 0]).max() > TOLERANCE * np.abs(data[0]).max():
+        elif np.abs(data[0] - data[:, 0]).max() > MATRIX_TOLERANCE * np.abs(data[0]).max():
             return ""  # before all of a large array in a file is read
         S = data.to_numpy(dtype=np.float64, na_value=np.nan) if framed else np.asarray(data, dtype=np.float64)
         return looks_like(S, labelled)
@@ -287,7 +287,7 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
         return
     zeros = "with zeros in the diagonal, "
     text = _as_pandas_text(data)
-    if kind == DISTANCES:
+    if kind == DISTANCE_MATRIX:
         advice = ADVICE_OF_DISTANCES
     elif is_sparse(data):
         advice += " (with S = data.toarray())"
@@ -297,9 +297,9 @@ def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_O
     if from_file and numbered:
         remedy = "a DataFrame with labels of the rows"
     raise DataError(
-        f"data of shape {data.shape} look like {kind}, square and symmetric, "
-        f"{zeros if kind == DISTANCES else ''}and here rows are observations: {advice}. If the rows are "
-        f"observations, give {remedy}."
+        f"data of shape {data.shape} look like {kind}, square and "
+        f"symmetric, {zeros if kind == DISTANCE_MATRIX else ''}and here rows are observations: {advice}. "
+        f"If the rows are observations, give {remedy}."
     )
 
 
@@ -321,7 +321,7 @@ def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
         require_numbers(S)
         single = any(str(dtype).lower() in ("float32", "float16") for dtype in S.dtypes)
         raw = S.to_numpy(dtype=np.float64, na_value=np.nan)
-        return raw, S.columns.copy(), True, TOLERANCE_SINGLE if single else TOLERANCE
+        return raw, S.columns.copy(), True, TOLERANCE_SINGLE if single else MATRIX_TOLERANCE
     if is_sparse(S):
         raise CovarianceError("A sparse covariance matrix was given; it must be dense: use S.toarray().")
     if not isinstance(S, np.ndarray):
@@ -334,7 +334,7 @@ def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
     single = S.dtype.kind == "f" and S.dtype.itemsize <= 4
     masked = isinstance(S, np.ma.MaskedArray)
     raw = np.ma.filled(S.astype(np.float64), np.nan) if masked else np.asarray(S, dtype=np.float64)
-    return raw, array_labels(len(raw)), False, TOLERANCE_SINGLE if single else TOLERANCE
+    return raw, array_labels(len(raw)), False, TOLERANCE_SINGLE if single else MATRIX_TOLERANCE
 
 
 def _require_square(shape: tuple[int, ...]) -> None:
@@ -368,7 +368,7 @@ def _require_finite(raw: np.ndarray, columns: pd.Index) -> None:
 
 
 def _require_variances(raw: np.ndarray) -> None:
-    if looks_like(raw, labelled=True) == DISTANCES:
+    if looks_like(raw, labelled=True) == DISTANCE_MATRIX:
         raise CovarianceError(f"The matrix {OF_DISTANCES}; {ADVICE_OF_DISTANCES}.")
 
 

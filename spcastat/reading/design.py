@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import MISSING, flag, is_whole, listed, one_of, plural, shown, whole_number
+from spcastat.config import MISSING_TREATMENTS, flag, is_whole, listed, one_of, plural, shown, whole_number
 from spcastat.errors import ConstantColumnError, OptionError, RowGroupsError
 from spcastat.linalg.regression import Regression
 from spcastat.reading.checks import aligned, rows_to_keep
@@ -314,7 +314,7 @@ class ReadOptions:
     codes: Any = False
 
     def __post_init__(self) -> None:
-        one_of("na", self.na, MISSING)
+        one_of("na", self.na, MISSING_TREATMENTS)
         require_options(self.clusters, self.strata, self.block_length, self.weights_are, self.weights)
         if is_whole(self.block_length):
             object.__setattr__(self, "block_length", int(self.block_length))
@@ -351,7 +351,7 @@ class ReadOptions:
 
 
 #: The defaults: every column is used unchanged, rows have equal weights, and missing values are an error.
-PLAIN = ReadOptions()
+DEFAULT_OPTIONS = ReadOptions()
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from spcastat.config import LARGEST as LARGEST_NUMBER
-from spcastat.config import listed, nearest, offers, one_line, plural, shown
+from spcastat.config import LARGEST_WHOLE, listed, nearest, offers, one_line, plural, shown
 from spcastat.errors import DuplicateNamesError, FormulaError
 from spcastat.labels import stored_name
 from spcastat.reading import checks
@@ -36,11 +35,11 @@ from spcastat.reading.frames import frame_numbers
 
 
 #: Largest number of characters of an expression.
-LONGEST = 100_000
+LONGEST_EXPRESSION = 100_000
 
 _NUMERAL = re.compile(r"[0-9.]+")
 #: A name in backticks, a text in quotes, or code.
-_PIECE = re.compile(
+_EXPRESSION_PIECE = re.compile(
     r"""`(?P<name>[^`]+)` | '(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | [^'"`#]+""", re.DOTALL | re.VERBOSE
 )
 
@@ -114,8 +113,8 @@ def read_expression(text: str) -> Expression:
     ExpressionError
         If it is not a single expression, too long, or nested too deeply.
     """
-    if len(text) > LONGEST:
-        raise ExpressionError(f"it has {len(text)} characters; allowed are {LONGEST}")
+    if len(text) > LONGEST_EXPRESSION:
+        raise ExpressionError(f"it has {len(text)} characters; allowed are {LONGEST_EXPRESSION}")
     stem = "_name"
     while stem in text:
         stem += "_"
@@ -123,7 +122,7 @@ def read_expression(text: str) -> Expression:
     quoted: dict[str, str] = {}
     at = 0
     while at < len(text):
-        match = _PIECE.match(text, at)
+        match = _EXPRESSION_PIECE.match(text, at)
         if match is None:
             sign = text[at]
             raise ExpressionError("it holds a comment, '#'" if sign == "#" else f"the {sign} is not closed")
@@ -225,7 +224,7 @@ SMOOTH = ("poly", "bs", "cs", "cr", "cc")
 #: Transforms of formulaic that learn from the rows.
 LEARNING = (*SMOOTH, "center", "scale", "standardize")
 #: Functions of formulaic that do not.
-PLAIN = ("C", "I")
+STATELESS = ("C", "I")
 #: Names of formulaic for contrasts of factors, of which formulas here have none.
 CONTRASTS = ("contr", "Treatment", "Poly", "Sum", "Helmert", "Diff")
 #: Largest number of entries of a list, of columns of a state in a file, and of characters of a text.
@@ -237,9 +236,10 @@ MOST_TERMS = 100_000
 #: Largest exponent of numbers, and of sets of terms as in ``(a + b)**2``: larger powers take too long.
 LARGEST_EXPONENT = 100
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_NUMBER = re.compile(r"[0-9.]{1,20}")
-_WORD = re.compile(r"_[ne]([0-9]+)_")
+#: Colours of the terminal in messages of formulaic.
+ANSI_CODES = re.compile(r"\x1b\[[0-9;]*m")
+_DIGITS_AND_POINTS = re.compile(r"[0-9.]{1,20}")
+_NAME_CODE = re.compile(r"_[ne]([0-9]+)_")
 #: A numeral in backticks, which formulaic would read as the intercept; see `formula_name`.
 _QUOTED_NUMERAL = re.compile(r"`([0-9.]+)`")
 
@@ -345,7 +345,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
         if piece.kind in ("name", "python"):
             key = (piece.text, "lookup" if piece.kind == "name" else "python")
             text.append(words.setdefault(key, f"_e{len(words)}_"))
-        elif piece.kind == "value" and not _NUMBER.fullmatch(piece.text):
+        elif piece.kind == "value" and not _DIGITS_AND_POINTS.fullmatch(piece.text):
             raise unreadable(formula, f"the text {piece.text} is not a term")
         else:
             text.append(f"%{piece.text}%" if piece.text[:1].isalpha() else piece.text)
@@ -355,7 +355,9 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     context = {"__formulaic_variables_available__": available}
 
     def failed(error: Exception) -> FormulaError:
-        message = _WORD.sub(lambda match: parts[match[0]].text if match[0] in parts else match[0], str(error))
+        message = _NAME_CODE.sub(
+            lambda match: parts[match[0]].text if match[0] in parts else match[0], str(error)
+        )
         return unreadable(formula, message)
 
     try:
@@ -381,7 +383,9 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
 
 def unreadable(formula: str, reason: str) -> FormulaError:
     """Return the error for a formula that cannot be read."""
-    reason_text = one_line(" ".join(_ANSI.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300)
+    reason_text = one_line(
+        " ".join(ANSI_CODES.sub("", reason).replace("⧛", ">>").replace("⧚", "<<").split()), 300
+    )
     return FormulaError(
         f"formula={shortened(formula)} cannot be read: {reason_text.rstrip('.')}. A formula looks like "
         "'~ a + b + log(c)' or '~ . - id'."
@@ -727,7 +731,7 @@ def _text_categories(series: pd.Series) -> pd.Series:
 
 
 #: Functions of formulaic that are allowed.
-TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *LEARNING, *PLAIN)
+TRANSFORMS = ("log", "log2", "log10", "exp", "exp2", *LEARNING, *STATELESS)
 #: Operators that are allowed.
 OPERATORS = (
     ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitAnd, ast.BitOr,
@@ -809,7 +813,7 @@ def problem_of(
 def _is_moderate(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= LARGEST_ROOT
-    return value is None or (abs(value) <= LARGEST_NUMBER if isinstance(value, int) else math.isfinite(value))
+    return value is None or (abs(value) <= LARGEST_WHOLE if isinstance(value, int) else math.isfinite(value))
 
 
 def _problems(
@@ -869,7 +873,7 @@ def _call_problems(expression: Expression, node: ast.Call, context: Mapping[str,
         count = str(fewest_arguments) if fewest_arguments == limit else f"{fewest_arguments} or {limit}"
         text = _source_text(expression, node)
         yield f"{text}; {name} takes {count} argument{'s' * (limit > 1)} without names"
-    elif name in {*PLAIN, *LEARNING} and not node.args:
+    elif name in {*STATELESS, *LEARNING} and not node.args:
         yield f"{_source_text(expression, node)} without values"
     elif name in SMOOTH and not all(isinstance(size, ast.Constant) for size in sizes_of(node)):
         yield f"{_source_text(expression, node)}, whose degree or df is not a number"

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import elements, library_of, listed, nearest, offers, plural, shown
+from spcastat.config import LARGEST_WHOLE, elements, library_of, listed, nearest, offers, plural, shown
 from spcastat.errors import DataError, ShapeError, SparseStructureError
-from spcastat.linalg.ties import LARGEST, first_rounded, first_rounded_of, is_sparse
+from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
 from spcastat.reading.checks import kind_of, require_exact, require_numbers, rounding
 
 # --- sparse matrices ------------------------------------------------------------------------------
@@ -93,12 +93,14 @@ _LIBRARIES = (
     "folder, a pattern or list of paths, a polars.LazyFrame, a dataset of pyarrow, a relation of DuckDB, a "
     "numpy.memmap, a list of tables, or a function that opens them again"
 )
-_ROWS = "range(0, x.shape[0], 10_000)"
-_PIECES = f"a function that gives their rows in pieces, lambda: (x[i : i + 10_000] for i in {_ROWS})"
+_CHUNKS_OF_ROWS = "range(0, x.shape[0], 10_000)"
+_PIECES = (
+    f"a function that gives their rows in pieces, lambda: (x[i : i + 10_000] for i in {_CHUNKS_OF_ROWS})"
+)
 #: Libraries whose arrays are not read -> what to give instead of an array x.
 _INSTEAD = {
     "xarray": f"x.to_pandas(), or for more rows than fit into memory lambda: (x[i : i + 10_000].to_pandas() "
-    f"for i in {_ROWS})",
+    f"for i in {_CHUNKS_OF_ROWS})",
     **dict.fromkeys(("zarr", "h5py", "netCDF4"), _PIECES),
 }
 
@@ -353,7 +355,7 @@ def _column(series: Any) -> Any:
         plain = series.null_count() == 0 and not dtype.is_decimal() and not wide
         if not plain and (dtype.is_decimal() or dtype in (nw.Int64, nw.UInt64) or wide):
             values = series.drop_nulls()
-            is_rounded = len(values) and max(abs(values.min()), abs(values.max())) > LARGEST
+            is_rounded = len(values) and max(abs(values.min()), abs(values.max())) > LARGEST_WHOLE
             if is_rounded and first_rounded_of(values.to_list()) is not None:  # refused by name if it is used
                 return pd.Series(series.to_list(), dtype=object).array
         return (series if plain else series.cast(nw.Float64)).to_numpy()
@@ -427,7 +429,7 @@ def take_column(
 
 
 #: Names that pandas gives to the levels of an index without names.
-_UNNAMED = re.compile(r"__index_level_\d+__")
+_UNNAMED_LEVELS = re.compile(r"__index_level_\d+__")
 
 
 class StoredIndex:
@@ -453,7 +455,7 @@ class StoredIndex:
         entries = [] if schema is None else _index_metadata(schema)
         self.labels = [name for name in entries if isinstance(name, str) and name in names]
         if not self.labels:
-            self.labels = [name for name in names if _UNNAMED.fullmatch(str(name))]
+            self.labels = [name for name in names if _UNNAMED_LEVELS.fullmatch(str(name))]
         ranges = [entry for entry in entries if isinstance(entry, dict) and entry.get("kind") == "range"]
         self.range = ranges[0] if len(ranges) == 1 and not self.labels else None
 
@@ -471,7 +473,7 @@ class StoredIndex:
         """
         if self.labels:
             arrays = [columns(name) for name in self.labels]
-            names = [None if _UNNAMED.fullmatch(name) else name for name in self.labels]
+            names = [None if _UNNAMED_LEVELS.fullmatch(name) else name for name in self.labels]
             if len(arrays) == 1:
                 return pd.Index(arrays[0]).rename(names[0])  # pd.Index(name=None) would keep the array's name
             return pd.MultiIndex.from_arrays(arrays, names=names)

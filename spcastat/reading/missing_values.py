@@ -568,9 +568,9 @@ class Nearest:
 
 
 #: Iterate until the diagonal differs from one by less than this.
-TOLERANCE = 1e-10
+DIAGONAL_TOLERANCE = 1e-10
 #: Largest numbers of Newton steps, of halvings of one, and of conjugate gradient steps for one.
-STEPS, HALVINGS, GRADIENTS = 50, 20, 50
+NEWTON_STEPS, STEP_HALVINGS, GRADIENT_STEPS = 50, 20, 50
 
 
 def nearest_correlation(R: np.ndarray) -> Nearest:
@@ -593,9 +593,9 @@ def nearest_correlation(R: np.ndarray) -> Nearest:
     smallest = float(part.values[0])
     if smallest >= -1e-8:  # rounding
         return Nearest(R, smallest)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         gradient = part.diagonal() - 1.0
-        if np.abs(gradient).max() <= TOLERANCE:
+        if np.abs(gradient).max() <= DIAGONAL_TOLERANCE:
             break
         y, part, decreased = _newton_step(R, y, part, gradient)
         if not decreased:  # to rounding, theta is at its minimum
@@ -664,7 +664,7 @@ def _newton_step(
     step = _direction(part, gradient)
     previous, slope = part.theta(y), float(gradient @ step)
     rounding = 1e-14 * (abs(previous) + float(np.abs(y).sum()))
-    for _ in range(HALVINGS):
+    for _ in range(STEP_HALVINGS):
         part_next = PositivePart.of(R, y + step)
         if part_next.theta(y + step) <= previous + 1e-4 * slope + rounding:
             return y + step, part_next, True
@@ -696,7 +696,7 @@ def _direction(part: PositivePart, gradient: np.ndarray) -> np.ndarray:
         LinearOperator(shape, hessian, dtype=float),
         -gradient,
         rtol=min(0.05, float(np.linalg.norm(gradient))),
-        maxiter=GRADIENTS,
+        maxiter=GRADIENT_STEPS,
         M=LinearOperator(shape, lambda v: v / diagonal, dtype=float),
     )
     return np.asarray(step)

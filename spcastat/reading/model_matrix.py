@@ -27,6 +27,7 @@ from spcastat.errors import FormulaError, MissingValuesError, SpcaError
 from spcastat.reading import formula
 from spcastat.reading.design import Spec
 from spcastat.reading.formula import (
+    ANSI_CODES,
     Expression,
     FormulaModel,
     Inputs,
@@ -287,8 +288,6 @@ def _scaled(
 #: Terms are tested on subsets of at most about this many rows.
 TRIAL_ROWS = 1000
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
-
 
 def learnt(
     parsed: Parsed,
@@ -406,7 +405,8 @@ def evaluate(
         raise FormulaError(f"formula={shortened(text)} cannot be evaluated: {refused}") from None
     except Exception as failure:
         raise error(
-            f"formula={shortened(text)} cannot be evaluated: {abridged(_ANSI.sub('', str(failure)), 1000)}"
+            f"formula={shortened(text)} cannot be evaluated: "
+            f"{abridged(ANSI_CODES.sub('', str(failure)), 1000)}"
         ) from failure
     names = list(columns_of_model.model_spec.column_names)
     array = np.asarray(columns_of_model.__wrapped__)

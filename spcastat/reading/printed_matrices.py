@@ -17,7 +17,7 @@ from spcastat.config import shown
 from spcastat.errors import ColumnTypeError, CovarianceError
 
 #: Text in cells that are left blank.
-BLANK = ("", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".")
+BLANK_CELLS = ("", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".")
 #: A number with marks of significance, such as ".58**" or "0.42a".
 _MARKED = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([*\N{DAGGER}\N{DOUBLE DAGGER}]*|[a-z])", re.ASCII)
 
@@ -101,7 +101,7 @@ def _number(cell: Any, column: Any, row: Any) -> tuple[float, bool]:
     if isinstance(cell, Real):
         return float(cell), False
     text = cell.strip().replace("\N{MINUS SIGN}", "-") if isinstance(cell, str) else shown(cell)
-    if text in BLANK or text.lower() in ("nan", "na"):
+    if text in BLANK_CELLS or text.lower() in ("nan", "na"):
         return float("nan"), False
     match = _MARKED.fullmatch(text)
     if match is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, MISSING, listed, nearest, one_of, plural, shown, warn
+from spcastat.config import GAPS, MISSING_TREATMENTS, listed, nearest, one_of, plural, shown, warn
 from spcastat.errors import (
     DataError,
     DataWarning,
@@ -29,7 +29,7 @@ from spcastat.reading import formula as formulas
 from spcastat.reading import frames
 from spcastat.reading.checks import kinds_of, read_weights, refuse, require_rows, require_weight, rows_to_keep
 from spcastat.reading.design import (
-    PLAIN,
+    DEFAULT_OPTIONS,
     Design,
     Partial,
     ReadOptions,
@@ -84,7 +84,7 @@ def replay(spec: Spec, new: Any, *, na: str = "raise") -> tuple[Any, pd.Index]:
     DataWarning
         If columns are matched by position although there are names.
     """
-    one_of("na", na, MISSING)
+    one_of("na", na, MISSING_TREATMENTS)
     table = open_table(new)
     matrix, keep = replay_table(spec, table, na)
     index = table.index if keep is None else table.index[keep]
@@ -377,7 +377,7 @@ def _require_rows(table: InputTable) -> None:
 # --- rows of a fit --------------------------------------------------------------------------------
 
 
-def read_data(data: Any, reading: ReadOptions = PLAIN, *, defer: bool = False) -> Design:
+def read_data(data: Any, reading: ReadOptions = DEFAULT_OPTIONS, *, defer: bool = False) -> Design:
     """Convert data to a checked table of numbers.
 
     Without a formula all columns are used. Columns and rows keep their order and labels; booleans count as 0

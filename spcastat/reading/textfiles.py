@@ -42,7 +42,7 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 #: Control characters that do not occur at the start of text. NUL is not among them, since UTF-16 text has it.
-_CONTROLS = {*range(0x01, 0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20)}
+_CONTROL_CHARACTERS = {*range(0x01, 0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20)}
 
 
 def _open_zst(path: Path, mode: str) -> Any:
@@ -63,7 +63,7 @@ PACKED: dict[str, Callable[..., Any]] = {
     ".zst": _open_zst,
 }
 #: Suffix -> usual separator.
-_ENDINGS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_USUAL_SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 def usual_separator(path: str | os.PathLike[str]) -> str | None:
@@ -71,7 +71,7 @@ def usual_separator(path: str | os.PathLike[str]) -> str | None:
     endings = [ending.lower() for ending in Path(path).suffixes]
     if endings and endings[-1] in PACKED:
         endings.pop()
-    return _ENDINGS.get(endings[-1]) if endings else None
+    return _USUAL_SEPARATORS.get(endings[-1]) if endings else None
 
 
 def holds_at_most(path: str | os.PathLike[str], limit: int) -> bool:
@@ -94,7 +94,7 @@ def holds_at_most(path: str | os.PathLike[str], limit: int) -> bool:
 #: Separators with a name.
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: Strings read as missing.
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None")
+MISSING_TEXTS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None")
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class TextOptions:
     header : bool or None
         Whether the first line has the names of the columns. None also refuses names that are all numbers.
     na_values : sequence of str
-        Strings read as missing, in addition to MISSING.
+        Strings read as missing, in addition to MISSING_TEXTS.
     skip_rows : int
         Number of lines before the table.
     """
@@ -138,7 +138,7 @@ def in_python(**options: Any) -> str:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER_TEXT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)(?:[.,]0*)?", re.ASCII)
 #: The smallest whole number that float64 would round.
 _SHORTEST = str(2**53 + 1)
@@ -219,7 +219,7 @@ class TextTable:
         }
         settings |= {"header": None if options.header is False else 0, "keep_default_na": False}
         # labels are text, so that 007 and NA are not converted
-        missing = [*MISSING, *options.na_values]
+        missing = [*MISSING_TEXTS, *options.na_values]
         settings["na_values"] = {name: missing for name in self.columns if name != self._labels}
         # pandas makes floats of such numbers if others of the column are missing; as text they are refused
         as_text = self._rounded | ({self._labels} if self._labels is not None else set())
@@ -366,7 +366,7 @@ class TextTable:
         except Exception as error:
             raise self._unreadable(error) from error
         mark = next((_MARKS[mark] for mark in _MARKS if start.startswith(mark)), None)
-        if mark is None and _CONTROLS.intersection(start):
+        if mark is None and _CONTROL_CHARACTERS.intersection(start):
             raise FileError(
                 f"{self.name} cannot be read: it is not a table of text, it starts with the bytes "
                 f"{start[:8]!r}. A packed table needs a name that ends in {', '.join(PACKED)}."
@@ -488,7 +488,7 @@ def column_names(name: str, first_row: Sequence[str], say: Callable[..., str]) -
 
 def _are_numbers(names: Sequence[str], decimal: str) -> bool:
     """Whether names are numbers; 0, 1, ... or 1, 2, ... after an empty first field count as names."""
-    is_number = [_NUMBER.fullmatch(name.replace(decimal, ".")) is not None for name in names]
+    is_number = [_NUMBER_TEXT.fullmatch(name.replace(decimal, ".")) is not None for name in names]
     data_names = names if len(names) == 1 or is_number[0] else names[1:]
     counted = [str(j) for j in range(len(data_names) + 1)]
     # as pandas and R write them

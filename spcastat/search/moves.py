@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spcastat.linalg.ties import ranked
+from spcastat.linalg.ties import ROUNDING, ranked
 from spcastat.search import matrices
 from spcastat.search.criteria import Criterion, Expansion, Fits, join_fits
 from spcastat.search.grouped import GroupRule
@@ -829,10 +829,6 @@ def permuted(criterion: Criterion, fits: Fits, order: np.ndarray) -> Fits:
         criterion.value(G, N),
         fits.of,
     )
-
-
-#: Values that differ by less than this share count as equal.
-ROUNDING = 1e-14
 
 
 def stationary(criterion: Criterion, fit: Fits) -> Fits:

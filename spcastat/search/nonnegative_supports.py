@@ -65,7 +65,7 @@ def best_of_all_choices(S: np.ndarray, cards: Sequence[int], V: np.ndarray) -> n
     ndarray of shape (p, k)
         Unit loadings; V itself, if none are better.
     """
-    problem = _Problem(S / np.trace(S), tuple(cards))
+    problem = _NonnegativeProblem(S / np.trace(S), tuple(cards))
     places, bounds = problem.choices()
     value = float(problem.values_of(V.T[None])[0])
     is_open = bounds > value * (1.0 + GAIN)
@@ -105,7 +105,7 @@ class _Ends:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _NonnegativeProblem:
     """A covariance matrix of total variance one, and the largest number of nonzeros of each component."""
 
     S: np.ndarray

@@ -228,7 +228,7 @@ def _spectahedron(W: np.ndarray) -> np.ndarray:
 #: The largest number of steps of a run with `card`; after that t is found by bisection.
 SETTLING = 300
 #: A run ends after this many consecutive steps that exceed the bound or return to earlier loadings.
-PATIENCE = 5
+STALLED_STEPS = 5
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ class ScotLASS(ComponentSolver):
         step_limit: int,
     ) -> tuple[np.ndarray, bool, int]:
         v, n, exceedances, returns, previous = start, 0, 0, 0, start
-        while n < min(step_limit, self.max_iter) and exceedances < PATIENCE and returns < PATIENCE:
+        while n < min(step_limit, self.max_iter) and exceedances < STALLED_STEPS and returns < STALLED_STEPS:
             n += 1
             older, previous, v = previous, v, step(levelled(view.dot(v)[:, None], RELATIVE)[:, 0])
             exceedances = exceedances + 1 if _exceeds(v, bound) else 0

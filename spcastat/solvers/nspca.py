@@ -14,11 +14,11 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import Columns
-from spcastat.linalg.ties import LEVEL, better_signs, first_max, ranked, top, unit
+from spcastat.linalg.ties import ENTRY_TOLERANCE, better_signs, first_max, ranked, top, unit
 from spcastat.solvers.solver import JointSolver, Solution
 
 #: Number of columns of S computed at a time.
-BATCH = 128
+COLUMNS_AT_ONCE = 128
 #: Tolerance for a fit that is truncated to a cardinality afterwards.
 ROUGH = 1e-6
 
@@ -149,8 +149,8 @@ class _NonnegativeAscent:
             G = np.ascontiguousarray(self.op.dot(V).T)
             C = V.T @ V
             change = 0.0
-            for batch in range(0, rows.size, BATCH):
-                part = rows[batch : batch + BATCH]
+            for batch in range(0, rows.size, COLUMNS_AT_ONCE):
+                part = rows[batch : batch + COLUMNS_AT_ONCE]
                 # for up to 4000 variables the columns of S are cached
                 columns = self.columns.rows(part) if self.op.p <= 4000 else self.op.columns(part).T
                 for r, column in zip(part.tolist(), columns, strict=True):
@@ -195,7 +195,7 @@ def _largest(V: np.ndarray, card: tuple[int, ...]) -> np.ndarray:
     """
     size = V / np.maximum(V.max(axis=0), np.finfo(float).tiny)
     marks = [top(column, count, 10.0 * ROUGH) for column, count in zip(size.T, card, strict=True)]
-    return np.column_stack(marks) & (size > LEVEL)
+    return np.column_stack(marks) & (size > ENTRY_TOLERANCE)
 
 
 def best_root(alpha: float, c2: float, c1: float) -> float:

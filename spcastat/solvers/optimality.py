@@ -19,7 +19,7 @@ from spcastat.linalg.operators import Operator
 from spcastat.solvers.penalised import correlations
 
 #: Number of levels rho tried on a grid, and then around the best of them.
-GRID, STEPS = 7, 8
+GRID_LEVELS, FINER_LEVELS = 7, 8
 #: A component is optimal if no other of its cardinality can exceed its variance by this share.
 OPTIMALITY_TOLERANCE = 1e-9
 
@@ -56,14 +56,14 @@ def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> flo
         return _largest_of_sum(view, everything, q, diagonal, rho) + card * rho
 
     lowest_bound, best_share = largest, 0.5
-    for share in np.linspace(0.0, 1.0, GRID + 2)[1:-1]:
+    for share in np.linspace(0.0, 1.0, GRID_LEVELS + 2)[1:-1]:
         value = bound(float(share))
         if value < lowest_bound:
             lowest_bound, best_share = value, float(share)
         if lowest_bound <= goal:
             return lowest_bound
-    width = 1.0 / (GRID + 1)
-    for _ in range(STEPS // 2):
+    width = 1.0 / (GRID_LEVELS + 1)
+    for _ in range(FINER_LEVELS // 2):
         width *= 0.5
         for share in (best_share - width, best_share + width):
             value = bound(share)
@@ -111,7 +111,7 @@ def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
     if high - low <= 1e-6 * high:  # the dual variables would be dominated by cancellation
         return False
     eps = 16.0 * (card + 4) * EPS  # the products are sums of `card` terms
-    for share in np.linspace(0.0, 1.0, GRID + 2)[1:-1]:
+    for share in np.linspace(0.0, 1.0, GRID_LEVELS + 2)[1:-1]:
         rho = low + float(share) * (high - low)
         alpha, beta = _dual(q, diagonal, rho)
         size = float(np.linalg.norm(alpha * np.sqrt(diagonal)) + np.linalg.norm(beta)) ** 2

@@ -233,7 +233,7 @@ class _Climb:
 
 
 #: Smallest improvement by an angle that counts, as a share of the variance.
-GAIN = 1e-12
+ANGLE_GAIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -463,7 +463,7 @@ class _ComponentIterate:
         level = float(self.search.variances(self.y))
         size = float(np.abs(self.a).sum())
         price = self.price * (size * np.cos(angles) + np.abs(np.sin(angles)) - size)
-        return (self.search.in_plane(self.y, Z, angles) - price).max(axis=1) > level * (1.0 + GAIN)
+        return (self.search.in_plane(self.y, Z, angles) - price).max(axis=1) > level * (1.0 + ANGLE_GAIN)
 
     def _turn(self, j: int, z: np.ndarray, steps: np.ndarray) -> None:
         loading, other_loadings = float(self.a[j]), self.a.copy()
@@ -478,7 +478,7 @@ class _ComponentIterate:
         size = float(np.abs(other_loadings).sum())
         price = self.price * (size * np.abs(np.cos(angles)) + np.abs(np.sin(angles)))
         values = self.search.in_plane(y, z[None], angles)[0] - price
-        slack = GAIN * abs(float(values.max()))
+        slack = ANGLE_GAIN * abs(float(values.max()))
         best_index = int(np.argmax(values > values.max() - slack))
         c, s = float(np.cos(angles[best_index])), float(np.sin(angles[best_index]))
         self.a = c * other_loadings

@@ -20,16 +20,16 @@ from spcastat.solvers.greedy import Growth
 
 #: The largest number of rows of S used as starts: those with the largest variances. In 90 problems of 300 to
 #: 1200 variables 1500 starts had values .005 % larger on average, and took 1.8 times as long.
-SEEDS = 400
+STARTING_ROWS = 400
 #: The number of supports that exchanges improve.
-POLISHED = 24
+IMPROVED_SUPPORTS = 24
 #: The largest number of steps of the truncated power iteration.
-SWEEPS = 60
+POWER_ITERATIONS = 60
 #: Steps of the truncated power iteration that all starts make, and the number of starts that go on.
 FREE = 4
 FRONT = 60
 #: Smallest relative improvement by an exchange that counts.
-GAIN = 1e-11
+SUPPORT_GAIN = 1e-11
 #: The largest number of exchanges of one variable that are ranked.
 RANKED = 500
 #: Exchanges of two variables need matrices of order p; with more variables only the most promising are tried.
@@ -43,7 +43,7 @@ def best_support(
     c: int,
     *,
     running: Keep | None = None,
-    seeds: int = SEEDS,
+    seeds: int = STARTING_ROWS,
     pairs: bool = True,
 ) -> tuple[float, np.ndarray]:
     """Search for the largest eigenvalue of S[J, J] over supports J of `c` variables.
@@ -80,7 +80,7 @@ def best_support(
     for supports in _candidates(op, variances, c, go_on, seeds):
         pool.add(supports)
     visited: set[tuple[int, ...]] = set()
-    for support in pool.top_supports(POLISHED):
+    for support in pool.top_supports(IMPROVED_SUPPORTS):
         if not go_on():
             break
         pool.add(_polish(op, variances, support, go_on, visited)[None])
@@ -180,7 +180,7 @@ def _truncated_power(op: Operator, V: np.ndarray, c: int, go_on: Keep) -> np.nda
     final_marks: list[np.ndarray] = []
     V = hard(V, c)
     previous_marks = top(np.abs(V), c)
-    for step in range(SWEEPS):
+    for step in range(POWER_ITERATIONS):
         if not go_on():
             break
         W = _product(op, V)
@@ -261,7 +261,7 @@ def _best_exchange(
     trial = np.array([np.append(support[remaining[place[t]]], free[into[t]]) for t in promising])
     values = _values(op, trial)
     best_index = first_max(values)
-    if values[best_index] <= value * (1.0 + GAIN):
+    if values[best_index] <= value * (1.0 + SUPPORT_GAIN):
         return None
     return np.sort(trial[best_index]), float(values[best_index])
 
@@ -289,7 +289,7 @@ def _gains(block: np.ndarray, borders: np.ndarray, corner: np.ndarray, value: fl
     ndarray of shape (c, f)
     """
     theta, U = np.linalg.eigh(block)
-    margin = GAIN * abs(value) + 1e-300
+    margin = SUPPORT_GAIN * abs(value) + 1e-300
     gap = np.maximum(value + margin - theta[:-1], margin)
     leading = U[:, -1]
     P = (U[:, :-1] / gap) @ U[:, :-1].T
@@ -317,7 +317,7 @@ def _pair_exchange(
     c = support.size
     if c < 3:
         return None
-    level = value * (1.0 + GAIN)
+    level = value * (1.0 + SUPPORT_GAIN)
     free = np.setdiff1d(np.arange(op.p), support)
     block = columns[support]
     block = 0.5 * (block + block.T)

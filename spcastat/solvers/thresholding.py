@@ -21,8 +21,8 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
-from spcastat.linalg.thresholds import FLAT, minimise
-from spcastat.linalg.ties import hard, quotients, ranked, tie_width, unit
+from spcastat.linalg.thresholds import FLAT_STEP, minimise
+from spcastat.linalg.ties import ROUNDING, hard, quotients, ranked, tie_width, unit
 from spcastat.solvers.solver import JointSolver, Solution
 
 # --- thresholded and rotated loadings -------------------------------------------------------------
@@ -189,8 +189,6 @@ MOST_STEPS = 500
 NEWTON_NONZEROS = 400
 #: Steps of the central differences of gradients, for loadings of unit length.
 DIFFERENCE = 1e-6
-#: Values that differ by less than this share count as equal.
-ROUNDING = 1e-14
 #: Second derivatives below this share of the largest count as zero.
 FLAT_CURVATURE = 1e-10
 
@@ -227,7 +225,7 @@ def fitted(op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = MOST_
     supports_stay = bool(((improved != 0) == (W != 0)).all())
     if improved is W or not supports_stay or (nonneg and (improved < 0).any()):
         return None
-    if explained(view, improved)[0] < explained(view, W)[0] * (1.0 - FLAT):
+    if explained(view, improved)[0] < explained(view, W)[0] * (1.0 - FLAT_STEP):
         return None
     out = np.zeros_like(V)
     out[used] = improved
@@ -328,7 +326,7 @@ def _ascended(
         return -value / total, -(gradient / lengths)[nonzero] / total
 
     x = W[nonzero]
-    if np.abs(negative(x)[1]).max() <= FLAT:
+    if np.abs(negative(x)[1]).max() <= FLAT_STEP:
         return W
     point[nonzero] = minimise(negative, x, steps, flat=0.0)  # until rounding hides an increase
     return unit(point)

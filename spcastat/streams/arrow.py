@@ -16,9 +16,9 @@ from typing import Any
 
 import pandas as pd
 
-from spcastat.config import listed, one_line, plural
+from spcastat.config import LARGEST_WHOLE, listed, one_line, plural
 from spcastat.errors import DataError, FileError, OptionError, SpcaError
-from spcastat.linalg.ties import LARGEST, first_rounded_of
+from spcastat.linalg.ties import first_rounded_of
 from spcastat.reading.frames import StoredIndex, require_unique
 from spcastat.streams.base import named
 from spcastat.streams.chunks import ONCE, Chunks, failure, reason_of, rows_at_once
@@ -116,7 +116,7 @@ def _is_rounded(column: Any) -> bool:
     elif not (column.null_count and kind in (pyarrow.int64(), pyarrow.uint64())):
         return False
     ends = [end for end in compute.min_max(column).as_py().values() if end is not None]
-    if not ends or max(map(abs, ends)) <= LARGEST:
+    if not ends or max(map(abs, ends)) <= LARGEST_WHOLE:
         return False
     return first_rounded_of(column.drop_null().to_pylist()) is not None
 

@@ -28,7 +28,7 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading import formula as formulas
 from spcastat.reading.checks import read_weights, require_numbers, require_weight, suspicious
-from spcastat.reading.design import PLAIN, ReadOptions, Spec
+from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.reading.frames import (
     InputTable,
     array_labels,
@@ -303,7 +303,7 @@ def of_quotients(stream: Stream, exponents: np.ndarray) -> ChangedStream:
 # --- reading chunks -------------------------------------------------------------------------------
 
 
-def spec_of(chunk: Any, reading: ReadOptions = PLAIN, name: str = "the first chunk") -> Spec:
+def spec_of(chunk: Any, reading: ReadOptions = DEFAULT_OPTIONS, name: str = "the first chunk") -> Spec:
     """Return how chunks are converted to columns, as the first chunk of a stream defines it.
 
     Only names and types are used, and nothing that depends on the values, since other chunks have other
@@ -542,7 +542,7 @@ class LocalStream(Stream):
         If the weights are not n nonnegative numbers.
     """
 
-    def __init__(self, chunks: Chunks, reading: ReadOptions = PLAIN, spec: Spec | None = None):
+    def __init__(self, chunks: Chunks, reading: ReadOptions = DEFAULT_OPTIONS, spec: Spec | None = None):
         self.chunks = chunks
         self.title, self.rows = chunks.title, chunks.total
         self._na = reading.na

@@ -22,7 +22,7 @@ from spcastat.reading.textfiles import TextOptions, TextTable, usual_separator
 BLOCK_SIZE = 500_000
 #: A block has at least this many rows, as products with many columns are slow in blocks of fewer rows, unless
 #: it would then exceed LARGEST_BLOCK.
-MANY = 1000
+BLOCK_ROWS = 1000
 #: A block has at most this many numbers (40 MB of float64).
 LARGEST_BLOCK = 5_000_000
 
@@ -227,7 +227,7 @@ def is_chunk(value: Any) -> bool:
 def rows_at_once(p: int) -> int:
     """Return how many rows of p numbers are read at once."""
     p = max(p, 1)
-    return max(1, BLOCK_SIZE // p, min(MANY, LARGEST_BLOCK // p))
+    return max(1, BLOCK_SIZE // p, min(BLOCK_ROWS, LARGEST_BLOCK // p))
 
 
 def row_slices(n: int, p: int) -> Iterator[slice]:

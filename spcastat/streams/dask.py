@@ -29,7 +29,7 @@ from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading.checks import read_weights
-from spcastat.reading.design import PLAIN, ReadOptions, Spec
+from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.streams.base import A, Pass, RowBlock, Stream, Tally, read_block, spec_of, sums_of
 
 #: Number of rows on which a formula is tested.
@@ -309,7 +309,7 @@ class DaskStream(Stream):
         )
 
     @classmethod
-    def open(cls, data: Any, reading: ReadOptions = PLAIN, spec: Spec | None = None) -> Self:
+    def open(cls, data: Any, reading: ReadOptions = DEFAULT_OPTIONS, spec: Spec | None = None) -> Self:
         """Open a dask collection. Nothing is computed, unless a formula must be tested on some rows.
 
         Parameters

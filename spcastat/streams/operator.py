@@ -21,8 +21,9 @@ from spcastat.streams.base import Stream
 # --- Krylov iterations ----------------------------------------------------------------------------
 
 
-#: A block has k + WIDE vectors if there will be few products: a wider block makes each only slightly slower.
-WIDE = 40
+#: A block has k + EXTRA_VECTORS vectors if there will be few products: a wider block makes each only slightly
+#: slower.
+EXTRA_VECTORS = 40
 #: Largest number of products.
 PASSES = 30
 #: Accuracy of the eigenvalues, as a share of the largest.
@@ -321,7 +322,7 @@ class StreamRows(Operator):
             return *self.leading(k, self._leading[1]), np.zeros(k)
         if self._sketch is None or len(self._sketch[0]) < k:
             product = partial(self._pass, task="leading components")
-            leading = krylov(product, self.p, k, 0, self.most_passes or 4, WIDE)
+            leading = krylov(product, self.p, k, 0, self.most_passes or 4, EXTRA_VECTORS)
             values, vectors = canonical_eigenvectors(leading.values, leading.vectors)
             if leading.exact:
                 self._leading = (k, 0, values, vectors)

@@ -154,7 +154,7 @@ def test_every_row_is_drawn_with_equal_probability(rows):
 
 
 def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
-    monkeypatch.setattr(subsample, "MOST_ROWS", 150)
+    monkeypatch.setattr(subsample, "SAMPLE_ROWS", 150)
     data = [rows.iloc[:100], rows.iloc[100:]]
     fit = sp.spca(data, 2, 3)
     said = "a sample of 150 of 240 rows"

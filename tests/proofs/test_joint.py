@@ -669,7 +669,7 @@ def test_excluded_supports_are_a_finished_proof_at_any_look_at_the_clock(step, m
             continue
         # between the bound of the multiplier and what exact eigenvalues prove
         level = multiplier.bound - 0.5 * max(gaps)
-        root, problem = searched(level / (1.0 + jointly.TARGET), looks)
+        root, problem = searched(level / (1.0 + jointly.GAP_TARGET), looks)
         assert problem.excluded
         assert root.bound == pytest.approx(level, rel=1e-12)
         excluded += 1

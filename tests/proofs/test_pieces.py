@@ -25,7 +25,7 @@ from spcastat.proofs.eigenvalue_bounds import (
     complement,
     examine,
 )
-from spcastat.proofs.jointly import TARGET, certify_joint, relaxed, root_bound, sparse_eigenvalues
+from spcastat.proofs.jointly import GAP_TARGET, certify_joint, relaxed, root_bound, sparse_eigenvalues
 from spcastat.proofs.jointly import relaxed as problem_of
 from spcastat.proofs.one_component import certify
 from spcastat.proofs.relaxed import (
@@ -228,7 +228,7 @@ def test_supports_that_the_multiplier_leaves_out_have_no_better_fit():
     S = problem(4, 6)
     best, V = best_of_all(S, (2, 2), 0)
     relaxed = Sequence(S, (2, 2))
-    relaxed.prepare(V, best * (1.0 + TARGET), Clock(np.inf))
+    relaxed.prepare(V, best * (1.0 + GAP_TARGET), Clock(np.inf))
     kept = set(map(tuple, relaxed.supports_by_card[2].tolist()))
     assert set(map(tuple, (np.flatnonzero(v) for v in V.T))) <= kept | {()}
     left_out = [T for T in combinations(range(6), 2) if T not in kept]
@@ -236,7 +236,7 @@ def test_supports_that_the_multiplier_leaves_out_have_no_better_fit():
     criterion = OBJECTIVES["adjusted"].of_matrix(S, (2, 2))
     places = np.array([(*T, *U) for T in left_out for U in combinations(range(6), 2)])
     start = np.random.default_rng(0).standard_normal((len(places), 4))
-    assert refined(criterion, criterion.fits(places, start), 60).value.max() <= best * (1.0 + TARGET)
+    assert refined(criterion, criterion.fits(places, start), 60).value.max() <= best * (1.0 + GAP_TARGET)
 
 
 def test_what_two_components_lose_is_that_of_two_planar_problems():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import spcastat as sp
-from spcastat.labels import LONGEST, name_text, short_name, short_names
+from spcastat.labels import LONGEST_NAME, name_text, short_name, short_names
 from spcastat.show.grid import Document, Figures, Layout, Row, Table, VariableArrangement, fixed
 from spcastat.show.renderings import render
 from spcastat.show.summary import loadings_table, variance_table
@@ -252,10 +252,10 @@ def test_names_of_a_hundred_thousand_characters_are_shortened_and_told_apart(tmp
     page = (tmp_path / "page.html").read_text()
     both = sp.compare({names[0]: fit, names[1]: fit})
     texts = [str(fit), str(both), fit.summary().as_html(), str(fit.equations()), page]
-    assert all(len(run) <= LONGEST for text in texts for run in re.findall("x+", text))
+    assert all(len(run) <= LONGEST_NAME for text in texts for run in re.findall("x+", text))
     assert max(map(len, texts)) < 1_000_000
     labels = {name_text(name) for name in names}
     assert len(labels) == 4
-    assert max(map(len, labels)) == LONGEST
+    assert max(map(len, labels)) == LONGEST_NAME
     assert all(name_text(name) in page for name in fit.loadings.index[fit.loadings.any(axis=1)])
     assert fit.loadings.index.tolist() == names  # frames keep the names
