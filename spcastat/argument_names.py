@@ -65,8 +65,7 @@ _COLUMNS_BEFORE = (
 #: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.
 NOT_IN_ESTIMATOR = {
     **{name: _COLUMNS_BEFORE.format(name) for name in ("formula", "categorical", "context", "codes")},
-    "imputations": "it fits one table: fit each imputation, fit(X, y), or pool them with "
-    "sp.spca(imputations=..., k=...)",
+    "imputations": "imputations are given to its methods, fit(X, imputations=frames)",
     "weights": "weights are given to its methods, fit(X, sample_weight=w)",
     "clusters": "clusters are given to its methods, fit(X, groups=labels)",
     "strata": "strata are given to its methods, fit(X, strata=labels)",

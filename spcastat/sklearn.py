@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -235,12 +235,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         sample_weight: Vector | None = None,
         groups: ByRow | None = None,
         strata: ByRow | None = None,
+        imputations: Sequence[Table] | None = None,
     ) -> Self:
         """Fit the components.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            With `imputations`, the table before its imputation or one of them: it gives the features.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Nonnegative weights, as `weights` of :func:`spcastat.spca`: by default a row of weight 2 counts as
@@ -248,6 +250,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         groups, strata : array-like of shape (n_samples,), optional
             Labels of the samples that belong together, as `clusters` of :func:`spcastat.spca`, and of the
             strata of the sample, for the draws of `result_`. The name of a column of `X` is not accepted.
+        imputations : list of array-like of shape (n_samples, n_features), optional
+            Multiple imputations of `X`, as `imputations` of :func:`spcastat.spca`, which are fitted.
 
         Returns
         -------
@@ -261,7 +265,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         one_of("na", self.na, ("raise", *GAPS))
         # the EM model needs a rank of at least 1, which must be below the number of features
-        rows = self._validated(X, ensure_min_samples=2, ensure_min_features=2 if self.na == "em" else 1)
+        minima = {"ensure_min_samples": 2, "ensure_min_features": 2 if self.na == "em" else 1}
+        rows = self._validated(X, self.na in GAPS or imputations is not None, **minima)
         k = whole_number("n_components", self.n_components, 1, error=ComponentsError)
         if k > rows.shape[1]:
             raise ComponentsError(
@@ -280,7 +285,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 )
             if labels is not None:  # labels of a Series play no part, as in scikit-learn
                 given[option] = labels.to_numpy() if isinstance(labels, pd.Series | pd.Index) else labels
-        self.result_ = spca(self._rows(X, rows), k, rng=self._seed(), **given, **self._further())
+        table = self._rows(X, rows) if imputations is None else None
+        if imputations is not None:
+            given["imputations"] = self._imputed(imputations)
+        self.result_ = spca(table, k=k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None
         self.components_ = self.result_._state.V.T.copy()
@@ -359,17 +367,16 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._named(self._validated(X, reset=False))
+        return self._named(self._validated(X, self.na in GAPS, reset=False))
 
-    def _validated(self, X: Any, **how: Any) -> Any:
-        """Validate rows with scikit-learn and return them.
+    def _validated(self, X: Any, gaps: bool, **how: Any) -> Any:
+        """Validate rows, in which values may be missing with `gaps`, with scikit-learn and return them.
 
         An error of scikit-learn is raised as ColumnTypeError or DataError, with the same message on one line.
         """
         if isinstance(X, np.ma.MaskedArray):  # scikit-learn would use the masked values
             X = np.ma.filled(X.astype(float), np.nan)
         try:
-            gaps = self.na in GAPS
             how |= {"accept_sparse": False if gaps else ("csr", "csc")}
             how |= {"ensure_all_finite": "allow-nan" if gaps else True}
             return validate_data(self, X, dtype=np.float64, **how)
@@ -401,6 +408,26 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             sparse: Any = pd.DataFrame.sparse
             return sparse.from_spmatrix(rows, index=X.index, columns=names)
         return pd.DataFrame(np.asarray(table), index=X.index, columns=names)
+
+    def _imputed(self, imputations: Any) -> list[pd.DataFrame]:
+        """Return checked imputations as frames.
+
+        Raises
+        ------
+        DataError
+            Unless they are a list of tables.
+        """
+        if not isinstance(imputations, list | tuple):
+            raise DataError(
+                f"imputations of type {type(imputations).__name__} was given to fit(); give a list of "
+                "tables, one for each imputation."
+            )
+        frames = []
+        for part in imputations:
+            table = self._named(self._validated(part, False, reset=False))
+            names = None if isinstance(table, pd.DataFrame) else array_labels(table.shape[1])
+            frames.append(pd.DataFrame(table, columns=names))
+        return frames
 
     def _named(self, X: Any) -> Any:
         """Return the matrix `X`, as a frame if the features have names."""

@@ -192,6 +192,23 @@ def test_a_column_of_weights_gives_what_it_gives_in_python(hastie, tmp_path, cap
     assert "--weights needs the rows" in refused(capsys, "fit", "pitprops", "--k", 1, "--weights", "x")
 
 
+@pytest.mark.parametrize("name", [".imp", "number"])
+def test_imputations_in_one_file_are_pooled(tmp_path, capsys, name):
+    rng = np.random.default_rng(0)
+    frames = [datasets.load_wine().select_dtypes("number").iloc[:40, :5].copy() for _ in range(3)]
+    for frame in frames:
+        frame.iloc[:5, 2] = rng.normal(2.0, 0.3, 5)
+    long = pd.concat([frame.assign(**{name: i, ".id": range(40)}) for i, frame in enumerate(frames, 1)])
+    path = tmp_path / "long.csv"
+    long.to_csv(path, index=False)
+    flags = ["--imputations"] if name == ".imp" else ["--imputations", name]
+    call = ["fit", str(path), "--k", "2", "--card", "2", "--scale"]
+    fit = spcastat.spca(imputations=frames, k=2, card=2, scale=True)
+    assert ran(capsys, *call, *flags) == as_printed(fit)
+    refused(capsys, *call, "--imputations", "other", code=1)
+    assert "--imputations" in refused(capsys, *call, "--imputations", "--covariance", code=1)
+
+
 @pytest.mark.parametrize("packing", ["rows.csv", "rows.csv.gz", "rows.parquet"])
 @pytest.mark.parametrize(
     "how",

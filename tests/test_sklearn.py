@@ -252,6 +252,31 @@ def test_arguments_of_spca_that_it_lacks_are_answered(name):
     assert "it has" not in str(caught.value)
 
 
+def test_imputations_are_pooled_as_by_spca(rows):
+    """Given as frames, as arrays, and beside the table before its imputation."""
+    rng = np.random.default_rng(0)
+    table = rows.iloc[:, :5].copy()
+    table.iloc[:6, 2] = np.nan
+    frames = [table.fillna({table.columns[2]: rng.normal()}) for _ in range(3)]
+    pooled = sp.spca(imputations=frames, k=2, card=2, scale=True)
+    model = SparsePCA(2, card=2, scale=True).fit(table, imputations=frames)
+    np.testing.assert_array_equal(model.components_.T, pooled.loadings)
+    np.testing.assert_allclose(model.mean_, np.mean([frame.mean() for frame in frames], axis=0), atol=1e-12)
+    assert model.transform(frames[0]).shape == (len(table), 2)
+    arrays = [frame.to_numpy() for frame in frames]
+    again = SparsePCA(2, card=2, scale=True).fit(arrays[0], imputations=arrays)
+    np.testing.assert_array_equal(again.components_, model.components_)
+    for imputations, words in [
+        (frames[0], "of type DataFrame"),
+        (frames[:1], "two or more"),
+        ([frames[0], frames[1].iloc[:, :3]], "feature names"),
+        ([frames[0], frames[1].iloc[:9]], "9 rows"),
+        ([table, table], "contains NaN"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            SparsePCA(2, card=2).fit(table, imputations=imputations)
+
+
 def test_dropped_rows_are_refused_wherever_it_is_used_and_the_advice_works(rows):
     X = rows.iloc[:, :6].copy()
     X.iloc[3, 1] = np.nan

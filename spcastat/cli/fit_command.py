@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from spcastat.cli.output_files import Fit
+    from spcastat.inputs.imputations import Imputations
     from spcastat.show.renderings import Summary
 
 EXAMPLES = """\
@@ -37,6 +38,7 @@ examples:
   spcastat fit trees.csv --k 2 --card 5 --bootstrap --stability --report trees.html
   spcastat fit items.csv --k 5 --card 8 --scale --loadings --bootstrap --save items.spca
   spcastat fit pupils.csv --k 2 --card 5 --clusters school --strata region --bootstrap
+  spcastat fit imputed.csv --k 2 --card 5 --scale --imputations --bootstrap
   zcat trees.csv.gz | spcastat fit - --k 2 --card 5
 """
 #: Options that need rows, and all that are passed on to a fit if they are given.
@@ -141,6 +143,8 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strata", metavar="NAME", help="a column of labels of the strata of the sample, not fitted")
     about = "rows in the order of time: draws take blocks of N rows (or auto)"
     add("--block-length", type=rows_of_block, metavar="N|auto", help=about)
+    about = "DATA has several imputations of a table, numbered in a column: .imp by default, as mice has them"
+    add("--imputations", nargs="?", const="", metavar="NAME", help=about)
     about = "pull in outlying cells and leave out outlying rows; cells: all rows stay; rows: cells stay"
     add("--robust", nargs="?", const=True, choices=("cells", "rows"), metavar="cells|rows", help=about)
     about = "missing values: refuse them (default), drop their rows, estimate them (em), or use all pairs"
@@ -331,7 +335,9 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     partial = [] if args.partial is None else args.partial.split(",")
     covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
     if not covariance:
-        if not chunked and args.formula is None:
+        if args.imputations is not None:
+            data = _imputations(args, data)
+        elif not chunked and args.formula is None:
             _refuse_matrix(args.data, data)
         for name in ("n_obs", "nearest"):
             if name in options:
@@ -346,6 +352,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
         return data, False, options
     rows_only = [name for name in _OF_ROWS if name != "scale" or options.get(name) is True]
     refused = [_flag_of(name) for name in rows_only if name in options]
+    refused += ["--imputations"] * (args.imputations is not None)
     if refused:
         verb = "needs" if len(refused) == 1 else "need"
         raise OptionError(
@@ -359,6 +366,23 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     if labels in (numbered[:-1], numbered[1:]) and set(labels) != set(data.columns):
         data = data.set_axis(data.columns, axis=0)
     return data, True, options
+
+
+def _imputations(args: argparse.Namespace, table: Any) -> Imputations:
+    """Return the imputations in a table with a column of their numbers."""
+    from spcastat.inputs.imputations import NUMBER, Imputations
+
+    name = args.imputations or NUMBER
+    if callable(table):
+        raise OptionError(
+            "--imputations was given with a file that is read in chunks; all rows are needed: --in-memory."
+        )
+    if name not in table.columns:
+        raise DataError(
+            f"--imputations was given, and {args.data} has no column {name!r} of their numbers: "
+            "give the name of the column, and do not leave it out by --columns or --drop."
+        )
+    return Imputations.of(table.rename(columns={name: NUMBER}))
 
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
