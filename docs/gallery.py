@@ -28,7 +28,7 @@ sys.path.insert(0, str(DOCS.parent))
 
 
 #: Colours of a small figure in a PNG; dots an inch.
-DPI = 80
+DPI = 110
 
 INTRO = """# Gallery
 
@@ -70,8 +70,9 @@ class Figure:
     style: str = ""
 
 
-#: Tables whose variables have one unit.
-ONE_UNIT = ("digits",)
+#: What is given to `choose` besides the table: scaling unless the variables have one unit, and two components
+#: where the first one is enough to predict, since a biplot needs two.
+CHOICES = {"digits": "df", "iris": "df, k=2, scale=True"}
 #: Default figures of common data sets: name -> heading, data, caption, whether rows have groups.
 TABLES = {
     "wine": ("Wines", "sklearn wine", "Wines of three cultivars (scikit-learn).", True),
@@ -134,7 +135,7 @@ FIGURES = (
             title,
             data,
             about,
-            f"choice = sp.choose(df{'' if name in ONE_UNIT else ', scale=True'})\n"
+            f"choice = sp.choose({CHOICES.get(name, 'df, scale=True')})\n"
             f"ax = choice.fit.biplot({'groups=group' if groups else ''})",
         )
         for name, (title, data, about, groups) in TABLES.items()
@@ -162,7 +163,7 @@ FIGURES = (
         "cells",
         "Arrows are correlations; variables with zero loadings are drawn faintly.",
         "fit = sp.spca(df, k=2, card=6, scale=True)\n"
-        'ax = fit.biplot(arrows="correlations", groups=group, outline="hull", max_arrows=18)',
+        'ax = fit.biplot(arrows="correlations", groups=group, max_arrows=18)',
     ),
     Figure(
         "circle",
@@ -183,9 +184,11 @@ FIGURES = (
         "loadings-by-group",
         "Loadings in groups of variables",
         "census",
-        "Loadings of variables in groups, which stand in grey after the names.",
+        "Loadings of variables in sections, which stand in grey after the names.",
         'fit = sp.spca(df, k=4, card=6, method="greedy", scale=True)\n'
-        'ax = fit.plot_loadings(sections=[name.rsplit("_", 1)[1] for name in df.columns])',
+        'housing = ("owners", "tenants", "mortgaged", "shared", "social", "new")\n'
+        'sections = ["housing" if name.startswith(housing) else "people" for name in df.columns]\n'
+        "ax = fit.plot_loadings(sections=sections)",
     ),
     Figure(
         "genes",
@@ -354,11 +357,11 @@ FIGURES = (
         "sparse-loadings",
         "Sparse loadings of a questionnaire",
         "questionnaire",
-        "Sparse loadings: the component that each item reflects. Bars are bootstrap intervals, in grey if "
-        "they contain zero.",
+        "Sparse loadings: the component that each item reflects, with bootstrap intervals. Bars are paler if "
+        "the interval includes zero, and names of items on two components are italic.",
         "fit = sp.sparse_loadings(df, k=5, card=6, scale=True)\n"
         "intervals = fit.bootstrap(99).conf_int()\n"
-        "ax = fit.plot_loadings(sections=[name[:-1] for name in df.columns], intervals=intervals)",
+        "ax = fit.plot_loadings(intervals=intervals)",
     ),
     Figure(
         "sparse-loadings-biplot",
@@ -375,7 +378,7 @@ FIGURES = (
         "sklearn wine",
         "Slopes of the variables on common components in three groups, with 95 % intervals. Stars mark "
         "variables whose slopes differ, adjusted for all variables and components.",
-        "found = sp.compare_groups(df, group, k=2, card=4, scale=True)\nax = found.plot()",
+        "comparison = sp.compare_groups(df, group, k=2, card=4, scale=True)\nax = comparison.plot()",
     ),
     Figure(
         "reconstruction",
@@ -410,7 +413,7 @@ FIGURES = (
         "talk",
         "Style for talks",
         "wine",
-        'The context "talk" of seaborn enlarges text, lines and markers, and the figure.',
+        "Larger text and markers enlarge the figure, and the blocks with it.",
         "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group, components=(1, 2))",
         "talk",
     ),
@@ -458,8 +461,7 @@ def code_of(figure: Figure) -> str:
     """Return the complete code of a figure, after that of the simulated tables if it needs one."""
     code = figure.code
     if figure.style == "talk":
-        styles = 'sns.axes_style("whitegrid"), sns.plotting_context("talk")'
-        code = "import seaborn as sns\n\n" + _within(styles, code)
+        code = _within('plt.rc_context({"font.size": 16, "lines.markersize": 9})', code)
     elif figure.style:
         code = _within(f'plt.style.context("{figure.style}")', code)
     return loading(figure.data) + "\n" + code

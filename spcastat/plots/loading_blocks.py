@@ -38,6 +38,8 @@ POINT_VALUE, COLUMN_COST = 1.5, 0.1
 #: Strength of bars: without an interval, with an interval that excludes zero, and with one that includes it
 #: or of a variable that is not selected.
 PLAIN, SURE, UNSURE = 0.75, 0.45, 0.2
+#: Space around the blocks of a figure in the constrained layout, in points.
+PAD = 3.0
 #: A name is italic if its variable is on several components and fewer than this share of the variables are.
 FEW_SHARE = 0.5
 #: The longest name of a section after the name of its variable.
@@ -56,8 +58,8 @@ def draw_blocks(
     strong: NDArray[np.bool_] | None = None,
     threshold: float | None = None,
     sort: bool = True,
-) -> None:
-    """Draw a block for each component, in as many columns as there is room for.
+) -> LoadingColumns:
+    """Draw a block for each component, in as many columns as there is room for; return their locator.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ def draw_blocks(
         blocks.append(Block(ax, rows, threshold=threshold))
         heads.append(heading)
         counts.append(hidden[j])
-    LoadingColumns(ax, blocks, heads, counts)
+    return LoadingColumns(ax, blocks, heads, counts)
 
 
 def _is_shown(values: NDArray[np.float64], limits: NDArray[np.float64] | None) -> NDArray[np.bool_]:
@@ -164,7 +166,8 @@ class LoadingColumns:
             block.layout = None
         placed = self.layouts[key]
         for block, (layout, x, y) in zip([*self.blocks[: len(placed) - 1], self.rest], placed, strict=True):
-            block.layout, block.corner = layout, (box.x0 + x * pixels, box.y1 - y * pixels)
+            block.layout = layout if layout.heading or layout.labels else None
+            block.corner = (box.x0 + x * pixels, box.y1 - y * pixels)
         return position_of(ax, box)
 
     def arranged(self, width: float, height: float) -> list[Placed]:
@@ -179,6 +182,16 @@ class LoadingColumns:
                 if cost < best_cost:
                     best_cost, best_layouts = cost, placed
         return best_layouts
+
+    def shorten_figure(self) -> None:
+        """Give the figure, which contains nothing else, the smallest height that leaves its blocks alike."""
+        figure = helpers.figure_of(self.ax)
+        width, height = (72.0 * side for side in figure.get_size_inches())
+        placed = self.arranged(width - 2.0 * PAD, height - 2.0 * PAD)
+        depth = max(y + layout.height for layout, _, y in placed if layout.labels or layout.heading)
+        while depth + 2.0 * PAD < height and self.arranged(width - 2.0 * PAD, depth) != placed:
+            depth += 0.25 * LINE * placed[0][0].size
+        figure.set_size_inches(width / 72.0, min(height, depth + 2.0 * PAD + 1.0) / 72.0)
 
     def _attempt(self, size: float, count: int, width: float, height: float) -> tuple[float, list[Placed]]:
         """Return the cost, and layout and position of every block, with this size of text and columns."""

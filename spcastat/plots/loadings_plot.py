@@ -142,6 +142,7 @@ def plot_loadings(
     headings = _headings(data, shares)
     if kind == "image":
         return draw_images(ax, data, _image_shape(shape, len(data)))
+    has_new_figure = ax is None
     ax = helpers.axes_for(ax, *inches_of(data))
     if kind == "line":
         draw_curves(ax, data, headings, None if x is None else _places(x, len(data)))
@@ -151,7 +152,7 @@ def plot_loadings(
     if kind == "table":
         LoadingTable(ax, data, int(nonzero_everywhere.any(axis=1).sum() - len(data)))
         return ax
-    draw_blocks(
+    columns = draw_blocks(
         ax,
         data,
         headings,
@@ -161,6 +162,8 @@ def plot_loadings(
         threshold=threshold,
         sort=sort,
     )
+    if has_new_figure:
+        columns.shorten_figure()
     return ax
 
 

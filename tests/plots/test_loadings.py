@@ -397,7 +397,21 @@ def test_names_of_forty_characters_are_complete_in_a_column(kind):
     ax = plot_loadings(loadings, kind=kind, ax=figure.subplots())
     figure.canvas.draw()
     parts = [child for child in ax.get_children() if child.get_gid() in ("block", "table")]
-    layouts = [getattr(part, "layout", part) for part in parts]
+    layouts = [layout for part in parts if (layout := getattr(part, "layout", part))]
     labels = [label for layout in layouts for label in layout.labels]
     assert sorted(labels) == sorted(loadings.index)
     assert min(layout.size for layout in layouts) >= 6.5
+
+
+@pytest.mark.parametrize("letters", [4, 30, 60])
+def test_a_new_figure_is_as_high_as_its_blocks(letters):
+    """Short names have large text and long names small text; neither leaves a part of the figure empty."""
+    names = [f"{i} " + "abcdefghi " * (letters // 10 + 1) for i in range(24)]
+    values = np.kron(np.eye(4), np.linspace(0.5, 0.3, 6)[:, None])
+    loadings = pd.DataFrame(values, index=[name[:letters] for name in names]).add_prefix("PC", axis=1)
+    ax = plot_loadings(loadings, kind="blocks")
+    ax.figure.canvas.draw()
+    blocks = drawn(ax)
+    bottom = min(block.get_window_extent().y0 for block in blocks) * 72 / ax.figure.dpi
+    assert 0 <= bottom <= 12
+    assert sum(len(block.layout.labels) for block in blocks) == 24

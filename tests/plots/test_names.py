@@ -194,7 +194,8 @@ def test_names_that_fill_a_line_are_not_cut_off_at_any_resolution(dpi, kind):
 def labels_of(ax: Axes) -> list[str]:
     """The names of the blocks or of the table of a plot of loadings."""
     parts = [child for child in ax.get_children() if child.get_gid() in ("block", "table")]
-    return [label for part in parts for label in getattr(part, "layout", part).labels]
+    layouts = [layout for part in parts if (layout := getattr(part, "layout", part))]
+    return [label for layout in layouts for label in layout.labels]
 
 
 def test_a_legend_keeps_its_colours_when_it_is_drawn_after_its_style_has_ended(scores, loadings):
