@@ -232,7 +232,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     with listening(progress):
         data, formula = table_and_formula("spca", data_or_formula, data, formula, imputations)
         refuse_other_names("spca", options, method)
-        data_options = {name: options.pop(name) for name in READING if name in options}
+        data_options = {name: options.pop(name) for name in READING_OPTIONS if name in options}
         request = request_of(
             {
                 "k": _number(k),
@@ -553,7 +553,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
 
 
 #: Options of :func:`spca` that describe the data and are not in its signature.
-READING = ("center", "blocks", "categorical", "context", "codes", "k_em", "passes", "robust")
+READING_OPTIONS = ("center", "blocks", "categorical", "context", "codes", "k_em", "passes", "robust")
 #: The constructor of data -> the function that fits them.
 FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_cov}
 

@@ -123,14 +123,14 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
 
 #: Attribute of a fit in other programs -> what it is here.
 _LOADINGS, _VARIANCE_SHARES = "loadings", "variance['share of total']"
-_CUMULATIVE = "variance['cumulative PEV']"
+_CUMULATIVE_PEV = "variance['cumulative PEV']"
 _ATTRIBUTES = {
     **dict.fromkeys(
         ("components_", "loading", "loadings_", "rotation", "v", "V", "vect", "weights", "coef_"), _LOADINGS
     ),
     **dict.fromkeys(("scores_", "x", "u", "U", "variates", "ind", "row_scores"), "scores"),
     **dict.fromkeys(("explained_variance_ratio_", "prop_expl_var", "pev", "Vaccounted"), _VARIANCE_SHARES),
-    **dict.fromkeys(("cpev", "PEV", "cum_pev", "cumvar"), _CUMULATIVE),
+    **dict.fromkeys(("cpev", "PEV", "cum_pev", "cumvar"), _CUMULATIVE_PEV),
     **dict.fromkeys(("explained_variance_", "eig", "values", "importance"), "variance"),
     **dict.fromkeys(("total_var", "totvar", "sum_pev", "var_all"), "total_variance"),
     **dict.fromkeys(("center", "mean_", "scale", "scale_", "means"), "equations()"),

@@ -140,13 +140,13 @@ _COMMON = {
     "deflation": "How a component is removed before the next is computed. A name in DEFLATIONS.",
 }
 #: Tables of names that docstrings refer to.
-_TABLES: dict[str, Iterable[str]] = {
+_NAME_TABLES: dict[str, Iterable[str]] = {
     "ROW_DEFLATIONS": ROW_DEFLATIONS,
     "DEFLATIONS": DEFLATIONS,
     "ROTATIONS": ROTATIONS,
 }
 #: Type of a solver's field, whose value has been checked -> type of the option as users give it.
-_KINDS = {
+_OPTION_TYPES = {
     "tuple of int": "int, or k ints",
     "tuple of float": "number, or k numbers",
     "float": "number",
@@ -172,7 +172,7 @@ def options_of(method: Method) -> list[Option]:
         kind, meaning = descriptions.get(name) or FURTHER_OPTIONS.get(name) or ("", "")
         text = _with_names(meaning or _COMMON[name])
         kind = kind.removesuffix(" or None")
-        options.append(Option(name, _KINDS.get(kind, kind), _default(method, name), text))
+        options.append(Option(name, _OPTION_TYPES.get(kind, kind), _default(method, name), text))
     return options
 
 
@@ -197,7 +197,7 @@ def _starts(method: Method) -> str:
 
 def _with_names(meaning: str) -> str:
     """Replace "A name in TABLE" by the names in that table."""
-    for table, names in _TABLES.items():
+    for table, names in _NAME_TABLES.items():
         meaning = re.sub(
             rf"\bA name in {table}", "One of " + ", ".join(repr(choice) for choice in names), meaning
         )

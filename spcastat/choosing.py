@@ -22,11 +22,12 @@ from spcastat.assess.component_tests import (
 )
 from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.families import CRITERIA, FAMILIES, Candidate, Candidates, Selected, select, table
-from spcastat.assess.folds import MOMENTS, divided
+from spcastat.assess.folds import MOMENTS_VARIABLES, divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.many_sets import rotated_cards, sizes
-from spcastat.assess.prediction import LEAST, checked_least
+from spcastat.assess.prediction import LEAST_PREDICTION, checked_least
 from spcastat.config import (
+    MOST_FOLDS,
     draw_generator,
     elements,
     is_single,
@@ -88,7 +89,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     *,
     data: Any = None,
     kmax: types.Whole | None = None,
-    least: float = LEAST,
+    least: float = LEAST_PREDICTION,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -256,8 +257,6 @@ SIZES = 16
 REPEATS = 4
 #: Up to this many cells of the data, several divisions into folds make a difference, and take little time.
 FEW_CELLS = 1_000_000
-#: Largest number of folds and of repeats.
-MOST_FOLDS = 1000
 
 
 @overload
@@ -273,7 +272,7 @@ def choose(
     folds: types.Whole = 5,
     repeats: int | None = None,
     kmax: types.Whole | None = None,
-    least: float = LEAST,
+    least: float = LEAST_PREDICTION,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -328,7 +327,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     folds: types.Whole = 5,
     repeats: int | None = None,
     kmax: types.Whole | None = None,
-    least: float = LEAST,
+    least: float = LEAST_PREDICTION,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -525,7 +524,11 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
             _refuse_tests(
-                k, kmax=(kmax, None), least=(least, LEAST), alpha=(alpha, 0.05), n_draws=(n_draws, 199)
+                k,
+                kmax=(kmax, None),
+                least=(least, LEAST_PREDICTION),
+                alpha=(alpha, 0.05),
+                n_draws=(n_draws, 199),
             )
         how = Settings(by, rule, family, share, folds, repeats, jobs, seed)
         value = data_of("choose", data, options, covariance)
@@ -747,7 +750,7 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
         wanted = plan.admissible_cards(wanted, wanted, sample.columns, cards is not None)[1]
     if wanted:
         found.add(wanted)
-    if cards is None and p > MOMENTS and "rotated" in families:
+    if cards is None and p > MOMENTS_VARIABLES and "rotated" in families:
         found.add_rotated(sizes(2 * k, p * k, SIZES))
     if "partition" in families:
         found.add_partitions(sizes(min(2 * k, p), p, SIZES))
@@ -771,7 +774,7 @@ def _families(
     elif "together" in rules:
         families, cause = ("equal",), "together=, whose cardinalities count groups"
     elif k == 1:
-        families = ("rotated",) if p > MOMENTS else ("equal",)
+        families = ("rotated",) if p > MOMENTS_VARIABLES else ("equal",)
     elif rules == ["disjoint"] and isinstance(plan.solver, Joint):
         families, cause = ("partition",), "disjoint=True, which allows partitions only"
     elif rules or not isinstance(plan.solver, Joint):
@@ -780,7 +783,7 @@ def _families(
     elif p > GRAM_LIMIT or k > SEQUENTIAL:  # spca() fits no partitions then
         families = ("equal", "rotated")
         cause = f"{p} variables and {k} components; partitions are for at most {GRAM_LIMIT} and {SEQUENTIAL}"
-        if how.family == "auto" and p > MOMENTS:
+        if how.family == "auto" and p > MOMENTS_VARIABLES:
             return ("rotated",)
     if how.family == "auto":
         return families
@@ -798,8 +801,8 @@ def _cardinalities(candidates: Candidates, families: Sequence[str], cards: Any) 
     if "equal" in families:
         every = range(1, p) if p <= (2 * EVERY if k == 1 else EVERY) else [card for card in GRID if card < p]
         # beyond MOMENTS variables a dense fit is compared as PCA only
-        wanted |= {(card,) * k for card in (*every, *((p,) if candidates.op.p <= MOMENTS else ()))}
-    if "rotated" in families and p <= MOMENTS and k > 1:
+        wanted |= {(card,) * k for card in (*every, *((p,) if candidates.op.p <= MOMENTS_VARIABLES else ()))}
+    if "rotated" in families and p <= MOMENTS_VARIABLES and k > 1:
         wanted |= set(rotated_cards(candidates.all_rows, k, sizes(2 * k, p * k, SIZES)))
     return sorted(wanted, key=lambda card: (sum(card), card))
 

@@ -13,7 +13,7 @@ from spcastat.api import spca
 from spcastat.argument_names import explained
 from spcastat.assess.jobs import workers
 from spcastat.assess.permutation import centred, compare, own_directions
-from spcastat.config import listed, one_of, plural, seed_of, shown, whole_number
+from spcastat.config import MOST_PERMUTATIONS, listed, one_of, plural, seed_of, shown, whole_number
 from spcastat.errors import (
     ConstantColumnError,
     DataError,
@@ -37,8 +37,6 @@ from spcastat.results.compare import GroupComparison
 
 __all__ = ["compare_groups"]
 
-#: The largest number of permutations.
-MOST_DRAWS = 1_000_000
 #: The smallest number of rows of a group, and of clusters: with fewer, variances of slopes mean nothing.
 MIN_GROUPED_ROWS = 3
 
@@ -178,7 +176,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         data_options |= {"categorical": categorical, "context": context}
         data, data_options = _table_and_options(data, data_options)
         na, scale = data_options.get("na", "raise"), data_options.get("scale")
-        n_draws = whole_number("n_draws", n_draws, 1, MOST_DRAWS)
+        n_draws = whole_number("n_draws", n_draws, 1, MOST_PERMUTATIONS)
         seed, jobs = seed_of(rng), workers(n_jobs)
         if isinstance(na, str) and na in ("em", "pairwise"):
             raise OptionError(

@@ -11,7 +11,7 @@ import numpy as np
 from spcastat import argument_types as types
 from spcastat.argument_names import explained
 from spcastat.assess import principal_variables as assessed
-from spcastat.config import seed_of, whole_number
+from spcastat.config import MOST_DRAWS, MOST_FOLDS, seed_of, whole_number
 from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.arguments import arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.call import Call
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["principal_variables", "principal_variables_cov"]
 
 #: Folds of the rows, and resamples of them, for up to `RANDOM_STARTS_LIMIT` variables.
-FOLDS, RESAMPLES = 5, 50
-#: Largest numbers of both.
-MOST_FOLDS, MOST_RESAMPLES = 1000, 100_000
+DEFAULT_FOLDS, DEFAULT_RESAMPLES = 5, 50
 #: Arguments that are part of the call.
-ARGUMENTS = ("m", "k", "share", "budget", "cost", "include", "exclude", "together", "effort")
+CALL_ARGUMENTS = ("m", "k", "share", "budget", "cost", "include", "exclude", "together", "effort")
 
 
 @overload
@@ -193,7 +191,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
         value = data_of("principal_variables", data, data_options)
         size = (m, k, share, budget, cost, include, exclude, together, effort)
-        arguments = dict(zip(ARGUMENTS, size, strict=True))
+        arguments = dict(zip(CALL_ARGUMENTS, size, strict=True))
         return _selection(principal_variables, value, arguments, folds, n_resamples, rng)
 
 
@@ -276,7 +274,7 @@ def principal_variables_cov(
         }
         value = data_of("principal_variables_cov", S, data_options, True)
         size = (m, k, None, budget, cost, include, exclude, together, effort)
-        arguments = dict(zip(ARGUMENTS, size, strict=True))
+        arguments = dict(zip(CALL_ARGUMENTS, size, strict=True))
         return _selection(principal_variables_cov, value, arguments, None, n_resamples, rng)
 
 
@@ -289,10 +287,10 @@ def _selection(
     if folds is not None:
         folds = whole_number("folds", folds, 0, MOST_FOLDS)
     if n_resamples is not None:
-        n_resamples = whole_number("n_resamples", n_resamples, 0, MOST_RESAMPLES)
+        n_resamples = whole_number("n_resamples", n_resamples, 0, MOST_DRAWS)
     data = data.for_components(request.k or request.m or 1)
     data.variance_check  # noqa: B018  # may warn
-    parts = _folds(data, request, folds, FOLDS if is_small or request.share is not None else 0, seed)
+    parts = _folds(data, request, folds, DEFAULT_FOLDS if is_small or request.share is not None else 0, seed)
     sizes: Sequence[int] = ()
     if request.share is not None:
         m, sizes = assessed.smallest_size(request, parts)
@@ -303,7 +301,7 @@ def _selection(
     if is_small or parts:
         around = assessed.sizes_around(request, len(set_of(state).chosen))
         state = assessed.with_path(state, request, generator, parts, {*sizes, *around})
-    draws = (RESAMPLES if is_small else 0) if n_resamples is None else n_resamples
+    draws = (DEFAULT_RESAMPLES if is_small else 0) if n_resamples is None else n_resamples
     state = _with_frequencies(state, data, request, draws, seed, is_required=n_resamples is not None)
     return PrincipalVariablesResult(state, data, call, request)
 

@@ -229,7 +229,7 @@ def test_large_files_are_read_in_chunks(hastie, tmp_path, capsys, monkeypatch, p
     one = ran(capsys, *command, "--save", tmp_path / "one.spca")
     monkeypatch.setattr(opening, "LARGEST_TEXT", 0)
     monkeypatch.setattr(opening, "LARGEST_PARQUET", 0)
-    monkeypatch.setattr(input_tables, "ROWS", 7)
+    monkeypatch.setattr(input_tables, "CHUNK_ROWS", 7)
     assert ran(capsys, *command, "--in-memory") == one
     in_pieces = ran(capsys, *command, "--save", tmp_path / "two.spca")
     assert f"(the function that reads {packing})" in in_pieces  # never a table of all rows
@@ -246,7 +246,7 @@ def test_chunks_name_the_line_that_is_wrong(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(opening, "LARGEST_PARQUET", 0)
     assert "line 32 has 2 fields" in refused(capsys, "fit", path, "--k", 1, "--card", 1)
     path.write_text("id,a,b\n" + "".join(f"00{i},{i},{'x' if i == 20 else i % 3}\n" for i in range(30)))
-    monkeypatch.setattr(input_tables, "ROWS", 7)
+    monkeypatch.setattr(input_tables, "CHUNK_ROWS", 7)
     error = refused(capsys, "fit", path, "--k", 1, "--card", 1, "--index-col", "id")
     assert "chunk 3 of the function that reads rows.csv" in error
     assert "not hold real numbers: 'b'" in error

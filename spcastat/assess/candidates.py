@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.assess.errors_by_fold import Errors
-from spcastat.assess.folds import FEW, Folds, HeldMoments, HeldRows, SparseModel, batched_press
+from spcastat.assess.folds import BATCH_VARIABLES, Folds, HeldMoments, HeldRows, SparseModel, batched_press
 from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Refit
 from spcastat.config import draw_generator, elements, is_single, is_whole, shown
@@ -276,7 +276,7 @@ class Fitter:
 
 #: Sets of cardinalities are swept together if their blocks of covariance matrices have at most this many more
 #: entries than needed. On 30 and on 500 variables this took half and a third of the time of all together.
-ROOM = 20_000
+BLOCK_ROOM = 20_000
 
 
 def alike(cards: Sequence[CardinalitySet], m: int) -> list[slice]:
@@ -287,7 +287,7 @@ def alike(cards: Sequence[CardinalitySet], m: int) -> list[slice]:
     squares, firsts = np.square(cards), [0]
     for i in range(1, len(cards)):
         own = squares[firsts[-1] : i + 1]
-        if m * (own.max(axis=0) - own).sum() > ROOM:
+        if m * (own.max(axis=0) - own).sum() > BLOCK_ROOM:
             firsts.append(i)
     return [slice(first, end) for first, end in pairwise([*firsts, len(cards)])]
 
@@ -313,7 +313,7 @@ class _Job:
         fits = self.fitted([op for op, _ in parted], numbers)
         found = []
         for (op, held), loadings in zip(parted, fits, strict=True):
-            if isinstance(held, HeldMoments | HeldRows) and self.groups is None and op.p <= FEW:
+            if isinstance(held, HeldMoments | HeldRows) and self.groups is None and op.p <= BATCH_VARIABLES:
                 every = np.arange(op.p)
                 moments = op.block(every)[None], held.block(every)[None]
                 errors = batched_press(np.array(loadings)[:, None], *moments)[:, 0]

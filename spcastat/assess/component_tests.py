@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
-from spcastat.assess.folds import MOMENTS
-from spcastat.assess.many_sets import MATRICES
-from spcastat.assess.prediction import KMAX, LEAST, Prediction, prediction
+from spcastat.assess.folds import MOMENTS_VARIABLES
+from spcastat.assess.many_sets import FORMED_VARIABLES
+from spcastat.assess.prediction import KMAX, LEAST_PREDICTION, Prediction, prediction
 from spcastat.assess.sparse_sequence import near_card, sparse_components
-from spcastat.config import draw_generator, real_number, whole_number
+from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
 from spcastat.fit.run import run
@@ -34,10 +34,8 @@ from spcastat.reading.model_matrix import dependent_columns
 # --- the tests ------------------------------------------------------------------------------------
 
 
-#: Largest number of draws.
-MOST_DRAWS = 100_000
 #: A test whose p-value is too near its level makes up to this multiple of the draws.
-FURTHER = 4
+DRAWS_MULTIPLE = 4
 #: Takes random generators and returns the largest variances in draws from each.
 Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
@@ -51,8 +49,8 @@ class NoiseDraws:
     alpha : float
         Level of parallel analysis.
     n_draws : int
-        Number of draws for a test, which must be enough for the level. Up to FURTHER times as many are made
-        if its p-value is near the level, so that another seed seldom gives another outcome.
+        Number of draws for a test, which must be enough for the level. Up to DRAWS_MULTIPLE times as many are
+        made if its p-value is near the level, so that another seed seldom gives another outcome.
     seed : int
 
     Raises
@@ -84,7 +82,7 @@ class NoiseDraws:
     @property
     def most(self) -> int:
         """Largest number of draws for a test."""
-        return FURTHER * self.n_draws
+        return DRAWS_MULTIPLE * self.n_draws
 
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
         """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
@@ -100,7 +98,7 @@ class NoiseDraws:
         generators = (draw_generator(self.seed, first + i) for i in range(self.most))
         made: list[float] = []
         as_large, p_value = 0, 1.0
-        for _ in range(FURTHER):
+        for _ in range(DRAWS_MULTIPLE):
             of_round = islice(generators, self.n_draws)
             while some := list(islice(of_round, 10)):
                 for value in drawn(some):
@@ -273,7 +271,7 @@ def _sparse(noise: Noise, start: int, tested: int, m: int, draws: NoiseDraws) ->
     fewer variables, small parts of general components would be counted so.
     """
     p_values = np.full(m, np.nan)
-    if not noise.rows < noise.p <= MATRICES:
+    if not noise.rows < noise.p <= FORMED_VARIABLES:
         return p_values
     for j in range(tested):
         variance, loadings = sparse_components(noise.S[None])
@@ -456,9 +454,9 @@ class ComponentTests:
 
 
 #: Number of columns that are tested of data too large to test all.
-COLUMNS = MOMENTS
+COLUMNS = MOMENTS_VARIABLES
 #: The number of columns is at least this multiple of the number of nonzero loadings.
-ROOM = 2
+COLUMNS_PER_NONZERO = 2
 
 
 def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarray:
@@ -483,7 +481,7 @@ def is_tested_in_part(data: Data, cells: int) -> bool:
 
 def require_room(kmax: int) -> None:
     """Raise ComponentsError if there are too many components for the columns that are tested."""
-    most = COLUMNS // ROOM // near_card(COLUMNS)
+    most = COLUMNS // COLUMNS_PER_NONZERO // near_card(COLUMNS)
     if kmax > most:
         raise ComponentsError(
             f"kmax={kmax} was given; with so many data only {COLUMNS} variables are tested, which allows at "
@@ -512,11 +510,11 @@ def tested_part(rows: RowData, kmax: int, seed: int) -> RowData:
 
 
 #: Largest number of cells whose signs are flipped.
-MOST_CELLS = 20_000_000
+FLIPPED_CELLS = 20_000_000
 
 
 def component_tests(
-    data: Data, kmax: Any, draws: NoiseDraws, least: float = LEAST, disjoint: bool = False
+    data: Data, kmax: Any, draws: NoiseDraws, least: float = LEAST_PREDICTION, disjoint: bool = False
 ) -> ComponentTests:
     """Find how many components predict and exceed noise, for rows in memory or a covariance matrix.
 
@@ -534,7 +532,7 @@ def component_tests(
     terms = dependent_columns(data.spec.model_spec)
     most, kmax = checked_numbers(data.p, data.op.rank_limit, kmax)
     require_variance(data)
-    tested, cells = data, MOST_CELLS
+    tested, cells = data, FLIPPED_CELLS
     if is_tested_in_part(data, cells):
         require_room(kmax)
         tested, cells = tested_part(data.rows("choose_k()"), kmax, seed), ROW_CELLS

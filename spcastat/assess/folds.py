@@ -40,7 +40,7 @@ from spcastat.reading.missing_values import Patterns, expect, outers
 
 
 #: Smallest noise variance, as a share of the mean variance.
-LEAST_NOISE = 1e-10
+LEAST_NOISE_SHARE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class SparseModel:
         variances, axes = np.linalg.eigh(op.products(Q))
         p, r = Q.shape
         kept = float(variances.sum())
-        noise = max((op.total - kept) / (p - r), LEAST_NOISE * op.total / p)
+        noise = max((op.total - kept) / (p - r), LEAST_NOISE_SHARE * op.total / p)
         return cls(Q[used] @ axes, used, np.maximum(variances, noise), noise, p, op.total, kept, groups)
 
     def deviance(self, n: float) -> float:
@@ -123,7 +123,7 @@ class SparseModel:
             for J in map(np.flatnonzero, of == np.unique(of)[:, None]):
                 inside = np.ix_(J, J)
                 values, axes = np.linalg.eigh(own[inside])
-                alone = values <= LEAST_NOISE  # directions that no other group predicts
+                alone = values <= LEAST_NOISE_SHARE  # directions that no other group predicts
                 predicted = np.einsum("ij,ik,kj->j", axes, left[inside], axes)
                 by_mean = np.einsum("ij,ik,kj->j", axes, block[inside], axes)
                 found += float(np.where(alone, by_mean, predicted / np.where(alone, 1.0, values) ** 2).sum())
@@ -134,7 +134,7 @@ class SparseModel:
             + np.einsum("ij,jk,ik->i", shrunk, inner, shrunk)
         )
         own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
-        alone = own <= LEAST_NOISE  # the only variable in its component
+        alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
         errors = np.where(alone, squares[self.used], left / np.where(alone, 1.0, own) ** 2)
         return float(squares.sum() - squares[self.used].sum() + errors.sum())
 
@@ -150,7 +150,7 @@ class SparseModel:
         shrunk = self.W * (1.0 - self.noise / self.variances)
         left = Z - (Z @ self.W) @ shrunk.T
         own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
-        alone = own <= LEAST_NOISE  # the only variable in its component
+        alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
         predicted = np.einsum("ij,ij->j", left, left) / np.where(alone, 1.0, own) ** 2
         by_mean = squares[self.used]
         return float(squares.sum() - by_mean.sum() + np.where(alone, by_mean, predicted).sum())
@@ -177,7 +177,7 @@ class SparseModel:
         expected = expect(own_cells, some, F, self.noise)
         left = own_cells - expected.scores @ F.T
         own = 1.0 - expected.inverses.reshape(len(some.weight), -1) @ outers(F, F).T
-        alone = own <= LEAST_NOISE  # the only variable in its component
+        alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
         divisor = np.where(alone, 1.0, own)[some.of_row]
         errors = np.where(alone[some.of_row], own_cells, left / divisor)
         errors[some.missing[some.of_row]] = 0.0
@@ -186,7 +186,7 @@ class SparseModel:
 
 
 #: Up to this many variables the errors of many fits are computed at once.
-FEW = 200
+BATCH_VARIABLES = 200
 
 
 def batched_press(V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndarray:
@@ -210,14 +210,14 @@ def batched_press(V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndar
     Q = V @ (turn * np.where(some, 1.0 / np.sqrt(np.where(some, lengths, 1.0)), 0.0)[..., None, :])
     variances, axes = np.linalg.eigh(Q.mT @ (S @ Q))
     left_over = (total - variances.sum(axis=-1)) / (p - some.sum(axis=-1))
-    noise = np.maximum(left_over, LEAST_NOISE * total / p)[..., None]
+    noise = np.maximum(left_over, LEAST_NOISE_SHARE * total / p)[..., None]
     W = Q @ axes
     shrunk = W * (1.0 - noise / np.maximum(variances, noise))[..., None, :]
     image = products @ W
     squares = np.diagonal(products, axis1=1, axis2=2)
     left = squares - 2.0 * (shrunk * image).sum(axis=-1) + ((shrunk @ (W.mT @ image)) * shrunk).sum(axis=-1)
     own = 1.0 - (shrunk * W).sum(axis=-1)
-    alone = own <= LEAST_NOISE  # the only variable in its component
+    alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
     unused = ~V.any(axis=-1)
     errors = np.where(alone | unused, squares, left / np.where(alone, 1.0, own) ** 2)
     return np.asarray(errors.sum(axis=-1))
@@ -555,7 +555,7 @@ def clusters_within(rows: RowData, design: RowDesign | None) -> np.ndarray | Non
 
 
 #: Up to this many variables, folds are represented by their cross-products.
-MOMENTS = 1000
+MOMENTS_VARIABLES = 1000
 
 
 def divided(
@@ -607,7 +607,7 @@ def divided(
         from spcastat.reading.read import FoldedTerms
 
         columns = FoldedTerms(rows.table, rows.reading, clusters_within(rows, design))
-    elif rows.missing is not None or keep_rows or len(names) > MOMENTS:
+    elif rows.missing is not None or keep_rows or len(names) > MOMENTS_VARIABLES:
         columns = PlainRows(measured.tocsr() if is_sparse(measured) else measured)
     parts: Folds
     if columns is not None:

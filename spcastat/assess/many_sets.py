@@ -17,14 +17,13 @@ import numpy as np
 from spcastat.assess.sparse_sequence import sparse_sequence
 from spcastat.linalg.eigenvectors import top_eigh, varimax
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import RELATIVE
 
 # --- data sets -------------------------------------------------------------------------------------
 
 
 #: Power steps for the leading eigenvector on a support of many variables.
-STEPS = 12
-#: Loadings within this share of the largest count as equal, so that rounding does not choose.
-EQUAL = 1e-10
+EIGENVECTOR_STEPS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class DataSets(ABC):
         A = vectors * np.sqrt(values.clip(min=0.0))[:, None]
         return varimax(A) if k > 1 else A
 
-    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = STEPS) -> np.ndarray:
+    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = EIGENVECTOR_STEPS) -> np.ndarray:
         """Return the leading eigenvector on each support, by power steps.
 
         Parameters
@@ -94,7 +93,7 @@ class Matrices(DataSets):
 
     @cached_property
     def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.S.shape[-1] <= FEW:
+        if self.S.shape[-1] <= DECOMPOSED_VARIABLES:
             values, vectors = np.linalg.eigh(self.S)
             return values[:, ::-1][:, : self.most], vectors[:, :, ::-1][:, :, : self.most]
         pairs = [top_eigh(S, self.most) for S in self.S]
@@ -111,9 +110,9 @@ class Matrices(DataSets):
     def part(self, numbers: Sequence[int]) -> Matrices:
         return replace(self, S=self.S[np.asarray(numbers)])
 
-    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = STEPS) -> np.ndarray:
+    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = EIGENVECTOR_STEPS) -> np.ndarray:
         m, f, p, k = masks.shape
-        if p > (FEW if steps >= STEPS else EIGH_ORDER):
+        if p > (DECOMPOSED_VARIABLES if steps >= EIGENVECTOR_STEPS else EIGH_ORDER):
             return super().weights(masks, near, steps)
         columns = masks.transpose(0, 1, 3, 2).reshape(-1, p)
         of = np.tile(np.repeat(np.arange(f), k), m)
@@ -161,8 +160,8 @@ class Operators(DataSets):
 
 
 def sets_of(ops: Sequence[Operator], most: int) -> DataSets:
-    """Return data sets given by operators; up to MATRICES variables their covariance matrices are formed."""
-    if ops[0].p > MATRICES:
+    """Return data sets given by operators; up to FORMED_VARIABLES variables covariances are formed."""
+    if ops[0].p > FORMED_VARIABLES:
         return Operators(most, ops)
     every = np.arange(ops[0].p)
     return Matrices(most, np.stack([op.block(every) for op in ops]))
@@ -176,7 +175,7 @@ def unit_columns(V: np.ndarray) -> np.ndarray:
 
 #: Up to this many variables covariance matrices of all folds are decomposed together, and up to so many they
 #: are formed.
-FEW, MATRICES = 200, 500
+DECOMPOSED_VARIABLES, FORMED_VARIABLES = 200, 500
 #: Up to this many variables, groups change by eigenvectors in place of a few power steps from the last ones.
 EIGH_ORDER = 40
 
@@ -206,7 +205,7 @@ def largest(A: np.ndarray, numbers: Sequence[int]) -> np.ndarray:
     f = len(A)
     size = np.abs(A)
     top = size.max(axis=(1, 2), keepdims=True)
-    size = np.round(size / np.where(top > 0, top, 1.0) / EQUAL) * EQUAL
+    size = np.round(size / np.where(top > 0, top, 1.0) / RELATIVE) * RELATIVE
     rank = _ranks(-size.reshape(f, -1), 1).reshape(A.shape)
     first = _ranks(-size, 1) < 2
     return np.stack([((rank < number) | first) & (size > 0) for number in numbers])
@@ -223,7 +222,7 @@ def _ranks(values: np.ndarray, axis: int) -> np.ndarray:
 
 
 #: Rounds in which variables change their group, and power steps in each.
-ROUNDS, ROUND_STEPS = 20, 3
+GROUP_ROUNDS, ROUND_STEPS = 20, 3
 
 
 def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -253,14 +252,14 @@ def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[
     V = np.stack([A] * len(groups))
     C = np.empty_like(V)
     changing = np.arange(A.shape[0])  # data sets whose groups changed in the last round
-    for _ in range(ROUNDS):
+    for _ in range(GROUP_ROUNDS):
         part = sets if len(changing) == len(A) else sets.part(changing.tolist())
         members = groups[:, changing, :, None] == group_numbers
         near_loadings = np.where(members, V[:, changing], 0.0) + 1e-3 * members
         V[:, changing] = part.weights(members, near_loadings, ROUND_STEPS)
         C[:, changing] = with_scores = part.with_scores(V[:, changing])
         sizes_of_sets = with_scores.max(axis=(2, 3), keepdims=True) + 1e-300
-        regrouped = np.round(with_scores / sizes_of_sets / EQUAL).argmax(axis=3)
+        regrouped = np.round(with_scores / sizes_of_sets / RELATIVE).argmax(axis=3)
         still = (regrouped == groups[:, changing]).all(axis=(0, 2))
         groups[:, changing] = regrouped
         changing = changing[~still]

@@ -41,7 +41,7 @@ from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
 
 #: A score depends on the other scores if these leave less than this share of its length.
-DEPENDENT = 1e-8
+SCORE_REMAINDER = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +209,9 @@ def _free(T: np.ndarray) -> np.ndarray:
     out = np.empty_like(T)
     for c in range(T.shape[1]):
         others = np.delete(T, c, axis=1)
-        out[:, c] = T[:, c] - others @ np.linalg.lstsq(others, T[:, c], rcond=DEPENDENT)[0]
+        out[:, c] = T[:, c] - others @ np.linalg.lstsq(others, T[:, c], rcond=SCORE_REMAINDER)[0]
     size = np.linalg.norm(out, axis=0)
-    return np.where(size > DEPENDENT, out / np.where(size > 0, size, 1.0), 0.0)
+    return np.where(size > SCORE_REMAINDER, out / np.where(size > 0, size, 1.0), 0.0)
 
 
 def _against(X: np.ndarray, scores: list[_UnitScores], order: np.ndarray) -> np.ndarray:
@@ -276,11 +276,11 @@ def _narrower(refit: Refit, p: int) -> Any:
 
 
 #: The variance of a slope is at least this share of the variance of the variable over that of the score.
-LEAST = 1e-12
+SLOPE_VARIANCE = 1e-12
 #: Statistics that differ by less than this share are equal: the order of summation affects rounding.
 SAME = 1e-9
 #: Residuals of at most this share of the variable's norm are rounding.
-EXACT = 1e-10
+RESIDUAL_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +334,7 @@ def slopes_of(
     T, groups = Z @ W, int(code.max()) + 1
     b = np.empty((groups, *W.shape))
     v = np.empty_like(b)
-    floor = LEAST * np.square(Z).sum(axis=0)[:, None] / np.square(T).sum(axis=0) / len(Z)
+    floor = SLOPE_VARIANCE * np.square(Z).sum(axis=0)[:, None] / np.square(T).sum(axis=0) / len(Z)
     for g in range(groups):
         own = code == g
         z, t = Z[own], T[own]
@@ -434,7 +434,7 @@ def _determined(Z: np.ndarray, W: np.ndarray) -> np.ndarray:
     marks = np.empty(W.shape, dtype=bool)
     for j, t in enumerate(T.T):
         residual = Z - np.outer(t, (t @ Z) / (t @ t))
-        marks[:, j] = np.linalg.norm(residual, axis=0) <= EXACT * sizes
+        marks[:, j] = np.linalg.norm(residual, axis=0) <= RESIDUAL_ROUNDING * sizes
     return marks
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from spcastat.assess.errors_by_fold import Errors
 from spcastat.assess.folds import (
-    MOMENTS,
+    MOMENTS_VARIABLES,
     HeldMoments,
     HeldOutRows,
     MomentFolds,
@@ -24,7 +24,7 @@ from spcastat.assess.folds import (
     batched_press,
 )
 from spcastat.assess.many_sets import (
-    FEW,
+    DECOMPOSED_VARIABLES,
     DataSets,
     Matrices,
     of_rotated,
@@ -42,13 +42,13 @@ from spcastat.progress import stage
 
 #: Folds, and divisions into folds for up to FEW variables and for more. Of the wines, five folds in four
 #: divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.
-FOLDS, DIVISIONS, DIVISIONS_OF_MANY = 10, 2, 1
+PREDICTION_FOLDS, DIVISIONS, DIVISIONS_OF_MANY = 10, 2, 1
 #: Numbers of loadings of the partitions, and of the supports of rotated loadings, for each number of
 #: components.
-SIZES = 8
+PREDICTION_SIZES = 8
 #: A further component must predict this share of the variance of one variable more. .15 to .25 gave the same
 #: on real questionnaires; simulated minor factors need .2.
-LEAST = 0.2
+LEAST_PREDICTION = 0.2
 #: And its gain must exceed so many standard errors.
 ERRORS = 2.0
 #: Number of components that are compared at first, and at least.
@@ -74,7 +74,7 @@ class Prediction:
 
     errors: Errors
     p: int
-    least: float = LEAST
+    least: float = LEAST_PREDICTION
 
     @property
     def number(self) -> int:
@@ -124,7 +124,7 @@ def checked_least(least: float) -> float:
 
 def divisions(p: int) -> int:
     """Return the number of divisions of rows of p variables into folds."""
-    return DIVISIONS if p <= FEW else DIVISIONS_OF_MANY
+    return DIVISIONS if p <= DECOMPOSED_VARIABLES else DIVISIONS_OF_MANY
 
 
 def prediction(
@@ -146,7 +146,7 @@ def prediction(
     disjoint : bool
         Whether partitions are compared only, and not supports of rotated loadings.
     """
-    rows = data.fold_rows(FOLDS, divisions(data.p), seed, within, pull)
+    rows = data.fold_rows(PREDICTION_FOLDS, divisions(data.p), seed, within, pull)
     least_rows = min(int((one != fold).sum()) for one in rows.labels for fold in range(one.max() + 1))
     most = max(1, min(most, least_rows - 1, rows.Z.shape[1] - 1))
     predictor = _Predictor(rows, disjoint)
@@ -171,7 +171,9 @@ class _Predictor:
     def __init__(self, rows: FoldRows, disjoint: bool) -> None:
         self.p, self.disjoint = rows.Z.shape[1], disjoint
         self.is_wide = len(rows.Z) < self.p
-        self.by_rows = self.p > FEW and (len(rows.Z) < 2 * self.p or self.p > MOMENTS)
+        self.by_rows = self.p > DECOMPOSED_VARIABLES and (
+            len(rows.Z) < 2 * self.p or self.p > MOMENTS_VARIABLES
+        )
         if self.by_rows:
             self.folds: MomentFolds | RowFolds = RowFolds(
                 PlainRows(rows.Z), rows.weights, rows.labels, rows.rules
@@ -184,7 +186,7 @@ class _Predictor:
         self.eigenvectors = 0  # number of components whose eigenvectors have been computed
         self.sets: Matrices | None = None
         self.stacked: tuple[np.ndarray, np.ndarray] | None = None
-        if self.p <= FEW:
+        if self.p <= DECOMPOSED_VARIABLES:
             self.stacked = self._stacked()
 
     def _stacked(self) -> tuple[np.ndarray, np.ndarray]:
@@ -250,10 +252,10 @@ class _Predictor:
     def fits(self, sets: DataSets, k: int, near: np.ndarray | None) -> np.ndarray:
         """Return the fits of k components, shape (m, f, p, k)."""
         if k == 1:
-            numbers = sizes(min(2, self.p), self.p, 2 * SIZES)
+            numbers = sizes(min(2, self.p), self.p, 2 * PREDICTION_SIZES)
             fits = [of_rotated(sets, k, numbers)]
         else:
-            numbers = sizes(min(2 * k, self.p), self.p, SIZES)
+            numbers = sizes(min(2 * k, self.p), self.p, PREDICTION_SIZES)
             fits = [pruned(sets, k, numbers, near)[1]]
             if not self.disjoint:
                 fits.append(of_rotated(sets, k, numbers))

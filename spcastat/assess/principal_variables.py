@@ -25,7 +25,7 @@ from spcastat.progress import stage
 from spcastat.search.principal_variables import best_combinations
 
 #: Numbers of variables above and below the one asked for that are compared.
-AROUND = 2
+NEIGHBOURING_NUMBERS = 2
 #: Largest number of variables that share= tries.
 MOST_TRIED = 60
 
@@ -238,8 +238,8 @@ def with_path(
 
 def sizes_around(asked: KeepRequest, m: int) -> range:
     """Return the numbers of groups that are compared with m."""
-    low = max(m - AROUND, asked.smallest, len(asked.include), 1)
-    return range(min(low, m), min(m + AROUND, len(asked.candidates)) + 1)
+    low = max(m - NEIGHBOURING_NUMBERS, asked.smallest, len(asked.include), 1)
+    return range(min(low, m), min(m + NEIGHBOURING_NUMBERS, len(asked.candidates)) + 1)
 
 
 def frequencies(

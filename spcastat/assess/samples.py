@@ -575,7 +575,7 @@ def _associates(
 #: The smallest quantile that the combination of p-values over splits considers.
 LEAST_QUANTILE = 0.05
 #: Correlations nearer to one than this count as this near, so that Fisher's z is finite.
-NEAREST = 1e-12
+NEAREST_TO_ONE = 1e-12
 #: With more independent rows than this, the jackknife leaves out so many sets of them.
 LEFT_OUT = 200
 
@@ -761,7 +761,7 @@ def with_others(op: Operator, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             continue
         covariances = products - own * u
         others = whole - 2.0 * u * products + own * u**2
-        varies = (own > 0) & (others > NEAREST * (whole + own * u**2))
+        varies = (own > 0) & (others > NEAREST_TO_ONE * (whole + own * u**2))
         sizes = np.sqrt(np.where(varies, own * others, 1.0))
         correlations[support, c] = np.where(varies, covariances / sizes, np.nan).clip(-1.0, 1.0)
     return correlations, variances
@@ -769,7 +769,7 @@ def with_others(op: Operator, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def fisher(r: np.ndarray) -> np.ndarray:
     """Return Fisher's z of correlations, the inverse hyperbolic tangent."""
-    return np.arctanh(r.clip(NEAREST - 1.0, 1.0 - NEAREST))
+    return np.arctanh(r.clip(NEAREST_TO_ONE - 1.0, 1.0 - NEAREST_TO_ONE))
 
 
 def combined_p_values(p_values: np.ndarray) -> np.ndarray:

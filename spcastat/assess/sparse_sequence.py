@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 #: Truncated power steps, and number of starts for a component.
-STEPS, STARTS = 8, 4
+POWER_STEPS, COMPONENT_STARTS = 8, 4
 
 
 def near_card(p: int) -> int:
@@ -32,9 +32,9 @@ def sparse_components(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     p = S.shape[1]
     card = near_card(p)
     norms = np.partition(S**2, p - card, axis=1)[:, p - card :].sum(axis=1)
-    columns = np.argsort(-norms, axis=1, kind="stable")[:, :STARTS, None]
+    columns = np.argsort(-norms, axis=1, kind="stable")[:, :COMPONENT_STARTS, None]
     W = np.take_along_axis(S, columns, axis=1)
-    for _ in range(STEPS):
+    for _ in range(POWER_STEPS):
         W = _truncated(W, card) @ S
     places = _largest_places(W, card)
     data = np.arange(len(S))

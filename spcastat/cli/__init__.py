@@ -25,7 +25,7 @@ from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, SpcaError
 from spcastat.version import __version__
 
-_CODES = """
+_EXIT_CODES = """
 exit codes:
   0  done    1  an error, reported in one line on standard error    2  the command line is not understood
   130  interrupted (Ctrl-C)   143  terminated (SIGTERM)
@@ -33,7 +33,7 @@ exit codes:
 files:
   An input file is never overwritten, by any path or link. An output file is replaced once it is complete.
 """
-_HINTS: dict[type[SpcaError], str] = {
+_COMMAND_HINTS: dict[type[SpcaError], str] = {
     # Messages of the package name Python options. These hints name the corresponding options of the command.
     ColumnTypeError: " (--columns or --drop choose the columns, --index-col the row labels; --sep, --decimal "
     "and --na-values say how values are written.)",
@@ -52,7 +52,7 @@ class Command:
 
 COMMANDS = {
     "fit": Command(
-        "fit a sparse PCA and print it", fit_command.arguments, fit_command.run, fit_command.EXAMPLES
+        "fit a sparse PCA and print it", fit_command.arguments, fit_command.run, fit_command.FIT_EXAMPLES
     ),
     "choose": Command(
         "choose how many components and how sparse, and fit them",
@@ -61,7 +61,7 @@ COMMANDS = {
         commands.CHOOSE,
     ),
     "keep": Command(
-        "choose which variables to keep", keep_command.arguments, keep_command.run, keep_command.EXAMPLES
+        "choose which variables to keep", keep_command.arguments, keep_command.run, keep_command.KEEP_EXAMPLES
     ),
     "show": Command("print a saved fit", commands.show_arguments, commands.show, commands.SHOW),
     "plot": Command("draw a figure of a fit", commands.plot_arguments, commands.plot, commands.PLOT),
@@ -75,7 +75,7 @@ COMMANDS = {
 
 
 #: Commands that were removed, and what to use instead.
-REMOVED = {
+REMOVED_COMMANDS = {
     "explore": "write the page in Python by spca_path(data, k).explore(path)",
     "groups": "call compare_groups(data, groups, k) in Python",
     "methods": "call methods() in Python, and give one of its names as --method",
@@ -102,14 +102,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="spcastat",
         description="Sparse principal component analysis for statisticians.",
-        epilog=fit_command.EXAMPLES + "  spcastat COMMAND --help\n" + _CODES,
+        epilog=fit_command.FIT_EXAMPLES + "  spcastat COMMAND --help\n" + _EXIT_CODES,
         **settings,
     )
     parser.add_argument("--version", action="version", version=f"spcastat {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         about = command.about[0].upper() + command.about[1:] + "."
-        epilog = command.examples + _CODES
+        epilog = command.examples + _EXIT_CODES
         subparser = commands.add_parser(
             name, help=command.about, description=about, epilog=epilog, **settings
         )
@@ -136,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except SpcaError as error:
-        tell("error", f"{error}{_HINTS.get(type(error), '')}")
+        tell("error", f"{error}{_COMMAND_HINTS.get(type(error), '')}")
     except BrokenPipeError:  # the reader, such as head, has closed the pipe: exit silently, as is usual
         discard_output()
     except MemoryError as error:
@@ -159,8 +159,8 @@ def _end(number: int, frame: object) -> None:
 def _run(argv: Sequence[str]) -> int:
     parser = _parser()
     try:
-        if argv and argv[0] in REMOVED:
-            parser.error(f"the command {argv[0]} was removed: {REMOVED[argv[0]]}.")
+        if argv and argv[0] in REMOVED_COMMANDS:
+            parser.error(f"the command {argv[0]} was removed: {REMOVED_COMMANDS[argv[0]]}.")
         args, unknown = parser.parse_known_args(argv)
         if unknown:
             options = re.findall(r"--[\w-]+", args.parser.format_help())

@@ -172,7 +172,7 @@ def show(args: argparse.Namespace) -> str:
 
 
 #: Plotting methods of a fit; `bootstrap` and `stability` plot the results of these methods.
-KINDS = (
+PLOT_KINDS = (
     "biplot",
     "plot_correlations",
     "screeplot",
@@ -196,12 +196,12 @@ The criterion of a choice is drawn by spcastat choose --plot.
 """
 #: Options of plotting methods that cannot be given as text: axes and further data.
 NOT_WORDS = ("ax", "new", "supplement")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)")
+_FIGURE_SIZE = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)")
 
 
 def _size(text: str) -> tuple[float, float]:
     """Read ``6.4x4.4`` as a width and a height in inches."""
-    match = _SIZE.fullmatch(text)
+    match = _FIGURE_SIZE.fullmatch(text)
     if match is None or not all(0.5 <= float(side) <= 100 for side in match.groups()):
         raise argparse.ArgumentTypeError(f"{text!r} was given; it takes inches from 0.5 to 100: 6.4x4.4")
     return float(match[1]), float(match[2])
@@ -210,7 +210,11 @@ def _size(text: str) -> tuple[float, float]:
 def plot_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat plot``."""
     add = parser.add_argument
-    add("kind", metavar="KIND", help="as the methods are called: " + ", ".join((*KINDS, *KINDS_OF_VARIABLES)))
+    add(
+        "kind",
+        metavar="KIND",
+        help="as the methods are called: " + ", ".join((*PLOT_KINDS, *KINDS_OF_VARIABLES)),
+    )
     add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set; or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
     add("--k", type=int, help="number of components")
@@ -232,7 +236,7 @@ def plot_arguments(parser: argparse.ArgumentParser) -> None:
 
 def plot(args: argparse.Namespace) -> str:
     """Fit, or read a saved fit, draw the figure, and return a message."""
-    kind = one_of("KIND", args.kind, (*KINDS, *KINDS_OF_VARIABLES))
+    kind = one_of("KIND", args.kind, (*PLOT_KINDS, *KINDS_OF_VARIABLES))
     refuse_overlap([args.data], {"--out": args.out})
     require_picture(args.out)
     if args.dpi is not None and not 10 <= args.dpi <= 2400:
@@ -275,7 +279,7 @@ def _method(fit: Any, kind: str) -> Callable[..., Axes]:
     from spcastat.results.principal_variables import PrincipalVariablesResult
 
     if isinstance(fit, PrincipalVariablesResult) != (kind in KINDS_OF_VARIABLES):
-        kinds = KINDS_OF_VARIABLES if isinstance(fit, PrincipalVariablesResult) else KINDS
+        kinds = KINDS_OF_VARIABLES if isinstance(fit, PrincipalVariablesResult) else PLOT_KINDS
         raise OptionError(f"KIND {kind} is not a figure of what the file has; it has {listed(kinds)}.")
     if kind not in ("bootstrap", "stability") and not hasattr(fit, kind):
         raise OptionError(

@@ -8,7 +8,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.input_tables import BUNDLED, DATA, READING, columns_apart, load_table, reading_arguments
+from spcastat.cli.input_tables import (
+    BUNDLED,
+    DATA,
+    FILE_OPTIONS,
+    columns_apart,
+    load_table,
+    reading_arguments,
+)
 from spcastat.cli.output_files import STDIN, format_of, given_of, output, output_arguments, refuse_overlap
 from spcastat.config import MISSING_TREATMENTS
 from spcastat.errors import DataError, OptionError
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from spcastat.inputs.imputations import Imputations
     from spcastat.show.renderings import Summary
 
-EXAMPLES = """\
+FIT_EXAMPLES = """\
 examples:
   spcastat fit pitprops --k 6 --card 7,4,4,1,1,1
   spcastat fit trees.csv --k 3 --variance 0.9 --scale --report trees.html --groups species
@@ -370,9 +377,9 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
 def _imputations(args: argparse.Namespace, table: Any) -> Imputations:
     """Return the imputations in a table with a column of their numbers."""
-    from spcastat.inputs.imputations import NUMBER, Imputations
+    from spcastat.inputs.imputations import IMPUTATION_COLUMN, Imputations
 
-    name = args.imputations or NUMBER
+    name = args.imputations or IMPUTATION_COLUMN
     if callable(table):
         raise OptionError(
             "--imputations was given with a file that is read in chunks; all rows are needed: --in-memory."
@@ -382,7 +389,7 @@ def _imputations(args: argparse.Namespace, table: Any) -> Imputations:
             f"--imputations was given, and {args.data} has no column {name!r} of their numbers: "
             "give the name of the column, and do not leave it out by --columns or --drop."
         )
-    return Imputations.of(table.rename(columns={name: NUMBER}))
+    return Imputations.of(table.rename(columns={name: IMPUTATION_COLUMN}))
 
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
@@ -430,7 +437,7 @@ def save(fit: Fit, args: argparse.Namespace) -> None:
 
     from spcastat.fit.saved_fits import save as save_fit
 
-    reading = given_of(args, READING)
+    reading = given_of(args, FILE_OPTIONS)
     state = fit._state
     if reading:
         state = replace(state, record=replace(state.record, reading=reading))

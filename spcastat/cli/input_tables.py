@@ -26,11 +26,11 @@ DATA = (
     "file; - for CSV from standard input"
 )
 #: Rows of a chunk of a text file.
-ROWS = 20_000
+CHUNK_ROWS = 20_000
 
 _PARQUET = (".parquet", ".pq")
 _LABELLED = (".sav", ".zsav", ".dta")
-_TABLES = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET, *_LABELLED)
+_TABLE_ENDINGS = (".csv", ".tsv", ".tab", ".xlsx", *_PARQUET, *_LABELLED)
 _TEXT_OPTIONS = ("sep", "decimal", "encoding", "skip_rows")
 
 
@@ -108,7 +108,7 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
 
 
 #: Options of reading that a saved fit keeps, in the order of the help.
-READING = ("index_col", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
+FILE_OPTIONS = ("index_col", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
 
 
 def as_fitted(args: argparse.Namespace, fit_options: Mapping[str, Any]) -> None:
@@ -121,7 +121,7 @@ def as_fitted(args: argparse.Namespace, fit_options: Mapping[str, Any]) -> None:
     suffix = ".csv" if args.data == STDIN or usual_separator(args.data) else Path(args.data).suffix.lower()
     unused = _unused(suffix)
     args.labels_if_there = args.index_col is None
-    for name in READING:
+    for name in FILE_OPTIONS:
         if name in fit_options and name not in unused and getattr(args, name, None) is None:
             setattr(args, name, fit_options[name])
 
@@ -220,12 +220,12 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     path = args.data
     separator = "," if path == STDIN else usual_separator(path)
     suffix = ".csv" if separator else Path(path).suffix.lower()
-    if suffix not in _TABLES:
+    if suffix not in _TABLE_ENDINGS:
         if is_saved_fit(path):
             raise FileError(f"{path} is a saved fit, where data are expected: spcastat transform FIT DATA.")
         raise FileError(
-            f"{path} cannot be read: its name must end in one of {', '.join(_TABLES)}. Text can be sent to "
-            "standard input: spcastat ... - < FILE."
+            f"{path} cannot be read: its name must end in one of {', '.join(_TABLE_ENDINGS)}. Text can be "
+            "sent to standard input: spcastat ... - < FILE."
         )
     _refuse_unused(args, path, suffix)
     if separator:
@@ -234,7 +234,7 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
         options = _text_options(args, separator)
         table = TextTable(name, options, labels=args.index_col, say=as_options, content=content)
         if chunked:
-            return _in_chunks(args, lambda: table.chunks(ROWS))
+            return _in_chunks(args, lambda: table.chunks(CHUNK_ROWS))
         return _selected(table.read(), args)
     if suffix in _LABELLED:
         return _labelled(args)
@@ -320,7 +320,7 @@ def is_saved_fit(path: str) -> bool:
         with open(path, "rb") as file:
             if file.read(2) != b"PK":
                 return False
-        if not path.lower().endswith(_TABLES):
+        if not path.lower().endswith(_TABLE_ENDINGS):
             return True
         with zipfile.ZipFile(path) as archive:
             return "manifest.json" in archive.namelist()

@@ -23,7 +23,7 @@ from spcastat.fit.archive import write_bytes
 if TYPE_CHECKING:
     from spcastat.results.principal_variables import PrincipalVariablesResult
 
-EXAMPLES = """\
+KEEP_EXAMPLES = """\
 examples:
   spcastat keep trees.csv --m 6 --k 3 --scale
   spcastat keep trees.csv --k 3 --share 0.95 --scale --report keep.html
@@ -32,7 +32,7 @@ examples:
   spcastat keep correlations.csv --covariance --m 4
 """
 #: Options that are passed on if they are given.
-_OPTIONS = ("m", "k", "share", "budget", "folds", "n_resamples")
+_PASSED_OPTIONS = ("m", "k", "share", "budget", "folds", "n_resamples")
 
 
 def cost(text: str) -> tuple[str, float]:
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> str:
     from spcastat import selection
 
     data, is_covariance, options = prepare(args)
-    options |= given_of(args, _OPTIONS) | rules(args)
+    options |= given_of(args, _PASSED_OPTIONS) | rules(args)
     choose: Any = selection.principal_variables_cov if is_covariance else selection.principal_variables
     plan = choose(data, **options)
     if args.save:

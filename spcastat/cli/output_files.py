@@ -265,7 +265,7 @@ def discard_output() -> None:
 
 FORMATS = ("text", "html", "latex", "markdown", "docx", "json")
 #: File extension -> format.
-ENDINGS = {
+FORMATS_BY_ENDING = {
     **{".txt": "text", ".html": "html", ".htm": "html", ".tex": "latex", ".md": "markdown"},
     **{".qmd": "markdown", ".docx": "docx", ".json": "json"},
 }
@@ -301,10 +301,11 @@ def format_of(args: argparse.Namespace) -> str:
         If Word is requested without a file, the extension is unknown, or an option does not apply.
     """
     suffix = Path(args.out or "").suffix.lower()
-    kind = args.format or ENDINGS.get(suffix, "" if args.out else "text")
+    kind = args.format or FORMATS_BY_ENDING.get(suffix, "" if args.out else "text")
     if not kind:
         raise OptionError(
-            f"--out {args.out} has no format; give --format, or name it {', '.join(dict.fromkeys(ENDINGS))}."
+            f"--out {args.out} has no format; give --format, or name it "
+            f"{', '.join(dict.fromkeys(FORMATS_BY_ENDING))}."
         )
     if kind == "docx" and suffix != ".docx":
         raise OptionError("--format docx is a file for Word; name it: --out OUT.docx.")

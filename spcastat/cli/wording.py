@@ -10,7 +10,7 @@ import re
 import shlex
 
 #: Arguments with these values -> an option of the command.
-_FLAGS = {
+_ARGUMENT_FLAGS = {
     ("scale", "True"): "--scale",
     ("scale", "mixed"): "--mixed",
     ("scale", "blocks"): "--blocks",
@@ -24,7 +24,7 @@ _FLAGS = {
     ("labels", "True"): "--labels",
 }
 #: Arguments that are options of the command with a value.
-_VALUED = frozenset(
+_VALUE_ARGUMENTS = frozenset(
     [
         "k",
         "card",
@@ -81,9 +81,9 @@ _VALUED = frozenset(
     ]
 )
 #: Arguments with another name in the command.
-_RENAMED = {"given": "--partial", "center": "--no-center", "nearest": "--nearest", "nonneg": "--nonneg"}
-_RENAMED |= {"disjoint": "--disjoint", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
-_RENAMED |= {"scale": "--scale", "KIND": "KIND"}
+_COMMAND_NAMES = {"given": "--partial", "center": "--no-center", "nearest": "--nearest", "nonneg": "--nonneg"}
+_COMMAND_NAMES |= {"disjoint": "--disjoint", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
+_COMMAND_NAMES |= {"scale": "--scale", "KIND": "KIND"}
 #: Options of plots, which the command takes by --set.
 _PLOT_OPTIONS = frozenset(
     [
@@ -187,14 +187,14 @@ def _option(match: re.Match[str]) -> str:
         return match[0]
     if value[:1] in "'\"" and len(value) > 1:
         value = value[1:-1]
-    if (name, value) in _FLAGS:
-        return _FLAGS[name, value]
-    if name in _VALUED:
+    if (name, value) in _ARGUMENT_FLAGS:
+        return _ARGUMENT_FLAGS[name, value]
+    if name in _VALUE_ARGUMENTS:
         return " ".join(filter(None, [f"--{name.replace('_', '-')}", _as_text(name, value)]))
     if name == "scale" and value:
         return f"--set scale={value}"
-    if name in _RENAMED:
-        return " ".join(filter(None, [_RENAMED[name], _as_text(name, value)]))
+    if name in _COMMAND_NAMES:
+        return " ".join(filter(None, [_COMMAND_NAMES[name], _as_text(name, value)]))
     return f"--{'set' if name in _PLOT_OPTIONS else 'option'} {name}{f'={value}' if value else ''}"
 
 

@@ -49,11 +49,11 @@ def with_table_by_name(function: Function) -> Function:
 # --- names of arguments ---------------------------------------------------------------------------
 
 
-_DRAWS = "the number of draws is n_draws="
+_DRAWS_ADVICE = "the number of draws is n_draws="
 #: (function, argument) -> advice, if it differs from that in ARGUMENTS.
 RENAMED = {
     **{
-        (function, name): _DRAWS
+        (function, name): _DRAWS_ADVICE
         for function in ("choose", "choose_k")
         for name in ("n_resample", "n_resamples", "n", "B", "nboot", "n_boot", "reps")
     },

@@ -18,7 +18,7 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data, copied_option
 
 #: Sequences with more values than this are not printed in full.
-LONGEST = 30
+LONGEST_SEQUENCE = 30
 
 
 #: Options that control the computation.
@@ -148,10 +148,10 @@ def _value_text(name: str, value: Any) -> str:
         value = value.tolist()
     if isinstance(value, (bool, int, float, str, type(None))):
         return repr(value)
-    length = len(value) if isinstance(value, (list, tuple, dict)) else LONGEST + 1
-    if name == "blocks" and length <= LONGEST:
+    length = len(value) if isinstance(value, (list, tuple, dict)) else LONGEST_SEQUENCE + 1
+    if name == "blocks" and length <= LONGEST_SEQUENCE:
         length = sum(map(len, value.values()))
-    if length <= LONGEST:
+    if length <= LONGEST_SEQUENCE:
         return repr(value)
     return name  # a user's object is shown by the name of the argument
 

@@ -23,7 +23,7 @@ SAME_DATA = 1e-6
 #: Variances this close to one are those of a correlation matrix.
 UNIT = 1e-8
 #: Rounding of a mean, relative to its size.
-ROUNDING = 1e-12
+MEAN_ROUNDING = 1e-12
 
 
 def original_data(state: FitState, data: Data | None, table: Any, analysis: str) -> Data:
@@ -153,7 +153,7 @@ def _require_same(state: FitState, data_again: Data) -> None:
         # in standard deviations, which the means of large numbers have to within their rounding
         shifts = np.abs(standard_now.mean - standard.mean) / standard.scale
         tolerance = SAME_DATA * np.maximum(spread, SAME_DATA * spread.max())
-        tolerance = tolerance + ROUNDING * np.abs(standard.mean) / standard.scale
+        tolerance = tolerance + MEAN_ROUNDING * np.abs(standard.mean) / standard.scale
         if (shifts > tolerance).any():
             raise _other_data(
                 "centres of data are", state, shifts / np.maximum(tolerance, np.finfo(float).tiny)

@@ -508,7 +508,7 @@ ORDERS = ("variance", "given", "best")
 #: The default method.
 DEFAULT = "joint"
 #: Options for the length of an iteration, which the default method does not have.
-STEPS = ("n_init", "tol", "max_iter")
+ITERATION_OPTIONS = ("n_init", "tol", "max_iter")
 
 
 @dataclass(frozen=True, eq=False)
@@ -759,7 +759,7 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
     called = f"method={method.name!r}{', the default,' if default else ''}"
     if owners:
         advice = " It sets its own starts and its own end: effort= says how long it searches." * (
-            name in STEPS and method.name == DEFAULT
+            name in ITERATION_OPTIONS and method.name == DEFAULT
         )
         if name in RULE:
             advice += f" Only its search has rules: give card= and {name}= without method= and nonneg=."

@@ -26,12 +26,13 @@ from spcastat.fit.record import PRINCIPAL_VARIABLES, PrincipalSet, Record, deep_
 from spcastat.fit.run import leading_components
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
+from spcastat.inputs.missing import MOST_VARIABLES
 from spcastat.labels import full_names
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import flip_signs
 from spcastat.search.principal_variables import (
-    NULL,
-    STARTS,
+    NULL_VARIANCE,
+    STARTS_BY_EFFORT,
     Selection,
     best_combinations,
     combinations_of,
@@ -41,8 +42,6 @@ from spcastat.search.principal_variables import (
 
 #: Where the criteria are described: of all combinations of the variables, and of the k best.
 PAPERS = {"all": "McCabe (1984)", "scores": "Tanaka and Mori (1997)"}
-#: Largest number of variables: their covariance matrix takes 200 MB.
-MOST_VARIABLES = 5000
 #: Number of groups that are named as the next to add.
 N_ADDITIONS = 3
 #: Share of PCA that the smallest number of variables must keep, in messages that recommend one.
@@ -144,7 +143,7 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
         _costs(get("cost"), places, names, of, groups),
         tuple(include),
         candidates,
-        one_of("effort", "auto" if get("effort") is None else get("effort"), STARTS),
+        one_of("effort", "auto" if get("effort") is None else get("effort"), STARTS_BY_EFFORT),
     )
     _require_possible(request, columns)
     return request
@@ -503,7 +502,7 @@ def determined(S: np.ndarray) -> list[tuple[int, list[int]]]:
     live = np.flatnonzero(sd > 0)
     R = S[np.ix_(live, live)] / np.outer(sd[live], sd[live])
     values, vectors = np.linalg.eigh(R)
-    null = values < NULL
+    null = values < NULL_VARIANCE
     if not 0 < null.sum() <= FEW_DETERMINED:
         return []
     relations = _reduced(vectors[:, null].T)

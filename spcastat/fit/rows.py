@@ -38,7 +38,7 @@ from spcastat.streams.base import ScoreChunks, Stream
 #: Up to this many components, shares are averaged over all orders.
 ALL_ORDERS = 12
 #: Residuals below this share of the row count as zero.
-ROUNDING = 1e-12
+ZERO_RESIDUAL = 1e-12
 
 
 def whitener(C: np.ndarray) -> np.ndarray:
@@ -78,7 +78,9 @@ def distances(
             residual_squares = length - ((block @ basis) ** 2).sum(axis=1)
             residual_squares = np.where(np.isfinite(length), residual_squares, np.inf)  # the square overflows
             q[rows] = np.where(
-                (residual_squares > ROUNDING * length) | (residual_squares == np.inf), residual_squares, 0.0
+                (residual_squares > ZERO_RESIDUAL * length) | (residual_squares == np.inf),
+                residual_squares,
+                0.0,
             )
             q[rows][np.isnan(block).any(axis=1)] = np.nan
     return t2, q
@@ -128,7 +130,7 @@ def limits(moments: FitMoments, n: float | None, level: float) -> dict[str, floa
         q = float("nan")
     else:
         size = moments.unit**2
-        nothing = traces[0] <= ROUNDING * moments.total / size
+        nothing = traces[0] <= ZERO_RESIDUAL * moments.total / size
         q = 0.0 if nothing else q_limit(traces, level) * size
     return {"T2": t2_limit(n, whitener(moments.scores).shape[1], level), "Q": q}
 

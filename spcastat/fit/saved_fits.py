@@ -132,7 +132,7 @@ def unpack_index(packed: Mapping[str, Any], arrays: Mapping[str, np.ndarray], si
 
 
 #: Largest whole number in a file.
-LARGEST = 1 << 62
+LARGEST_STORED = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def _is_plain(kind: Any, value: Any) -> bool:
     if kind is float:
         return type(value) in (int, float) and abs(value) <= 1e300  # NaN is not
     if kind is int:
-        return type(value) is int and abs(value) <= LARGEST
+        return type(value) is int and abs(value) <= LARGEST_STORED
     if kind is str:  # pandas cannot hold half a character in a column of text
         return isinstance(value, str) and value.encode(errors="replace").decode() == value
     return kind is Any or type(value) is (type(None) if kind is None else kind)

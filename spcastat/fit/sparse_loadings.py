@@ -21,12 +21,12 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.ties import flip_signs, ranked
-from spcastat.search.loading_patterns import STARTS, Nonzeros, Pattern, search, sparsest
+from spcastat.search.loading_patterns import PATTERN_STARTS, Nonzeros, Pattern, search, sparsest
 
 #: Where the method is described.
 PAPER = "Adachi and Trendafilov (2016)"
 #: The share of the variance of dense PCA to keep if no other number is given.
-SHARE = 0.9
+DEFAULT_SHARE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def requested(
             "keep)."
         )
     generator(rng)
-    n_init = STARTS if n_init is None else whole_number("n_init", n_init, 1, MOST_STARTS)
+    n_init = PATTERN_STARTS if n_init is None else whole_number("n_init", n_init, 1, MOST_STARTS)
     if card is not None:
         return PatternRequest(k, Nonzeros(card=cardinalities(card, k, p)), None, n_init, rng)
     if total is not None:
@@ -80,7 +80,7 @@ def requested(
                 f"give total={k} or more, or fewer components."
             )
         return PatternRequest(k, Nonzeros(total=total), None, n_init, rng)
-    share = SHARE if variance is None else real_number("variance", variance, 0.0, 1.0, open_low=True)
+    share = DEFAULT_SHARE if variance is None else real_number("variance", variance, 0.0, 1.0, open_low=True)
     return PatternRequest(k, None, share, n_init, rng)
 
 

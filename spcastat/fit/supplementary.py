@@ -306,7 +306,7 @@ def _frame(values: dict[Any, np.ndarray], names: pd.Index, levels: tuple[str, ..
 
 
 #: Largest number of steps, and smallest change of a communality, of the factor of a scale.
-STEPS, CLOSE = 5000, 1e-10
+FACTOR_STEPS, FACTOR_TOLERANCE = 5000, 1e-10
 #: The smallest number of variables with a factor.
 MIN_ROWS = 3
 
@@ -344,11 +344,11 @@ def one_factor(R: np.ndarray) -> np.ndarray:
     off = R - np.diag(np.diag(R))
     h = 1.0 - 1.0 / np.diag(np.linalg.pinv(R)).clip(min=1.0)  # squared multiple correlations
     loadings = np.sqrt(h.clip(min=0.0))
-    for _ in range(STEPS):
+    for _ in range(FACTOR_STEPS):
         values, vectors = np.linalg.eigh(off + np.diag(h))
         loadings = vectors[:, -1] * np.sqrt(max(float(values[-1]), 0.0))
         communalities = np.minimum(loadings**2, 1.0)
-        if np.abs(communalities - h).max() < CLOSE:
+        if np.abs(communalities - h).max() < FACTOR_TOLERANCE:
             break
         h = communalities
     return np.asarray(loadings * (-1.0 if loadings.sum() < 0 else 1.0))

@@ -25,7 +25,7 @@ from spcastat.linalg.standardisation import (
 from spcastat.reading.missing_values import PpcaModel, em_moments, pairwise_moments, varies
 from spcastat.reading.mixed_values import impute_mixed
 
-#: Largest number of variables for which a dense covariance matrix is formed.
+#: Largest number of variables for which a dense covariance matrix is formed, of 200 MB.
 MOST_VARIABLES = 5000
 
 

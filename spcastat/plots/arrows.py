@@ -15,7 +15,7 @@ from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import name_text, short_name, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.axes_and_names import FURTHER, ink, line, shade, visible
+from spcastat.plots.axes_and_names import SUPPLEMENTARY, ink, line, shade, visible
 from spcastat.plots.blocks import Block, NamedBar
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import Names
@@ -59,7 +59,7 @@ def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndar
 def colours_of_arrows(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
     """Return the colour of each arrow; `faint` is the shade of those without a nonzero loading."""
     kinds = zip(arrows["nonzero"], arrows["supplementary"], strict=True)
-    strong, pale, supplement_colour = ink(ax), shade(ax, faint), visible(ax, FURTHER)
+    strong, pale, supplement_colour = ink(ax), shade(ax, faint), visible(ax, SUPPLEMENTARY)
     return [supplement_colour if extra else strong if nonzero else pale for nonzero, extra in kinds]
 
 
@@ -90,7 +90,7 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
 
 def rows_of_block(ax: Axes, block: pd.DataFrame, arrows: pd.DataFrame) -> list[NamedBar]:
     """Return the rows of a block of variables; those with an arrow have its direction."""
-    bar, supplement_colour = shade(ax, 0.75), visible(ax, FURTHER)
+    bar, supplement_colour = shade(ax, 0.75), visible(ax, SUPPLEMENTARY)
     directions = arrows.set_index("position")[["x", "y"]] if len(arrows) else pd.DataFrame()
     rows = []
     for name, value, extra, position in zip(

@@ -41,7 +41,7 @@ GROUP_COLOURS = (
 MARKERS = ("o", "^", "s", "v", "D", "P", "X", "*")
 
 #: Colour of supplementary variables, levels and new rows, which were not used in the fit.
-FURTHER = "#CC79A7"
+SUPPLEMENTARY = "#CC79A7"
 
 
 def paper(ax: Axes) -> np.ndarray:

@@ -26,7 +26,7 @@ from spcastat.plots.arrows import (
     rows_of_block,
     same_components,
 )
-from spcastat.plots.axes_and_names import FURTHER, ink, line, need_coloured, shade, visible
+from spcastat.plots.axes_and_names import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.blocks import Block, loading_text
 from spcastat.plots.frame import Frame, positions
 from spcastat.plots.margins import Margins
@@ -237,7 +237,7 @@ def _clouds(ax: Axes, data: BiplotData, palette: Palette | None) -> list[points_
     """Return the groups of points that have outlines and centroids; all points if there are no groups."""
     groups = data.points["group"].array if "group" in data.points else None
     clouds = points_drawn.groups_of(ax, groups, len(data.points), palette)
-    return [cloud for cloud in clouds if cloud.name != points_drawn.MISSING]
+    return [cloud for cloud in clouds if cloud.name != points_drawn.GROUP_MISSING]
 
 
 def _outlines(
@@ -527,7 +527,7 @@ def _edge_marks(ax: Axes, frame: Frame, xy: NDArray[np.float64], colour: Any) ->
 def _draw_new_points(ax: Axes, data: BiplotData, frame: Frame) -> None:
     """Draw new rows as crosses and means of levels as diamonds."""
     for points, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
-        colour = ink(ax) if marker == "x" else visible(ax, FURTHER)
+        colour = ink(ax) if marker == "x" else visible(ax, SUPPLEMENTARY)
         inner = frame.inside(points)
         size = points_drawn.dots(len(points), 30.0)["s"]
         style: dict[str, Any] = {"s": size, "linewidths": line(1.1), "zorder": 4.5}
@@ -545,10 +545,10 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame) -> None
     """Name levels, far rows, rows with a label, and new rows, in this order."""
     grey = shade(ax, 0.75)
     for name, position in zip(data.levels["label"], _all_positions(data.levels), strict=True):
-        texts.add(position, str(name), visible(ax, FURTHER), needed=True)
+        texts.add(position, str(name), visible(ax, SUPPLEMENTARY), needed=True)
     few_new = data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
     points = data.points
-    names = short_names(list(points.index[frame.far(points)]), points_drawn.WIDTH)
+    names = short_names(list(points.index[frame.far(points)]), points_drawn.ROW_NAME_WIDTH)
     _name_far(texts, frame, points, names, grey)
     _name_far(texts, frame, few_new, few_new["label"][frame.far(few_new)].astype(str).tolist(), ink(ax))
     for frame_of_points, colour in ((points, grey), (few_new, ink(ax))):

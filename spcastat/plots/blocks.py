@@ -24,21 +24,23 @@ from spcastat.plots import axes_and_names as helpers
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The largest text, relative to the font size of the style.
+LARGEST_FONT = 0.9
 #: Height of a line of a block, in font sizes.
-LINE = 1.28
+BLOCK_LINE = 1.28
 #: Thickness of a bar, and half the length of the cap of an interval, in font sizes.
 BAR, CAP = 0.44, 0.3
 #: Width of a text whose letters are drawn at whole pixels, relative to its measured width, at most
 #: (Matplotlib 3.11, DejaVu Sans of 6.5 to 9 points at 60 to 300 dpi).
 HINTED = 1.09
 #: Space between a bar and its name, in points.
-GAP = 4.0
+BAR_NAME_GAP = 4.0
 #: Space between two columns of a block, in points.
 COLUMN_GAP = 10.0
 #: Length of the small arrow after a name with the space before it, and its middle, in font sizes.
 ARROW, ARROW_MIDDLE = 1.5, 1.05
 #: The number of variables of a component that should be named.
-NAMED = 5
+NAMED_VARIABLES = 5
 #: A name shortened to this number of characters is as easy to read as a longer one.
 READABLE = 24
 #: The smallest room for a name, in font sizes.
@@ -199,8 +201,8 @@ class BlockLayout:
     hidden : int
         Number of rows that are not shown.
     cost : float
-        What the layout hides: 1 for each name left out, 4 more if it is one of the largest NAMED, and 1 to 6
-        for each name shortened.
+        What the layout hides: 1 for each name left out, 4 more if it is one of the largest
+        NAMED_VARIABLES, and 1 to 6 for each name shortened.
     size : float
         Size of the text.
     heading : str
@@ -276,10 +278,24 @@ def lay_out(
             break
     if layouts:
         return min(layouts, key=lambda layout: layout.cost)
-    height = (1 + bool(heading)) * LINE * size  # no name has room
+    height = (1 + bool(heading)) * BLOCK_LINE * size  # no name has room
     hidden = len(rows) + undrawn
     return BlockLayout(
-        [], [], [], [], [], 0.0, unit, 0.0, GAP, GAP, height, hidden, hidden + 20.0 * NAMED, size, heading
+        [],
+        [],
+        [],
+        [],
+        [],
+        0.0,
+        unit,
+        0.0,
+        BAR_NAME_GAP,
+        BAR_NAME_GAP,
+        height,
+        hidden,
+        hidden + 20.0 * NAMED_VARIABLES,
+        size,
+        heading,
     )
 
 
@@ -309,9 +325,9 @@ class _Space:
         ends = [end for row in visible_rows for end in row.ends]
         low, high = self.span or (min(ends), max(ends))
         zero = -self.unit * low
-        start = zero + self.unit * high + GAP
+        start = zero + self.unit * high + BAR_NAME_GAP
         values = [loading_text(row.value) for row in visible_rows] if with_values else []
-        start += max((width_of(text, self.size) + GAP for text in values), default=0.0)
+        start += max((width_of(text, self.size) + BAR_NAME_GAP for text in values), default=0.0)
         column = (self.width - COLUMN_GAP * (columns - 1)) / columns - start
         rooms = [column - _room_after(row, self.size) for row in visible_rows]
         if min(rooms) < NARROWEST * self.size:
@@ -348,7 +364,7 @@ class _Space:
         """Return the layout with the rows at their places, and what it costs."""
         depth = max(line + len(text) for (_, line), text in zip(places, [*texts, [""]], strict=False))
         cost = len(rows) - len(visible_rows) + _shortening([row.name for row in visible_rows], labels)
-        cost += 4.0 * max(min(NAMED, len(rows)) - len(visible_rows), 0)
+        cost += 4.0 * max(min(NAMED_VARIABLES, len(rows)) - len(visible_rows), 0)
         pitch = start + COLUMN_GAP
         pitch += max(
             _widest(text, self.size) + _room_after(row, self.size)
@@ -365,7 +381,7 @@ class _Space:
             zero=zero,
             name_start=start,
             width=pitch * (1 + places[len(texts) - 1][0]) - COLUMN_GAP,
-            height=(depth + bool(self.heading)) * LINE * self.size,
+            height=(depth + bool(self.heading)) * BLOCK_LINE * self.size,
             hidden=self._hidden(rows, visible_rows),
             cost=cost + self.line_cost * depth - 0.01 * bool(values),
             size=self.size,
@@ -399,7 +415,7 @@ def _largest(rows: Sequence[NamedBar], count: int) -> list[NamedBar]:
 
 def _room_after(row: NamedBar, size: float) -> float:
     """Return the room for what stands after the name of a row: its arrow and its section."""
-    section = GAP + width_of(row.section, size) if row.section else 0.0
+    section = BAR_NAME_GAP + width_of(row.section, size) if row.section else 0.0
     return section + ARROW * size * (row.direction is not None)
 
 
@@ -475,17 +491,20 @@ class Block(Artist):
         """Yield lines and texts."""
         head = bool(layout.heading)
         if head:
-            y = LINE * layout.size / 2
+            y = BLOCK_LINE * layout.size / 2
             yield self._text(0.0, y, layout.heading, fontweight="bold")
             if self.direction is not None:
                 x = width_of(layout.heading, layout.size) * 1.12 + 0.9 * layout.size
                 yield from self._arrow(x, y, self.direction, self.ink)
-        tops = [(column * layout.pitch, (line + head) * LINE * layout.size) for column, line in layout.places]
+        tops = [
+            (column * layout.pitch, (line + head) * BLOCK_LINE * layout.size)
+            for column, line in layout.places
+        ]
         for i, (x, y) in enumerate(tops[: len(layout.labels)]):
-            yield from self._row(i, x, y + 0.5 * LINE * layout.size)
+            yield from self._row(i, x, y + 0.5 * BLOCK_LINE * layout.size)
         for x in sorted({x for x, _ in tops[: len(layout.labels)]}):
             lines = sum(len(text) for text, top in zip(layout.texts, tops, strict=False) if top[0] == x)
-            ends = [head * LINE * layout.size, (lines + head) * LINE * layout.size]
+            ends = [head * BLOCK_LINE * layout.size, (lines + head) * BLOCK_LINE * layout.size]
             zero = x + layout.zero
             yield self._line([zero, zero], ends, self.ink, 0.6)
             if self.threshold is not None:
@@ -495,7 +514,7 @@ class Block(Artist):
             x, y = tops[-1]
             remainder = f"and {layout.hidden:,} more"
             yield self._text(
-                x + layout.name_start, y + 0.5 * LINE * layout.size, remainder, fontstyle="italic"
+                x + layout.name_start, y + 0.5 * BLOCK_LINE * layout.size, remainder, fontstyle="italic"
             )
 
     def _row(self, i: int, x: float, y: float) -> Iterator[Artist]:
@@ -511,16 +530,18 @@ class Block(Artist):
         if row.interval is not None:
             yield from self._interval(start, y, row.interval)
         if layout.values:
-            yield self._text(x + layout.name_start - GAP, y, layout.values[i], ha="right", color=self.grey)
+            yield self._text(
+                x + layout.name_start - BAR_NAME_GAP, y, layout.values[i], ha="right", color=self.grey
+            )
         style = "italic" if row.italic else "normal"
         for number, words in enumerate(layout.texts[i]):
             at = x + layout.name_start + NAME_INDENT * layout.size * (number > 0)
-            yield self._text(at, y + number * LINE * layout.size, words, fontstyle=style)
+            yield self._text(at, y + number * BLOCK_LINE * layout.size, words, fontstyle=style)
         name_end = x + layout.name_start + _widest(layout.texts[i], layout.size)
         if row.direction is not None:
             yield from self._arrow(name_end + ARROW_MIDDLE * layout.size, y, row.direction, row.colour)
         if row.section:
-            yield self._text(name_end + GAP, y, row.section, color=self.grey)
+            yield self._text(name_end + BAR_NAME_GAP, y, row.section, color=self.grey)
 
     def _interval(self, zero: float, y: float, interval: tuple[float, float]) -> Iterator[Line2D]:
         """Yield an interval as a line with caps."""

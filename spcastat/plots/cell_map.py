@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Inches of a row and of a column of a new figure.
-HEIGHT, WIDTH = 0.17, 0.19
+ROW_INCHES, COLUMN_INCHES = 0.17, 0.19
 #: Share of given axes that the cells have, beside names and colour bar; smallest size of names in points.
-OF_AXES, SMALLEST = 0.65, 4.5
+OF_AXES, SMALLEST_NAMES = 0.65, 4.5
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def cell_map_of(
 def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
     """Draw a map: orange below and purple above the usual values, white within, grey if not judged."""
     count, width = found.values.shape
-    room = (WIDTH, HEIGHT) if ax is None else _room(ax, width, count)
-    ax = axes_for(ax, 2.6 + WIDTH * max(width, 8), 1.7 + HEIGHT * max(count, 6), bar=True)
+    room = (COLUMN_INCHES, ROW_INCHES) if ax is None else _room(ax, width, count)
+    ax = axes_for(ax, 2.6 + COLUMN_INCHES * max(width, 8), 1.7 + ROW_INCHES * max(count, 6), bar=True)
     sizes = np.abs(found.values)
     strength = np.sign(found.values) * np.clip(0.35 + 0.65 * (sizes - BEND) / (END - BEND), 0.0, 1.0)
     strength = np.where(sizes > BEND, strength, np.where(np.isnan(sizes), np.nan, 0.0))
@@ -142,8 +142,8 @@ def _room(ax: Axes, columns: int, rows: int) -> tuple[float, float]:
 def _name_size(inches: float) -> tuple[float, int]:
     """Return the size of names in points where each has so many inches, and of how many one is written."""
     size = min(_small_text(), 72.0 * inches / 1.15)
-    step = max(int(np.ceil(SMALLEST / size)), 1)
-    return max(size, SMALLEST), step
+    step = max(int(np.ceil(SMALLEST_NAMES / size)), 1)
+    return max(size, SMALLEST_NAMES), step
 
 
 def _small_text() -> float:

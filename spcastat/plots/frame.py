@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: A row is far if its distance from the median is more than FAR times the quantile NEAR of these distances,
-#: in tables of at least FEWEST_ROWS rows.
-FAR, NEAR, FEWEST_ROWS = 1.8, 0.97, 20
-#: At most this share of the rows is far, or MOST_FAR rows; otherwise none is.
-FAR_SHARE, MOST_FAR = 0.01, 3
+#: A row is far if its distance from the median is more than FAR_FACTOR times the quantile NEAR_QUANTILE of
+#: these distances, in tables of at least FEWEST_ROWS rows.
+FAR_FACTOR, NEAR_QUANTILE, FEWEST_ROWS = 1.8, 0.97, 20
+#: At most this share of the rows is far, or FAR_ROWS rows; otherwise none is.
+FAR_SHARE, FAR_ROWS = 0.01, 3
 #: New rows are far if they are outside of a frame so many times as large as that of everything else.
 NEW_REACH = 5.0
 #: Space between the data and the frame, and between the frame and marks at its edge, as shares of its sides.
@@ -69,7 +69,7 @@ def _far_rows(xy: Array) -> NDArray[np.bool_]:
         return far
     away = np.abs(xy - np.median(xy, axis=0))
     for distance in away.T:
-        far_in_one = distance > FAR * np.quantile(distance, NEAR)
-        if far_in_one.sum() <= max(MOST_FAR, FAR_SHARE * len(xy)):
+        far_in_one = distance > FAR_FACTOR * np.quantile(distance, NEAR_QUANTILE)
+        if far_in_one.sum() <= max(FAR_ROWS, FAR_SHARE * len(xy)):
             far |= far_in_one
     return far

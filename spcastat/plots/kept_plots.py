@@ -14,7 +14,7 @@ from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names, short_names
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import accents, ink, line, shade
-from spcastat.plots.names import HEIGHT
+from spcastat.plots.names import NAME_HEIGHT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:
             break
     pitch = float(helpers.size_of(ax)[1]) / max(len(names), 1)
     for label in ax.get_yticklabels():
-        label.set_fontsize(min(size, pitch / HEIGHT))
+        label.set_fontsize(min(size, pitch / NAME_HEIGHT))
 
 
 def plot_represented_data(

@@ -15,29 +15,37 @@ from numpy.typing import NDArray
 
 from spcastat.labels import short_name
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import LINE, NAMED, Block, BlockLayout, NamedBar, lay_out
+from spcastat.plots.blocks import (
+    BLOCK_LINE,
+    LARGEST_FONT,
+    NAMED_VARIABLES,
+    Block,
+    BlockLayout,
+    NamedBar,
+    lay_out,
+)
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Height of a heading, and space before the next heading, in lines.
-HEADING, NEXT_BLOCK = 1, 0.6
+HEADING_LINES, NEXT_BLOCK = 1, 0.6
 #: The fewest lines of a block below its heading: a variable, and the number of others.
-FEWEST_LINES = 2
+FEWEST_BLOCK_LINES = 2
 #: Space between columns of blocks, in points.
-BETWEEN = 18.0
+BLOCK_COLUMN_GAP = 18.0
 #: The smallest width of a column, in font sizes.
 NARROWEST_COLUMN = 14.0
 #: Bars take this share of a column, between so many font sizes.
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
-#: The largest text, relative to the font size of the style; so many sizes are tried.
-LARGEST, SIZES = 0.9, 5
+#: So many sizes of text are tried.
+TEXT_SIZES = 5
 #: What a point of the size of the text is worth, and what a column costs; a variable left out costs 1.
 POINT_VALUE, COLUMN_COST = 1.5, 0.1
 #: Strength of bars: without an interval, with an interval that excludes zero, and with one that includes it
 #: or of a variable that is not selected.
-PLAIN, SURE, UNSURE = 0.75, 0.45, 0.2
+PLAIN_BAR, SURE_BAR, UNSURE_BAR = 0.75, 0.45, 0.2
 #: Space around the blocks of a figure in the constrained layout, in points.
 PAD = 3.0
 #: A name is italic if its variable is on several components and fewer than this share of the variables are.
@@ -112,12 +120,12 @@ def _row(
     strong: NDArray[np.bool_] | None,
 ) -> NamedBar:
     """Return variable i of component j as a bar."""
-    values, interval, strength = data.to_numpy(dtype=float), None, PLAIN
+    values, interval, strength = data.to_numpy(dtype=float), None, PLAIN_BAR
     if limits is not None and np.isfinite(limits[i, j]).all():
         low, high = limits[i, j].tolist()
-        interval, strength = (low, high), SURE if low > 0 or high < 0 else UNSURE
+        interval, strength = (low, high), SURE_BAR if low > 0 or high < 0 else UNSURE_BAR
     if strong is not None and not strong[i, j]:
-        strength = UNSURE
+        strength = UNSURE_BAR
     several = (values != 0).sum(axis=1) > 1
     sections = data.attrs["sections"]
     return NamedBar(
@@ -173,9 +181,9 @@ class LoadingColumns:
     def arranged(self, width: float, height: float) -> list[Placed]:
         """Return layout and position of every block: all names in full, then the largest text."""
         smallest = helpers.SMALLEST_NAME
-        largest = max(smallest, LARGEST * float(matplotlib.rcParams["font.size"]))
+        largest = max(smallest, LARGEST_FONT * float(matplotlib.rcParams["font.size"]))
         best_cost, best_layouts = self._attempt(smallest, 1, width, height)
-        for size in np.unique(np.linspace(smallest, largest, SIZES))[::-1].tolist():
+        for size in np.unique(np.linspace(smallest, largest, TEXT_SIZES))[::-1].tolist():
             for count in range(1, min(_most_columns(width, size), len(self.blocks)) + 1):
                 cost, placed = self._attempt(size, count, width, height)
                 cost += COLUMN_COST * (count - 1) - POINT_VALUE * (size - smallest)
@@ -190,7 +198,7 @@ class LoadingColumns:
         placed = self.arranged(width - 2.0 * PAD, height - 2.0 * PAD)
         depth = max(y + layout.height for layout, _, y in placed if layout.labels or layout.heading)
         while depth + 2.0 * PAD < height and self.arranged(width - 2.0 * PAD, depth) != placed:
-            depth += 0.25 * LINE * placed[0][0].size
+            depth += 0.25 * BLOCK_LINE * placed[0][0].size
         figure.set_size_inches(width / 72.0, min(height, depth + 2.0 * PAD + 1.0) / 72.0)
 
     def _attempt(self, size: float, count: int, width: float, height: float) -> tuple[float, list[Placed]]:
@@ -202,37 +210,37 @@ class LoadingColumns:
     def _placed(
         self, size: float, count: int, width: float, height: float, with_values: bool
     ) -> tuple[float, list[Placed]]:
-        column = (width - BETWEEN * (count - 1)) / count
+        column = (width - BLOCK_COLUMN_GAP * (count - 1)) / count
         room = float(np.clip(BARS * column, SHORTEST_BARS * size, LONGEST_BARS * size))
         unit = room / (self.span[1] - self.span[0])
         placed: list[Placed] = []
-        x, y, cost, lines = 0.0, 0.0, 0.0, int(height / (LINE * size))
+        x, y, cost, lines = 0.0, 0.0, 0.0, int(height / (BLOCK_LINE * size))
         block_count = self._count_of_blocks(count, lines)
         undrawn = len(self.blocks) - block_count
         for number, members, quota in self._quotas(block_count, count, lines - bool(undrawn)):
-            x, y = number * (column + BETWEEN), 0.0
+            x, y = number * (column + BLOCK_COLUMN_GAP), 0.0
             for i, rows in zip(members, quota, strict=True):
                 layout = lay_out(
                     self.blocks[i].rows,
                     unit,
                     size,
                     column,
-                    rows + HEADING,
+                    rows + HEADING_LINES,
                     heading=self.headings[i],
                     span=self.span,
                     undrawn=self.hidden[i],
                     with_values=with_values,
                 )
                 placed.append((layout, x, y))
-                y += layout.height + NEXT_BLOCK * LINE * size
+                y += layout.height + NEXT_BLOCK * BLOCK_LINE * size
                 cost += layout.cost
         remainder = f"and {undrawn} more components" if undrawn else ""
         placed.append((lay_out([], unit, size, column, 1, heading=remainder), x, y))
-        return cost + NAMED * undrawn, placed
+        return cost + NAMED_VARIABLES * undrawn, placed
 
     def _count_of_blocks(self, count: int, lines: int) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""
-        least_lines = HEADING + FEWEST_LINES + NEXT_BLOCK
+        least_lines = HEADING_LINES + FEWEST_BLOCK_LINES + NEXT_BLOCK
         if len(self.blocks) <= count * int((lines + NEXT_BLOCK) / least_lines):
             return len(self.blocks)
         return max(min(count * int((lines - 1 + NEXT_BLOCK) / least_lines), len(self.blocks)), 1)
@@ -245,10 +253,10 @@ class LoadingColumns:
         needs = [
             len(block.rows) + bool(hidden) for block, hidden in zip(self.blocks, self.hidden, strict=True)
         ]
-        columns = balanced([need + HEADING + NEXT_BLOCK for need in needs[:block_count]], count)
+        columns = balanced([need + HEADING_LINES + NEXT_BLOCK for need in needs[:block_count]], count)
         quotas = []
         for members in columns:
-            free = lines - HEADING * len(members) - NEXT_BLOCK * (len(members) - 1)
+            free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)
             quotas.append(shares_of([needs[i] for i in members], free))
         short_quotas = [
             rows
@@ -262,7 +270,7 @@ class LoadingColumns:
 
 def _most_columns(width: float, size: float) -> int:
     """Return how many columns have room beside one another."""
-    return max(int((width + BETWEEN) / (NARROWEST_COLUMN * size + BETWEEN)), 1)
+    return max(int((width + BLOCK_COLUMN_GAP) / (NARROWEST_COLUMN * size + BLOCK_COLUMN_GAP)), 1)
 
 
 def balanced(needs: Sequence[float], count: int) -> list[range]:
@@ -286,6 +294,6 @@ def shares_of(needs: Sequence[int], lines: float) -> list[int]:
     quota, remaining = [0] * len(needs), lines
     for position, i in enumerate(sorted(range(len(needs)), key=lambda i: needs[i])):
         share = int(remaining / (len(needs) - position))
-        quota[i] = max(min(needs[i], share), min(needs[i], FEWEST_LINES))
+        quota[i] = max(min(needs[i], share), min(needs[i], FEWEST_BLOCK_LINES))
         remaining -= quota[i]
     return quota

@@ -24,7 +24,7 @@ _NUMBERED = re.compile(r"\s*([^\d\s.+-]{0,3}?)([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+
 #: The largest number of columns whose names are written below the axis, and about how many of them are.
 MOST_NAMES, TICKS = 60, 12
 #: Numbers count the columns if they begin with at most this number, or this share of the number of columns.
-FIRST, FIRST_SHARE = 10, 0.1
+FIRST_NUMBER, FIRST_SHARE = 10, 0.1
 #: Limits of a panel relative to the largest loading, with room for the heading.
 REACH = 1.25
 #: Height of a panel, as a share of the distance of two; panels of more font sizes have ticks at all round
@@ -66,7 +66,7 @@ def _counts(numbers: NDArray[np.float64]) -> bool:
     are_whole = bool((numbers == np.round(numbers)).all())
     return (
         are_whole
-        and 0 <= numbers[0] <= max(FIRST, FIRST_SHARE * len(numbers))
+        and 0 <= numbers[0] <= max(FIRST_NUMBER, FIRST_SHARE * len(numbers))
         and np.median(np.diff(numbers)) == 1.0
     )
 

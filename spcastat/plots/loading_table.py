@@ -15,27 +15,27 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
-from spcastat.labels import short_name
+from spcastat.labels import HEADING_WIDTH, short_name
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import exact_widths, labels_for, loading_text, width_of
+from spcastat.plots.blocks import LARGEST_FONT, exact_widths, labels_for, loading_text, width_of
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Least and largest height of a row, in font sizes.
-ROW, TALLEST_ROW = 1.18, 1.9
-#: Size of the text relative to the height of a row, and relative to the font size of the style at most.
-TEXT, LARGEST = 0.78, 0.9
+ROW_HEIGHT, TALLEST_ROW = 1.18, 1.9
+#: Size of the text relative to the height of a row.
+TEXT = 0.78
 #: Least and largest width of a cell, in font sizes; names have at least this share of the width.
-CELL, WIDEST_CELL, NAMES = 2.6, 5.5, 0.3
+CELL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 0.3
 #: Space between names and cells, in points.
-GAP = 5.0
+NAME_GAP = 5.0
 #: A number is written in black on cells lighter than this.
 LIGHT = 0.55
-#: The longest headings and names of sections.
-HEADING_WIDTH, SECTION_WIDTH = 12, 20
+#: The longest names of sections.
+ROW_SECTION_WIDTH = 20
 
 
 class LoadingTable(Artist):
@@ -57,7 +57,7 @@ class LoadingTable(Artist):
         self.ax = ax
         self.values, self.undrawn = data.to_numpy(dtype=float), hidden
         self.names: list[str] = data.attrs["names"]
-        self.sections = [short_name(name, SECTION_WIDTH) for name in data.attrs["sections"]]
+        self.sections = [short_name(name, ROW_SECTION_WIDTH) for name in data.attrs["sections"]]
         self.headings = [short_name(name, HEADING_WIDTH) for name in data.columns]
         self.accents = [np.array(accent) for accent in helpers.accents(ax)]
         self.rows = np.arange(len(self.values))
@@ -84,7 +84,7 @@ class LoadingTable(Artist):
         place, pixels = place_of(ax, self.given_locator, renderer)
         width, height = place.width / pixels, place.height / pixels
         self.size = self._text_size(height)
-        sections = max((width_of(name, self.size) + GAP for name in self.sections), default=0.0)
+        sections = max((width_of(name, self.size) + NAME_GAP for name in self.sections), default=0.0)
         sections = min(sections, 0.3 * width)
         width -= sections
         names_width, heading = self._set_names(width, height)
@@ -107,7 +107,7 @@ class LoadingTable(Artist):
 
     def _text_size(self, height: float) -> float:
         """Return the size of text that fits the height of a row."""
-        largest = LARGEST * float(matplotlib.rcParams["font.size"])
+        largest = LARGEST_FONT * float(matplotlib.rcParams["font.size"])
         smallest = helpers.SMALLEST_NAME
         return float(np.clip(TEXT * height / (len(self.values) + 1.5), smallest, max(smallest, largest)))
 
@@ -116,10 +116,10 @@ class LoadingTable(Artist):
         p, k = self.values.shape
         cell = max(CELL * self.size, 12.0)
         heading = max(width_of(name, self.size) for name in self.headings)
-        room = max(width - cell * k - GAP, NAMES * width)
+        room = max(width - cell * k - NAME_GAP, NAME_SHARE * width)
         self.is_turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
-        depth = heading + GAP if self.is_turned else 1.6 * self.size
-        lines = max(int((height - depth) / (ROW * self.size)), 2)
+        depth = heading + NAME_GAP if self.is_turned else 1.6 * self.size
+        lines = max(int((height - depth) / (ROW_HEIGHT * self.size)), 2)
         everything = p + bool(self.undrawn) <= lines
         self.rows = np.arange(p) if everything else leading(self.values, lines - 1)
         self.hidden = p - len(self.rows) + self.undrawn
@@ -134,7 +134,7 @@ class LoadingTable(Artist):
         return self.labels == [self.names[i] for i in self.rows]
 
     def _widest(self, labels: list[str]) -> float:
-        return max(width_of(label, self.size) for label in labels) + GAP
+        return max(width_of(label, self.size) for label in labels) + NAME_GAP
 
     # --- drawing ----------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class LoadingTable(Artist):
         fits = width > (width_of("−.00", number) + 1.0) * pixels
         for line, (i, label) in enumerate(zip(self.rows.tolist(), self.labels, strict=True)):
             y = self.cells.y1 - (line + 0.5) * pitch
-            yield self._text(self.cells.x0 - 0.8 * GAP * pixels, y, label, ha="right")
+            yield self._text(self.cells.x0 - 0.8 * NAME_GAP * pixels, y, label, ha="right")
             for j in np.flatnonzero(self.values[i]).tolist():
                 value, x = float(self.values[i, j]), self.cells.x0 + j * width
                 colour = colours[i, j]
@@ -181,7 +181,9 @@ class LoadingTable(Artist):
         if self.hidden:
             y = self.cells.y1 - (len(self.rows) + 0.5) * pitch
             words = f"and {self.hidden:,} more"
-            yield self._text(self.cells.x0 - 0.8 * GAP * pixels, y, words, ha="right", fontstyle="italic")
+            yield self._text(
+                self.cells.x0 - 0.8 * NAME_GAP * pixels, y, words, ha="right", fontstyle="italic"
+            )
         yield from self._section_parts(pitch)
 
     def _section_parts(self, pitch: float) -> Iterator[Artist]:
@@ -198,7 +200,7 @@ class LoadingTable(Artist):
                 ends = [self.cells.x0, self.cells.x1]
                 yield Line2D(ends, [y, y], transform=IdentityTransform(), **style)
             y = self.cells.y1 - (begin + end) / 2 * pitch
-            yield self._text(self.cells.x1 + 0.8 * GAP * pixels, y, heads[begin], fontstyle="italic")
+            yield self._text(self.cells.x1 + 0.8 * NAME_GAP * pixels, y, heads[begin], fontstyle="italic")
 
     def _colours(self) -> NDArray[np.float64]:
         """Return the colours of all cells: from the background at zero to an accent at the largest value."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Kind = Literal["blocks", "table", "line", "image"]
-KINDS = ("blocks", "table", "line", "image")
+LOADINGS_KINDS = ("blocks", "table", "line", "image")
 #: Kinds of plots that show every variable at its position among the columns.
 MAPS = ("line", "image")
 #: From this number of columns named by increasing or decreasing numbers, a line is the default.
@@ -33,7 +33,7 @@ SPECTRUM = 30
 #: With more components for an average variable, a table is the default.
 CROSSED = 1.6
 #: Options of some kinds only, with these kinds.
-OPTIONS = {
+KIND_OPTIONS = {
     "intervals": ("blocks",),
     "selected": ("blocks",),
     "threshold": ("blocks",),
@@ -257,10 +257,10 @@ def _kind(
 ) -> Kind:
     """Return the kind of plot that was given, or the one for these loadings; check its options."""
     if kind is not None:
-        one_of("kind", kind, KINDS)
+        one_of("kind", kind, LOADINGS_KINDS)
     else:
         kind = "image" if shape is not None else _default_kind(loadings, values, options)
-    for name, kinds in OPTIONS.items():
+    for name, kinds in KIND_OPTIONS.items():
         if options[name] is not None and kind not in kinds:
             quoted = " and ".join(f"kind={one!r}" for one in kinds)
             raise OptionError(f"{name}= was given with kind={kind!r}; it goes with {quoted}.")

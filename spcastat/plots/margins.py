@@ -17,7 +17,16 @@ import numpy as np
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
-from spcastat.plots.blocks import HINTED, LINE, NAME_LINES, Block, BlockLayout, lay_out, width_of, wrapped
+from spcastat.plots.blocks import (
+    BLOCK_LINE,
+    HINTED,
+    NAME_LINES,
+    Block,
+    BlockLayout,
+    lay_out,
+    width_of,
+    wrapped,
+)
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
@@ -42,8 +51,8 @@ FILLED = 0.45
 SEPARATE = "The axes have different scales."
 #: Without a common scale, the longer side counts with at most this multiple of the shorter.
 ELONGATION = 1.5
-#: Length of the longest bar in font sizes, and on places narrower than WIDE font sizes.
-LONGEST_BAR, LONGEST_BAR_NARROW, WIDE = 3.4, 2.4, 45.0
+#: Length of the longest bar in font sizes, and on places narrower than WIDE_PLACE font sizes.
+LONGEST_BAR, LONGEST_BAR_NARROW, WIDE_PLACE = 3.4, 2.4, 45.0
 #: Cost of a line of a block that takes height from the axes.
 LINE_COST = 0.25
 #: Height of a colour bar, of the bar with its numbers, and of its title, in font sizes; space below (points).
@@ -169,7 +178,7 @@ class Margins:
     def _best_arrangement(self, width: float, height: float, sentences: str) -> Arrangement:
         """Return the best arrangement above a note of these sentences."""
         lines = [] if self.note is None else self._note_lines(sentences, width, height)
-        note = LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
+        note = BLOCK_LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
         options = self._options(width, height, note)
         return replace(max(options, key=lambda option: option.value), note="\n".join(lines))
 
@@ -258,11 +267,11 @@ class Margins:
     # --- sizes in points --------------------------------------------------------------------------
 
     def _line(self) -> float:
-        return LINE * self.size
+        return BLOCK_LINE * self.size
 
     def _unit(self, width: float) -> float:
         """Return the length of a bar for a value of 1."""
-        longest = LONGEST_BAR if width > WIDE * self.size else LONGEST_BAR_NARROW
+        longest = LONGEST_BAR if width > WIDE_PLACE * self.size else LONGEST_BAR_NARROW
         return longest * self.size / self.largest
 
     def _ticks(self) -> float:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Measures along a path -> their names in the legend.
-DRAWN = {name: one.legend for name, one in MEASURES.items()} | {
+DRAWN_MEASURES = {name: one.legend for name, one in MEASURES.items()} | {
     "score_correlation": "largest score correlation",
     "cpev": "CPEV of the loadings",
     "fit": "kept by the sparse coordinates",
@@ -44,7 +44,7 @@ _AXES = {
 #: A curve of more points has no marks.
 MOST_MARKS = 40
 #: Criteria of a choice -> column of the table, and label of the vertical axis.
-CRITERIA = {
+CRITERION_AXES = {
     "cv": ("error", "Error relative to the column means"),
     "ebic": ("ebic", "Extended BIC"),
     "bic": ("bic", "BIC"),
@@ -132,7 +132,7 @@ def plot_path(
     for i, (name, colour) in enumerate(zip(names, colours_of(ax, None, names), strict=True)):
         style = ("-", "--", "-.", ":")[i % 4]
         curve = data[name] if x != "cpzc" else data[name].set_axis(100 * data.index)
-        _curve(ax, curve, colour, MARKERS[i % len(MARKERS)], DRAWN[name], linestyle=style)
+        _curve(ax, curve, colour, MARKERS[i % len(MARKERS)], DRAWN_MEASURES[name], linestyle=style)
     if "PCA" in data:
         _dense_line(ax, 100 * float(data["PCA"].iloc[-1]))
     unit = _AXES[kinds[0]] if len(set(kinds)) == 1 else "%"
@@ -147,12 +147,12 @@ def plot_path_data(
     x: Literal["nonzeros", "card", "cpzc"] = "nonzeros",
 ) -> pd.DataFrame:
     """Return the measures that `plot_path` draws, indexed by `x`, and "PCA" with shares of the total."""
-    names = elements(measures, len(DRAWN))
+    names = elements(measures, len(DRAWN_MEASURES))
     for name in names:
-        one_of("measures", name, DRAWN)
+        one_of("measures", name, DRAWN_MEASURES)
     one_of("x", x, _ACROSS)
     if not names:
-        raise OptionError("measures is empty; name one or more of " + listed(DRAWN) + ".")
+        raise OptionError("measures is empty; name one or more of " + listed(DRAWN_MEASURES) + ".")
     helpers.need_columns(table, ["cpzc" if x == "cpzc" else "nonzeros", *names, "pca"], "The table of a path")
     if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
         raise OptionError(
@@ -240,7 +240,7 @@ def plot_choice(
     unequal cardinalities are drawn separately.
     """
     data = plot_choice_data(table, by=by, dense=dense)
-    label = CRITERIA[by][1]
+    label = CRITERION_AXES[by][1]
     ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
     blue, orange = accents(ax)
     x = data.index.to_numpy(dtype=float)
@@ -282,7 +282,7 @@ def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None
     "value", "lower" and "upper" of the criterion, whether it is "chosen", and whether its cardinalities are
     "unequal".
     """
-    column, _ = CRITERIA[one_of("by", by, CRITERIA)]
+    column, _ = CRITERION_AXES[one_of("by", by, CRITERION_AXES)]
     helpers.need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
     if dense is not None:
         real_number("dense", dense, -1e300, 1e300)
@@ -314,7 +314,7 @@ def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
 #: The largest share of the place of the axes for the names of fits above them.
 LEGEND_SHARE = 0.8
 #: The columns drawn, from top to bottom, with their labels: the measures that are shares of variance.
-ROWS = {
+MEASURE_PANELS = {
     measure.name: measure.legend.replace(", ", ",\n")
     .replace(" variance", "\nvariance")
     .replace(" to ", "\nto ")
@@ -348,12 +348,12 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     data = plot_compare_data(measures)
     fits, counted = full_names(list(data.index)), "nonzeros" in measures.columns
     counts = [f" ({int(count)})" for count in measures["nonzeros"]] if counted else [""] * len(fits)
-    height = 1.1 + max(0.62, 0.14 * len(fits)) * len(ROWS)
+    height = 1.1 + max(0.62, 0.14 * len(fits)) * len(MEASURE_PANELS)
     ax = helpers.axes_for(ax, 6.6, height + 0.14 * len(fits), helpers.ROWS_ONLY)
     size = helpers.name_size()
     rooms = [helpers.name_room(ax, LEGEND_SHARE) - width_of(count, size) for count in counts]
     fits = [label + count for label, count in zip(labels_for(fits, rooms, size), counts, strict=True)]
-    places = np.arange(len(ROWS), dtype=float)
+    places = np.arange(len(MEASURE_PANELS), dtype=float)
     # within the band of a measure, fits are shown one below the other, so that equal values do not overlap
     offsets = np.linspace(-0.3, 0.3, len(fits)) if len(fits) > 1 else np.zeros(1)
     ax.hlines(places[:-1] + 0.5, 0, 100, colors=[shade(ax, 0.25)], linewidth=line(0.7), zorder=0.5)
@@ -363,8 +363,8 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         style |= {"clip_on": False, "zorder": 3, "color": colour, "label": str(i)}
         ax.plot(100 * data.iloc[i].to_numpy(), places + offsets[i], **style)
     helpers.label_components(ax, ("%", ""), size)
-    ax.set_yticks(places, list(ROWS.values()), fontsize=size)
-    ax.set_ylim(len(ROWS) - 0.5, -0.5)
+    ax.set_yticks(places, list(MEASURE_PANELS.values()), fontsize=size)
+    ax.set_ylim(len(MEASURE_PANELS) - 0.5, -0.5)
     ax.set_xlim(0, 100)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
@@ -377,21 +377,21 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 @explained
 def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
     """Return the shares of variance that `plot_compare` draws: fits in rows, measures in columns."""
-    helpers.need_columns(measures, list(ROWS), "The frame of measures")
-    return measures[list(ROWS)].astype(float)
+    helpers.need_columns(measures, list(MEASURE_PANELS), "The frame of measures")
+    return measures[list(MEASURE_PANELS)].astype(float)
 
 
 # --- variances of components -----------------------------------------------------------------------
 
 
 #: Kind of values on the vertical axis -> its label.
-KINDS = {
+VALUE_AXES = {
     "variance": "Variance",
     "share": "% of the total variance",
     "cumulative": "Cumulative % of the total variance",
 }
 #: Largest number of components to draw.
-MOST = 10_000
+COMPONENTS_DRAWN = 10_000
 
 
 @explained
@@ -472,7 +472,7 @@ def screeplot(
     _limits(ax, values, kind)
     if kind == "share":
         _write_shares(ax, values, k)
-    ax.set_ylabel(KINDS[kind])
+    ax.set_ylabel(VALUE_AXES[kind])
     return ax
 
 
@@ -501,7 +501,7 @@ def screeplot_data(
     component has a variance. Shares are fractions.
     """
     flag("sparse", sparse)
-    one_of("kind", kind, KINDS)
+    one_of("kind", kind, VALUE_AXES)
     columns_needed = ["adjusted variance", "share of total", "cumulative PCA"]
     if variance is None:
         if spectrum is None:
@@ -593,10 +593,20 @@ def _limits(ax: Axes, data: pd.DataFrame, kind: str) -> None:
 def _numbers(what: str, values: Any) -> np.ndarray:
     """Return finite numbers, one for each component; raise OptionError for anything else."""
     sparse = is_sparse(values)
-    plain = values if sparse or isinstance(values, (np.ndarray, pd.Series)) else elements(values, MOST)
+    plain = (
+        values
+        if sparse or isinstance(values, (np.ndarray, pd.Series))
+        else elements(values, COMPONENTS_DRAWN)
+    )
     numbers = None if sparse else real_array(plain)
-    if numbers is None or numbers.ndim != 1 or not 0 < len(numbers) <= MOST or not np.isfinite(numbers).all():
+    if (
+        numbers is None
+        or numbers.ndim != 1
+        or not 0 < len(numbers) <= COMPONENTS_DRAWN
+        or not np.isfinite(numbers).all()
+    ):
         raise OptionError(
-            f"{what} must be finite numbers, one for each component, the largest first, at most {MOST}."
+            f"{what} must be finite numbers, one for each component, the largest first, at most "
+            f"{COMPONENTS_DRAWN}."
         )
     return numbers.astype(float)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Directions from a point to its name that are tried, and turns from the direction of an arrow, in radians.
-AROUND = np.arange(8) * np.pi / 4
-TURNS = np.array([0.0, 0.4, -0.4, 0.8, -0.8, 1.2, -1.2])
+NAME_DIRECTIONS = np.arange(8) * np.pi / 4
+ARROW_TURNS = np.array([0.0, 0.4, -0.4, 0.8, -0.8, 1.2, -1.2])
 #: Distances from a point to its name that are tried, in points.
 DISTANCES = (2.5, 6.0)
 #: What a covered piece of an arrow costs; a covered point costs 1.
@@ -30,7 +30,7 @@ PIECE = 4.0
 #: A name that costs more is left out: of a row, and of an arrow or of a point that must be named.
 MOST_COVERED, MOST_COVERED_NEEDED = 3.0, 8.0
 #: Height of a name, in font sizes, and width of a bold one relative to a plain one.
-HEIGHT, BOLD = 1.15, 1.1
+NAME_HEIGHT, BOLD = 1.15, 1.1
 
 
 @dataclass(frozen=True)
@@ -166,11 +166,11 @@ class _Scene:
         """Return the box of a name that covers least, or None if each covers too much."""
         anchor = self.to_pixels(name.position)
         width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
-        half = np.array([width, HEIGHT * self.size]) * self.pixels / 2.0
-        angles = AROUND
+        half = np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
+        angles = NAME_DIRECTIONS
         if name.at_tip:
             outwards = anchor - self.origin
-            angles = np.arctan2(outwards[1], outwards[0]) + TURNS
+            angles = np.arctan2(outwards[1], outwards[0]) + ARROW_TURNS
         limit = MOST_COVERED_NEEDED if name.needed or name.at_tip else MOST_COVERED
         lowest, best_box = np.inf, None
         for rank, angle in enumerate(angles):

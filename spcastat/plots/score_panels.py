@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Largest number of components: more would be too many pairs for a figure.
-MOST = 5
+PANEL_COMPONENTS = 5
 #: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
 FEWEST_FOR_DENSITY = 5
 #: Up to so many rows each have a mark below the densities.
@@ -116,11 +116,12 @@ def plot_scores_data(
     """
     axes_and_names.frame_of(scores, "scores")
     names = list(scores.columns)
-    defaults = range(1, min(len(names), MOST) + 1)
+    defaults = range(1, min(len(names), PANEL_COMPONENTS) + 1)
     columns = axes_and_names.positions(defaults if components is None else components, names)
-    if len(columns) > MOST:
+    if len(columns) > PANEL_COMPONENTS:
         raise ComponentsError(
-            f"{len(columns)} of {len(names)} components were chosen; pairs of up to {MOST} fit on one figure."
+            f"{len(columns)} of {len(names)} components were chosen; pairs of up to {PANEL_COMPONENTS} fit "
+            "on one figure."
         )
     values = scores.iloc[:, columns].copy()
     if groups is not None:

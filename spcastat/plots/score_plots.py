@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_GROUPS = 20
 
 #: Name of the group of rows without a group.
-MISSING = "(missing)"
+GROUP_MISSING = "(missing)"
 
 #: Kinds of outlines around a group.
 OUTLINES = ("normal", "t", "hull")
@@ -65,7 +65,7 @@ def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = No
             marker = MARKERS[code % len(MARKERS)]
             yield Group(groups.codes == code, colours[code], marker, short_name(category))
     if (groups.codes < 0).any():
-        yield Group(groups.codes < 0, shade(ax, 0.45), ".", MISSING)
+        yield Group(groups.codes < 0, shade(ax, 0.45), ".", GROUP_MISSING)
 
 
 # --- checks ---------------------------------------------------------------------------------------
@@ -286,10 +286,10 @@ def draw_centroid(ax: Axes, centre: np.ndarray, colour: Any, marker: str) -> Non
 
 
 #: Largest number of characters of the name of a row.
-WIDTH = 20
+ROW_NAME_WIDTH = 20
 
 
-def row_names(index: pd.Index, limit: int = WIDTH) -> list[str]:
+def row_names(index: pd.Index, limit: int = ROW_NAME_WIDTH) -> list[str]:
     """Return the names of rows: their labels, or their numbers from 1 if labels repeat."""
     if not index.is_unique:
         return [str(i + 1) for i in range(len(index))]
@@ -297,7 +297,7 @@ def row_names(index: pd.Index, limit: int = WIDTH) -> list[str]:
 
 
 #: How many rows are named by default, if they have names.
-NAMED = 3
+ROWS_NAMED = 3
 
 
 def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
@@ -322,7 +322,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     n = len(index)
     if labels is None:
         texts = all(isinstance(label, str) and not label.strip().isdigit() for label in index)
-        labels = NAMED if texts and index.is_unique else 0
+        labels = ROWS_NAMED if texts and index.is_unique else 0
     if isinstance(labels, (bool, np.bool_)):
         labels = n if labels else 0
     if is_whole(labels):
@@ -355,7 +355,7 @@ def _text(value: Any) -> str:
     if not is_single(value):
         raise OptionError(f"labels holds {shown(value)}; it takes one name for each row, a text or a number.")
     missing = value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
-    return "" if missing or value == "" else short_name(value, WIDTH)
+    return "" if missing or value == "" else short_name(value, ROW_NAME_WIDTH)
 
 
 # --- distances ------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from spcastat.assess.errors_by_fold import Errors
 from spcastat.assess.folds import divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of
-from spcastat.config import flag, listed, plural, seed_of, shown, whole_number
+from spcastat.config import MOST_FOLDS, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit.frames import facts
 from spcastat.fit.frames import loadings as loadings_of
@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from spcastat.show.grid import Document
 
 
-#: Largest number of folds and of repeats.
-MOST_FOLDS = 1000
 #: Largest number of components whose cardinalities are in the name of a fit.
-MOST_CARDS = 6
+NAMED_CARDS = 6
 #: Columns of the held-out errors in the table of measures, and their labels.
 HELD_OUT = {
     "held_out": "Error",
@@ -288,7 +286,7 @@ def _names(fits: Sequence[SpcaResult]) -> list[str]:
     names: list[str] = []
     for fit in fits:
         cards = fit.card.tolist()
-        sizes = ", ".join(map(str, cards)) if len(cards) <= MOST_CARDS else plural(sum(cards), "nonzero")
+        sizes = ", ".join(map(str, cards)) if len(cards) <= NAMED_CARDS else plural(sum(cards), "nonzero")
         name = f"{fit.method} {sizes}"
         repeats = sum(label == name or label.startswith(f"{name} (") for label in names)
         names.append(f"{name} ({repeats + 1})" if repeats else name)

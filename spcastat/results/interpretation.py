@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Largest number of rows in a printed table; frames have all.
-MOST_ROWS = 30
+PRINTED_TABLE_ROWS = 30
 
 
 class Supplement(Outcome):
@@ -124,11 +124,11 @@ def _document(
     tables, notes, key = [], [], []
     if rows is not None and cos2 is not None:
         tables.append(_pairs("Row", rows, cos2, full_names(rows.index), "cos2"))
-        notes += [f"{MOST_ROWS} of {len(rows)} rows are shown."] * (len(rows) > MOST_ROWS)
+        notes += [f"{PRINTED_TABLE_ROWS} of {len(rows)} rows are shown."] * (len(rows) > PRINTED_TABLE_ROWS)
         key = ["cos2: squared cosine of the row with the component."]
     if supplement is not None and len(supplement.correlations):
         correlations = supplement.correlations
-        lines = zip(number_rows(correlations[:MOST_ROWS], 2), correlations.index, strict=False)
+        lines = zip(number_rows(correlations[:PRINTED_TABLE_ROWS], 2), correlations.index, strict=False)
         sizes = dict(zip(supplement.sizes.index, supplement.sizes, strict=True))
         cells = (replace(row, cells=(*row.cells, f"{sizes[name]:g}")) for row, name in lines)
         tables.append(Table("Correlation", (*full_names(correlations.columns), "n"), tuple(cells)))
@@ -167,7 +167,9 @@ def _pairs(title: str, frame: pd.DataFrame, frame2: pd.DataFrame, names: list[st
     """Return a table of the numbers in `frame`, each followed by its counterpart in `frame2`."""
     cells = np.stack([np.asarray(frame), np.asarray(frame2)], axis=2).reshape(len(names), -1)
     headings = tuple(text for name in full_names(frame.columns) for text in (name, noun))
-    return Table(title, headings, number_rows(pd.DataFrame(cells, names)[:MOST_ROWS], 2), column_step=2)
+    return Table(
+        title, headings, number_rows(pd.DataFrame(cells, names)[:PRINTED_TABLE_ROWS], 2), column_step=2
+    )
 
 
 def checked_supplement(given: Any) -> Supplement:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spcastat import argument_types as types
 
 #: Sets within this part of the share are alternatives.
-TOLERANCE = 0.01
+ALTERNATIVE_SHARE = 0.01
 
 
 class PrincipalVariablesResult(Picklable, Shown):
@@ -215,7 +215,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         """
         n = whole_number("n", n, 1)
         problem, groups = self._problem("alternatives()"), set_of(self._state).chosen.tolist()
-        return principal.alternatives(self._state, problem, groups, n, TOLERANCE)
+        return principal.alternatives(self._state, problem, groups, n, ALTERNATIVE_SHARE)
 
     def stability(
         self, n_resamples: types.Whole = 200, *, rng: types.Rng = None, progress: types.Progress = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import pandas as pd
 
 from spcastat import plots
-from spcastat.config import flag, one_of, real_number, shown, whole_number
+from spcastat.config import MOST_DRAWS, MOST_PERMUTATIONS, flag, one_of, real_number, shown, whole_number
 from spcastat.errors import ComponentsError, NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.fit import frames
 from spcastat.fit.call import Call
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from spcastat.show.grid import Document
     from spcastat.show.screen import Screen
 
-#: Upper limits on the numbers of permutations, and of draws or pairs. At these limits the Monte Carlo error
-#: of a probability is below 0.2 %.
-MOST_PERMUTATIONS, MOST_DRAWS = 1_000_000, 100_000
 #: The searches of the draws of a bootstrap.
 SEARCHES = ("near", "quick")
 #: Upper limit on the number of splits.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from spcastat.argument_types import ByRow, EagerT, Matrix, MeasureName, Palette, Sections, Several, Vector
 
 #: Largest number of penalties in a path.
-MOST_VALUES = 1000
+MOST_PENALTIES = 1000
 
 
 class SpcoResult(Picklable, Shown):
@@ -200,15 +200,15 @@ class SpcoResult(Picklable, Shown):
             raise OptionError("zeros and penalty were both given; give the values of one of them.")
         option, option_values = ("penalty", penalty) if penalty is not None else ("zeros", zeros)
         values = (
-            [i / 10 for i in range(10)] if option_values is None else elements(option_values, MOST_VALUES)
+            [i / 10 for i in range(10)] if option_values is None else elements(option_values, MOST_PENALTIES)
         )
         top = 1.0 - 1e-12 if option == "zeros" else float(np.finfo(float).max)
         if not values:
             raise OptionError(f"{option} is empty; give one value or more.")
-        if len(values) > MOST_VALUES or is_sparse(option_values):
+        if len(values) > MOST_PENALTIES or is_sparse(option_values):
             raise OptionError(
                 f"{option}={shown(option_values)} was given; it takes a sequence of at most "
-                f"{MOST_VALUES} numbers."
+                f"{MOST_PENALTIES} numbers."
             )
         unit, fits = self._source.op.unit, {}
         for value in sorted({real_number(option, number, 0.0, top) for number in values}):

@@ -19,7 +19,7 @@ from spcastat.search.result import Evidence
 #: Number of first variables from which supports are grown, and of supports improved by exchanges.
 GROWN = 30
 #: The number of exchanges of each fit for which the share itself is computed.
-VALUED = 4
+EVALUATED_EXCHANGES = 4
 
 
 def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
@@ -38,7 +38,7 @@ def best_predictor(criterion: Criterion) -> tuple[Fits, Evidence]:
     parts = model.repeat(len(places)).bordered(places, places[:, :0])
     fits = criterion.fits(places, best_vectors(parts.A, parts.M))
     fits = fits.subset(ranked_entries(fits.value[None], GROWN)[0])
-    fits = climb(criterion, fits, criterion.m, VALUED)
+    fits = climb(criterion, fits, criterion.m, EVALUATED_EXCHANGES)
     evidence = Evidence()
     evidence.add(fits.value)
     best_fit = exchange_until_optimal(criterion, fits.subset(ranked_entries(fits.value[None], 1)[0]))

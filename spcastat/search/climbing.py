@@ -23,7 +23,7 @@ from spcastat.search.moves import GAIN, exchange, refined, reordered, swapped, t
 #: Values that differ by less than this share of the total variance count as one optimum.
 VALUE_TOLERANCE = 1e-6
 #: The values of mu: weights of the present loadings in the steps that are tried.
-STEPS = np.array([0.0, 1.0, 5.0])
+STEP_WEIGHTS = np.array([0.0, 1.0, 5.0])
 #: Up to this many variables all entries are compared in every step: choosing a few first takes longer.
 FEW_VARIABLES = 300
 
@@ -51,13 +51,15 @@ def _step(criterion: Criterion, fits: Fits, i: int) -> None:
     """Update component i where that raises the criterion."""
     part = criterion.parts[i]
     pull, scale = criterion.pull(fits, i)
-    multiples = (STEPS * scale[:, None])[:, :, None] * fits.x[:, None, part]
+    multiples = (STEP_WEIGHTS * scale[:, None])[:, :, None] * fits.x[:, None, part]
     support = fits.places[:, part]
     if criterion.rule is None and criterion.m > max(FEW_VARIABLES, 4 * support.shape[1]):
         places, x = _cut_among_few(criterion, fits, i, pull, multiples)
     else:
-        W = np.repeat(pull[:, None], len(STEPS), axis=1)
-        W[np.arange(len(fits))[:, None, None], np.arange(len(STEPS))[:, None], support[:, None]] += multiples
+        W = np.repeat(pull[:, None], len(STEP_WEIGHTS), axis=1)
+        W[np.arange(len(fits))[:, None, None], np.arange(len(STEP_WEIGHTS))[:, None], support[:, None]] += (
+            multiples
+        )
         places, x = criterion.truncate(W, i, criterion.used(fits, i), fits.of)
     values = criterion.values_with(fits, i, places, x)
     best_columns = ranked_entries(values, 1)[:, 0]

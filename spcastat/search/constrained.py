@@ -25,7 +25,7 @@ from spcastat.search.constraints import Constraint
 from spcastat.search.criteria import Fits, SupportRule, join_fits
 from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.matrices import ranked_entries
-from spcastat.search.moves import trials
+from spcastat.search.moves import GAIN, trials
 from spcastat.search.objectives import Objective
 from spcastat.search.penalised import PenalisedCriterion
 
@@ -33,8 +33,8 @@ from spcastat.search.penalised import PenalisedCriterion
 LEVELS = (3.0, 10.0, 30.0)
 #: Steps along the constraint after an exchange that is tried, and for the loadings of a fit.
 TRIAL_STEPS, FIT_STEPS = 6, 200
-#: A gain of this share counts, of an exchange and of a round.
-EXCHANGE_GAIN, ROUND_GAIN = 1e-9, 1e-7
+#: A gain of this share counts, of a round.
+ROUND_GAIN = 1e-7
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ class _ConstrainedSearch:
             new_values = new_values.reshape(n, L)
             winners = new_values.argmax(axis=1)
             rows = np.arange(n)
-            risen = new_values[rows, winners] > values[active] * (1.0 + EXCHANGE_GAIN)
+            risen = new_values[rows, winners] > values[active] * (1.0 + GAIN)
             at = active[risen]
             places[at] = trial_places[rows, winners][risen]
             x[at] = new_x.reshape(n, L, N)[rows, winners][risen]

@@ -12,7 +12,7 @@ from spcastat.search.criteria import inverse
 from spcastat.search.matrices import TINY
 
 #: Rows of the covariance matrix that are held at once while groups are made.
-AT_ONCE = 250
+ROWS_AT_ONCE = 250
 #: Entries of these rows at once and, above 100,000 variables, in all, which bounds memory and time.
 ENTRIES_AT_ONCE, ENTRIES = 2**24, 100_000_000
 
@@ -112,13 +112,15 @@ def groups_of(
     p = op.p
     count = min(
         p,
-        AT_ONCE if op.out_of_core else max(rows_limit * min(rows_limit, p) // p, min(1000, ENTRIES // p), 2),
+        ROWS_AT_ONCE
+        if op.out_of_core
+        else max(rows_limit * min(rows_limit, p) // p, min(1000, ENTRIES // p), 2),
     )
     leading_rows = np.argsort(-explained, kind="stable")[: count // 2]
     random_rows = rng.permutation(np.setdiff1d(np.arange(p), leading_rows))[: count - len(leading_rows)]
     rows = np.sort(np.concatenate([leading_rows, random_rows]))
     places, x = np.empty((count, card), dtype=int), np.empty((count, card))
-    at_once = max(min(AT_ONCE, ENTRIES_AT_ONCE // p), 1)
+    at_once = max(min(ROWS_AT_ONCE, ENTRIES_AT_ONCE // p), 1)
     for a in range(0, count, at_once):
         part = slice(a, a + at_once)
         C = np.ascontiguousarray(op.columns(rows[part]).T) / op.total

@@ -781,7 +781,7 @@ def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:
     """
     L, size, present = matrices.factor(G, jitter)
     root = np.linalg.inv(L)
-    depends = present & (matrices.DEPENDENT * (root**2).sum(axis=-1) >= 1.0)
+    depends = present & (matrices.PIVOT_TOLERANCE * (root**2).sum(axis=-1) >= 1.0)
     root = root / size[..., None, :] * present[..., :, None]
     is_dependent = depends.any(axis=-1)
     if is_dependent.any():

@@ -41,8 +41,8 @@ MANY_VARIABLES = 250_000
 #: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
 SEQUENTIAL = 60
 #: A criterion whose value exceeds the measure by this share is mostly rounding, as scores depend on one
-#: another; the search is repeated with variances that are larger by the share RIDGE.
-ROUNDED, RIDGE = 1e-6, 1e-7
+#: another; the search is repeated with variances that are larger by the share VARIANCE_RIDGE.
+ROUNDED, VARIANCE_RIDGE = 1e-6, 1e-7
 #: effort -> the effort below it, whose fit is one of the starts.
 LOWER_EFFORTS = {"auto": "quick", "thorough": "auto"}
 
@@ -95,7 +95,7 @@ def joint(
     if search_result.value >= search_result.optima[0][0] * (1.0 - ROUNDED):
         return search_result
     S = symmetric(op.block(np.arange(op.p)))
-    ridged = Gram(S + RIDGE * np.diag(np.diag(S)))
+    ridged = Gram(S + VARIANCE_RIDGE * np.diag(np.diag(S)))
     ridged_result = _among_all(ridged, k, card, objective, effort, seeded, starts, rule)
     ridged_result = replace(
         ridged_result, value=float(OBJECTIVES[objective].measure(ridged_result.V, op)[-1])
@@ -314,12 +314,12 @@ def batch_size(p: int) -> int:
 
 #: Starts of a search on one of several data sets, and from how many of the best of them it climbs; the second
 #: pair is for criteria whose good optima lie far apart.
-STARTS, MANY_STARTS = (14, 8), (28, 15)
+SET_STARTS, MANY_STARTS = (14, 8), (28, 15)
 
 
 def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
     """Return how many starts a search on one of several data sets has, and from how many it climbs."""
-    return MANY_STARTS if disjoint or not OBJECTIVES[objective].ordered else STARTS
+    return MANY_STARTS if disjoint or not OBJECTIVES[objective].ordered else SET_STARTS
 
 
 def data_starts(

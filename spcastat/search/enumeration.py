@@ -30,10 +30,11 @@ MOST_CHOICES = 20_000
 #: multipliers, 18 after 50 and 14 after 200.
 MULTIPLIERS, MULTIPLIER_SIZES, MULTIPLIER_COST = 50, (-3.0, 0.0), 1e8
 #: Fits that are ascended together, which bounds the memory.
-BATCH = 2_000
+FITS_AT_ONCE = 2_000
 #: Short ascents begin with the best loadings given the other components. From so many of the best choices of
-#: supports there are ascents from RANDOM random loadings, too, and so many of the best fits go on to the end.
-PROMISING, RANDOM, FULL_ASCENTS = 1_000, 4, 8
+#: supports there are ascents from RANDOM_LOADINGS random loadings, too, and so many of the best fits go on to
+#: the end.
+PROMISING_SUPPORTS, RANDOM_LOADINGS, FULL_ASCENTS = 1_000, 4, 8
 #: After so many random ascents of which the last round raised the value on no supports, no others follow.
 WITHOUT_RISE = 500
 #: A fit whose ascent does not end, as its components become dependent, is preferred only if it is better by
@@ -82,11 +83,11 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
     ends = [_ascended(criterion, places, partial(_in_turn, order=order)) for order in orders]
     values = [_values(criterion, fits, measure) for fits in ends]
     best_values = np.max(values, axis=0)
-    promising = np.argsort(-best_values, kind="stable")[:PROMISING]
+    promising = np.argsort(-best_values, kind="stable")[:PROMISING_SUPPORTS]
     promising = promising[bounds[promising] > max(value, best_values.max()) * (1.0 + GAIN)]
     rng = np.random.default_rng(0)
     best_values = best_values[promising]
-    for number in range(RANDOM if len(promising) and criterion.k > 1 else 0):
+    for number in range(RANDOM_LOADINGS if len(promising) and criterion.k > 1 else 0):
         ends.append(_ascended(criterion, places[promising], partial(_random, rng=rng)))
         values.append(_values(criterion, ends[-1], measure))
         has_risen = bool((values[-1] > best_values * (1.0 + VALUE_TOLERANCE)).any())
@@ -240,7 +241,7 @@ def _below_multiplier_bounds(
 
 def _ascended(criterion: Criterion, places: np.ndarray, initial_fits: Callable[..., Fits]) -> Fits:
     """Return fits after short ascents on supports, shape (n, N), from the loadings with which they begin."""
-    parts = blocks(len(places), 1, BATCH)
+    parts = blocks(len(places), 1, FITS_AT_ONCE)
     return join_fits([refined(criterion, initial_fits(criterion, places[part]), SHORT) for part in parts])
 
 

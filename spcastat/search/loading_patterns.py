@@ -22,20 +22,21 @@ from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 
 #: Number of starts by default: principal components, their varimax rotation, and random rotations.
-STARTS = 30
-#: Number of different local optima that exchanges improve; with more than WIDE variables only the best.
-REFINED, WIDE = 10, 100
-#: All exchanges are tried if they are at most ALL_EXCHANGES; otherwise the PROMISING that lose least at
-#: first. On draws of rows only EXCHANGES_ON_DRAWS are tried.
-ALL_EXCHANGES, PROMISING, EXCHANGES_ON_DRAWS = 600, 96, 24
+PATTERN_STARTS = 30
+#: Number of different local optima that exchanges improve; with more than REFINED_VARIABLES variables only
+#: the best.
+REFINED, REFINED_VARIABLES = 10, 100
+#: All exchanges are tried if they are at most ALL_EXCHANGES; otherwise the PROMISING_EXCHANGES that lose
+#: least at first. On draws of rows only EXCHANGES_ON_DRAWS are tried.
+ALL_EXCHANGES, PROMISING_EXCHANGES, EXCHANGES_ON_DRAWS = 600, 96, 24
 #: Steps of an ascent from a start, of the first judgement of an exchange, and on a final support.
-STEPS, GLANCE, FINAL = 300, 8, 20_000
+START_STEPS, GLANCE_STEPS, FINAL_STEPS = 300, 8, 20_000
 #: Number of exchanges whose ascents are followed to the end.
 FOLLOWED = 6
 #: Values that differ by less than this, relatively, are equal.
 EXCHANGE_GAIN = 1e-9
 #: Scores with a smaller variance, relative to the largest, are linearly dependent.
-DEPENDENT = 1e-12
+DEPENDENT_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Pattern:
 def inverse_roots(C: np.ndarray) -> np.ndarray:
     """Return C^(-1/2) of symmetric matrices, shape (s, k, k); the smallest eigenvalues are bounded below."""
     values, vectors = np.linalg.eigh(C)
-    values = np.maximum(values, DEPENDENT * values[:, -1:])
+    values = np.maximum(values, DEPENDENT_VARIANCE * values[:, -1:])
     scaled = vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny))[:, None, :]
     return np.asarray(scaled @ vectors.transpose(0, 2, 1))
 
@@ -177,7 +178,7 @@ def exchanges(
     The first are those that lose least of the explained variance before the scores adapt; `limit` limits
     their number.
     """
-    all_limit, fewer = (ALL_EXCHANGES, PROMISING) if limit is None else (limit, limit)
+    all_limit, fewer = (ALL_EXCHANGES, PROMISING_EXCHANGES) if limit is None else (limit, limit)
     p, k = P.shape
     is_nonzero = (P != 0).ravel()
     component = np.tile(np.arange(k), p)
@@ -220,7 +221,7 @@ def exchanged(
         best_exchange = _best_exchange(S, P, A, pairs)
         if best_exchange is None or best_exchange[1] <= value * (1.0 + EXCHANGE_GAIN):
             return P, value, complete
-        ascended, values, _ = ascend(S, best_exchange[0][None], nonzeros, STEPS)
+        ascended, values, _ = ascend(S, best_exchange[0][None], nonzeros, START_STEPS)
         P, value = (ascended[0], float(values[0])) if values[0] > best_exchange[1] else best_exchange
 
 
@@ -242,9 +243,9 @@ def _best_exchange(
     supports[number, place[:, 1]] = True
     shape = (len(pairs), len(rows), k)
     trial_loadings, supports = trial_loadings.reshape(shape), supports.reshape(shape)
-    ascended, values, _ = ascend(block, trial_loadings, supports, GLANCE)
+    ascended, values, _ = ascend(block, trial_loadings, supports, GLANCE_STEPS)
     promising_indices = np.argsort(-values, kind="stable")[:FOLLOWED]
-    ascended, values, _ = ascend(block, ascended[promising_indices], supports[promising_indices], STEPS)
+    ascended, values, _ = ascend(block, ascended[promising_indices], supports[promising_indices], START_STEPS)
     best_index = int(np.argmax(values))
     loadings = np.zeros_like(P)
     loadings[rows] = ascended[best_index]
@@ -267,7 +268,7 @@ def search(
     k: int,
     nonzeros: Nonzeros,
     rng: np.random.Generator,
-    n_init: int = STARTS,
+    n_init: int = PATTERN_STARTS,
     user_starts: np.ndarray | None = None,
 ) -> Pattern:
     """Return the best loadings found from `n_init` rotations of the principal components.
@@ -288,9 +289,9 @@ def search(
     if user_starts is not None:
         initial_loadings = np.concatenate([initial_loadings, user_starts])
     initial_loadings = initial_loadings * nonzeros.support(initial_loadings)
-    ascended, values, _ = ascend(matrix, initial_loadings, nonzeros, STEPS)
+    ascended, values, _ = ascend(matrix, initial_loadings, nonzeros, START_STEPS)
     ends = []
-    for number in _different(ascended, values, REFINED if S.p <= WIDE else 1):
+    for number in _different(ascended, values, REFINED if S.p <= REFINED_VARIABLES else 1):
         ends.append(exchanged(matrix, ascended[number], float(values[number]), nonzeros))
     best_index = max(range(len(ends)), key=[value for _, value, _ in ends].__getitem__)
     P, value, complete = ends[best_index]
@@ -313,7 +314,7 @@ def nearby_pattern(S: Operator, P: np.ndarray, nonzeros: Nonzeros) -> Pattern:
     matrix = S.held_matrix if S.held_matrix is not None else S
     initial_loadings = starts(S, P.shape[1], 2, np.random.default_rng(0))
     initial_loadings = np.concatenate([P[None], initial_loadings * nonzeros.support(initial_loadings)])
-    ascended, values, _ = ascend(matrix, initial_loadings, nonzeros, STEPS)
+    ascended, values, _ = ascend(matrix, initial_loadings, nonzeros, START_STEPS)
     best_index = int(np.argmax(values))
     improved = exchanged(
         matrix, ascended[best_index], float(values[best_index]), nonzeros, EXCHANGES_ON_DRAWS
@@ -338,7 +339,7 @@ def best_on_support(S: Operator | np.ndarray, P: np.ndarray, tol: float = 1e-15)
     rows = np.flatnonzero(P.any(axis=1))
     block = S[np.ix_(rows, rows)] if isinstance(S, np.ndarray) else S.block(rows)
     support = (P[rows] != 0)[None]
-    ascended, _, moving = ascend(block, P[rows][None], support, FINAL, tol)
+    ascended, _, moving = ascend(block, P[rows][None], support, FINAL_STEPS, tol)
     final_loadings = ascended[0]
     C = final_loadings.T @ block @ final_loadings
     W = np.zeros_like(P)
@@ -349,7 +350,7 @@ def best_on_support(S: Operator | np.ndarray, P: np.ndarray, tol: float = 1e-15)
 
 
 def sparsest(
-    S: Operator, k: int, share: float, rng: np.random.Generator, n_init: int = STARTS
+    S: Operator, k: int, share: float, rng: np.random.Generator, n_init: int = PATTERN_STARTS
 ) -> tuple[Pattern, int]:
     """Return the loadings with the fewest nonzeros found that keep a share of the variance of dense PCA.
 

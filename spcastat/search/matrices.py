@@ -19,7 +19,7 @@ from spcastat.linalg.operators import Operator
 #: Added to the diagonal of correlation matrices before they are factored, as columns may be dependent.
 JITTER = 1e-12
 #: A column counts as dependent if less than this share of it remains given the earlier columns.
-DEPENDENT = 1e-9
+PIVOT_TOLERANCE = 1e-9
 #: Squared lengths below this count as zero; the total variance is one.
 TINY = 1e-14
 #: Smallest divisor.
@@ -36,7 +36,7 @@ def divisor(x: np.ndarray, sound: np.ndarray) -> np.ndarray:
 def well_apart(G: np.ndarray) -> bool:
     """Return whether the columns V of G = V'MV, shape (k, k), are clearly linearly independent."""
     size = np.sqrt(np.maximum(np.diag(G), TINY))
-    return bool(np.diag(G).min() > TINY and np.linalg.eigvalsh(G / np.outer(size, size))[0] > DEPENDENT)
+    return bool(np.diag(G).min() > TINY and np.linalg.eigvalsh(G / np.outer(size, size))[0] > PIVOT_TOLERANCE)
 
 
 def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

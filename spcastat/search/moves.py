@@ -31,7 +31,7 @@ EXACT_EXCHANGES = 3
 #: Loadings, and gaps between eigenvalues relative to the eigenvalue, below this count as zero.
 UNSURE = 1e-6
 #: Entering variables are processed in batches of this size, which bounds the memory.
-AT_ONCE = 100_000
+ENTERING_AT_ONCE = 100_000
 #: A variable is dependent on the support if less than this share of it remains given the support.
 NULL = 1e-8
 #: From this cardinality on, vectors after exchanges are computed from the eigenvectors before them, and
@@ -292,8 +292,11 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
     ratio, where f is negative exactly for the exchanges that raise it. All use one eigendecomposition.
     """
     c, w = parts.A.shape[1], parts.corner.shape[1]
-    if w > AT_ONCE:
-        bounds = [exchange_values(parts.subset(start, AT_ONCE), spectrum) for start in range(0, w, AT_ONCE)]
+    if w > ENTERING_AT_ONCE:
+        bounds = [
+            exchange_values(parts.subset(start, ENTERING_AT_ONCE), spectrum)
+            for start in range(0, w, ENTERING_AT_ONCE)
+        ]
         return np.concatenate(bounds, axis=2)
     if c == 1:
         return np.where(parts.corner_M > NULL, parts.corner / np.maximum(parts.corner_M, NULL), 0.0)[:, None]
@@ -905,7 +908,7 @@ def _newton_direction(expansion: Expansion, V: np.ndarray) -> np.ndarray:
     A[zero, zero] = scale
     try:
         factor = cho_factor(A, lower=True)
-        sound = np.diag(factor[0]).min() ** 2 > matrices.DEPENDENT * scale
+        sound = np.diag(factor[0]).min() ** 2 > matrices.PIVOT_TOLERANCE * scale
     except LinAlgError:
         sound = False
     if sound:
@@ -916,5 +919,5 @@ def _newton_direction(expansion: Expansion, V: np.ndarray) -> np.ndarray:
     values, turn = np.linalg.eigh(A)
     sizes = np.abs(values)
     inner = turn.T @ slope
-    curved = sizes > matrices.DEPENDENT * sizes.max()
+    curved = sizes > matrices.PIVOT_TOLERANCE * sizes.max()
     return turn @ np.where(curved, inner / matrices.divisor(sizes, curved), 0.0)

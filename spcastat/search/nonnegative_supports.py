@@ -19,6 +19,7 @@ import numpy as np
 from spcastat.linalg.operators import Gram
 from spcastat.search.chains import distinct
 from spcastat.search.enumeration import MOST_CHOICES
+from spcastat.search.moves import GAIN
 from spcastat.solvers.thresholding import fitted
 
 #: Fits that are ascended together, which bounds the memory.
@@ -27,20 +28,18 @@ BATCH = 2_000
 SHORT_ASCENT, LONGER_ASCENT, FINAL_ASCENT = 15, 40, 500
 #: Further starts on so many of the best choices, and how many random ones; so many of the best fits go on to
 #: the end.
-PROMISING, RANDOM, FULL_ASCENTS = 500, 4, 20
-#: A value must be higher by this share.
-GAIN = 1e-9
+PROMISING, RANDOM, FULL_NONNEGATIVE_ASCENTS = 500, 4, 20
 #: Added to the inner products of unit loadings, so that dependent ones have an inverse.
-RIDGE = 1e-12
+INVERSE_RIDGE = 1e-12
 #: The share of random loadings that differs between components: good optima have either different components,
 #: or nearly equal ones, whose difference is a contrast.
 SIMILAR = (1.0, 0.1)
 #: Smaller loadings of a fit at the end count as zero.
-NEGLIGIBLE = 1e-7
+NEGLIGIBLE_LOADING = 1e-7
 #: Steps of an ascent along the gradient: the first, the shortest and the longest.
-FIRST_STEP, SHORTEST, LONGEST = 1.0, 1e-6, 1e6
+FIRST_LENGTH, SHORTEST_LENGTH, LONGEST = 1.0, 1e-6, 1e6
 #: A step is shortened by this factor where it does not raise the lowest of the last values.
-SHORTER, MEMORY = 0.25, 4
+SHORTER, REMEMBERED_STEPS = 0.25, 4
 
 
 def few_choices(p: int, cards: Sequence[int]) -> bool:
@@ -86,7 +85,7 @@ def best_of_all_choices(S: np.ndarray, cards: Sequence[int], V: np.ndarray) -> n
         x += size * rng.exponential(size=x.shape)
         ends.append(problem.ascended(places[promising], x, LONGER_ASCENT))
     all_ends = _concatenation(ends)
-    final = problem.finished(all_ends.subset(distinct(all_ends.values, FULL_ASCENTS)))
+    final = problem.finished(all_ends.subset(distinct(all_ends.values, FULL_NONNEGATIVE_ASCENTS)))
     final_values = problem.values_of(final)
     best_index = int(np.argmax(final_values))
     return final[best_index].T if final_values[best_index] > value * (1.0 + GAIN) else V
@@ -188,9 +187,9 @@ class _NonnegativeProblem:
         identity_blocks = (places[:, :, None] == places[:, None, :]).astype(float)
         x = self._projected(x)
         values, slope = self._values_and_slopes(blocks, identity_blocks, x)
-        step = FIRST_STEP / np.abs(slope).max(axis=1).clip(min=1.0)
+        step = FIRST_LENGTH / np.abs(slope).max(axis=1).clip(min=1.0)
         best_x, best_values = x, values
-        history = np.repeat(values[None], MEMORY, axis=0)
+        history = np.repeat(values[None], REMEMBERED_STEPS, axis=0)
         for number in range(steps):
             trial = self._projected(x + step[:, None] * slope)
             trial_values, trial_slope = self._values_and_slopes(blocks, identity_blocks, trial)
@@ -199,11 +198,11 @@ class _NonnegativeProblem:
             product = np.einsum("bn,bn->b", change, bend)
             size = np.einsum("bn,bn->b", change, change)
             length = np.where(product > 0.0, size / np.where(product > 0.0, product, 1.0), LONGEST)
-            step = np.where(rises, np.clip(length, SHORTEST, LONGEST), step * SHORTER)
+            step = np.where(rises, np.clip(length, SHORTEST_LENGTH, LONGEST), step * SHORTER)
             x = np.where(rises[:, None], trial, x)
             slope = np.where(rises[:, None], trial_slope, slope)
             values = np.where(rises, trial_values, values)
-            history[number % MEMORY] = values
+            history[number % REMEMBERED_STEPS] = values
             is_better = values > best_values
             best_x, best_values = np.where(is_better[:, None], x, best_x), np.maximum(values, best_values)
         return _Ends(places, best_x, best_values)
@@ -219,7 +218,7 @@ class _NonnegativeProblem:
         """Return PEV, shape (B,), and half its gradient, (B, N), from the blocks of S and of the identity."""
         W = x[:, :, None] * self.member
         SW, IW = blocks @ W, identity_blocks @ W
-        H = np.linalg.inv(W.mT @ IW + RIDGE * np.eye(len(self.cards)))
+        H = np.linalg.inv(W.mT @ IW + INVERSE_RIDGE * np.eye(len(self.cards)))
         N = H @ (W.mT @ SW)
         slope = ((SW - IW @ N) @ H)[:, np.arange(len(self.owner)), self.owner]
         return np.einsum("bii->b", N), slope
@@ -264,7 +263,7 @@ class _NonnegativeProblem:
 
         bounds = [(0.0, None)] * len(x)
         end = fmin_l_bfgs_b(negative, x, bounds=bounds, factr=1.0, pgtol=1e-10, maxiter=FINAL_ASCENT)[0]
-        return loadings(np.where(end > NEGLIGIBLE * end.max(), end, 0.0))[0]
+        return loadings(np.where(end > NEGLIGIBLE_LOADING * end.max(), end, 0.0))[0]
 
 
 def _concatenation(parts: Sequence[_Ends]) -> _Ends:

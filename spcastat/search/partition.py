@@ -24,6 +24,7 @@ import numpy as np
 
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import top_eigh, varimax
+from spcastat.linalg.ties import RELATIVE
 from spcastat.measures import best_order
 from spcastat.search.climbing import LONG
 from spcastat.search.criteria import SupportRule
@@ -230,8 +231,6 @@ def largest_sums(f: np.ndarray, g: np.ndarray) -> np.ndarray:
 ORDERED = 3
 #: Number of random starts for the loadings of promising partitions.
 RANDOM_STARTS = 2
-#: Values whose relative difference is smaller are equal.
-EQUAL = 1e-10
 
 
 class GroupLoadings:
@@ -292,9 +291,9 @@ class GroupLoadings:
         trials = np.stack([labels, *(trial for trial, _ in restarts)])
         starts = np.concatenate([start for _, start in restarts])
         ends, end_values = self._climbed(trials[1:].reshape(starts.shape), starts)
-        values = np.stack([values * (1.0 + EQUAL), *end_values.reshape(len(restarts), -1)])
+        values = np.stack([values * (1.0 + RELATIVE), *end_values.reshape(len(restarts), -1)])
         winners, columns = values.argmax(axis=0), np.arange(len(labels))
-        values[0] /= 1.0 + EQUAL
+        values[0] /= 1.0 + RELATIVE
         return (
             trials[winners, columns],
             np.stack([x, *ends.reshape(len(restarts), *x.shape)])[winners, columns],
@@ -375,7 +374,7 @@ class GroupLoadings:
 
 
 #: effort -> random starts, in addition to those from varimax and from the largest loadings of PCA.
-RANDOM = {"quick": 2, "auto": 8, "thorough": 32}
+RANDOM_PARTITIONS = {"quick": 2, "auto": 8, "thorough": 32}
 
 
 # --- the search -----------------------------------------------------------------------------------
@@ -388,7 +387,7 @@ FITTED = 3_000
 #: The number of partitions on the way of the climbs, the best by their eigenvectors, that are fitted.
 OPTIMISED_PARTITIONS = 30
 #: The number of partitions, the best by the first fit, that are fitted from further starts.
-POLISHED = 300
+POLISHED_PARTITIONS = 300
 #: Up to this many variables a climb ends only after every move and every swap has been evaluated.
 ALL_TRIED = 60
 
@@ -462,7 +461,7 @@ def partition(
     start_labels = [np.abs(V).argmax(axis=1) for V in starts]
     ends: dict[tuple[int, ...], float] = {}
     values = []
-    for labels in start_labels or _starts(scaled, k, RANDOM[effort], rng):
+    for labels in start_labels or _starts(scaled, k, RANDOM_PARTITIONS[effort], rng):
         value, groups = climber.climb(_without_empty(labels, k))
         ends[tuple(sorted(groups))] = value
         values.append(value)
@@ -495,7 +494,7 @@ class _PartitionFits:
     ----------
     loadings : GroupLoadings
     labels, x : ndarray of shape (n, p)
-        As for :class:`GroupLoadings`, with n at most `POLISHED`.
+        As for :class:`GroupLoadings`, with n at most `POLISHED_PARTITIONS`.
     values : ndarray of shape (n,)
     compared : int
         The number of partitions that were fitted.
@@ -517,7 +516,7 @@ class _PartitionFits:
         fits = zip((self.labels, self.x, self.values), self.loadings.fit(labels), strict=True)
         stacked = [np.concatenate(pair) for pair in fits]
         self.compared += len(labels)
-        ranking = np.argsort(-stacked[2], kind="stable")[:POLISHED]
+        ranking = np.argsort(-stacked[2], kind="stable")[:POLISHED_PARTITIONS]
         self.labels, self.x, self.values = (part[ranking] for part in stacked)
 
     def polish(self) -> None:

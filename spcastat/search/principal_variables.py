@@ -20,14 +20,14 @@ from functools import cached_property
 import numpy as np
 
 #: A variable with less than this share of its variance left, given those kept, adds nothing but rounding.
-NULL = 1e-9
+NULL_VARIANCE = 1e-9
 #: Smallest relative gain for which groups are exchanged; smaller ones are rounding.
 LEAST_GAIN = 1e-10
 #: Candidates whose values are computed at once; only those whose bound is above the best value are.
-BATCH = 64
+CANDIDATES_AT_ONCE = 64
 #: Random starts by effort. With 4 starts, 1 of 21 settings on tables of 13 to 100 variables ended below the
 #: best set known, with 16 none.
-STARTS = {"quick": 0, "auto": 16, "thorough": 60}
+STARTS_BY_EFFORT = {"quick": 0, "auto": 16, "thorough": 60}
 #: Sizes above that of the set to which greedy choices go before they are reduced, by effort.
 EXCESS: dict[str, tuple[int, ...]] = {"quick": (2,), "auto": (2, 4), "thorough": (1, 2, 4, 6)}
 #: Above so many variables there are no random starts unless effort is "thorough": each takes seconds, and
@@ -47,7 +47,7 @@ def combinations_of(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
     sd = np.sqrt(np.diag(S)[list(U)])
     inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
     values, vectors = np.linalg.eigh(S[np.ix_(U, U)] * np.outer(inverse, inverse))
-    is_positive = values > NULL
+    is_positive = values > NULL_VARIANCE
     return np.asarray(inverse[:, None] * vectors[:, is_positive] / np.sqrt(values[is_positive]))
 
 
@@ -154,7 +154,7 @@ class Selection:
     def _new_rows(self, F: np.ndarray, members: tuple[int, ...]) -> np.ndarray:
         """Return what a group adds to F."""
         residual = self.S - F.T @ F
-        live = [j for j in members if residual[j, j] > NULL * self.S[j, j]]
+        live = [j for j in members if residual[j, j] > NULL_VARIANCE * self.S[j, j]]
         return covariances(residual, live)
 
     def _after_single(self, F: np.ndarray, J: np.ndarray, floor: float | None) -> np.ndarray:
@@ -162,7 +162,7 @@ class Selection:
         cross = self.S[J] @ F.T - of_J.T @ K
         variance = np.diag(self.S)[J] - (of_J**2).sum(axis=0)
         squares = self._squares[J] - ((2.0 * cross + of_J.T @ K) * of_J.T).sum(axis=1)
-        live = variance > NULL * np.diag(self.S)[J]
+        live = variance > NULL_VARIANCE * np.diag(self.S)[J]
         variance = np.where(live, variance, 1.0)
         corner = np.where(live, squares / variance, 0.0).clip(min=0.0)
         if self.k > len(F):
@@ -171,8 +171,8 @@ class Selection:
         present = float(top_sum(K, self.k))
         values = present + corner  # bounds, by Ky Fan's inequality
         order, threshold = np.argsort(-values, kind="stable"), floor
-        for start in range(0, len(J), BATCH):
-            batch = order[start : start + BATCH]
+        for start in range(0, len(J), CANDIDATES_AT_ONCE):
+            batch = order[start : start + CANDIDATES_AT_ONCE]
             if threshold is not None and values[batch[0]] <= threshold:
                 break
             values[batch] = self._bordered(K, cross[batch], corner[batch])
@@ -273,7 +273,7 @@ class Selection:
         starts = [self.greedy(), *(self.greedy(self._fitting(U)) for U in further_sets)]
         if len(self.candidates) and (len(self.S) <= RANDOM_STARTS_LIMIT or effort == "thorough"):
             starts += [self.reduced(excess) for excess in EXCESS[effort]]
-            starts += [self.random(rng) for _ in range(STARTS[effort])]
+            starts += [self.random(rng) for _ in range(STARTS_BY_EFFORT[effort])]
         distinct = {tuple(sorted(U)): U for U in starts}
         ends = [self.exchanged(U) for U in distinct.values()]
         best_value = max(value for _, value in ends)

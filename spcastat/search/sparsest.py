@@ -33,11 +33,11 @@ from spcastat.solvers.solver import Sparser
 
 
 #: Sweeps per penalty.
-SWEEPS = 6
+PENALTY_SWEEPS = 6
 #: Number of directions from which a single component is started, and of rows of S.
 DIRECTIONS = 4
 #: Sweeps over the loadings on all allowed variables.
-POLISHED = 20
+POLISHING_SWEEPS = 20
 
 
 def common_penalty(sweeps: Sweeps, vectors: np.ndarray) -> WithProducts | None:
@@ -55,7 +55,7 @@ def common_penalty(sweeps: Sweeps, vectors: np.ndarray) -> WithProducts | None:
     trials: list[tuple[float, WithProducts, bool]] = []
     settled = 0
     for penalty in _penalties(fit):
-        fit = sweeps.penalised(fit, penalty, SWEEPS)
+        fit = sweeps.penalised(fit, penalty, PENALTY_SWEEPS)
         succeeds = bool(target.holds(fit.variances))
         if trials and fit.nonzeros == trials[-1][1].nonzeros:
             settled += 1
@@ -68,7 +68,7 @@ def common_penalty(sweeps: Sweeps, vectors: np.ndarray) -> WithProducts | None:
         if best_index is None:
             break
         for penalty, start in _between(trials, best_index, target.cumulative):
-            fit_at_penalty = sweeps.penalised(start, penalty, SWEEPS)
+            fit_at_penalty = sweeps.penalised(start, penalty, PENALTY_SWEEPS)
             trials.append((penalty, fit_at_penalty, bool(target.holds(fit_at_penalty.variances))))
         trials.sort(key=lambda trial: trial[0])
     best_index = _index_of_fewest(trials)
@@ -220,7 +220,7 @@ def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarg
         image = residual @ V[:, i]
         residual = residual - np.outer(image, image / max(float(V[:, i] @ image), SMALLEST))
     sweeps = Sweeps(Gram(S), target, 1.0)
-    return sweeps.polished(sweeps.start(V), POLISHED)
+    return sweeps.polished(sweeps.start(V), POLISHING_SWEEPS)
 
 
 # --- the search -----------------------------------------------------------------------------------
@@ -439,7 +439,7 @@ class _Search:
             V[np.any(self.rule.must, axis=0)[:, None] & ~self.rule.must.T] = 0.0
         if not V.any(axis=0).all():
             return None
-        fit = self.sweeps.polished(self.sweeps.start(V / np.linalg.norm(V, axis=0)), POLISHED)
+        fit = self.sweeps.polished(self.sweeps.start(V / np.linalg.norm(V, axis=0)), POLISHING_SWEEPS)
         return fit if self.goal.holds(fit.variances) else None
 
     def result(self) -> tuple[np.ndarray, str, bool]:

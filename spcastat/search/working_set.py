@@ -17,7 +17,7 @@ from spcastat.search import criteria
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import empty, from_directions, search
 from spcastat.search.climbing import Effort, climb, exchange_until_optimal, sweep
-from spcastat.search.correlated_groups import AT_ONCE, Groups, groups_of
+from spcastat.search.correlated_groups import ROWS_AT_ONCE, Groups, groups_of
 from spcastat.search.matrices import Dense, Known, best_vectors, ranked_entries
 from spcastat.search.moves import GAIN, rebuild, reordered, trials
 from spcastat.search.objectives import OBJECTIVES
@@ -31,13 +31,13 @@ from spcastat.solvers.support_search import best_support
 #: WORKING_SET_PER_NONZERO per nonzero.
 SEARCHED_WHOLE, WORKING_SET, WORKING_SET_PER_NONZERO = 2500, 1000, 3
 #: Rows of the covariance matrix examined for groups, half as many by a quick search.
-ROWS = 8000
+EXAMINED_ROWS = 8000
 #: Groups considered for a component.
-SEEDS = 5
+CANDIDATE_GROUPS = 5
 #: Sweeps of a start over all variables, and of a fit between two working sets.
-SWEEPS = 10
+WORKING_SWEEPS = 10
 #: Number of exchanges with variables outside the working set that are evaluated for each component.
-VALUED = 32
+OUTSIDE_EXCHANGES = 32
 #: Working sets that are searched, at most.
 WORKING_SETS = 4
 #: Climbs on a working set end if a round raises the value by a smaller share: those of a quick search, and
@@ -93,7 +93,7 @@ def _build(
     zero; the scores of the others are not reduced, since PEV permits correlated components.
     """
     fit_indices = np.arange(len(fits))
-    seeds = groups.seeds(fits.M_products, fits.G, SEEDS, rng)
+    seeds = groups.seeds(fits.M_products, fits.G, CANDIDATE_GROUPS, rng)
     rebuild(criterion, fits, fit_indices, i, seeds, np.zeros_like(fit_indices))
 
 
@@ -160,7 +160,7 @@ def prepared(
     # starts need no converged rotation; with as many vectors as components both would be the same
     rotated = [varimax(vectors[:, :m], max_iter=30)[:, :k] for m in sorted({k, vectors.shape[1]})]
     directions = [vectors[:, :k], *rotated]
-    groups = groups_of(op, max(card), explained, ROWS // 2, rng)
+    groups = groups_of(op, max(card), explained, EXAMINED_ROWS // 2, rng)
     if few_products:
         truncated = [_truncated(D, card) for D in directions]
         return Prepared(op, card, objective, vectors, explained, groups, truncated, None)
@@ -173,13 +173,13 @@ def prepared(
 
 def more_groups(given: Prepared, rng: np.random.Generator) -> Groups:
     """Return the groups of more rows than a quick search examines, if there are more."""
-    if given.op.out_of_core or given.op.p <= ROWS // 2:
+    if given.op.out_of_core or given.op.p <= EXAMINED_ROWS // 2:
         return given.groups
-    return groups_of(given.op, max(given.card), given.explained, ROWS, rng)
+    return groups_of(given.op, max(given.card), given.explained, EXAMINED_ROWS, rng)
 
 
 def _swept(criterion: criteria.Criterion, fits: criteria.Fits) -> criteria.Fits:
-    return reordered(criterion, sweep(criterion, fits, SWEEPS))
+    return reordered(criterion, sweep(criterion, fits, WORKING_SWEEPS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,8 +425,8 @@ def criterion_on(
     if not OBJECTIVES[objective].squares:
         return OBJECTIVES[objective].of_matrix(S, card)
     T = np.empty_like(S)
-    for start in range(0, len(variables), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
+    for start in range(0, len(variables), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
         T[:, part] = op.dot(op.columns(variables[part]))[variables] / op.total**2
     return criteria.Projected(Dense(S), Dense(symmetric(T)), card)
 
@@ -443,7 +443,7 @@ def _entering(
     fit = criterion.fits(np.concatenate(supports)[None], x[None])
     entering = []
     for i in range(len(card)):
-        places, _, values = trials(criterion, fit, i, op.p, VALUED)
+        places, _, values = trials(criterion, fit, i, op.p, OUTSIDE_EXCHANGES)
         entering.append(places[0][values[0] > fit.value[0] * (1.0 + GAIN)].ravel())
     images = (fit.M_products if criterion.T is None else fit.T_products)[0].T
     return np.setdiff1d(np.concatenate(entering), variables), images

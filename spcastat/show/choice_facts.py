@@ -11,7 +11,7 @@ import pandas as pd
 
 from spcastat.assess.component_tests import ComponentTests
 from spcastat.assess.families import CRITERIA, Selected
-from spcastat.assess.prediction import FOLDS
+from spcastat.assess.prediction import PREDICTION_FOLDS
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
 from spcastat.show import facts
@@ -107,7 +107,7 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
     draws = tests.found.draws
     yield fact(
         "methods of number",
-        folds=FOLDS,
+        folds=PREDICTION_FOLDS,
         least=tests.found.prediction.least,
         draws=draws.n_draws,
         level=level(tests),
@@ -216,9 +216,9 @@ def nothing_chosen(choice: NothingChosen) -> Fact:
 
 
 #: The advice for variables with very different variances.
-SCALED = "choose(data, scale=True)"
+SCALED_CALL = "choose(data, scale=True)"
 #: criterion -> its name.
-NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
+CRITERION_NAMES = {**CRITERIA, "bic": "BIC (Allen and Maletic-Savatic)"}
 #: More variables than this have no short answer that is seen at once, and the print says what half needs.
 MANY_UNITS = 200
 #: A fit with this share of all loadings is not called sparse.
@@ -309,7 +309,7 @@ def card_text(card: Any) -> str:
 
 
 #: A longer list of cardinalities is named by the smallest and the largest; calls have the list.
-NAME = 26
+CARDS_LENGTH = 26
 
 
 def fit_name(choice: Chosen, line: pd.Series) -> str:
@@ -321,7 +321,7 @@ def fit_name(choice: Chosen, line: pd.Series) -> str:
     card = line["card"]
     if not isinstance(card, (tuple, list)):
         return f"card={card}"
-    if len(text := f"card=[{card_text(card)}]") > NAME:
+    if len(text := f"card=[{card_text(card)}]") > CARDS_LENGTH:
         return f"cards of {min(card)} to {max(card)}"
     return text
 
@@ -385,7 +385,7 @@ def compared(choice: Chosen) -> list[int]:
 
 def unequal_variances(choice: Chosen) -> Iterator[Fact]:
     """Yield a fact on variables in very different units, which comes first."""
-    yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED)
+    yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED_CALL)
 
 
 def header(choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = ()) -> Iterator[Fact]:
@@ -453,7 +453,7 @@ def rule_of_choice(choice: Chosen, past: bool = False) -> Fact:
     return fact(
         "keeps too little" if kept_too_little else key,
         share=choice.share,
-        criterion=NAMES[choice.by],
+        criterion=CRITERION_NAMES[choice.by],
         predicted=choice.predicted,
         best=choice.selected.place == choice.selected.best,
         variance=choice.by == "variance",
@@ -470,7 +470,7 @@ def choice_methods(choice: Chosen) -> Iterator[Fact]:
     yield fact(
         "methods of choice",
         groups=bool(choice.groups),
-        criterion=NAMES[choice.by],
+        criterion=CRITERION_NAMES[choice.by],
         predicted=choice.predicted,
         folds=choice.folds,
         several=choice.repeats > 1,

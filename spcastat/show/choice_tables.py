@@ -13,10 +13,11 @@ from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural
 from spcastat.labels import short_names
 from spcastat.show import choice_facts
-from spcastat.show.choice_facts import NAMES, Chosen, NothingChosen, fit_name
+from spcastat.show.choice_facts import CRITERION_NAMES, Chosen, NothingChosen, fit_name
 from spcastat.show.grid import Chapter, Document, Row, Table, alike, fixed, percent
 from spcastat.show.renderings import Summary
 from spcastat.show.report import chapter_of
+from spcastat.show.screen import LINES, WIDTH
 from spcastat.show.templates import Fact, fact, lines, methods, notes, part
 
 if TYPE_CHECKING:
@@ -89,10 +90,6 @@ def nothing_reasons(choice: NothingChosen) -> str:
 
 
 # --- the cardinalities ----------------------------------------------------------------------------
-
-
-#: Lines and columns of the printout.
-LINES, WIDTH = 25, 80
 
 
 def choice_document(choice: Chosen) -> Document:
@@ -176,7 +173,7 @@ def chapters(
     """Return the chapters of a report on the choices, with their plots."""
     alternative_text = "The criterion of every candidate"
     unsaid = (
-        f"Every candidate by {NAMES[choice.by]}"
+        f"Every candidate by {CRITERION_NAMES[choice.by]}"
         f"{', with one standard error' if choice.by == 'cv' else ''}. It does not show how stable the "
         "selected variables are, nor that the others are unrelated to the components."
     )

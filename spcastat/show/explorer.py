@@ -31,14 +31,14 @@ from spcastat.show import facts
 from spcastat.show.grid import Document
 from spcastat.show.html import content
 from spcastat.show.methods_text import equations
-from spcastat.show.report import ENDINGS, MOST_TERMS, asset, page_of
+from spcastat.show.report import EQUATION_TERMS, PAGE_ENDINGS, asset, page_of
 from spcastat.show.summary import largest_with_another, variance_table
 from spcastat.show.templates import line
 
 #: The scripts of the page: placement of labels, and everything else.
 SCRIPTS = ("placing.js", "explorer.js")
 #: The largest number of components that the biplot offers: each pair has its own scale.
-MOST_COMPONENTS = 12
+BIPLOT_COMPONENTS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def write_explorer(
     max_points : int, optional
         None for all rows.
     """
-    target = file_path(path, ENDINGS)
+    target = file_path(path, PAGE_ENDINGS)
     source = positions[0].source
     if source is not None:
         source.spare(target)
@@ -144,7 +144,7 @@ def explorer_data(
         ],
         "pca": _numbers(table["pca"]),
         "start": len(positions) // 2,
-        "offered": MOST_COMPONENTS,
+        "offered": BIPLOT_COMPONENTS,
         "positions": [
             _position(position, int(at), nonzeros, place, row_indices)
             for position, at, nonzeros in zip(positions, places, table["nonzeros"], strict=True)
@@ -189,10 +189,10 @@ def _position(
         "shares": _numbers(table["share of total"]),
         "correlation": [_numbers(line) for line in correlation.to_numpy()],
         "variance": [grid.title, list(grid.headings), [[r.group, r.label, list(r.cells)] for r in grid.rows]],
-        "equations": equations(state, max_terms=MOST_TERMS, width=100_000).splitlines(),
+        "equations": equations(state, max_terms=EQUATION_TERMS, width=100_000).splitlines(),
         "raw": None  # original units need the means, which a covariance matrix may lack
         if state.standard is None
-        else equations(state, raw=True, max_terms=MOST_TERMS, width=100_000).splitlines(),
+        else equations(state, raw=True, max_terms=EQUATION_TERMS, width=100_000).splitlines(),
         "note": "" if state.record.converged else f"{state.record.advice}.",
     }
     if row_places is not None:
@@ -204,7 +204,7 @@ def _position(
         # rounded to thousandths, which are much smaller than a pixel
         content["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(row_places)]]
         content["scores"] = [[None if v is None else int(v) for v in line] for line in content["scores"]]
-        pairs = combinations(range(min(V.shape[1], MOST_COMPONENTS)), 2)
+        pairs = combinations(range(min(V.shape[1], BIPLOT_COMPONENTS)), 2)
         content["stretch"] = {
             f"{i}-{j}": stretch_of(scaled[:, [i, j]], (V * spread)[:, [i, j]]) for i, j in pairs
         }

@@ -37,7 +37,11 @@ FEW_COUNTS = 8
 #: What the table of methods has in place of a paper for methods of this package.
 OURS = "of this package"
 #: Names of kinds of correlations, if they are names of people.
-KINDS = {"spearman": "Spearman", "pearson": "Pearson", "mixed": "polychoric, polyserial and Pearson"}
+CORRELATION_NAMES = {
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "mixed": "polychoric, polyserial and Pearson",
+}
 
 # --- data -----------------------------------------------------------------------------------------
 
@@ -121,7 +125,9 @@ def dataset(state: FitState) -> Fact:
         )
     kind = about.get("kind")
     kind_fact = (
-        fact("kind covariance") if kind is None else fact("kind correlation", name=KINDS.get(kind, kind))
+        fact("kind covariance")
+        if kind is None
+        else fact("kind correlation", name=CORRELATION_NAMES.get(kind, kind))
     )
     if kind is None and np.allclose(state.moments.variances, 1.0, atol=1e-8):
         kind_fact = fact("kind correlation", name=None)

@@ -12,9 +12,9 @@ from importlib.resources import files
 from spcastat.show.grid import BREAKS, Document, Layout, Row, Table, below_headings, blocks, without_stars
 
 #: No colours are set, so that tables are readable on dark pages too.
-STYLE = "<style>\n" + (files("spcastat.show") / "table.css").read_text(encoding="utf-8") + "</style>"
+TABLE_STYLE = "<style>\n" + (files("spcastat.show") / "table.css").read_text(encoding="utf-8") + "</style>"
 
-_CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
+_ALIGNMENT_CLASSES = {"l": ' class="left"', "c": ' class="center"', "r": ""}
 
 
 #: Number of rows that are always shown; a click shows the others.
@@ -28,7 +28,7 @@ def render(document: Document, layout: Layout) -> str:
     """
     document = layout.of(document)
     name = f' id="{escape(document.label)}"' if document.label else ""
-    lines = [f'<div class="spcastat"{name}>', STYLE, *content(document), "</div>"]
+    lines = [f'<div class="spcastat"{name}>', TABLE_STYLE, *content(document), "</div>"]
     return "\n".join(lines) + "\n"
 
 
@@ -97,7 +97,7 @@ def _cell(cell: str) -> str:
 
 def _body(table: Table, rows: tuple[Row, ...]) -> Iterator[str]:
     """Yield the headings of a table and the given `rows`."""
-    classes = [_CLASSES[side] for side in table.align]
+    classes = [_ALIGNMENT_CLASSES[side] for side in table.align]
     yield "<tbody>"
     heads = (
         f'<th scope="col"{_long(text, css)}>{_name(text)}</th>'

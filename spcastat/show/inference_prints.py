@@ -23,7 +23,7 @@ from spcastat.show.templates import Fact, fact, lines, part, warnings
 #: A component, a variable, cells, and a number by which rows are ordered if there is no room for all.
 Line: TypeAlias = tuple[str, str, tuple[str, ...], float]
 #: The widest names in a table of loadings.
-NAME = 30
+LOADING_NAME_WIDTH = 30
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Estimates:
         widths = [max(map(len, column)) for column in zip(self.headings, *everywhere, strict=True)]
         heads = screen.short_labels([component for component, *_ in self.rows], 12)
         label_width = max(map(len, heads))
-        names = screen.short_labels([name for _, name, _, _ in rows], NAME)
+        names = screen.short_labels([name for _, name, _, _ in rows], LOADING_NAME_WIDTH)
         lines = [
             "  ".join(
                 [
@@ -195,7 +195,7 @@ def _by_frequency(names: pd.Index, column: np.ndarray, v: np.ndarray) -> Iterato
     for in_fit in (True, False):
         places = np.flatnonzero((v != 0) if in_fit else (v == 0) & (column >= facts.OFTEN))
         places = places[np.argsort(-column[places], kind="stable")]
-        labels = screen.short_labels(full_names(names[places]), NAME)
+        labels = screen.short_labels(full_names(names[places]), LOADING_NAME_WIDTH)
         for label, share in zip(labels, column[places].tolist(), strict=True):
             yield f"{label} {share:.2f}" if in_fit else f"[{label} {share:.2f}]"
 
@@ -207,12 +207,12 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
     """Return the print of permutation tests: loadings with their q values, or the large ones."""
     frame = frames.tests(state, tested)
     frame = frame[frame["loading"] != 0]
-    doubtful = (frame["q_value"] > facts.LEVEL).to_numpy()
+    doubtful = (frame["q_value"] > facts.SHOWN_LEVEL).to_numpy()
     columns = ["component", "term", "loading", "p_value", "q_value"]
     rows: list[Line] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
         rows.append((name_text(component), name_text(term), _cells(numbers), -numbers[-1]))
-    doubt = f"loadings have q > {facts.LEVEL:g}"
+    doubt = f"loadings have q > {facts.SHOWN_LEVEL:g}"
     return Screen(
         part(facts.tests_of_loadings(tested)),
         Estimates(("loading", "p", "q"), rows, doubtful, doubt).lines,

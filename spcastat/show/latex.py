@@ -19,7 +19,7 @@ from spcastat.show import grid
 
 
 #: A number in a cell: sign, "<", digits, exponent.
-NUMBER = re.compile(r"(-?)(<?)(\d*[.,]?\d+)(?:e([+-]\d+))?")
+NUMBER_CELL = re.compile(r"(-?)(<?)(\d*[.,]?\d+)(?:e([+-]\d+))?")
 
 #: LaTeX names of the Greek letters in order of their code points; a Latin letter if LaTeX has no command.
 _LOWER_CASE = """
@@ -41,7 +41,7 @@ def _letters() -> dict[str, str]:
 
 #: Symbols and punctuation, and their spelling in LaTeX.
 _SYMBOLS = "−…–—‘’“”„«»•·°±×÷≤≥≠≈∞√→"
-_COMMANDS = r"""
+_SIGN_COMMANDS = r"""
 $-$ \ldots{} -- --- ` ' `` '' ,, $\ll$ $\gg$ $\bullet$ $\cdot$ $^{\circ}$ $\pm$ $\times$ $\div$ $\leq$ $\geq$
 $\neq$ $\approx$ $\infty$ $\surd$ $\rightarrow$
 """
@@ -64,7 +64,7 @@ ESCAPES = str.maketrans(
         "[": "{[}",
         "]": "{]}",
         "*": "{*}",
-        **dict(zip(_SYMBOLS, _COMMANDS.split(), strict=True)),
+        **dict(zip(_SYMBOLS, _SIGN_COMMANDS.split(), strict=True)),
         "\N{NO-BREAK SPACE}": "~",
         # Inserted between hyphens, which would become a dash otherwise.
         "\N{WORD JOINER}": "{}",
@@ -76,7 +76,7 @@ ESCAPES = str.maketrans(
 #: Indentation of further lines of a name, in points.
 INDENT = 7
 #: Widths, in points, of Computer Modern characters that are much wider or narrower than others of their kind.
-_WIDTHS = {
+_LATEX_WIDTHS = {
     **{"m": 8.4, "M": 9.2, "w": 7.3, "W": 10.3, "%": 8.4, "&": 7.8, "@": 7.8},
     **dict.fromkeys("-−<|", 7.8),
     **{"i": 2.8, "l": 2.8, "j": 3.1, "f": 3.1, "t": 3.9, "r": 4.0, "I": 3.7, " ": 3.4, ".": 2.8, ",": 2.8},
@@ -91,10 +91,10 @@ def escape(text: str) -> str:
 
 def points(text: str) -> int:
     """Return the width of `text` in 10 pt Computer Modern, in points, accurate to about 10 percent."""
-    match = NUMBER.fullmatch(text)
+    match = NUMBER_CELL.fullmatch(text)
     if match and match[4]:  # set as a power of ten
         return points(text[: match.start(4) - 1]) + 23 + 5 * len(str(int(match[4])))
-    return ceil(sum(_WIDTHS.get(c, 7.2 if c.isupper() else 5.3 if c.isalpha() else 5) for c in text))
+    return ceil(sum(_LATEX_WIDTHS.get(c, 7.2 if c.isupper() else 5.3 if c.isalpha() else 5) for c in text))
 
 
 def stacked(text: str, width: int, side: str) -> str:
@@ -109,8 +109,10 @@ def number(cell: str) -> str:
     """Return a number in math mode, with a minus sign; any other cell as text."""
     bare, stars = grid.without_stars(cell)
     if isinstance(cell, grid.Figures) and len(cell.numbers) > 1:
-        return f"${NUMBER.sub(lambda match: _math(match), bare)}$".replace(", ", r",\ ").replace("; ", r";\ ")
-    match = NUMBER.fullmatch(bare)
+        return f"${NUMBER_CELL.sub(lambda match: _math(match), bare)}$".replace(", ", r",\ ").replace(
+            "; ", r";\ "
+        )
+    match = NUMBER_CELL.fullmatch(bare)
     if not match:
         return escape(cell)
     sign, below_sign, digits, exponent = match.groups()
@@ -129,9 +131,9 @@ def _math(match: re.Match[str]) -> str:
 
 #: In points: width and height of the text of a page (class article), twice \\tabcolsep as set below, height
 #: of a line.
-PAGE, HEIGHT, GAP, LINE = 345, 530, 8, 12.5
+PAGE_WIDTH, PAGE_HEIGHT, COLUMN_SEPARATION, LINE_HEIGHT = 345, 530, 8, 12.5
 #: In points: smallest width of a column of long labels, largest width of long headings, \\quad.
-LABEL_MINIMUM, HEADING, QUAD = 120, 62, 10
+LABEL_MINIMUM, LONG_HEADING, QUAD = 120, 62, 10
 
 
 def render(document: grid.Document, layout: grid.Layout) -> str:
@@ -141,7 +143,7 @@ def render(document: grid.Document, layout: grid.Layout) -> str:
     class ``article``. The first line names the packages that are needed.
     """
     document = layout.of(document)
-    parts = list(_panels(document, PAGE * layout.width // 80 - GAP))
+    parts = list(_panels(document, PAGE_WIDTH * layout.width // 80 - COLUMN_SEPARATION))
     caption_lines = list(_notes(document))
     if layout.longtable or any(_tall(parts, document)):
         parts = [dataclasses.replace(part, tables=(table,)) for part in parts for table in part.tables]
@@ -164,7 +166,7 @@ def render(document: grid.Document, layout: grid.Layout) -> str:
 def _tall(parts: list[Panel], document: grid.Document) -> Iterator[bool]:
     """Yield for every panel whether it is longer than a page, including the notes below the last one."""
     for part in parts:
-        yield part.height + (part is parts[-1]) * _height(document) > HEIGHT
+        yield part.height + (part is parts[-1]) * _height(document) > PAGE_HEIGHT
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,7 @@ class Panel:
         for table in self.tables:
             lines += 2 + len({row.group for row in table.rows} - {""})
             lines += sum(len(self.label(row.label, row.group)) for row in table.rows)
-        return lines * LINE
+        return lines * LINE_HEIGHT
 
     def label(self, text: str, group: str = "") -> list[str]:
         """Return the lines of a label as LaTeX; all but the first are indented, and in a group all are."""
@@ -238,12 +240,12 @@ def _panels(document: grid.Document, width: int) -> Iterator[Panel]:
     for block in grid.blocks(document.tables):
         label, heading = grid.label_width(block, points), width
         columns = grid.column_widths(block, points)
-        if label + sum(GAP + column for column in columns) > width:  # headings are wrapped
-            heading = HEADING
+        if label + sum(COLUMN_SEPARATION + column for column in columns) > width:  # headings are wrapped
+            heading = LONG_HEADING
             bare = tuple(dataclasses.replace(table, headings=("",) * len(table.headings)) for table in block)
             heads = [min(points(text), heading) for text in block[0].headings]
             columns = list(map(max, heads, grid.column_widths(bare, points)))
-        for room, parts, _ in grid.panels(block, label, columns, width, GAP, LABEL_MINIMUM):
+        for room, parts, _ in grid.panels(block, label, columns, width, COLUMN_SEPARATION, LABEL_MINIMUM):
             label_column = f"p{{{room}pt}}" if room < label else "l"
             yield Panel(parts, label_column + parts[0].align, room if room < label else 0, heading)
 
@@ -316,4 +318,4 @@ def _height(document: grid.Document) -> float:
     """Return the height of the facts, notes and key below the tables, in points."""
     texts = [label + text for label, text in (*document.facts, *document.key)] + list(document.all_notes)
     # a line of the notes below a table has about 85 characters
-    return sum(1 + len(text) // 85 for text in texts) * 0.8 * LINE
+    return sum(1 + len(text) // 85 for text in texts) * 0.8 * LINE_HEIGHT

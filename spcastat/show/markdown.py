@@ -11,17 +11,20 @@ from math import ceil
 from spcastat.show import grid
 
 #: Line length of pandoc, in characters. If a table is wider, its dashes set the relative column widths.
-LINE = 72
+PANDOC_LINE = 72
 #: Smallest number of dashes of the label column.
 LABELS = 18
 #: Widths of characters as shares of the font size, in a wide font, as a reader may lack the usual one.
-_WIDTHS = {**dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36), **dict.fromkeys("ijltfr", 0.45)}
+_CHARACTER_WIDTHS = {
+    **dict.fromkeys(".,:;-−|!'() []\N{NO-BREAK SPACE}", 0.36),
+    **dict.fromkeys("ijltfr", 0.45),
+}
 
 #: Characters with a meaning in Markdown: "_" only at the edge of a word, "<" and "&" only where a tag or an
 #: entity could start, "#", ">" and "+" only at the start of the text.
 _SPECIAL = re.compile(r"[\\`*\[\]|~$^]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^[#>+](?=\s)")
 
-_RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
+_ALIGNMENT_RULES = {"l": (":", "-"), "c": (":", ":"), "r": ("-", ":")}
 
 
 def render(document: grid.Document, layout: grid.Layout) -> str:
@@ -39,7 +42,7 @@ def render(document: grid.Document, layout: grid.Layout) -> str:
     name = f" {{#{document.label}}}" if document.label else ""
     for block in grid.blocks(document.tables):
         columns, label = grid.column_widths(block, _room), grid.label_width(block, _room)
-        split = grid.panels(block, label, columns, LINE * layout.width // 80, 0, LABELS)
+        split = grid.panels(block, label, columns, PANDOC_LINE * layout.width // 80, 0, LABELS)
         for table in chain.from_iterable(tables for _, tables, _ in split):
             parts.append("\n".join(_table(table)))
             if document.heading and (document.caption or name):
@@ -58,11 +61,12 @@ def _terms(pairs: tuple[tuple[str, str], ...]) -> list[str]:
 def _room(text: str) -> int:
     """Return the number of dashes with which a column is wide enough for `text` on one line."""
     letters = sum(
-        _WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78) * grid.display_width(char)
+        _CHARACTER_WIDTHS.get(char, 0.65 if char.islower() or char.isdigit() else 0.78)
+        * grid.display_width(char)
         for char in text
     )
     # In points, in Word: font size, both margins of a cell, and the width of a dash in a line of 6.5 inches
-    return ceil((letters * 12.0 + 12.0) / (468 / LINE))
+    return ceil((letters * 12.0 + 12.0) / (468 / PANDOC_LINE))
 
 
 def escape(text: str) -> str:
@@ -77,13 +81,13 @@ def _table(table: grid.Table) -> Iterator[str]:
     align = "l" + table.align
     column_widths = [max(grid.display_width(line[i]) for line in lines) for i in range(len(align))]
     columns = grid.column_widths((table,), _room)  # numbers stay on one line, labels may wrap
-    dashes = [max(LINE - sum(columns), LABELS), *columns]
+    dashes = [max(PANDOC_LINE - sum(columns), LABELS), *columns]
     widths = list(map(max, column_widths, dashes))
     for number, line in enumerate(lines):
         cells = (_pad(cell, size, side) for cell, size, side in zip(line, widths, align, strict=True))
         yield f"| {' | '.join(cells)} |"
         if number == 0:
-            ends = zip((_RULES[side] for side in align), dashes, strict=True)
+            ends = zip((_ALIGNMENT_RULES[side] for side in align), dashes, strict=True)
             yield f"| {' | '.join(left_end + '-' * (size - 2) + right for (left_end, right), size in ends)} |"
 
 

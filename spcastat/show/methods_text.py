@@ -25,7 +25,7 @@ from spcastat.show.templates import Fact, methods
 
 #: The key and the fields of a BibTeX entry.
 _ENTRY = re.compile(r"@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL)
-_FIELD = re.compile(r"(\w+) = \{((?:[^{}]|\{[^{}]*\})*)\}")
+_BIBTEX_FIELD = re.compile(r"(\w+) = \{((?:[^{}]|\{[^{}]*\})*)\}")
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def entries() -> dict[str, str]:
 
 def reference(entry: str) -> str:
     """Return a BibTeX entry as a reference in plain text."""
-    fields = {name: _plain(text) for name, text in _FIELD.findall(entry)}
+    fields = {name: _plain(text) for name, text in _BIBTEX_FIELD.findall(entry)}
     *first_authors, last_author = fields["author"].split(" and ")
     authors = (
         f"{', '.join(map(_initials, first_authors))} and {_initials(last_author)}"
@@ -197,7 +197,7 @@ def _plain(text: str) -> str:
 
 
 #: Names that need no backticks: words, and names of formula terms such as log(a) or a:b.
-_WORD = re.compile(r"[^\W\d][\w.]*(\[[^\[\]`\s]*\]|\([^()`\s+*/-]*\))*(:[^\W\d][\w.]*)*")
+_UNQUOTED_NAME = re.compile(r"[^\W\d][\w.]*(\[[^\[\]`\s]*\]|\([^()`\s+*/-]*\))*(:[^\W\d][\w.]*)*")
 
 #: Marks a space at which a line must not be broken.
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -290,7 +290,7 @@ def _terms(
         size = _decimals(abs(value), digits) if standard is None else f"{abs(value):.{digits}g}"
         sign = ("-" if value < 0 else "") if is_first else f"{'-' if value < 0 else '+'}{_NO_BREAK}"
         label = name_text(names[j])
-        label = label if _WORD.fullmatch(label) else f"`{label}`"
+        label = label if _UNQUOTED_NAME.fullmatch(label) else f"`{label}`"
         yield f"{sign}{size}{_NO_BREAK}{label}".replace(" ", _NO_BREAK)
         is_first = False
 

@@ -15,15 +15,15 @@ from spcastat.inputs.cleaning import FAR_ROW
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, short_names
 from spcastat.linalg.wrapping import BEND
-from spcastat.plots.cell_map import HEIGHT, CellMap, cell_map_of, draw_cell_map
+from spcastat.plots.cell_map import ROW_INCHES, CellMap, cell_map_of, draw_cell_map
 from spcastat.show.facts import robust
 from spcastat.show.grid import Document, Picture, Row, Table, fixed
 from spcastat.show.templates import lines
 
 #: So many outlying cells, and rows, are printed; frames have all.
-MOST_CELLS, MOST_LINES = 20, 10
+CELLS_LISTED, ROWS_LISTED = 20, 10
 #: Characters of the names of variables in the list of cells, which then fits into 80 columns.
-NAME = 18
+CELL_NAME_WIDTH = 18
 #: Rows with at least so many outlying cells, in more than this share of the columns, are printed, too.
 FEWEST_CELLS, MUCH_OF_A_ROW = 5, 0.1
 #: Largest numbers of rows and variables in the map of a report.
@@ -39,14 +39,14 @@ def outliers_document(state: FitState) -> Document:
     far = _rows_to_look_at(rows, cleaning.rows, len(state.spec.columns))
     if len(far):
         tables.append(_rows_table(far, rows.index.is_unique))
-        notes += [f"{plural(len(far) - MOST_LINES, 'other row')}: see rows."] * (len(far) > MOST_LINES)
+        notes += [f"{plural(len(far) - ROWS_LISTED, 'other row')}: see rows."] * (len(far) > ROWS_LISTED)
         notes.append(
             f"distance: largest robust distance of a score; rows beyond {FAR_ROW:g} are left out, unless the "
             "scores predict them as well as the others."
         )
     if len(cells):
         tables.append(_cells_table(cells, rows.index.is_unique))
-        hidden_count = len(cells) - MOST_CELLS
+        hidden_count = len(cells) - CELLS_LISTED
         notes += [f"{plural(hidden_count, 'other cell')}: see cells, and plot_cells()."] * (hidden_count > 0)
         notes.append(
             "z: distance from the middle of the column in robust standard deviations; usual: the values with "
@@ -76,7 +76,7 @@ def map_picture(state: FitState, source: Data | None) -> Picture:
     cell_map = outlier_map(state, source, REPORT_MAP)
     rows, columns = cell_map.values.shape
     about = f"Map of outlying cells: {plural(rows, 'row')} by {plural(columns, 'variable')}."
-    height = 2.2 + HEIGHT * max(rows, 6)
+    height = 2.2 + ROW_INCHES * max(rows, 6)
     return Picture(lambda ax: draw_cell_map(cell_map, ax), 6.4, height, "outlying-cells", about, about)
 
 
@@ -99,7 +99,7 @@ def _names(labels: Iterable[Any], positions: Iterable[int], unique: bool) -> lis
 
 
 def _rows_table(far: pd.DataFrame, unique: bool) -> Table:
-    visible_rows = far.iloc[:MOST_LINES]
+    visible_rows = far.iloc[:ROWS_LISTED]
     names = _names(visible_rows.index, visible_rows["position"], unique)
     lines_of = zip(names, visible_rows["distance"], visible_rows["cells"], visible_rows["kept"], strict=True)
     return Table(
@@ -120,10 +120,10 @@ def _short(value: float) -> str:
 
 
 def _cells_table(cells: pd.DataFrame, unique: bool) -> Table:
-    visible_cells = cells.iloc[:MOST_CELLS]
+    visible_cells = cells.iloc[:CELLS_LISTED]
     names, rows = _names(visible_cells["row"], visible_cells["position"], unique), []
     labels = list(dict.fromkeys(visible_cells["variable"]))
-    short = dict(zip(labels, short_names(labels, NAME), strict=True))
+    short = dict(zip(labels, short_names(labels, CELL_NAME_WIDTH), strict=True))
     records: list[Any] = list(visible_cells.itertuples(index=False))
     for name, cell in zip(names, records, strict=True):
         usual = f"{_short(cell.low)} to {_short(cell.high)}"

@@ -29,7 +29,7 @@ from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
 from spcastat.show import grid
 
 #: Number of spaces between two columns.
-GAP = 2
+SPACES_BETWEEN = 2
 #: Largest number of names in a key.
 KEYED = 12
 #: ASCII spelling of typographic characters.
@@ -158,7 +158,7 @@ def _too_long(
         label = grid.label_width(block, grid.display_width)
         label_limit = min(label, NAME_WIDTH)
         for limit in (16, HEADING_WIDTH):
-            fits = label_limit + sum(GAP + column for column in columns) <= width
+            fits = label_limit + sum(SPACES_BETWEEN + column for column in columns) <= width
             if fits and not everywhere:
                 break
             headings |= dict.fromkeys(block[0].headings)
@@ -166,7 +166,7 @@ def _too_long(
             dashes = tuple("-" * min(grid.display_width(text), limit) for text in block[0].headings)
             renamed = tuple(replace(table, headings=dashes) for table in block)
             columns = grid.column_widths(renamed, grid.display_width)
-        room = grid.label_room(label, columns, width, GAP, NAME_WIDTH)
+        room = grid.label_room(label, columns, width, SPACES_BETWEEN, NAME_WIDTH)
         room = min(room, NAME_WIDTH) if everywhere else room
         for table in block:
             long = [
@@ -181,7 +181,7 @@ def _too_long(
 
 def _header(document: grid.Document, width: int) -> str:
     lines = [filled(document.heading, width)] if document.heading else []
-    indent = max((grid.display_width(label) for label, _ in document.facts), default=0) + GAP
+    indent = max((grid.display_width(label) for label, _ in document.facts), default=0) + SPACES_BETWEEN
     indent = min(indent, width // 2)
     for label, text in document.facts:
         label_text = label + " " * max(indent - grid.display_width(label), 1)
@@ -192,8 +192,8 @@ def _header(document: grid.Document, width: int) -> str:
 def _block(block: tuple[grid.Table, ...], width: int) -> Iterator[str]:
     columns = grid.column_widths(block, lambda text: max(map(grid.display_width, text.split("\n"))))
     natural = grid.label_width(block, grid.display_width)
-    for label, parts, widths in grid.panels(block, natural, columns, width, GAP, NAME_WIDTH):
-        block_width = label + sum(GAP + column for column in widths)
+    for label, parts, widths in grid.panels(block, natural, columns, width, SPACES_BETWEEN, NAME_WIDTH):
+        block_width = label + sum(SPACES_BETWEEN + column for column in widths)
         yield "\n\n".join("\n".join(_table(table, label, widths, block_width)) for table in parts)
 
 
@@ -225,17 +225,17 @@ def _line(cells: tuple[str, ...], widths: list[int], align: str) -> str:
         space = width - grid.display_width(text)
         left_space = {"l": 0, "c": space // 2, "r": space}[side]
         padded.append(" " * left_space + text + " " * (space - left_space))
-    return (" " * GAP).join(padded).rstrip()
+    return (" " * SPACES_BETWEEN).join(padded).rstrip()
 
 
 def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
     """Yield the lines of the key, which explains short names."""
-    indent = min(max((grid.display_width(name) for name, _ in key), default=0) + GAP, width // 2)
+    indent = min(max((grid.display_width(name) for name, _ in key), default=0) + SPACES_BETWEEN, width // 2)
     if key:
         yield "Names in full"
     for short_one, full_name in key:
         lines = grid.wrapped(full_name, width - indent, grid.display_width)
-        if grid.display_width(short_one) + GAP <= indent:
+        if grid.display_width(short_one) + SPACES_BETWEEN <= indent:
             short_one += " " * (indent - grid.display_width(short_one)) + lines.pop(0)
         yield short_one
         yield from (" " * indent + line for line in lines)

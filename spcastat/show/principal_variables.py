@@ -27,14 +27,12 @@ from spcastat.show.methods_text import Description, description
 from spcastat.show.plain_text import filled, render_tables, render_text
 from spcastat.show.renderings import Summary
 from spcastat.show.report import bibtex, methods, provenance
-from spcastat.show.screen import WIDTH, Screen
+from spcastat.show.screen import LINES, WIDTH, Screen
 from spcastat.show.templates import Fact, fact, lines, notes
 from spcastat.show.templates import methods as sentences
 
-#: Lines of a print whose names and sentences fit into 80 characters; the result has the tables in full.
-MOST_LINES = 25
 #: Characters of a line of notes.
-LINE = 78
+NOTE_WIDTH = 78
 #: Lines besides facts, rows and notes: title, three empty ones, and the heads of two tables.
 OTHER_LINES = 8
 #: The smallest numbers of variables that are shown, of those kept and of the others.
@@ -52,7 +50,7 @@ def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> 
         max_rows = whole_number("max_rows", max_rows, 1)
     selection, represented, path = kept_table(state), represented_table(state), path_table(state)
     about_all, remarks = tuple(lines(header(state))), tuple(notes(_notes(state)))
-    used_lines = len(about_all) + sum(-(-len(remark) // LINE) for remark in remarks)
+    used_lines = len(about_all) + sum(-(-len(remark) // NOTE_WIDTH) for remark in remarks)
     most_kept, other_limit = _room(used_lines, len(selection)) if max_rows is None else (max_rows, max_rows)
     document = Document(
         _title(state),
@@ -75,7 +73,7 @@ def print_of(state: FitState) -> Screen:
 
 def _room(used_lines: int, kept_count: int) -> tuple[int, int]:
     """Return how many of the variables kept, and of the others, a print shows beside `used_lines` lines."""
-    room = MOST_LINES - OTHER_LINES - used_lines
+    room = LINES - OTHER_LINES - used_lines
     if kept_count <= room - FEWEST_OTHERS:
         return kept_count, room - kept_count
     return max(room - FEWEST_OTHERS - 1, FEWEST_KEPT), FEWEST_OTHERS  # a note says how many more are kept

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.fit import frames
-from spcastat.fit.frames import VARIANCE
+from spcastat.fit.frames import CUMULATIVE, VARIANCE
 from spcastat.fit.sparse_loadings import variance as loadings_variance
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.fit.state import FitState
@@ -28,10 +28,8 @@ Line: TypeAlias = tuple[str, tuple[str, ...]]
 MOST_LISTS = 8
 #: The measures that are always printed; that of the objective is printed, too.
 PRINTED = ("adjusted", "pev")
-#: The heading of the rows with cumulative shares.
-CUMULATIVE = "Cumulative % of total variance"
 #: Headings of the cumulative shares where each component has a row.
-SHORT = {"cumulative least squares": "l.s.", "cumulative PCA": "PCA"}
+SHORT_HEADINGS = {"cumulative least squares": "l.s.", "cumulative PCA": "PCA"}
 
 
 def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
@@ -181,7 +179,7 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     lower_rows: list[Line] = [
         (column.label, percents(variance[column.name].tolist(), 1, steps)) for column in columns
     ]
-    short = [SHORT.get(column.name, column.label) for column in columns]
+    short = [SHORT_HEADINGS.get(column.name, column.label) for column in columns]
     final_rows: list[Line] = []
     if len(variance) > 1:
         final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))

@@ -45,7 +45,7 @@ from spcastat.show.grid import (
     number_rows,
     percent,
 )
-from spcastat.show.html import STYLE, content
+from spcastat.show.html import TABLE_STYLE, content
 from spcastat.show.methods_text import Description, describe, equations, in_short
 from spcastat.show.outlier_tables import map_picture, outliers_document
 from spcastat.show.summary import summarise
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     pass
 
 #: The largest number of terms written for an equation.
-MOST_TERMS = 20
+EQUATION_TERMS = 20
 
 
 def chapter_of(
@@ -97,7 +97,7 @@ def chapters(
         yield Chapter("Outlying cells and rows", tuple(outlying_parts(state, source)))
     if in_memory:
         yield Chapter("Outliers", (diagnostics_picture(state, source),))
-    lines = equations(state, max_terms=MOST_TERMS, width=100_000).splitlines()
+    lines = equations(state, max_terms=EQUATION_TERMS, width=100_000).splitlines()
     yield Chapter("Equations", (Lines(tuple(lines), "Zero terms are left out."),))
     yield from of_choice
     description = describe(state)
@@ -191,7 +191,7 @@ def correlations(state: FitState, arrangement: VariableArrangement) -> Document:
 #: The largest number of components that a text alternative describes.
 MOST_NAMED = 5
 #: Characters that need no escape in a data URL within double quotes.
-PLAIN = " =/:;,()-_.!*+@$?[]{}|^"
+URL_CHARACTERS = " =/:;,()-_.!*+@$?[]{}|^"
 
 
 def picture_html(picture: Picture) -> str:
@@ -215,7 +215,7 @@ def svg_address(svg: str) -> str:
     svg = re.sub(r'(?<= [xy]=")-?\d+\.\d+(?=")', lambda number: rounded(number[0]), svg)
     svg = re.sub(r">\s+<", "><", re.sub(r"\s*\n\s*", " ", svg))
     svg = svg.replace("'", "&apos;").replace('"', "'")
-    return "data:image/svg+xml," + quote(svg, safe=PLAIN + "'")
+    return "data:image/svg+xml," + quote(svg, safe=URL_CHARACTERS + "'")
 
 
 # --- the figures ----------------------------------------------------------------------------------
@@ -363,9 +363,9 @@ def diagnostics_picture(state: FitState, source: Data | None) -> Picture:
 
 
 #: Extensions that the name of a page may have.
-ENDINGS = ("", ".html", ".htm")
+PAGE_ENDINGS = ("", ".html", ".htm")
 #: Extension of a file for Word.
-WORD = ".docx"
+WORD_ENDING = ".docx"
 #: Scripts, forms and external addresses are forbidden, in case text slips through all escaping.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -389,7 +389,7 @@ def page_of(title: str, version: str, kind: str, body: str, script: str = "") ->
     script : str
         The only script that may run.
     """
-    tables = re.sub(r"</?style>", "", STYLE).strip()
+    tables = re.sub(r"</?style>", "", TABLE_STYLE).strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (asset("page.html") + "\n").format(
         policy=escape(POLICY + f"; script-src 'sha256-{digest}'" * bool(script)),
@@ -535,10 +535,10 @@ def write_chapters(
     full_names : bool
         Whether the tables have long names in full.
     """
-    target = file_path(path, (*filter(None, ENDINGS), WORD))
+    target = file_path(path, (*filter(None, PAGE_ENDINGS), WORD_ENDING))
     if source is not None:
         source.spare(target)
-    word = target.suffix.lower() == WORD
+    word = target.suffix.lower() == WORD_ENDING
     if word:
         require_extra("docx", "docx", "report() for Word", "python-docx")
     full_names = flag("full_names", full_names)

@@ -16,12 +16,12 @@ from spcastat.show import resampling_templates as _words  # noqa: F401  (registe
 from spcastat.show.facts import copies
 from spcastat.show.templates import Fact, fact
 
-#: A zero loading is shown only if its q value is at most LEVEL.
-LEVEL = 0.05
+#: A zero loading is shown only if its q value is at most SHOWN_LEVEL.
+SHOWN_LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
 #: With fewer draws, or halves of the rows, a sentence says what more would change.
-ENOUGH_DRAWS, ENOUGH_HALVES = 199, 100
+ENOUGH_DRAWS, ENOUGH_HALF_SAMPLES = 199, 100
 #: The default number of draws.
 COMPARED_DRAWS = 999
 #: Names of the procedures that control the false discovery rate.
@@ -161,13 +161,13 @@ def of_stability(state: FitState, halves: HalfSamples) -> Iterator[Fact]:
     fit_count = len(halves.chosen)
     yield fact("frequency")
     yield from about_rows(state, halves.notice)
-    if fit_count < ENOUGH_HALVES:
+    if fit_count < ENOUGH_HALF_SAMPLES:
         yield fact(
             "few halves",
             halves=fit_count,
             error=0.5 / np.sqrt(fit_count),
-            pairs=ENOUGH_HALVES // 2,
-            error_of_many=0.5 / np.sqrt(ENOUGH_HALVES),
+            pairs=ENOUGH_HALF_SAMPLES // 2,
+            error_of_many=0.5 / np.sqrt(ENOUGH_HALF_SAMPLES),
         )
 
 
@@ -255,13 +255,13 @@ def few_permutations(state: FitState, tested: Tested) -> Iterator[Fact]:
     nonzeros = max(int(np.count_nonzero(state.V)), 1)
     times = np.sum(1.0 / np.arange(1, count + 1)) if tested.fdr == "fdr_by" else 1.0
     limit = min(times * count / (nonzeros * (tested.draws + 1)), 1.0)
-    if limit > LEVEL:
+    if limit > SHOWN_LEVEL:
         yield fact(
             "few permutations",
             done=tested.draws,
             tested=count,
             limit=limit,
             nonzeros=nonzeros,
-            needed=int(np.ceil(times * count / (nonzeros * LEVEL))) - 1,
-            level=LEVEL,
+            needed=int(np.ceil(times * count / (nonzeros * SHOWN_LEVEL))) - 1,
+            level=SHOWN_LEVEL,
         )

@@ -25,17 +25,17 @@ from spcastat.show.grid import (
     fixed_values,
     percent,
 )
-from spcastat.show.resampling_facts import LEVEL, OFTEN
+from spcastat.show.resampling_facts import OFTEN, SHOWN_LEVEL
 from spcastat.show.templates import Fact, fact, lines, notes, part
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
-ROWS, PAIRS = 100, 5
+LOADING_ROWS, PAIRS = 100, 5
 #: The bound on false selections is shown only if it is below this share of the number of stable loadings.
 MOST_FALSE = 0.5
 #: Column of a frame -> its heading, if different; and the columns that are blank if the loading is zero.
 HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
 BOUNDS = ("lower", "upper")
-BLANK = ("loading", "estimate", "std_error", "fmi", *BOUNDS)
+BLANK_COLUMNS = ("loading", "estimate", "std_error", "fmi", *BOUNDS)
 
 
 def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Document:
@@ -83,11 +83,11 @@ def split_document(state: FitState, split: Split, level: float) -> Document:
 def _combined(state: FitState, split: Split) -> Table:
     """Return the p-values of all splits for the variables of the fit and for others with small ones."""
     frame = frames.split_p_values(state, split)
-    visible = (state.V != 0) | (frame.to_numpy() <= LEVEL)
+    visible = (state.V != 0) | (frame.to_numpy() <= SHOWN_LEVEL)
     lines = [
         Row(name_text(frame.index[j]), ("" if np.isnan(p) else fixed(p, 3),), name_text(frame.columns[c]))
         for c in range(visible.shape[1])
-        for j in np.flatnonzero(visible[:, c])[:ROWS].tolist()
+        for j in np.flatnonzero(visible[:, c])[:LOADING_ROWS].tolist()
         for p in [frame.iloc[j, c]]
     ]
     return Table(f"{split.repeats} splits", ("p",), tuple(lines))
@@ -96,7 +96,7 @@ def _combined(state: FitState, split: Split) -> Table:
 def test_document(state: FitState, tested: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
     frame = frames.tests(state, tested)
-    visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= LEVEL)]
+    visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)]
     table, hidden = loading_rows(visible_rows, "`table`", 4)
     sentences = facts.of_tests(state, tested, len(frame) - len(visible_rows))
     return Document(
@@ -177,7 +177,7 @@ def loading_rows(
     location: str = "",
     marked: Sequence[Any] = (),
 ) -> tuple[Table, list[Fact]]:
-    """Return a table of at most ROWS loadings, the largest, and a fact if others are left out.
+    """Return a table of at most LOADING_ROWS loadings, the largest, and a fact if others are left out.
 
     Parameters
     ----------
@@ -202,10 +202,12 @@ def loading_rows(
         # a bound that is exactly zero, not rounded
         cells = ["0" if v == 0 and n in BOUNDS else c for n, v, c in zip(names, values, cells, strict=True)]
         if values[0] == 0:  # zero loadings have no interval, only a frequency
-            cells = ["" if name in BLANK else cell for name, cell in zip(names, cells, strict=True)]
+            cells = ["" if name in BLANK_COLUMNS else cell for name, cell in zip(names, cells, strict=True)]
         heading = name_text(component) + " (not found by choose_k)" * (component in marked)
         rows.append(Row(name_text(term), tuple(cells), heading))
-    hidden = [fact("rows shown", number=len(frame), here=location, name=all_of_them)] * (len(frame) > ROWS)
+    hidden = [fact("rows shown", number=len(frame), here=location, name=all_of_them)] * (
+        len(frame) > LOADING_ROWS
+    )
     return Table(title, headings, tuple(rows)), hidden
 
 
@@ -226,7 +228,7 @@ def _frequencies(state: FitState, halves: HalfSamples) -> Table:
     bounded = frames.informative(state, halves) & (bound.to_numpy()[:-1] < MOST_FALSE * stable)
     met = ((state.V != 0) | (values >= OFTEN)).any(axis=1)
     sizes = np.where(met[:, None], values + np.abs(state.V), 0.0)
-    places, _ = VariableArrangement(max_rows=ROWS).rows(sizes, frequency.index)
+    places, _ = VariableArrangement(max_rows=LOADING_ROWS).rows(sizes, frequency.index)
     rows = [
         Row(name, tuple(f"{f:.2f}{'*' if f >= halves.threshold else ' '}" if f else "" for f in values[j]))
         for j, name in zip(places, full_names(frequency.index[places]), strict=True)
@@ -294,12 +296,14 @@ def _associates(frame: pd.DataFrame) -> Iterator[Table]:
 
 
 def _largest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of loadings; a long one sorted by size in each component, with at most ROWS of them."""
+    """Return a frame of loadings; a long one sorted by size in each component, at most LOADING_ROWS."""
     if len(frame) <= UNSORTED:
         return frame
     size = frame["loading" if "loading" in frame else "estimate"].abs()
     rank = size.groupby(frame["component"], sort=False).rank(method="first", ascending=False)
-    row_limit = len(frame) if len(frame) <= ROWS else max(1, ROWS // frame["component"].nunique())
+    row_limit = (
+        len(frame) if len(frame) <= LOADING_ROWS else max(1, LOADING_ROWS // frame["component"].nunique())
+    )
     order = np.lexsort((rank, pd.factorize(frame["component"])[0]))
     return frame.iloc[order][(rank <= row_limit).to_numpy()[order]]
 
@@ -308,7 +312,7 @@ def _largest(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 #: Slopes of more groups have no columns of their own.
-MOST_GROUPS = 5
+GROUP_COLUMNS = 5
 #: The largest number of variables that a table shows.
 MOST_GROUP_ROWS = 60
 
@@ -337,7 +341,7 @@ def document(
     """
     sizes = table.drop_duplicates("group")
     rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
-    differing = slopes[slopes["p_adjusted"] <= LEVEL].drop_duplicates(["component", "term"])
+    differing = slopes[slopes["p_adjusted"] <= SHOWN_LEVEL].drop_duplicates(["component", "term"])
     labels = [f"{name_text(t)} ({c})" for t, c in zip(differing["term"], differing["component"], strict=True)]
     differences = (
         some_of(labels, 8) if labels else "none with p <= .05, adjusted for all variables and components"
@@ -386,11 +390,11 @@ def dependent_rows(r: float | None) -> str:
 def few_permutations(n: int) -> str:
     """Return a sentence if p-values of n permutations cannot be small, "" if they can."""
     smallest_p = 1.0 / (n + 1.0)
-    if smallest_p <= LEVEL:
+    if smallest_p <= SHOWN_LEVEL:
         return ""
     return (
         f"With {plural(n, 'permutation')} no p can be below {smallest_p:.2g}; give n_draws=19 or more for "
-        f"p <= {LEVEL:g} (999 by default)."
+        f"p <= {SHOWN_LEVEL:g} (999 by default)."
     )
 
 
@@ -417,9 +421,9 @@ def _by_group(table: pd.DataFrame) -> Table:
 
 def _slopes(slopes: pd.DataFrame) -> Table:
     """Return the slopes of the variables of each component, and of others that differ."""
-    visible_rows = slopes[(slopes["loading"] != 0) | (slopes["p_adjusted"] <= LEVEL)]
+    visible_rows = slopes[(slopes["loading"] != 0) | (slopes["p_adjusted"] <= SHOWN_LEVEL)]
     groups = list(dict.fromkeys(slopes["group"]))
-    columns = groups if len(groups) <= MOST_GROUPS else []
+    columns = groups if len(groups) <= GROUP_COLUMNS else []
     rows = []
     for (component, term), rows_of_term in visible_rows.groupby(
         ["component", "term"], sort=False, dropna=False

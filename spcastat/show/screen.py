@@ -33,7 +33,7 @@ MANY_ROWS = 5
 #: Limits of names in lists that stand side by side; the first is used unless a smaller one shows more.
 NAME_LIMITS = (30, 24, 17)
 #: Number of spaces between lists.
-BETWEEN = 3
+LIST_GAP = 3
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,9 @@ def _bands(texts: Sequence[list[str]]) -> list[str]:
     used = 0
     for text in texts:
         width = max(map(grid.display_width, text))
-        if bands[-1] and used + BETWEEN + width > WIDTH:
+        if bands[-1] and used + LIST_GAP + width > WIDTH:
             bands.append([])
-        used = width + (used + BETWEEN if bands[-1] else 0)
+        used = width + (used + LIST_GAP if bands[-1] else 0)
         bands[-1].append([padded(line, width) for line in text])
     lines = []
     for band in bands:
@@ -215,7 +215,7 @@ def _bands(texts: Sequence[list[str]]) -> list[str]:
             cells = (
                 text[number] if number < len(text) else " " * grid.display_width(text[0]) for text in band
             )
-            lines.append((" " * BETWEEN).join(cells).rstrip())
+            lines.append((" " * LIST_GAP).join(cells).rstrip())
     return lines
 
 

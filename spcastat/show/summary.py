@@ -44,7 +44,7 @@ from spcastat.show.grid import (
 )
 from spcastat.show.renderings import Summary
 from spcastat.show.resampling_facts import FDR
-from spcastat.show.resampling_tables import ROWS, summary_table
+from spcastat.show.resampling_tables import LOADING_ROWS, summary_table
 from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes
 
 # --- the table of loadings ------------------------------------------------------------------------
@@ -434,7 +434,7 @@ def _stars(state: FitState) -> tuple[pd.DataFrame, list[str]]:
 
 
 #: The largest numbers of variables that the command and a notebook show.
-SCREEN, NOTEBOOK = ROWS, 1000
+SCREEN, NOTEBOOK = LOADING_ROWS, 1000
 #: What a summary may show.
 TABLES = ("all", "loadings", "variance")
 

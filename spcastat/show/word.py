@@ -25,10 +25,14 @@ from spcastat.show.latex import points
 
 #: In points: width of the text of a page, margins on both sides of a cell together, and font sizes of tables,
 #: and of notes and code.
-PAGE, GAP, SIZE, NOTES = 468, 11, 9, 8.5
+TEXT_WIDTH, CELL_MARGINS, TABLE_FONT, NOTES_FONT = 468, 11, 9, 8.5
 #: Name of the paragraph style in tables.
-STYLE = "Table Text"
-_SIDES = {"l": WD_ALIGN_PARAGRAPH.LEFT, "c": WD_ALIGN_PARAGRAPH.CENTER, "r": WD_ALIGN_PARAGRAPH.RIGHT}
+PARAGRAPH_STYLE = "Table Text"
+_PARAGRAPH_SIDES = {
+    "l": WD_ALIGN_PARAGRAPH.LEFT,
+    "c": WD_ALIGN_PARAGRAPH.CENTER,
+    "r": WD_ALIGN_PARAGRAPH.RIGHT,
+}
 
 
 def add_tables(word: WordDocument, document: grid.Document, layout: grid.Layout | None = None) -> None:
@@ -42,10 +46,10 @@ def add_tables(word: WordDocument, document: grid.Document, layout: grid.Layout 
     if document.heading and document.tables:
         add_caption(word, "Table", document.heading, document.label)
     for block in grid.blocks(document.tables):
-        for tables, widths in _panels(block, PAGE * layout.width // 80):
+        for tables, widths in _panels(block, TEXT_WIDTH * layout.width // 80):
             for table in tables:
                 _add_table(word, table, widths, document.heading)
-                add_text(word, "", SIZE // 2)
+                add_text(word, "", TABLE_FONT // 2)
     for label, text in document.facts:
         _note(word, f"{label}: ", text)
     for note in document.all_notes:
@@ -97,11 +101,11 @@ def add_text(word: WordDocument, text: str, size: float, **font: Any) -> Any:
 
 
 def _note(word: WordDocument, label: str, text: str) -> None:
-    paragraph = add_text(word, label, NOTES, italic=True) if label else add_text(word, "", NOTES)
+    paragraph = add_text(word, label, NOTES_FONT, italic=True) if label else add_text(word, "", NOTES_FONT)
     paragraph.paragraph_format.space_after = Pt(2)
     if label:
         paragraph.runs[0].text = printable(label) + " "
-    paragraph.add_run(printable(text)).font.size = Pt(NOTES)
+    paragraph.add_run(printable(text)).font.size = Pt(NOTES_FONT)
 
 
 # --- a table ------------------------------------------------------------------------------------
@@ -116,24 +120,24 @@ def _panels(block: tuple[grid.Table, ...], page: int) -> Iterator[tuple[tuple[gr
         head = max(map(_measure, grid.wrapped(text, 70, _measure))) * 1.1
         columns.append(ceil(max([head, *(_measure(row.cells[i]) for table in block for row in table.rows)])))
     # a column of long labels is at least 140 points wide
-    for room, tables, widths in grid.panels(block, label, columns, page - GAP, GAP, 140):
-        yield tables, [width + GAP for width in (room, *widths)]
+    for room, tables, widths in grid.panels(block, label, columns, page - CELL_MARGINS, CELL_MARGINS, 140):
+        yield tables, [width + CELL_MARGINS for width in (room, *widths)]
 
 
 def _require_style(word: WordDocument) -> None:
     """Add the paragraph style of tables, by which users can change the look of all tables in Word."""
-    if STYLE in [style.name for style in word.styles]:
+    if PARAGRAPH_STYLE in [style.name for style in word.styles]:
         return
-    style: Any = word.styles.add_style(STYLE, WD_STYLE_TYPE.PARAGRAPH)
+    style: Any = word.styles.add_style(PARAGRAPH_STYLE, WD_STYLE_TYPE.PARAGRAPH)
     style.base_style = word.styles["Normal"]
-    style.font.size = Pt(SIZE)
+    style.font.size = Pt(TABLE_FONT)
     style.paragraph_format.space_after = style.paragraph_format.space_before = Pt(1)
     style.paragraph_format.line_spacing = 1.0
 
 
 def _measure(text: str) -> int:
     # Common fonts are at most 30 % wider than Computer Modern, which `points` measures
-    return ceil(points(text) * 1.3 * SIZE / 10)
+    return ceil(points(text) * 1.3 * TABLE_FONT / 10)
 
 
 def _add_table(word: WordDocument, table: grid.Table, widths: list[int], title: str) -> None:
@@ -155,7 +159,7 @@ def _add_table(word: WordDocument, table: grid.Table, widths: list[int], title: 
             if row.rule:
                 _rules(cell, top=6)
         if row.group:
-            last_group.cells[0].paragraphs[0].paragraph_format.left_indent = Pt(SIZE)
+            last_group.cells[0].paragraphs[0].paragraph_format.left_indent = Pt(TABLE_FONT)
     for cell in (last_group or head).cells:
         _rules(cell, **({"top": 12, "bottom": 12} if last_group is None else {"bottom": 12}))
     for line in new_table.rows[:-1] if len(new_table.rows) < 12 else new_table.rows[:2]:
@@ -170,7 +174,7 @@ def _empty_table(word: WordDocument, widths: list[int], caption: str) -> Any:
     properties = new_table._tbl.tblPr
     for look in properties.findall(qn("w:tblLook")):  # added again below, in the order of the schema
         properties.remove(look)
-    margins = (_element(f"w:{side}", w=str(GAP * 10), type="dxa") for side in ("left", "right"))
+    margins = (_element(f"w:{side}", w=str(CELL_MARGINS * 10), type="dxa") for side in ("left", "right"))
     properties.append(_element("w:tblCellMar", *margins))
     properties.append(_element("w:tblLook", firstRow="1", firstColumn="1", noHBand="1", noVBand="1"))
     properties.append(_element("w:tblCaption", val=caption))
@@ -190,8 +194,8 @@ def _add_row(table: Any, widths: list[int]) -> Any:
 def _fill(cell: Any, text: str, side: str, **font: bool) -> None:
     """Write text into a cell: numbers with a minus sign and without line breaks, stars as superscripts."""
     paragraph = cell.paragraphs[0]
-    paragraph.style = STYLE
-    paragraph.alignment = _SIDES[side]
+    paragraph.style = PARAGRAPH_STYLE
+    paragraph.alignment = _PARAGRAPH_SIDES[side]
     number_text, stars = grid.without_stars(text)
     if isinstance(text, grid.Figures):
         number_text = number_text.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")
@@ -283,18 +287,18 @@ def _add_lines(word: WordDocument, part: grid.Lines) -> None:
         word.add_paragraph(printable(part.lead)).paragraph_format.keep_with_next = True
     if part.lines:
         first_line, *tail = part.lines
-        run = add_text(word, first_line, NOTES, name="Courier New").runs[0]
+        run = add_text(word, first_line, NOTES_FONT, name="Courier New").runs[0]
         for line in tail:
             run.add_break()
             run.add_text(printable(line) if line else "")
     for text in part.tail:
-        add_text(word, text, NOTES)
+        add_text(word, text, NOTES_FONT)
 
 
 def _add_picture(word: WordDocument, picture: grid.Picture) -> None:
     """Add a picture of 300 dpi with its caption and its text alternative."""
     file = io.BytesIO(picture.saved("png", 300))
-    shape = word.add_picture(file, width=Inches(min(picture.width, PAGE / 72)))
+    shape = word.add_picture(file, width=Inches(min(picture.width, TEXT_WIDTH / 72)))
     word.paragraphs[-1].paragraph_format.keep_with_next = True
     about = shape._inline.docPr
     about.set("descr", printable(picture.alt))
@@ -307,7 +311,7 @@ def _empty_document(title: str) -> WordDocument:
     word = new_document()
     section: Any
     for section in word.sections:
-        section.left_margin = section.right_margin = (section.page_width - Pt(PAGE)) // 2
+        section.left_margin = section.right_margin = (section.page_width - Pt(TEXT_WIDTH)) // 2
     properties = word.core_properties
     properties.title, properties.author, properties.comments = name_text(title)[:255], "spcastat", ""
     properties.created = properties.modified = datetime.now(UTC).replace(tzinfo=None, microsecond=0)

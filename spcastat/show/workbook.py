@@ -19,7 +19,7 @@ from spcastat.fit.archive import file_path, write_bytes
 from spcastat.labels import name_text, printable
 
 #: Excel's limits: rows and columns of a sheet, characters of the name of a sheet.
-MOST_ROWS, MOST_COLUMNS, MOST_NAME = 1_048_576, 16_384, 31
+SHEET_ROWS, MOST_COLUMNS, MOST_NAME = 1_048_576, 16_384, 31
 
 
 def write_workbook(path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame]) -> None:
@@ -45,10 +45,10 @@ def write_workbook(path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame]
     require_extra("openpyxl", "excel", "to_excel()")
     for name, frame in sheets.items():
         height, width = len(frame) + 1, frame.shape[1] + frame.index.nlevels
-        if height > MOST_ROWS or width > MOST_COLUMNS:
+        if height > SHEET_ROWS or width > MOST_COLUMNS:
             raise OptionError(
                 f"The table of {name} has {height:,} rows and {width:,} columns with its labels; a sheet "
-                f"holds {MOST_ROWS:,} and {MOST_COLUMNS:,}. Use DataFrame.to_csv or transform_to for larger "
+                f"holds {SHEET_ROWS:,} and {MOST_COLUMNS:,}. Use DataFrame.to_csv or transform_to for larger "
                 "tables."
             )
     buffer = io.BytesIO()

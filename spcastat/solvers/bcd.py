@@ -23,17 +23,19 @@ Update = Callable[[np.ndarray], np.ndarray]
 
 #: Number of consecutive sweeps without a change after which a start has converged.
 QUIET_SWEEPS = 3
-#: A path is shortened after STEADY_SWEEPS sweeps in which the supports stay, and again after every INTERVAL
-#: of them, by no more than FAR, a distance of unit loadings. In 120 fits of twelve tables a fifth of the
-#: sweeps ended in the published fit or, in two, in a better one; moves by .3 ended in worse fits.
-STEADY_SWEEPS, INTERVAL, FAR = 6, 4, 0.1
-#: At these moves on the same supports, if their limit seems to be within FAR, the loadings are solved for,
-#: with at most ASCENT_STEPS steps. A solution farther than 2 FAR is accepted only from move LATE on.
+#: A path is shortened after STEADY_SWEEPS sweeps in which the supports stay, and again after every
+#: STEP_INTERVAL of them, by no more than FAR_STEPS, a distance of unit loadings. In 120 fits of twelve tables
+#: a fifth of the sweeps ended in the published fit or, in two, in a better one; moves by .3 ended in worse
+#: fits.
+STEADY_SWEEPS, STEP_INTERVAL, FAR_STEPS = 6, 4, 0.1
+#: At these moves on the same supports, if their limit seems to be within FAR_STEPS, the loadings are solved
+#: for, with at most ASCENT_STEPS steps. A solution farther than 2 FAR_STEPS is accepted only from move LATE
+#: on.
 SOLVED_AT, ASCENT_STEPS, LATE = (1, 4, 16, 64, 256, 1024), 30, 16
 #: Ratios of two steps count as at most this.
 STEEPEST = 0.999
 #: Loadings with an eigenvalue of V'V below this share of the largest are dependent, and have no best scores.
-DEPENDENT = 1e-10
+LOADINGS_DEPENDENCE = 1e-10
 #: Falls of the criterion by less than this share of the total variance are rounding.
 NO_FALL = 1e-12
 
@@ -253,8 +255,9 @@ class _SlowPaths:
     """Shortens the paths of starts whose supports stay, along which sweeps converge linearly.
 
     If the last two sweeps moved the loadings by d and d', with r = |d'| / |d|, the path ends about
-    r / (1 - r) d' ahead. A move by this, but at most by `FAR`, stays near the path, so that the supports
-    change where those of the sweeps alone would. Near its end the loadings are solved for on their supports.
+    r / (1 - r) d' ahead. A move by this, but at most by `FAR_STEPS`, stays near the path, so that the
+    supports change where those of the sweeps alone would. Near its end the loadings are solved for on their
+    supports.
     """
 
     def __init__(self, V: np.ndarray):
@@ -272,21 +275,21 @@ class _SlowPaths:
         self.finished &= stays
         self.step_before, self.step = self.step, V - self.loadings
         self.loadings = V.copy()
-        return stays & (self.steady_sweeps >= STEADY_SWEEPS) & (self.steady_sweeps % INTERVAL == 0)
+        return stays & (self.steady_sweeps >= STEADY_SWEEPS) & (self.steady_sweeps % STEP_INTERVAL == 0)
 
     def shorten(self, state: _BlockIterates, start: int, nonneg: bool) -> None:
         """Move one start along its path, unless that raises the criterion."""
         V, step = state.V[start], self.step[start]
         length = float(np.linalg.norm(step))
         inner = np.linalg.eigvalsh(V @ V.T)
-        if length == 0.0 or inner[0] <= DEPENDENT * inner[-1]:
+        if length == 0.0 or inner[0] <= LOADINGS_DEPENDENCE * inner[-1]:
             return
         self.moves[start] += 1
         rate = min(length / max(float(np.linalg.norm(self.step_before[start])), length), STEEPEST)
         remaining = rate / (1.0 - rate) * length
-        if remaining < FAR and self._solved(state, start, nonneg):
+        if remaining < FAR_STEPS and self._solved(state, start, nonneg):
             return
-        self._move(state, start, min(remaining, FAR) / length * step)
+        self._move(state, start, min(remaining, FAR_STEPS) / length * step)
 
     def _solved(self, state: _BlockIterates, start: int, nonneg: bool) -> bool:
         """Solve for the loadings on their supports; return whether they are near enough to be accepted."""
@@ -294,7 +297,7 @@ class _SlowPaths:
         if number not in SOLVED_AT:
             return False
         solution = fitted(state.op, V.T, nonneg, ASCENT_STEPS)
-        if solution is None or (number < LATE and np.linalg.norm(solution.T - V) >= 2.0 * FAR):
+        if solution is None or (number < LATE and np.linalg.norm(solution.T - V) >= 2.0 * FAR_STEPS):
             return False
         state.put(start, solution.T, *state.best_scores(solution.T))
         return True

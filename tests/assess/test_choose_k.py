@@ -280,7 +280,7 @@ def planted(n, p, seed=0, strengths=(3.0, 2.5)):
 def small(monkeypatch):
     """Let data of 80 columns be large, and 30 of them be tested."""
     monkeypatch.setattr(component_tests, "GRAM_ORDER", P - 1)
-    monkeypatch.setattr(component_tests, "MOST_CELLS", 1000)
+    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 1000)
     monkeypatch.setattr(component_tests, "COLUMNS", TESTED)
 
 

@@ -103,7 +103,7 @@ def test_noise_has_the_rank_and_the_total_of_what_it_is_compared_with(kind, shap
 def test_noise_of_many_cells_has_the_rank_and_the_total(of_rows, shape, draws, monkeypatch):
     """Draws by the central limit theorem; with more variables than rows, rows are drawn all the same."""
     monkeypatch.setattr(noise, "ROW_CELLS", 10)
-    monkeypatch.setattr(component_tests, "MOST_CELLS", 10)
+    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 10)
     if of_rows:
         sp.choose_k(planted(*shape), kmax=3, n_draws=19, alpha=0.5)
     else:

@@ -11,7 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.cli.commands import KINDS, KINDS_OF_VARIABLES
+from spcastat.cli.commands import KINDS_OF_VARIABLES, PLOT_KINDS
 from spcastat.cli.fit_command import named_value
 from spcastat.results.fit import SpcaResult
 from spcastat.show.summary import SCREEN
@@ -97,7 +97,7 @@ def data(tmp_path_factory) -> Path:
 def test_kinds_are_methods_of_a_fit():
     drawing = {name for name in dir(SpcaResult) if name.startswith("plot_") or "plot" in name}
     drawing = {name for name in drawing if not name.endswith("_data")}
-    assert drawing == set(KINDS) - {"bootstrap", "stability"}
+    assert drawing == set(PLOT_KINDS) - {"bootstrap", "stability"}
 
 
 def test_a_biplot_with_groups_that_are_not_fitted(capsys, data, tmp_path):

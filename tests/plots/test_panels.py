@@ -12,7 +12,7 @@ import pytest
 from matplotlib.text import Text
 
 from spcastat import plots
-from spcastat.plots.measure_plots import ROWS
+from spcastat.plots.measure_plots import MEASURE_PANELS
 
 # --- densities ------------------------------------------------------------------------------------
 
@@ -69,7 +69,7 @@ LONG = [f"Score of the pupil in the test of {word} on the second day" for word i
 
 
 def measures() -> pd.DataFrame:
-    names = [*ROWS, "nonzeros"]
+    names = [*MEASURE_PANELS, "nonzeros"]
     return pd.DataFrame(0.5, index=[f"{name}, card=5" for name in LONG], columns=names)
 
 

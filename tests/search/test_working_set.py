@@ -21,7 +21,7 @@ from spcastat.search.correlated_groups import groups_of
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.working_set import VALUED
+from spcastat.search.working_set import OUTSIDE_EXCHANGES
 from tests.search.conftest import KINDS, best_swap, covariance, explained, loadings
 
 
@@ -204,7 +204,7 @@ def cases() -> list[tuple[str, int, int]]:
 def polished(S: np.ndarray, V: np.ndarray, cards: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return loadings that are improved from V on by exchanges, and their supports."""
     criterion = OBJECTIVES["pev"].of_matrix(S / np.trace(S), cards)
-    fits = climb(criterion, from_directions(criterion, [V]), len(S), VALUED)
+    fits = climb(criterion, from_directions(criterion, [V]), len(S), OUTSIDE_EXCHANGES)
     W = criterion.dense(exchange_until_optimal(criterion, fits))[0]
     return W, [np.flatnonzero(w) for w in W.T]
 
