@@ -14,15 +14,16 @@ from benchmarks.quality.proofs import matrix
 from benchmarks.report import Table
 from spcastat.linalg.operators import Gram
 from spcastat.proofs import (
-    adjusted_bounds,
     eigenvalue_bounds,
     jointly,
     one_component,
     relaxed,
     three_components,
+    two_components,
 )
-from spcastat.proofs.adjusted_bounds import Cover, Plane, Sequence
+from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.duals import Relaxation, support_bounds
+from spcastat.proofs.two_components import Cover, Plane
 
 #: Seconds of processor time for each proof; the difference of gaps that counts, in percent of the value.
 BUDGET, DIFFERENT = 1.0, 0.001
@@ -138,7 +139,7 @@ RULES: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "mean scores (9)": (("adjusted 2",), Cover, "_interval", _rows),
     "scores in a plane (9)": (("adjusted 2",), Plane, "tilted", _first),
     "multipliers for the first of three (11)": (THREE, jointly, "coverable", mock.Mock(return_value=False)),
-    "halved intervals (9)": (("adjusted 2",), adjusted_bounds, "SCORE_HALVINGS", 0),
+    "halved intervals (9)": (("adjusted 2",), two_components, "SCORE_HALVINGS", 0),
     "exact first two components (10)": (THREE, three_components, "with_two", _unbounded_leaves),
 }
 

@@ -25,7 +25,7 @@ from spcastat.linalg.eigenvectors import EPS
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import RELATIVE
 from spcastat.measures import best_order
-from spcastat.proofs.adjusted_bounds import Cover, Sequence, Supports
+from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.duals import ordered_bounds, union_basis
 from spcastat.proofs.eigenvalue_bounds import (
     LANCZOS,
@@ -46,6 +46,7 @@ from spcastat.proofs.relaxed import (
     spanned_bounds,
 )
 from spcastat.proofs.three_components import Others, Trios
+from spcastat.proofs.two_components import Cover, Supports
 from spcastat.search.criteria import SupportRule
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.partition import VARIABLES_LIMIT, Partitions, first_eigenvalues, partition
@@ -860,7 +861,7 @@ def certify_partition(
 def coverable(problem: Sequence, cards: tuple[int, ...], clock: Clock) -> bool:
     """Return whether multipliers for the first component are possible: two or three components, few supports.
 
-    See `adjusted_bounds` and `three_components`.
+    See `two_components` and `three_components`.
     """
     if problem.k not in (2, 3) or problem.m == problem.k or problem.free or problem.disjoint:
         return False

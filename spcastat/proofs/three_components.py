@@ -5,7 +5,7 @@ first has a variance t of at least a third of the sum, and the second adds at le
 
 Let S = F'F, F_T be the columns of F on the support T, N_T = F_T F_T', and q_1, q_2, q_3 be the orthonormal
 directions of the scores. For t in an interval from l to h, t <= l + h - l h q_1'N_T1^+ q_1 (a chord of 1/t,
-see `spcastat.proofs.adjusted_bounds`). For any Z >= 0 the sum is therefore at most
+see `spcastat.proofs.first_components`). For any Z >= 0 the sum is therefore at most
 
     tr Z + f(T1) + g(T2) + g(T3),  g(T) = lambda_max(N_T - Z),
 
@@ -17,7 +17,7 @@ of the other components at once: q_2 and q_3 are orthogonal to q_1, which is nea
 reduced for each pair T2, T3 (`spcastat.proofs.relaxed.losses`), is at most the adjusted variance to be
 proven. If it closes none, the group is divided by the first principal component of the scores. For single
 supports that are left, intervals are halved. The pairs that then remain with them are bounded by boxes, see
-`spcastat.proofs.adjusted_bounds.with_two`.
+`spcastat.proofs.first_components.with_two`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.linalg.accumulate import blocks
-from spcastat.proofs.adjusted_bounds import CLOSED_SHARE, FLOOR, Climb, Supports, divided, middle_of, with_two
 from spcastat.proofs.duals import (
     BOUND_ALLOWANCE,
     PROJECTION_SCALE,
@@ -41,7 +40,9 @@ from spcastat.proofs.duals import (
     shared,
     union_basis,
 )
+from spcastat.proofs.first_components import FLOOR, with_two
 from spcastat.proofs.relaxed import bounds_alone, losses
+from spcastat.proofs.two_components import CLOSED_SHARE, Climb, Supports, divided, middle_of
 
 #: Rounds of column generation.
 GENERATION_ROUNDS = 12

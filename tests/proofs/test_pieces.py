@@ -9,12 +9,7 @@ import pytest
 
 from spcastat.linalg.operators import Gram
 from spcastat.linalg.standardisation import prepare
-from spcastat.proofs.adjusted_bounds import (
-    Boxes,
-    OpenBoxes,
-    Sequence,
-    first_component_bounds,
-)
+from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.duals import (
     ordered_bounds,
     ordered_relaxation,
@@ -25,6 +20,7 @@ from spcastat.proofs.eigenvalue_bounds import (
     complement,
     examine,
 )
+from spcastat.proofs.first_components import Boxes, OpenBoxes, first_component_bounds
 from spcastat.proofs.jointly import GAP_TARGET, certify_joint, relaxed, root_bound, sparse_eigenvalues
 from spcastat.proofs.jointly import relaxed as problem_of
 from spcastat.proofs.one_component import certify
