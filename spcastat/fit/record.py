@@ -179,6 +179,8 @@ class JointRow(TypedDict):
 SPARSE_LOADINGS = "sparse-loadings"
 #: The name of the method of `principal_variables` in records and files.
 PRINCIPAL_VARIABLES = "principal-variables"
+#: The names of methods of other functions than `spca`.
+NOT_SOLVERS = (SPARSE_LOADINGS, PRINCIPAL_VARIABLES)
 #: The packages whose versions are recorded, if imported.
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "formulaic", "matplotlib")
 

@@ -32,6 +32,8 @@ from spcastat.config import flag, warn
 from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import archive, rows
 from spcastat.fit import record as records
+from spcastat.fit.file_ranges import is_possible, require_positions, require_range
+from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.state import FitMoments, FitState, rule_of
 from spcastat.inputs.cleaning import Cleaning
 from spcastat.inputs.data import Data
@@ -43,6 +45,7 @@ from spcastat.reading import formula as formulas
 from spcastat.reading.design import Partial, RowDesign, Spec
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.value_labels import Codes
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.solver import ADVICE
 from spcastat.version import __version__
 
@@ -169,17 +172,20 @@ class Reader:
                 self.read(alternative, value, place)
             return self.read(inner[0], value, place)
         if origin in (Union, types.UnionType):
-            for choice in inner[:1] if _place(place) in self.arrays else inner:
+            is_present = _place(place) in self.arrays or (inner[1:] == (type(None),) and value is not None)
+            for choice in inner[:1] if is_present else inner:
                 try:
                     return self.read(choice, value, place)
                 except FileError as error:
-                    if _place(place) in self.arrays:
+                    if is_present:
                         raise error
         elif dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
             return self._fields(kind, value, place)
         elif origin in (tuple, list, dict, Mapping):
             return self._parts(origin, inner, value, place)
         elif _is_plain(kind, value):
+            if kind in (int, float):
+                require_range(value, _place(place), place)
             return value
         raise FileError(f"its {place} is not of its type.")
 
@@ -231,6 +237,8 @@ class Reader:
             raise FileError(f"its {place}: it has shape {array.shape}, not {sizes}.")
         if kind == "f" and not np.isfinite(array).all():
             raise FileError(f"its {place}: it holds numbers that are not finite.")
+        require_range(array, _place(place), place)
+        require_positions(array, _place(place), place, self.sizes)
         return array
 
 
@@ -640,6 +648,8 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
         for name in (*names, "rotated" if "rotated" in arrays else None)
     )
     assert V is not None
+    if not V.any(axis=0).all():
+        raise FileError("one of its components has no loadings.")
     state = FitState(
         V,
         record,
@@ -696,11 +706,10 @@ def _require_agreement(
     for problem, holds in {
         "its variances are out of range": moments["total"] >= np.finfo(float).tiny
         and 1e-154 < moments["unit"] < 1e154,
-        "its columns have no scale": standard is None or bool((standard.scale > 0).all()),
+        "its variances do not add up": np.isclose(moments["variances"].sum(), moments["total"], 1e-6, 0.0),
         "it contradicts itself about centre and scale": facts == (record.centring, record.scaling)
         and (standard is not None or not record.from_rows),
-        "its missing values do not go with their model": rank == sizes.get("rank")
-        and (model is None or (model.sigma2 > 0 and bool((model.scale > 0).all()))),
+        "its missing values do not go with their model": rank == sizes.get("rank"),
         "its block length is not a number of rows": block is None or (type(block) is int and block >= 1),
     }.items():
         if not holds:
@@ -718,11 +727,17 @@ def record_of(given: Any, reader: Reader) -> records.Record:
     record: records.Record = reader.read(records.Record, given, "record")
     p, k, names, groups = record.p, record.k, record.names, record.groups
     groups_option, evidence = record.options.get("together"), record.evidence or {}
+    card = record.options.get("card")
     grouped = [j for _, members in groups_option or [] for j in members]
     for fault, right in {
         "it has more components than variables": 1 <= k <= p,
         "it has rows, and not how many": not record.from_rows or (record.n and record.effective_n),
-        "its numbers of rows are negative": min(record.n or 1, record.dropped, record.n_iter) >= 0,
+        "its number of rows is negative": (record.n or 1) >= 0,
+        "its method is unknown": record.method in {*SOLVERS, *records.NOT_SOLVERS},
+        "its objective is unknown": record.options.get("objective") in (None, *OBJECTIVES),
+        "its card is not that of its components": card is None
+        or (len(card) == k and all(0 <= count <= p for count in card)),
+        "its optima were never reached": all(hits >= 1 for _, hits in record.optima),
         "it has no rows, and says how many values are missing": record.from_rows or record.missing is None,
         "its status is unknown": record.status in ADVICE,
         "its centre is unknown": record.centring in {None, *records.CENTRING},
@@ -733,9 +748,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         ),
         "its groups of variables do not share them out": groups_option is None
         or sorted(grouped) == [*range(p)],
-        "its evidence is impossible": min(evidence.get(name, 1) for name in ("starts", "nonzeros")) >= 1
-        and 0 <= evidence.get("unseen", 0) <= 1
-        and (evidence.get("variables") or 0) <= p,
+        "its evidence is impossible": is_possible(evidence, p),
         "its blocks of variables are unknown": groups is None
         or (
             groups["kind"] in GROUP_SCALES
@@ -782,6 +795,8 @@ def principal_of(
         impossible.append("variables of groups")
     if not kept_groups or len({*kept_groups}) < len(kept_groups):
         impossible.append("groups kept")
+    if "k" not in record.options or (np.diff(about.sizes) <= 0).any() or len(kept_groups) not in about.sizes:
+        impossible.append("numbers of groups")
     if impossible:
         raise FileError(f"its {impossible[0]} are not those of its variables.")
     return about

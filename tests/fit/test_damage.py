@@ -245,6 +245,7 @@ def forged(whole: bytes, rng: np.random.Generator) -> bytes:
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(members["manifest.json"])
+    del manifest["arrays"]  # the digests, which older files lack
     for _ in range(int(rng.integers(1, 4))):
         if rng.random() < 0.15:
             change_array(members, rng)
@@ -297,7 +298,7 @@ def change_array(members: dict[str, bytes], rng: np.random.Generator) -> None:
     if way == "number" and values.size:
         number = [np.nan, np.inf, -1.0, 0.0, 1e300][int(rng.integers(5))]
         with np.errstate(all="ignore"):
-            values.reshape(-1)[int(rng.integers(values.size))] = np.asarray(number).astype(values.dtype)
+            values.flat[int(rng.integers(values.size))] = np.asarray(number).astype(values.dtype)
     elif way == "type":
         with np.errstate(all="ignore"):
             values = values.astype(str(rng.choice(["f4", ">f8", "i8", "f2", "c16", "U3"])))
@@ -306,6 +307,115 @@ def change_array(members: dict[str, bytes], rng: np.random.Generator) -> None:
     content = io.BytesIO()
     np.save(content, values)
     members[name] = content.getvalue()
+
+
+def with_array(whole: bytes, name: str, change: Any) -> bytes:
+    """Return a file without digests in which an array differs."""
+    members = members_of(whole)
+    manifest = json.loads(members["manifest.json"])
+    del manifest["arrays"]
+    values = np.load(io.BytesIO(members[f"{name}.npy"]))
+    members |= {"manifest.json": json.dumps(manifest).encode(), f"{name}.npy": array_bytes(change(values))}
+    return zipped(members)
+
+
+def with_value(whole: bytes, place: str, value: Any) -> bytes:
+    """Return a file in which one value of the manifest differs; `place` is its keys, with points."""
+    members = members_of(whole)
+    manifest = json.loads(members["manifest.json"])
+    *keys, last = place.split(".")
+    node = manifest["content"]
+    for key in keys:
+        node = node[int(key) if key.isdigit() else key]
+    node[int(last) if last.isdigit() else last] = value
+    members["manifest.json"] = json.dumps(manifest).encode()
+    return zipped(members)
+
+
+def set_first(number: float) -> Any:
+    def change(values: np.ndarray) -> np.ndarray:
+        values.flat[0] = number
+        return values
+
+    return change
+
+
+#: Place of a value -> values that it cannot have, of the last of the fits in `saved`, which has resampling.
+IMPOSSIBLE: dict[str, tuple[Any, ...]] = {
+    "record.method": ("zz", ""),
+    "record.options.objective": ("zz", 3),
+    "record.options.card": ([4], [4, 4, 4], [4, -1], [4, 10**9]),
+    "record.n_init": (0, -2),
+    "record.reached": (-1,),
+    "record.effective_n": (-25.0, 0.0),
+    "record.passes": (-1,),
+    "record.k_found": (-1,),
+    "record.imputations": (-1,),
+    "record.serial": (-1.5, 2.0),
+    "record.optima.0.1": (0, -20),
+    "record.evidence.hits": (-1, 10**9),
+    "record.evidence.chains": (-3, 0),
+    "record.evidence.agreeing": (-3, 10**9),
+    "record.evidence.variables": (-1, 10**9),
+    "moments.total": (1.0, 1e12),
+    "bootstrap.asked": (0, -5),
+    "bootstrap.again": (-1,),
+    "stability.again": (-1,),
+    "split.rows": ([-1, 90], [90, -1]),
+    "split.repeats": (0, -1),
+    "split.draws": (-1,),
+    "tests.draws": (-9, 0),
+    "tests.asked": (-9,),
+}
+#: Name of an array -> what makes it impossible.
+IMPOSSIBLE_ARRAYS: dict[str, tuple[Any, ...]] = {
+    "loadings": (set_first(np.nan), lambda V: 0.0 * V, lambda V: V[:-1], lambda V: V * [0, 1]),
+    "moments.variances": (set_first(-1.0), set_first(np.nan), lambda v: 2.0 * v, lambda v: v[:-1]),
+    "moments.pca": (set_first(-1.0), set_first(np.inf), lambda v: np.append(v, v)),
+    "bootstrap.places": (set_first(-1), set_first(10**9), np.zeros_like, lambda v: v[::-1], lambda v: v[:-1]),
+    "bootstrap.similarity": (set_first(1.5), set_first(-0.5)),
+    "bootstrap.variances": (set_first(-1.0), set_first(np.nan), lambda v: v[:-1]),
+    "stability.places": (set_first(-1), set_first(10**9), np.zeros_like, lambda v: v[::-1]),
+    "stability.similarity": (set_first(1.5),),
+    "split.places": (set_first(-1), set_first(10**9), lambda v: v[::-1]),
+    "split.p_value": (set_first(1.5), set_first(-0.5), set_first(np.inf)),
+    "split.variances": (set_first(-1.0),),
+    "tests.p_value": (set_first(1.5), set_first(-0.5)),
+    "tests.q_value": (set_first(2.0),),
+    "tests.statistic": (set_first(-1.5), lambda v: v[:, :1]),
+}
+
+
+def test_numbers_out_of_range_and_lengths_that_disagree_are_refused(saved, tmp_path):
+    whole = saved[-1].whole
+    for place, values in IMPOSSIBLE.items():
+        for value in values:
+            assert loaded(tmp_path / "fit", with_value(whole, place, value)) is None, (place, value)
+    for name, changes in IMPOSSIBLE_ARRAYS.items():
+        for number, change in enumerate(changes):
+            assert loaded(tmp_path / "fit", with_array(whole, name, change)) is None, (name, number)
+    for name in IMPOSSIBLE_ARRAYS:  # the same without a change is accepted
+        assert loaded(tmp_path / "fit", with_array(whole, name, lambda values: values)) is not None, name
+
+
+def test_forged_files_of_principal_variables_are_refused(tmp_path):
+    X = sp.datasets.pitprops_sample().iloc[:, :5]
+    sp.principal_variables(X, m=2).save(tmp_path / "set")
+    whole = (tmp_path / "set").read_bytes()
+    impossible = {
+        "record.options": ({},),
+        **dict.fromkeys(("principal.share", "principal.pca_share"), (0.0, -1.0, 1.8, 1e300)),
+        "principal.bound": (-0.5, 1.5),
+        "principal.nodes": (-1,),
+        "principal.folds": (-6,),
+        "principal.draws": (-51,),
+        "principal.criteria.RM": (-2.0, 1.9),
+    }
+    for place, values in impossible.items():
+        for value in values:
+            assert loaded(tmp_path / "fit", with_value(whole, place, value)) is None, (place, value)
+    assert loaded(tmp_path / "fit", with_array(whole, "principal.sizes", np.ones_like)) is None
+    assert loaded(tmp_path / "fit", with_array(whole, "principal.sizes", lambda values: values)) is not None
 
 
 # --- Many writers of one file: the file is always whole, and nobody is in another's way -----------
