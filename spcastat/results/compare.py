@@ -573,7 +573,7 @@ class GroupComparison(Picklable, Outcome):
     fit : SpcaResult
         The common components, of rows centred within groups.
     table : DataFrame
-    found : Compared
+    comparison : GroupSlopes
     groups : pandas.Index of length G
     clusters : int or None
         The number of clusters.
@@ -600,18 +600,16 @@ class GroupComparison(Picklable, Outcome):
         self._serial = serial
 
     def _document(self) -> Document:
-        tests, clusters = self._comparison, self._clusters
-        permutations = (
-            plural(tests.draws, "permutation") + f" of {tests.asked}: interrupted" * self.interrupted
+        about = group_tables.comparison_facts(
+            self._table,
+            self.slopes,
+            self.p_value,
+            self._comparison,
+            self._fit.k,
+            self._clusters,
+            self._serial,
         )
-        about = {
-            "draws": f"{permutations} of {'rows' if clusters is None else 'clusters'}",
-            "clusters": "" if clusters is None else f", in {plural(clusters, 'cluster')}",
-            "few": group_tables.few_permutations(tests.draws),
-            "dependent": group_tables.dependent_rows(self._serial),
-            "fit": f"{self._fit.k} of {plural(len(tests.adjusted), 'variable')}, from covariances in groups",
-        }
-        return group_tables.document(self._table, self.slopes, self.p_values, self.p_value, about)
+        return group_tables.document(self._table, self.slopes, self.p_values, about)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat.assess.permutation import GroupSlopes
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
@@ -26,7 +26,7 @@ from spcastat.show.grid import (
     percent,
 )
 from spcastat.show.resampling_facts import OFTEN, SHOWN_LEVEL
-from spcastat.show.templates import Fact, fact, lines, notes, part
+from spcastat.show.templates import Fact, fact, lines, notes, part, warnings
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.
 LOADING_ROWS, PAIRS = 100, 5
@@ -318,11 +318,7 @@ MOST_GROUP_ROWS = 60
 
 
 def document(
-    table: pd.DataFrame,
-    slopes: pd.DataFrame,
-    p_values: pd.Series,
-    p_value: float,
-    about: dict[str, str],
+    table: pd.DataFrame, slopes: pd.DataFrame, p_values: pd.Series, about: Sequence[Fact]
 ) -> Document:
     """Return the comparison as a document.
 
@@ -334,68 +330,56 @@ def document(
         "group", "component", "term", "loading", "estimate", "std_error", "p_adjusted".
     p_values : Series
         P-values by component.
-    p_value : float
-    about : dict
-        "draws", "fit" and "clusters": what was permuted, what was fitted, and how many clusters there are;
-        "few": a sentence on too few permutations, "" for enough; "dependent": on serially dependent rows.
+    about : sequence of Fact
+        Those of `comparison_facts`.
     """
-    sizes = table.drop_duplicates("group")
-    rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
-    differing = slopes[slopes["p_adjusted"] <= SHOWN_LEVEL].drop_duplicates(["component", "term"])
-    labels = [f"{name_text(t)} ({c})" for t, c in zip(differing["term"], differing["component"], strict=True)]
-    differences = (
-        some_of(labels, 8) if labels else "none with p <= .05, adjusted for all variables and components"
-    )
-    facts = (
-        ("Rows", rows + about["clusters"]),
-        ("Components", about["fit"]),
-        (
-            "Test",
-            f"equal slopes of variables on scores: p = {_p(p_value)} for all together ({about['draws']})",
-        ),
-        ("Differing", differences),
-    )
-    alerts = [sentence for sentence in (about["few"], about["dependent"]) if sentence]
     return Document(
-        f"Components of {plural(len(sizes), 'group')}",
-        facts,
+        part(fact("groups compared", number=table["group"].nunique())),
+        tuple(lines(about)),
         (
             _by_group(table),
             Table("Equal slopes", tuple(full_names(p_values.index)), (Row("p", tuple(map(_p, p_values))),)),
             _slopes(slopes),
         ),
-        (
-            "Congruence: with the first principal component of the same variables within the group; kept: "
-            "the variance of the component relative to that principal component.",
-            "A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "
-            "depend on the variance of the component. p by component is for all its variables; p of "
-            "variables is adjusted for all variables and components.",
-            *alerts,
-        ),
-        alerts=tuple(alerts),
+        tuple(notes(about)),
+        alerts=tuple(warnings(about)),
     )
 
 
-def dependent_rows(r: float | None) -> str:
-    """Return a warning of serially dependent rows; r is the correlation of neighbours, None for none."""
-    if r is None:
-        return ""
-    return (
-        f"Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain, and "
-        "permutations take rows as independent: give clusters=, for a time series numbers of blocks of rows, "
-        "np.arange(n) // 20."
-    )
+def comparison_facts(
+    table: pd.DataFrame,
+    slopes: pd.DataFrame,
+    p_value: float,
+    tests: GroupSlopes,
+    k: int,
+    clusters: int | None,
+    serial: float | None,
+) -> list[Fact]:
+    """Return the facts about a comparison of groups; `table` and `slopes` as for `document`.
 
-
-def few_permutations(n: int) -> str:
-    """Return a sentence if p-values of n permutations cannot be small, "" if they can."""
-    smallest_p = 1.0 / (n + 1.0)
-    if smallest_p <= SHOWN_LEVEL:
-        return ""
-    return (
-        f"With {plural(n, 'permutation')} no p can be below {smallest_p:.2g}; give n_draws=19 or more for "
-        f"p <= {SHOWN_LEVEL:g} (999 by default)."
-    )
+    `clusters` is their number, None if rows were permuted; `serial` the correlation of the scores of
+    neighbouring rows, None if rows are not serially dependent.
+    """
+    sizes = table.drop_duplicates("group")
+    differing = slopes[slopes["p_adjusted"] <= SHOWN_LEVEL].drop_duplicates(["component", "term"])
+    labels = [f"{name_text(t)} ({c})" for t, c in zip(differing["term"], differing["component"], strict=True)]
+    rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
+    permutations = {"done": tests.draws, "asked": tests.asked, "interrupted": tests.draws != tests.asked}
+    facts = [
+        fact("rows of groups", sizes=rows, clusters=clusters),
+        fact("common components", k=k, p=len(tests.adjusted)),
+        fact("equal slopes", p=_p(p_value), clusters=clusters, **permutations),
+        fact("differing slopes", names=some_of(labels, 8)),
+        fact("congruence of groups"),
+        fact("slopes of groups"),
+    ]
+    if (smallest := 1.0 / (tests.draws + 1.0)) > SHOWN_LEVEL:
+        facts.append(
+            fact("few permutations of groups", done=tests.draws, smallest=smallest, level=SHOWN_LEVEL)
+        )
+    if serial is not None:
+        facts.append(fact("dependent rows of groups", r=serial))
+    return facts
 
 
 def _p(value: float) -> str:

@@ -223,5 +223,43 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="frequency: share of {halves|# fit|# fits} of half of the rows that {halves|selects|select} the "
         "variable."
     ),
+    # --- comparisons of groups
+    "groups compared": Template(part="Components of {number|# group|# groups}"),
+    "rows of groups": Template(label="Rows", line="{sizes}{clusters?, in {clusters|# cluster|# clusters}}"),
+    "common components": Template(
+        label="Components", line="{k} of {p|# variable|# variables}, from covariances within groups"
+    ),
+    "equal slopes": Template(
+        label="Test",
+        line="equal slopes of variables on scores: p = {p} for all together ({done|# permutation|# "
+        "permutations}{interrupted? of {asked}: interrupted} of {clusters?clusters|rows})",
+    ),
+    "differing slopes": Template(
+        label="Differing",
+        line="{names?{names}|none with p <= .05, adjusted for all variables and components}",
+    ),
+    "congruence of groups": Template(
+        note="Congruence: with the first principal component of the same variables within the group; kept: "
+        "the variance of the component relative to that principal component."
+    ),
+    "slopes of groups": Template(
+        note="A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "
+        "depend on the variance of the component. p by component refers to all its variables; p of "
+        "variables is adjusted for all variables and components."
+    ),
+    "few permutations of groups": Template(
+        note="With {done|# permutation|# permutations} no p can be below {smallest:.2g}; give n_draws=19 or "
+        "more for p <= {level:g} (999 by default).",
+        warning="With {done|# permutation|# permutations} no p can be below {smallest:.2g}; give n_draws=19 "
+        "or more for p <= {level:g} (999 by default).",
+    ),
+    "dependent rows of groups": Template(
+        note="Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain, "
+        "and permutations treat rows as independent: give clusters=, for a time series numbers of blocks of "
+        "rows, np.arange(n) // 20.",
+        warning="Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups "
+        "explain, and permutations treat rows as independent: give clusters=, for a time series numbers of "
+        "blocks of rows, np.arange(n) // 20.",
+    ),
 }
 TEMPLATES |= RESAMPLING_TEMPLATES

@@ -135,3 +135,17 @@ def test_facts_have_no_words():
 def test_a_fact_is_frozen():
     with pytest.raises(AttributeError):
         Fact("rows", {}).key = "matrix"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", ["resampling_tables", "resampling_facts", "facts", "choice_facts", "prints"])
+def test_words_of_tables_and_facts_are_in_the_templates(name):
+    """Their modules contain headings and names, but no text of more than six words."""
+    tree = ast.parse((SHOW / f"{name}.py").read_text(encoding="utf-8"))
+    bodies = [node.body for node in ast.walk(tree) if isinstance(getattr(node, "body", None), list)]
+    documented = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documented
+    ]
+    assert [text for text in texts if len(text.split()) > 6] == []
