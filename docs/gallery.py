@@ -480,7 +480,8 @@ def draw(figure: Figure) -> None:
     drawn = names["ax"].figure
     drawn.savefig(path, dpi=DPI, facecolor=drawn.get_facecolor())
     plt.close(drawn)
-    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
+    image = Image.open(path).convert("RGB")
+    image.quantize(256, method=Image.Quantize.FASTOCTREE).save(path, optimize=True)  # keeps rare colours
 
 
 def sizes(figure: Figure) -> str:
