@@ -24,10 +24,10 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
 from spcastat.search.climbing import climb, sweep
+from spcastat.search.component_order import reordered
 from spcastat.search.default import GRAM_LIMIT, batch_size, best_of_each, fits_at_starts, several
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
-from spcastat.search.moves import reordered
 from spcastat.solvers.greedy import Greedy, Growth
 from spcastat.solvers.solver import JointSolver, Solution
 

@@ -24,7 +24,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
 
 from spcastat.assess.constant_columns import constant_in, constant_remark
 from spcastat.assess.jobs import Finished, run_jobs
@@ -32,14 +31,13 @@ from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError, OptionError
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, make_plan
-from spcastat.fit.record import Bootstrapped, HalfSamples, Split
+from spcastat.fit.record import Bootstrapped, HalfSamples
 from spcastat.fit.run import leading_components, run
 from spcastat.fit.sparse_loadings import with_loadings, with_matrix
 from spcastat.fit.state import FitState
 from spcastat.inputs.samplers import CovarianceSampler, Sampler
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.standardisation import deviations
 from spcastat.reading.design import Spec
 from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, nearby_pattern
 from spcastat.solvers.thresholding import fitted
@@ -567,240 +565,6 @@ def _associates(
                 r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
                 found.append((component, variables[a], variables[b], r))
     return np.array(found, dtype=float).reshape(-1, 4)
-
-
-# --- sample splitting -----------------------------------------------------------------------------
-
-
-#: The smallest quantile that the combination of p-values over splits considers.
-LEAST_QUANTILE = 0.05
-#: Correlations nearer to one than this count as this near, so that Fisher's z is finite.
-NEAREST_TO_ONE = 1e-12
-#: With more independent rows than this, the jackknife leaves out so many sets of them.
-LEFT_OUT = 200
-
-
-@dataclass(frozen=True, eq=False)
-class _SplitJob:
-    """Job for one bootstrap draw from the half of the rows that did not select the variables."""
-
-    half: Sampler
-    W: np.ndarray
-    seed: int
-
-    op: Operator
-
-    def __call__(self, number: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
-        """Return Fisher's z of the correlations, the variances, how many draws failed before this one, and
-        the places of the columns that do not vary in it.
-        """
-        drawn, failed = attempted(partial(self.half.bootstrap, draw_generator(self.seed, number + 1)))
-        r, variances = with_others(drawn, self.W)
-        return fisher(r), variances, failed, constant_in(drawn, self.op)
-
-
-def split(given: Resampling, n: int, repeats: int = 1) -> Split:
-    """Select variables on half of the rows, and estimate their correlations on the other half.
-
-    Parameters
-    ----------
-    given : Resampling
-    n : int
-        Number of bootstrap draws from the second half of each split.
-    repeats : int
-        Number of splits. The intervals are those of the first.
-
-    Returns
-    -------
-    Split
-        If interrupted by Ctrl-C, the result covers the completed draws or splits.
-    """
-    first, p_values = _one_split(given, n, given.seed)
-    every, found = [p_values], first
-    while len(every) < repeats and found.draws == n:
-        try:
-            seed = int(draw_generator(given.seed, n + len(every)).integers(2**63))
-            found, p_values = _one_split(given, n, seed)
-        except KeyboardInterrupt:
-            break
-        every.append(p_values)
-    combined = combined_p_values(np.array(every))
-    return replace(first, p_value=combined, repeats=len(every))
-
-
-def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]:
-    """Return the results of one split, and its p-values, shape (p, k).
-
-    They are 1 for variables that were not selected, and NaN for those selected without others.
-    """
-    rng = draw_generator(seed, 0)
-
-    def draw() -> tuple[tuple[Sampler, Sampler], tuple[Operator, Operator], np.ndarray]:
-        halves = given.sampler.halves(rng)
-        first, second = halves[0].all_rows(), halves[1].all_rows()
-        return halves, (first, second), given.aligned(given.refit(first, rng)).V
-
-    (halves, ops, W), again = attempted(draw)
-    r, variances = with_others(ops[1], W)
-    work = _SplitJob(halves[1], W, seed, given.op)
-    done = run_jobs(work, n, n_jobs=given.n_jobs, what="bootstrap of one half")
-    if len(done.results) < 2:
-        raise KeyboardInterrupt  # too few for standard deviations
-    drawn_z, drawn_variances, failed, constant = zip(*done.results, strict=True)
-    rows = halves[1].independent
-    # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
-    # factor for few rows.
-    errors = _deviations_of_known(np.array(drawn_z)) * np.sqrt(rows / max(rows - 3, 1))
-    left_out = _jackknife_errors(halves[1], W, rng)
-    errors = np.where(np.isfinite(left_out), left_out, errors)
-    p_values = _split_p_values(W, r, errors, rows)
-    places = np.flatnonzero(W.T)
-    found = Split(
-        places=places,
-        loadings=W.T.ravel()[places],
-        correlation=r.T.ravel()[places],
-        std_error=errors.T.ravel()[places],
-        variances=variances,
-        variance_errors=deviations(np.array(drawn_variances)),
-        similarity=given.aligned(W).similarity,
-        p_value=p_values,
-        rows=(halves[0].n, halves[1].n),
-        repeats=1,
-        draws=len(done.results),
-        asked=n,
-        again=again + sum(failed),
-        normal=isinstance(given.sampler, CovarianceSampler),
-        drawn=given.drawn,
-        independent=0 if rows == halves[1].n else rows,
-        notice=given.remarks([*(constant_in(op, given.op) for op in ops), *constant], "halves and draws"),
-    )
-    return found, p_values
-
-
-def _deviations_of_known(z: np.ndarray) -> np.ndarray:
-    """Return standard deviations over the draws that are not NaN, of z of shape (B, ...); NaN for fewer than
-    two.
-
-    In a draw in which a variable does not vary it has no correlation.
-    """
-    known = np.isfinite(z)
-    count = known.sum(axis=0)
-    mean = np.where(known, z, 0.0).sum(axis=0) / np.maximum(count, 1)
-    squares = (np.where(known, z - mean, 0.0) ** 2).sum(axis=0)
-    return np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
-
-
-def _split_p_values(W: np.ndarray, r: np.ndarray, errors: np.ndarray, rows: int) -> np.ndarray:
-    """Return the p-values of the correlations r of one split, shape (p, k), adjusted by Bonferroni's factor.
-
-    Parameters
-    ----------
-    W : ndarray of shape (p, k)
-        Weights that the first half selected.
-    r, errors : ndarray of shape (p, k)
-        Correlations on the second half, and standard errors of Fisher's z; r is NaN where not tested.
-    rows : int
-        Number of independent rows of the second half.
-    """
-    p_values = np.ones(W.shape)
-    selected, tested = W != 0, np.isfinite(r)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p_values[tested] = 2.0 * stdtr(max(rows - 2, 1), -np.abs(fisher(r[tested])) / errors[tested])
-    p_values[np.isnan(p_values)] = 1.0  # a correlation that is zero in every draw
-    p_values = np.minimum(p_values * max(int(tested.sum()), 1), 1.0)
-    p_values[selected & ~tested] = np.nan
-    return p_values
-
-
-def _jackknife_errors(half: Sampler, W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return standard errors of Fisher's z of the correlations of `with_others`, shape (p, k).
-
-    A row far from the others pulls a correlation towards itself. The bootstrap measures the variation around
-    that correlation, which is too small; the jackknife leaves the row out. It matters for skewed variables
-    and for rows of unequal size: there intervals by the bootstrap exclude zero too often.
-
-    They are NaN if the sampler has no jackknife, and if the rows cannot be used without some of them.
-    """
-    unknown = np.full(W.shape, np.nan)
-    parts = half.jackknife(LEFT_OUT, rng)
-    try:
-        z = np.array([fisher(with_others(part.all_rows(), W)[0]) for part in parts])
-    except (ComponentsError, ConstantColumnError, MissingValuesError):
-        return unknown
-    if len(z) < 2:
-        return unknown
-    around = ((z - z.mean(axis=0)) ** 2).sum(axis=0)
-    return np.asarray(np.sqrt((len(z) - 1) / len(z) * around))
-
-
-def with_others(op: Operator, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return correlations of variables with the scores of the other variables, and variances of the scores.
-
-    Parameters
-    ----------
-    op : Operator
-    W : ndarray of shape (p, k)
-        Weights, the same for any data.
-
-    Returns
-    -------
-    ndarray of shape (p, k)
-        Correlation of variable j with X u, where u is column c of W with a zero for j. NaN where W is zero,
-        and where the variable or X u has no variance.
-    ndarray of shape (k,)
-        Variances of X W.
-    """
-    correlations, variances = np.full(W.shape, np.nan), np.zeros(W.shape[1])
-    for c, w in enumerate(W.T):
-        support = np.flatnonzero(w)
-        S, u = op.block(support), w[support]
-        own, products = np.diag(S), S @ u
-        whole = max(float(u @ products), 0.0)
-        variances[c] = whole * op.unit**2
-        if len(support) < 2:
-            continue
-        covariances = products - own * u
-        others = whole - 2.0 * u * products + own * u**2
-        varies = (own > 0) & (others > NEAREST_TO_ONE * (whole + own * u**2))
-        sizes = np.sqrt(np.where(varies, own * others, 1.0))
-        correlations[support, c] = np.where(varies, covariances / sizes, np.nan).clip(-1.0, 1.0)
-    return correlations, variances
-
-
-def fisher(r: np.ndarray) -> np.ndarray:
-    """Return Fisher's z of correlations, the inverse hyperbolic tangent."""
-    return np.arctanh(r.clip(NEAREST_TO_ONE - 1.0, 1.0 - NEAREST_TO_ONE))
-
-
-def combined_p_values(p_values: np.ndarray) -> np.ndarray:
-    """Return p-values that combine those of several splits of the same rows.
-
-    Parameters
-    ----------
-    p_values : ndarray of shape (B, ...)
-        P-values of B splits, adjusted for the tests of their split; 1 if not tested. NaN is 1, too, but the
-        result is NaN if no split has a test.
-
-    Returns
-    -------
-    ndarray
-        With one split its p-values. With several, min(1, (1 - log g) inf Q(x) over x in (g, 1)), where
-        g = LEAST_QUANTILE and Q(x) = min(1, x-quantile of the p-values / x): Meinshausen, Meier and
-        Buehlmann (2009), equations 2.2 and 2.3. The family-wise error rate is that of the splits.
-    """
-    untested = np.isnan(p_values).any(axis=0) & ~(p_values < 1.0).any(axis=0)
-    filled = np.where(np.isnan(p_values), 1.0, p_values)
-    B = len(filled)
-    if B == 1:
-        return np.where(untested, np.nan, filled[0])
-    ordered = np.sort(filled, axis=0)
-    # The x-quantile is the ceil(B x)-th smallest p-value, the same for x in ((i - 1) / B, i / B]: the
-    # quotient is least at the right end, where x = i / B.
-    ends = np.arange(1, B + 1) / B
-    kept = ends > LEAST_QUANTILE * (1.0 + 1e-12)
-    quotients = ordered[kept] / ends[kept].reshape(-1, *[1] * (ordered.ndim - 1))
-    combined = np.minimum((1.0 - np.log(LEAST_QUANTILE)) * quotients.min(axis=0), 1.0)
-    return np.where(untested, np.nan, combined)
 
 
 # --- sparse loadings ------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from spcastat.linalg.standardisation import GROUP_SCALES, Standardisation
 from spcastat.measures import MEASURES
 from spcastat.reading import formula as formulas
 from spcastat.reading.design import Partial, RowDesign, Spec
+from spcastat.reading.expressions import Expression, formula_name, read_expression, shortened
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.value_labels import Codes
 from spcastat.search.objectives import OBJECTIVES
@@ -356,10 +357,10 @@ def _pack_model(spec: Spec) -> dict[str, Any]:
     model, context, formula = spec.model_spec, dict(spec.context or {}), str(spec.formula)
     values = {name: entry for name, entry in context.items() if not callable(entry) and entry is not np}
     inputs = spec.inputs or {}
-    names = {*(formulas.formula_name(label) for label in inputs), *values}
+    names = {*(formula_name(label) for label in inputs), *values}
     for part in {part for term in model.terms for part in term if part.method == "python"}:
         problem = formulas.problem_of(part.text, names, strings=True)
-        for name in formulas.read_expression(part.text).calls & set(context):
+        for name in read_expression(part.text).calls & set(context):
             if context[name] is not getattr(np, name, None):
                 problem = f"a call of {name!r}, a function of your own"
         if problem is not None:
@@ -439,21 +440,19 @@ def _with_model(spec: Spec, model: _StoredModel) -> Spec:
         raise FileError("the widths of the terms of its formula do not add up.")
     if max(map(len, terms)) > MOST_FACTORS:
         raise FileError(f"its formula has a term of more than {MOST_FACTORS} factors.")
-    names = {*(formulas.formula_name(label) for label in inputs), *context}
-    factors = {
-        formulas.formula_name(label) for label, levels_known in inputs.items() if levels_known is not None
-    }
+    names = {*(formula_name(label) for label in inputs), *context}
+    factors = {formula_name(label) for label, levels_known in inputs.items() if levels_known is not None}
     states: dict[str, Any] = {}
     for part in dict.fromkeys(part for term in terms for part in term):
         if problem := _problem_of(part, names):
             raise FileError(f"The formula in the file holds {problem}; it is not run.")
         factor = part.method == "lookup" and part.text in factors
         if part.method == "python":
-            expression = formulas.read_expression(part.text)
+            expression = read_expression(part.text)
             factor = isinstance(expression.tree, ast.Call) and ast.unparse(expression.tree.func) == "C"
             states |= _states_of(expression, model["states"])
         if factor and part.text not in levels:  # it would get its levels from new data
-            raise FileError(f"The file does not hold the levels of {formulas.shortened(part.text)}.")
+            raise FileError(f"The file does not hold the levels of {shortened(part.text)}.")
     levels_known = {
         text: (Factor.Kind.CATEGORICAL, {"categories": list(entry)}) for text, entry in levels.items()
     }
@@ -467,12 +466,12 @@ def _problem_of(part: formulas.Part, names: set[str]) -> str | None:
     if part.method == "python":
         return formulas.problem_of(part.text, names, strings=True)
     if part.method == "lookup":
-        return None if part.text in names else f"the name {formulas.shortened(part.text)}"
+        return None if part.text in names else f"the name {shortened(part.text)}"
     number = re.fullmatch(r"[0-9.]{1,20}", part.text)
-    return None if number else f"the value {formulas.shortened(part.text)}"
+    return None if number else f"the value {shortened(part.text)}"
 
 
-def _states_of(expression: formulas.Expression, archive_values: Mapping[str, Any]) -> dict[str, Any]:
+def _states_of(expression: Expression, archive_values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the states of the transforms in an expression, which would learn from new data without them."""
     states = {}
     for node in ast.walk(expression.tree):
@@ -489,7 +488,7 @@ def _states_of(expression: formulas.Expression, archive_values: Mapping[str, Any
             isinstance(entry, dict) and set(entry) == {*LEARNED[name]} for entry in column_states
         )
         if not is_valid and not nothing:
-            raise FileError(f"The file does not hold what {formulas.shortened(text)} has learned.")
+            raise FileError(f"The file does not hold what {shortened(text)} has learned.")
         states[text] = _learned(state)
     return states
 

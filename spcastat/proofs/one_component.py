@@ -31,10 +31,11 @@ from spcastat.proofs.eigenvalue_bounds import (
     split_bound,
     trace_bound,
 )
+from spcastat.search.component_order import reordered
 from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
 from spcastat.search.grouped import GroupRule
-from spcastat.search.moves import refined, reordered
+from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE
 from spcastat.solvers.support_search import POWER_ITERATIONS, STARTING_ROWS, best_support, improve_support

@@ -26,17 +26,8 @@ from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
 from spcastat.reading import formula
 from spcastat.reading.design import Spec
-from spcastat.reading.formula import (
-    ANSI_CODES,
-    Expression,
-    FormulaModel,
-    Inputs,
-    Parsed,
-    Part,
-    abridged,
-    read_expression,
-    shortened,
-)
+from spcastat.reading.expressions import Expression, abridged, owner_of, read_expression, shortened
+from spcastat.reading.formula import ANSI_CODES, FormulaModel, Inputs, Parsed, Part
 from spcastat.reading.frames import require_unique
 
 #: Transforms with states from weighted rows.
@@ -143,7 +134,7 @@ class _PlainTree(ast.NodeTransformer):
         """Rename a module with the name of a column."""
         if isinstance(node.value, ast.Name):
             name = self.expression.name(node.value)
-            owner = formula.owner_of(name, node.attr, self.context)
+            owner = owner_of(name, node.attr, self.context)
             if (name, node.attr) in self.expression.owners and owner is not None:
                 node.value = self._word(name, node.value, owner)
         return self.generic_visit(node)  # type: ignore[return-value]

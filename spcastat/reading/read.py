@@ -38,6 +38,7 @@ from spcastat.reading.design import (
     label_numbers,
     take_labels,
 )
+from spcastat.reading.expressions import formula_name
 from spcastat.reading.frames import InputTable, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
 from spcastat.reading.value_labels import Codes, codes_of, with_numbers
@@ -195,7 +196,7 @@ def spec_for(spec: Spec, places: np.ndarray) -> Spec:
         parts, context = {part for term in terms for part in term}, spec.context or {}
         read = {name for part in parts for name in formulas.names_read(part, context)}
         labels = (inputs or {}).items()
-        inputs = {label: levels for label, levels in labels if formulas.formula_name(label) in read}
+        inputs = {label: levels for label, levels in labels if formula_name(label) in read}
         model = replace(model, terms=terms, widths=tuple(model.widths[i] for i in used_columns))
     if len(places) == len(spec.columns):
         return spec
@@ -302,7 +303,7 @@ def _formula_columns(
     frame = with_numbers(table, spec.codes).values
     positions = _find(spec.inputs or {}, table.columns, spec)
     _require_rows(table)
-    levels_by_name = {formulas.formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
+    levels_by_name = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
     used = dict(zip(levels_by_name, positions, strict=True))
     kinds_by_name = kinds_of(frame, [used[name] for name in levels_by_name if levels_by_name[name] is None])
     refuse(

@@ -566,7 +566,7 @@ def stability(fit: Drawing, n: int, *, threshold: float, min_correlation: float)
 
 def split_inference(fit: Drawing, n: int, *, repeats: int) -> Split:
     """Return correlations on one half of the rows of variables from the other; see the method of a fit."""
-    from spcastat.assess.samples import split
+    from spcastat.assess.split_samples import split
 
     n = whole_number("n", n, 2, MOST_DRAWS)
     repeats = whole_number("repeats", repeats, 1, MOST_REPEATS)

@@ -10,10 +10,11 @@ import numpy as np
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.progress import stage
 from spcastat.search import climbing
+from spcastat.search.component_order import permuted, reordered
 from spcastat.search.correlated_groups import groups_of_matrix
 from spcastat.search.criteria import Criterion, Fits, join_fits
 from spcastat.search.matrices import Dense, largest
-from spcastat.search.moves import CHOICE, permuted, rebuild, refined, reordered
+from spcastat.search.moves import CHOICE, rebuild, refined
 from spcastat.search.result import Evidence
 
 # --- perturbed fits -------------------------------------------------------------------------------

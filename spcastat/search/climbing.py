@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.linalg.operators import GRAM_ORDER
+from spcastat.search.component_order import reordered
 from spcastat.search.criteria import Criterion, Fits
 from spcastat.search.matrices import entries_at, largest, ranked_entries
-from spcastat.search.moves import GAIN, exchange, refined, reordered, swapped, trials
+from spcastat.search.moves import GAIN, exchange, refined, swapped, trials
 
 # --- local ascent ---------------------------------------------------------------------------------
 

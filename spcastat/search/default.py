@@ -15,6 +15,7 @@ from spcastat.progress import stage
 from spcastat.search import chains
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.climbing import EFFORTS, LONG, VALUE_TOLERANCE, climb, exchange_until_optimal, sweep
+from spcastat.search.component_order import reordered
 from spcastat.search.criteria import (
     Criterion,
     Fits,
@@ -22,7 +23,7 @@ from spcastat.search.criteria import (
     join_fits,
 )
 from spcastat.search.enumeration import best_of_all_supports, few_supports
-from spcastat.search.moves import refined, reordered
+from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, directly, result_of_climbs
 from spcastat.search.working_set import Prepared, more_groups, prepared, restricted, twice

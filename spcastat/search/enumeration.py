@@ -18,9 +18,10 @@ from spcastat.linalg.accumulate import blocks
 from spcastat.search import matrices
 from spcastat.search.chains import distinct
 from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE
+from spcastat.search.component_order import reordered
 from spcastat.search.criteria import Criterion, Fits, SupportRule, join_fits
 from spcastat.search.grouped import GroupRule
-from spcastat.search.moves import FLAT, GAIN, refined, reordered, steepness
+from spcastat.search.moves import FLAT, GAIN, refined, steepness
 
 #: All supports are compared if there are at most so many choices of one for each component.
 MOST_CHOICES = 20_000

@@ -27,10 +27,11 @@ from spcastat.linalg.eigenvectors import top_eigh, varimax
 from spcastat.linalg.ties import RELATIVE
 from spcastat.measures import best_order
 from spcastat.search.climbing import LONG
+from spcastat.search.component_order import largest_first
 from spcastat.search.criteria import SupportRule
 from spcastat.search.group_values import added_variances
 from spcastat.search.matrices import best_vectors, divisor
-from spcastat.search.moves import ascend, largest_first
+from spcastat.search.moves import ascend
 from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.search.penalty import TARGET_TOLERANCE, VarianceTarget
 

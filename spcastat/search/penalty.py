@@ -26,9 +26,10 @@ from spcastat.linalg.operators import Operator
 from spcastat.measures import MEASURES
 from spcastat.search.chains import distinct, perturb
 from spcastat.search.climbing import LONG, SHORT, Effort, climb, sweep
+from spcastat.search.component_order import reordered
 from spcastat.search.criteria import Adjusted, Fits, SupportRule, join_fits, triangle
 from spcastat.search.matrices import TIE_TOLERANCE, TINY, SymmetricMatrix
-from spcastat.search.moves import refined, reordered, stationary
+from spcastat.search.moves import refined, stationary
 
 #: A shortfall of the share up to this counts as rounding.
 TARGET_TOLERANCE = 1e-10

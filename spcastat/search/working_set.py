@@ -17,9 +17,10 @@ from spcastat.search import criteria
 from spcastat.search.best_predictor import best_predictor
 from spcastat.search.chains import empty, from_directions, search
 from spcastat.search.climbing import Effort, climb, exchange_until_optimal, sweep
+from spcastat.search.component_order import reordered
 from spcastat.search.correlated_groups import ROWS_AT_ONCE, Groups, groups_of
 from spcastat.search.matrices import Dense, Known, best_vectors, ranked_entries
-from spcastat.search.moves import GAIN, rebuild, reordered, trials
+from spcastat.search.moves import GAIN, rebuild, trials
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, result_of_climbs
 from spcastat.solvers.support_search import best_support

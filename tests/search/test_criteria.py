@@ -16,6 +16,7 @@ from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import criteria
+from spcastat.search.component_order import reordered
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense
 from spcastat.search.moves import (
@@ -24,7 +25,6 @@ from spcastat.search.moves import (
     exchange_values,
     exchanged_vectors,
     refined,
-    reordered,
     stationary,
     steepness,
 )
