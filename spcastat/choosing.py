@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Unpack, overload
@@ -579,7 +579,7 @@ def _chosen(data: Data, call: Asked) -> Choice:
                 _require_cards(cards, sample.p)
             ratio = _variance_ratio(sample.op)
             nothing = NothingChosen(tests=components._tests, ratio=ratio, n=sample.n, p=sample.p)
-            return Choice(None, nothing, components)
+            return Choice(None, nothing, components, _on_halves(whole, replace(call, how=how)))
         k = components.k
         whole, sample = whole.for_components(k), sample.for_components(k)
     compared = _compared(sample, fitting, how, k, cards)
@@ -873,13 +873,15 @@ def _result(
         sampling_text=sample.sampling_text,
         remarks=[*(about_rows(sample) if components is None else []), *filter(None, [compared.remark])],
     )
-    repeat = None
-    if whole.divisible:
-        repeat = partial(halves, whole, replace(asked, how=replace(asked.how, jobs=1)))
-    return Choice(fit, reasons, components, repeat)
+    return Choice(fit, reasons, components, _on_halves(whole, asked))
 
 
 # --- choices on halves of the rows ----------------------------------------------------------------
+
+
+def _on_halves(data: Data, asked: Asked) -> Callable[[int, int], tuple[list[np.ndarray], str]] | None:
+    """Return `halves` for data that can be divided, which takes their number and a seed; None for others."""
+    return partial(halves, data, replace(asked, how=replace(asked.how, jobs=1))) if data.divisible else None
 
 
 def halves(data: Data, asked: Asked, n: int, seed: int) -> tuple[list[np.ndarray], str]:

@@ -263,7 +263,7 @@ class ChoiceStability(Summary):
     def _document(self) -> Document:
         choice_words = f"{plural(self._k, 'component')}, {plural(self._nonzeros, 'nonzero loading')}"
         return choice_tables.stability_document(
-            self.table, self._draws, self._pairs, choice_words, self._remark
+            self.table, self._draws, self._pairs, choice_words, self._remark, nothing=not self._k
         )
 
 
@@ -451,14 +451,15 @@ class Choice(Summary):
         without replacement, for which :func:`choose` is called with the same arguments. It takes about as
         long as `n` choices.
         """
-        n, _ = whole_number("n", n, 2, 10_000), self._reasons
+        n = whole_number("n", n, 2, 10_000)
         if self._halves is None:
             raise NoRowsError(
                 "stability() draws halves of the rows, and this choice is not from rows in memory (a frame, "
                 "an array or a sparse matrix without dropped rows); give choose() such rows."
             )
         loadings_of_halves, remark = self._halves(n, 0 if rng is None else whole_number("rng", rng, 0))
-        fit_loadings = self._fit.loadings.to_numpy()
+        p = len(loadings_of_halves[0])
+        fit_loadings = self._fit.loadings.to_numpy() if self.k else np.zeros((p, 0))
         counts = [np.count_nonzero(V, axis=0) for V in loadings_of_halves]
         draws = pd.DataFrame(
             {

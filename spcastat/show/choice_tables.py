@@ -316,7 +316,12 @@ def few_halves(n: int) -> str:
 
 
 def stability_document(
-    table: pd.DataFrame, draws: pd.DataFrame, pairs: float, choice: str, remark: str = ""
+    table: pd.DataFrame,
+    draws: pd.DataFrame,
+    pairs: float,
+    choice: str,
+    remark: str = "",
+    nothing: bool = False,
 ) -> Document:
     """Return how much a choice varies between halves of the rows.
 
@@ -330,6 +335,8 @@ def stability_document(
         The numbers of components and loadings of the choice.
     remark : str
         How often variables do not vary in a half.
+    nothing : bool
+        Whether no component was chosen.
     """
     rows = []
     for k, line in table.iterrows():
@@ -346,9 +353,13 @@ def stability_document(
         f"{fixed(pairs, 2)} between two halves (1: the same loadings; 0: none in common)."
     )
     if not draws["k"].any():
+        agreement = ", as in all rows." if nothing else ": the choice rests on all rows and is not stable."
+        note = f"No component exceeds noise in any of the {len(draws)} halves{agreement}"
+    elif nothing:
+        count = int((draws["k"] > 0).sum())
         note = (
-            f"No component exceeds noise in any of the {len(draws)} halves: the choice rests on all rows and "
-            "is not stable."
+            f"{count} of {len(draws)} halves have components that exceed noise, and all rows have none: the "
+            "choice is not stable."
         )
     return Document(
         f"The choice in {len(draws)} random halves of the rows",

@@ -347,6 +347,21 @@ def test_stability_is_that_of_choices_from_halves():
         sp.choose(X.corr(), 2, n_obs=80, cards=[2, 4]).stability(2)
 
 
+@pytest.mark.parametrize("how", [{}, {"scale": True}, {"clusters": np.arange(30) // 3}], ids=str)
+def test_a_choice_of_no_component_has_halves(how):
+    noise = np.random.default_rng(5).normal(size=(30, 5))
+    choice = sp.choose(noise, n_draws=19, **how)
+    assert choice.k == 0
+    found = choice.stability(4)
+    assert len(found.draws) == 4
+    assert (found.draws["overlap"] == 0.0).all()  # of no loadings with any
+    assert found.table["share"].sum() == pytest.approx(1.0)
+    exceeding = int((found.draws["k"] > 0).sum())
+    words = f"{exceeding} of 4 halves have" if exceeding else "in any of the 4 halves, as in all rows"
+    assert words in " ".join(str(found).split())
+    assert str(choice.stability(4)) == str(found)
+
+
 def test_overlap_matches_components():
     """By hand: {a, b}, {c} and {c}, {a}: the best matching has 1 + 1 common of 3 + 2 loadings."""
     A = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
