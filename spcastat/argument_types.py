@@ -354,6 +354,7 @@ class GroupKeywords(TypedDict, total=False):
     effort: Effort | None
     categorical: Literal["refuse", "dummy"]
     context: Mapping[str, Any] | None
+    codes: bool
     rng: Rng
     n_jobs: int
     progress: Progress

@@ -81,6 +81,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     effort: types.Effort | None = None,
     categorical: Literal["refuse", "dummy"] = "refuse",
     context: Mapping[str, Any] | None = None,
+    codes: bool = False,
     rng: types.Rng = None,
     n_jobs: int = 1,
     progress: types.Progress = None,
@@ -120,6 +121,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         How the common components are fitted. See :func:`spca`.
     categorical, context
         For a formula. See :func:`spca`.
+    codes : bool
+        Whether categories count as the numbers of their value labels, or of their order. See :func:`rows`.
     rng : None, int or numpy Generator
         Seed of the permutations and of the fit. None is a fixed seed.
     n_jobs : int
@@ -173,7 +176,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
                 f"compare_groups() was given no {missing}: compare_groups(data, groups, k=2, card=5)."
             )
         data_options = {"formula": formula, "scale": scale, "na": na, "clusters": clusters}
-        data_options |= {"categorical": categorical, "context": context}
+        data_options |= {"categorical": categorical, "context": context, "codes": codes}
         data, data_options = _table_and_options(data, data_options)
         na, scale = data_options.get("na", "raise"), data_options.get("scale")
         n_draws = whole_number("n_draws", n_draws, 1, MOST_PERMUTATIONS)
@@ -267,6 +270,7 @@ def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str
         raise OptionError(f"scale={shown(scale)} was given; give True, False, or one number for each column.")
     by = scale if scale is not None and not isinstance(scale, (bool, np.bool_)) else False
     numbered = pd.DataFrame(table.values, columns=table.columns).reset_index(drop=True).iloc[row_places]
+    numbered.attrs = getattr(table.values, "attrs", {})  # value labels of files
     try:
         data_options = {name: value for name, value in options.items() if name not in ("clusters", "scale")}
         source = RowData.read(numbered, {**data_options, "scale": by})
@@ -357,8 +361,9 @@ def _standardised(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
     sd = np.sqrt(np.square(Z).sum(axis=0) / (len(Z) - code.max() - 1))
     still = sd <= CONSTANT * np.abs(X).max(axis=0)
     if still.any():
+        vary = "do" if still.sum() > 1 else "does"
         raise ConstantColumnError(
-            f"{listed(source.spec.columns[still])} does not vary within any group; leave such columns out "
+            f"{listed(source.spec.columns[still])} {vary} not vary within any group; leave such columns out "
             "(that of the groups is left out if groups= is its name)."
         )
     return np.asarray(Z / sd) if isinstance(scale, (bool, np.bool_)) and scale else Z

@@ -55,6 +55,11 @@ def test_a_fit_of_labels_is_the_fit_of_their_numbers(numbers, labelled, formula,
         fit.transform(new.assign(q1="sometimes", q3="sometimes", q4="sometimes"), na="drop")
 
 
+def compared(frame, groups, **options):
+    """Yield the p-values of a comparison of groups."""
+    yield from sp.compare_groups(frame, groups, 1, 3, n_draws=19, **options).p_adjusted.to_numpy().ravel()
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -64,6 +69,9 @@ def test_a_fit_of_labels_is_the_fit_of_their_numbers(numbers, labelled, formula,
         lambda frame, **o: sp.spca_path(frame, 1, cards=[1, 3], **o)[3].loadings.to_numpy().tolist(),
         lambda frame, **o: sp.sparse_loadings(frame, 2, 3, **o).loadings.to_numpy().tolist(),
         lambda frame, **o: sp.principal_variables(frame, m=2, **o).variables.index.tolist(),
+        lambda frame, **o: sp.spco(frame, 1, zeros=0.2, **o).loadings.to_numpy().tolist(),
+        lambda frame, **o: [*compared(frame, np.arange(len(frame)) % 2, **o)],
+        lambda frame, **o: [*compared(frame.assign(half=np.arange(len(frame)) % 2), "half", **o)],
         lambda frame, **o: sp.spca(sp.rows(frame, **o), 2, card=3).stability(20).table.to_numpy().tolist(),
     ],
 )
@@ -114,6 +122,8 @@ def test_messages_on_categories_name_codes_and_what_they_name_works(labelled):
         sp.spca(labelled, 2, card=2)
     with pytest.raises(ColumnTypeError, match="codes=True"):
         sp.correlation(labelled)
+    with pytest.raises(ColumnTypeError, match="codes=True"):
+        sp.compare_groups(labelled, np.arange(len(labelled)) % 2, 1, 3)
     assert sp.spca_cov(sp.correlation(labelled[ITEMS], codes=True), 2, card=2).k == 2
     with pytest.raises(ColumnTypeError, match="text and categories can enter as 0/1 columns") as caught:
         sp.spca(labelled[["age"]].assign(town="Tours"), 1)
