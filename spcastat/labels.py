@@ -53,6 +53,11 @@ def stored_name(name: Any) -> Any:
     return name if as_it_is or isinstance(name, bool | int | float | str | np.number) else name_text(name)
 
 
+def flat_labels(index: pd.Index) -> pd.Index:
+    """Return labels as objects, tuples for several levels, since pandas looks for no tuples among text."""
+    return pd.Index(index.to_flat_index(), dtype=object, tupleize_cols=False)
+
+
 def full_names(names: Iterable[Hashable]) -> list[str]:
     """Return names of any type as text; see :func:`name_text`."""
     return [name_text(name) for name in names]

@@ -195,6 +195,53 @@ def test_two_columns_of_one_name_are_refused_by_name():
             sp.spca(data, 2, 3)
 
 
+# --- labels of another kind than those of the rows ------------------------------------------------
+
+INDICES = {
+    "numbers": pd.RangeIndex(N),
+    "text": pd.Index([f"r{i}" for i in range(N)]),
+    "two levels": pd.MultiIndex.from_product([range(4), [*"abcdefghij"]]),
+    "three levels": pd.MultiIndex.from_product([range(4), range(2), range(5)]),
+    "periods": pd.period_range("2020", periods=N, freq="M"),
+    "tuples": pd.Index([("a", i) for i in range(N)], tupleize_cols=False),
+    "intervals": pd.interval_range(0, N),
+}
+BY_ROW = {
+    "clusters": lambda data, fit, labels: sp.spca(data, 2, 3, effort="quick", clusters=labels),
+    "weights": lambda data, fit, labels: sp.spca(data, 2, 3, effort="quick", weights=labels + 1),
+    "groups": lambda data, fit, labels: sp.compare_groups(data, labels, 1, 2, n_draws=1),
+    "variables": lambda data, fit, labels: fit.supplement(variables=labels.rename("half")),
+    "groups of a plot": lambda data, fit, labels: fit.plot_diagnostics(groups=labels),
+    "labels of a plot": lambda data, fit, labels: fit.biplot(labels=labels.map({0: "u", 1: "v"})),
+}
+
+
+@pytest.mark.parametrize("rows", INDICES)
+def test_series_with_other_labels_than_the_rows(rows):
+    """Series are matched by label, or refused in a sentence: whatever kinds of labels they and the rows have."""
+    data = X.set_axis(INDICES[rows])
+    fit = sp.spca(data, 2, 3, effort="quick")
+    for name, call in BY_ROW.items():
+        call(data, fit, pd.Series(HALF, INDICES[rows])[::-1])  # the labels of the rows in another order
+        for kind, index in INDICES.items():
+            try:
+                call(data, fit, pd.Series(HALF, index))
+            except sp.errors.DataError as error:
+                assert kind != rows
+                assert " labels" in str(error), name
+            plt.close("all")
+
+
+def test_fits_of_variables_with_names_of_other_kinds_are_not_compared():
+    fits = [sp.spca(X.iloc[:, :4].set_axis(INDICES[kind][:4], axis=1), 1, 2) for kind in INDICES]
+    for first in fits:
+        assert len(sp.compare(first, first).measures) == 2
+        for second in fits:
+            if first is not second:
+                with pytest.raises(sp.errors.ShapeError, match="of different variables"):
+                    sp.compare(first, second)
+
+
 # --- supplementary variables --------------------------------------------------------------------------
 
 #: Kinds of values that are numbers, whose correlations are shown.

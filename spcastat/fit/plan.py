@@ -252,8 +252,30 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
                 f"{len(columns)}, {listed(columns)}. Give at most {len(columns)}."
             )
     _require_each_possible(rule, cards, columns, noun, need)
+    if solver.constraint is not None:
+        _require_independent(rule, cards, solver.constraint)
     if rule.disjoint:
         _require_disjoint_possible(rule, cards, columns, noun, counted)
+
+
+def _require_independent(rule: SupportRule, cards: tuple[int, ...], constraint: str) -> None:
+    """Raise OptionError if the rule leaves too few variables for loadings that are linearly independent.
+
+    Loadings of k components are independent only if k different variables can be found, one in the support
+    of each (Hall's condition).
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    needed = rule.must.sum(axis=1)
+    supports = np.where((needed == cards)[:, None], rule.must, rule.may)
+    partners = maximum_bipartite_matching(csr_array(supports.astype(int)), perm_type="column")
+    if (partners < 0).any():
+        raise errors.OptionError(
+            f"constraint={constraint!r} was given with card={list(cards)}, and include and exclude leave "
+            "some components fewer variables than their number, so that their loadings depend on each other: "
+            'give larger cards, exclude fewer, or include by component, include={"PC1": [...]}.'
+        )
 
 
 def _require_each_possible(

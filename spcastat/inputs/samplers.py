@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.errors import DataError, NoRowsError
+from spcastat.errors import ComponentsError, DataError, NoRowsError
 from spcastat.inputs.cleaning import Cleaner
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.inputs.row_groups import RowGroups, StandardRows
@@ -223,6 +223,8 @@ class RowSampler(Sampler):
             See the attribute; that of draws, which regress again, is 1.
         """
         names, w = self.rules.names, weights
+        if not (len(rows) if w is None else w.sum()) > 1:
+            raise ComponentsError("a sample has one row, as a cluster of one row alone, and no variance.")
         order = np.argsort(self._ranks[rows], kind="stable")
         rows, w = rows[order], None if w is None else w[order]
         if self.terms is not None:

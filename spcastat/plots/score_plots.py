@@ -13,7 +13,7 @@ from spcastat.argument_names import explained
 from spcastat.argument_types import ByRow
 from spcastat.config import elements, is_single, is_whole, plural, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
-from spcastat.labels import short_name, short_names
+from spcastat.labels import flat_labels, short_name, short_names
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.axes_and_names import (
     MARKERS,
@@ -331,6 +331,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
         named_rows = set(np.argsort(-np.nan_to_num(distance), kind="stable")[:limit].tolist())
         return [names[i] if i in named_rows else "" for i in range(n)]
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
+        labels, index = labels.set_axis(flat_labels(labels.index)), flat_labels(index)
         if not labels.index.is_unique or not labels.index.isin(index).any():
             raise ShapeError(
                 "labels is a Series none of whose labels is one of a row, or with labels that repeat."

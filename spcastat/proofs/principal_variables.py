@@ -105,6 +105,8 @@ def proven(
     end = np.inf if seconds is None else time.process_time() + seconds
     node_limit = np.inf if nodes is None else nodes
     value, best_groups, size = problem.value(groups), tuple(sorted(groups)), len(groups)
+    if size == len(problem.include):  # nothing is left to choose
+        return ProvenSet(best_groups, value, value, 0)
     candidates = tuple(g for g in problem.candidates if g not in problem.include)
     bound = problem.value((*problem.include, *candidates))
     heap: list[tuple[float, int, tuple[int, ...], tuple[int, ...]]] = [

@@ -13,6 +13,7 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import GAPS, listed, plural, shown, warn
 from spcastat.errors import DataWarning
+from spcastat.labels import flat_labels
 from spcastat.linalg.accumulate import extremes
 from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
 
@@ -501,9 +502,9 @@ def aligned(
     DataError
         Of type `error`, if a label is missing, or if labels are repeated and in another order.
     """
-    value_labels, n = values.index, len(labels)
-    if value_labels.equals(labels):
+    if values.index.equals(labels):
         return values
+    value_labels, labels, n = flat_labels(values.index), flat_labels(labels), len(labels)
     if (
         part
         and len(value_labels) == n

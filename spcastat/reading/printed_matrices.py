@@ -18,6 +18,10 @@ from spcastat.errors import ColumnTypeError, CovarianceError
 
 #: Text in cells that are left blank.
 BLANK_CELLS = ("", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".")
+#: A heading that numbers a column: 1, "2." or "(3)".
+_NUMBERED = re.compile(r"\(?(\d+)[.)]?")
+#: Labels of rows that are no names of variables.
+_NO_NAME = re.compile(r"(row )?\(?\d+[.)]?")
 #: A number with marks of significance, such as ".58**" or "0.42a".
 _MARKED = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([*\N{DAGGER}\N{DOUBLE DAGGER}]*|[a-z])", re.ASCII)
 
@@ -39,10 +43,10 @@ def completed_matrix(S: Any) -> tuple[Any, str]:
         If a cell of a table with numbers as text is no number.
     """
     if isinstance(S, pd.DataFrame):
-        labelled = _with_row_names(S)
-        numbers, marked = _without_marks(labelled)
+        named, numbered = _with_names_of_numbers(S)
+        numbers, marked = _without_marks(_with_row_names(named))
         values, remarks = _completed(_values(numbers), numbers.columns)
-        remarks = [*remarks, *(["marks of significance left out"] if marked else [])]
+        remarks += ["marks of significance left out"] * marked + ["numbered columns named by rows"] * numbered
         if values is not None:
             numbers = pd.DataFrame(values, index=numbers.index, columns=numbers.columns)
             numbers.attrs = S.attrs
@@ -51,6 +55,30 @@ def completed_matrix(S: Any) -> tuple[Any, str]:
         values, remarks = _completed(_values(S), None)
         return (S if values is None else values), ", ".join(remarks)
     return S, ""
+
+
+def _with_names_of_numbers(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
+    """Return a matrix whose columns are numbered 1, 2, ... with the names of its rows, and whether they are.
+
+    The names are the labels of the rows or the first column; "2. Anxiety" is the name "Anxiety". Labels such
+    as "row 2" are of rows that are observations.
+    """
+    p = len(S)
+    in_column = S.shape == (p, p + 1) and p > 1 and not _is_numeric(S.iloc[:, 0])
+    if not in_column and S.shape != (p, p):
+        return S, False
+    headings = [_NUMBERED.fullmatch(str(column).strip()) for column in S.columns[int(in_column) :]]
+    labels = S.iloc[:, 0] if in_column else S.index
+    names = [label.strip() for label in labels if isinstance(label, str)]
+    if [int(heading[1]) for heading in headings if heading] != [*range(1, p + 1)]:
+        return S, False
+    if len({*names}) < p or "" in names or all(map(_NO_NAME.fullmatch, names)):
+        return S, False
+    parts = [re.fullmatch(rf"\(?{number}[.):]?\s+(.+)", name) for number, name in enumerate(names, 1)]
+    bare_names = {part[1]: None for part in parts if part}
+    names = list(bare_names) if len(bare_names) == p else names
+    matrix = S.iloc[:, 1:] if in_column else S
+    return matrix.set_axis(names, axis=0).set_axis(names, axis=1), True
 
 
 def _with_row_names(S: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,7 @@ from spcastat.fit.original_data import original_data
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import joint_gap
 from spcastat.inputs.data import Data
-from spcastat.labels import full_names, name_text
+from spcastat.labels import flat_labels, full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, best_order, cumulative_adjusted, measures_of
 from spcastat.progress import listening
@@ -299,11 +299,11 @@ def _names(fits: Sequence[SpcaResult]) -> list[str]:
 def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
     """Return the loadings of every fit with the variables in the order of the first fit."""
     first_name = next(iter(fits))
-    columns = fits[first_name]._state.spec.columns
+    first_columns = fits[first_name]._state.spec.columns
     aligned = {}
     for name, fit in fits.items():
         loadings = loadings_of(fit._state)
-        labels = loadings.index
+        labels, columns = flat_labels(loadings.index), flat_labels(first_columns)
         if len(labels) != len(columns) or not labels.isin(columns).all():
             lacking, additional = columns[~columns.isin(labels)], labels[~labels.isin(columns)]
             raise ShapeError(
@@ -311,7 +311,8 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
                 f"and {len(labels)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
                 f"{listed(additional, 4) or 'none'}. Compare fits of the same variables."
             )
-        aligned[name] = loadings if labels.equals(columns) else loadings.loc[columns]
+        same_order = labels.equals(columns)
+        aligned[name] = loadings if same_order else loadings.iloc[labels.get_indexer(columns)]
     return aligned
 
 

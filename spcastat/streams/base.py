@@ -22,6 +22,7 @@ from spcastat import errors
 from spcastat.argument_names import Explained
 from spcastat.config import listed, offers, plural, shown
 from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
+from spcastat.labels import flat_labels
 from spcastat.linalg.accumulate import Accumulator, Nothing
 from spcastat.linalg.standardisation import Standardisation, divided
 from spcastat.linalg.ties import is_sparse
@@ -459,7 +460,8 @@ def _require_columns(spec: Spec, table: InputTable) -> None:
     spec_columns = pd.Index(spec.required_columns, tupleize_cols=False)
     positions = table.columns.get_indexer_for(spec_columns)
     lost = spec_columns[positions < 0]
-    extra = table.columns[~table.columns.isin(spec_columns)] if spec.kind == "frame" else spec_columns[:0]
+    others = ~flat_labels(table.columns).isin(flat_labels(spec_columns))
+    extra = table.columns[others] if spec.kind == "frame" else spec_columns[:0]
     if len(lost) or len(extra):
         parts = [f"lacks {listed(lost)}"] if len(lost) else []
         parts += [f"has in addition {listed(extra)}"] if len(extra) else []

@@ -80,6 +80,41 @@ def test_arrays(form):
         sp.spca(S, 2, 3)
 
 
+#: Ways in which papers number the columns of a matrix, and the rows.
+NUMBERED = {
+    "1": (range(1, 6), "{name}"),
+    "text": ("12345", "{name}"),
+    "points": (["1.", "2.", "3.", "4.", "5."], "{number}. {name}"),
+    "brackets": (["(1)", "(2)", "(3)", "(4)", "(5)"], "({number}) {name}"),
+    "numbered rows": ("12345", "{number} {name}"),
+}
+
+
+@pytest.mark.parametrize("numbering", NUMBERED)
+@pytest.mark.parametrize("form", ["whole", "lower", "upper, no diagonal", "text, dashes"])
+@pytest.mark.parametrize("in_column", [True, False])
+def test_numbered_columns_have_the_names_of_the_rows(numbering, form, in_column, tmp_path):
+    headings, rows = NUMBERED[numbering]
+    S = {"whole": WHOLE, **FORMS}[form].set_axis([*headings], axis=1)
+    S.index = [rows.format(number=number, name=name) for number, name in enumerate(WHOLE, 1)]
+    S = S.rename_axis("Variable").reset_index() if in_column else S
+    fit = sp.spca_cov(S, 2, 3)
+    pd.testing.assert_frame_equal(fit.loadings, sp.spca_cov(WHOLE, 2, 3).loadings)
+    assert "numbered columns named by rows" in " ".join(str(fit.summary()).split())
+    S.to_csv(tmp_path / "r.csv", index=not in_column)
+    call = ["fit", str(tmp_path / "r.csv"), "--header", "--covariance", "--k", "2", "--card", "3"]
+    assert main([*call, "--save", str(tmp_path / "r.spca")]) in (0, None)
+    pd.testing.assert_frame_equal(sp.load(tmp_path / "r.spca").loadings, fit.loadings)
+
+
+def test_numbers_that_are_names_stay():
+    S = pd.DataFrame(WHOLE.to_numpy(), [*"12345"], [*"12345"])
+    assert sp.spca_cov(S, 2, 3).loadings.index.tolist() == [*"12345"]
+    twice = S.set_axis([*"aabcd"], axis=0)
+    with pytest.raises(SpcaError, match="must have the same labels"):
+        sp.spca_cov(twice, 2, 3)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("named", [True, False])
 def test_the_command(form, named, tmp_path, capsys):
