@@ -195,3 +195,17 @@ def test_clusters_of_copies_have_the_standard_errors_of_the_rows(rows):
     alone = sp.spca(four, 1, P).bootstrap(200).conf_int()["std_error"]
     assert np.median(whole / single) == pytest.approx(1.0, abs=4 * np.sqrt(1 / 200))
     assert np.median(alone / single) == pytest.approx(0.5, abs=4 * 0.5 * np.sqrt(1 / 200))
+
+
+@pytest.mark.parametrize("sizes", [(5, 1), (1, 5), (4, 1, 1), (3, 1, 2), (2, 2, 1, 1), (6, 6, 1)], ids=str)
+@pytest.mark.parametrize("draws", ["split_inference", "stability", "bootstrap"])
+def test_samples_of_a_cluster_of_one_row_have_no_variance(sizes, draws):
+    """Other samples are drawn in their place; if there is none, as of two clusters, a sentence says so."""
+    labels = np.repeat(range(len(sizes)), sizes)
+    fit = sp.spca(np.random.default_rng(1).normal(size=(len(labels), 4)), 1, 2, clusters=labels)
+    if len(sizes) == 2 and draws != "bootstrap":  # every half is one cluster
+        with pytest.raises(sp.errors.DataError, match="a sample has one row"):
+            getattr(fit, draws)(6)
+        return
+    result = getattr(fit, draws)(6)
+    assert np.isfinite(np.asarray(getattr(result, "frequency", fit.loadings), dtype=float)).all()

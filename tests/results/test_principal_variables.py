@@ -470,3 +470,19 @@ def test_the_command(tmp_path, capsys, wine):
     assert "twice" in capsys.readouterr().err
     assert main(["show", saved]) == 0
     assert "Principal variables" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("p", [3, 5])
+def test_variables_that_are_all_included_are_the_choice(m, p):
+    """One set is possible, which is therefore proven: with and without scales, from rows and covariances."""
+    X = pd.DataFrame(np.random.default_rng(m).normal(size=(20, p))).add_prefix("v")
+    kept = [f"v{i}" for i in range(p - m, p)]
+    for scale in (False, True):
+        for k in {None, 1, m}:
+            chosen = quick(X, m, k, scale=scale, include=kept)
+            assert sorted(chosen.kept) == kept
+            assert chosen.proven
+            S = (X.corr() if scale else X.cov()).to_numpy()
+            assert chosen.share == pytest.approx(share(S, range(p - m, p), k), abs=ROUNDING)
+    assert sorted(sp.principal_variables_cov(X.cov(), m, include=kept).kept) == kept

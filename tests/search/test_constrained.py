@@ -289,3 +289,24 @@ def test_choose_refuses_a_constraint():
     S = pd.DataFrame(draw(5, 0))
     with pytest.raises(OptionError, match=r"give it to spca\(\) or spca_cov\(\)"):
         sp.choose(S, 2, constraint="orthogonal")
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_rules_that_leave_too_few_variables_are_refused_before_the_search(name):
+    """By enumeration: k independent vectors need k different variables, one in the support of each."""
+    rng, seen = np.random.default_rng(0), set()
+    S = pd.DataFrame(draw(4, 0)).set_axis([*"abcd"]).set_axis([*"abcd"], axis=1)
+    for _ in range(30):
+        k = int(rng.integers(2, 4))
+        include = {f"PC{i + 1}": [v for v in "abcd" if rng.random() < 0.4] for i in range(k)}
+        cards = [max(1, len(names)) for names in include.values()]
+        supports = [names or [*"abcd"] for names in include.values()]
+        possible = any(len({*variables}) == k for variables in product(*supports))
+        options = {"include": include, "constraint": name, "effort": "quick"}
+        seen.add(possible)
+        if not possible:
+            with pytest.raises(OptionError, match="their loadings depend on each other"):
+                sp.spca_cov(S, k, cards, **options)
+    assert seen == {True, False}
+    for possible in ({"PC1": ["a"]}, {"PC1": ["a"], "PC2": ["b"]}):  # what the message advises
+        assert sp.spca_cov(S, 2, 2, include=possible, constraint=name, effort="quick").k == 2
