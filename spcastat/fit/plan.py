@@ -267,8 +267,8 @@ def _require_independent(rule: SupportRule, cards: tuple[int, ...], constraint: 
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    needed = rule.must.sum(axis=1)
-    supports = np.where((needed == cards)[:, None], rule.must, rule.may)
+    required_counts = rule.must.sum(axis=1)
+    supports = np.where((required_counts == cards)[:, None], rule.must, rule.may)
     partners = maximum_bipartite_matching(csr_array(supports.astype(int)), perm_type="column")
     if (partners < 0).any():
         raise errors.OptionError(

@@ -43,8 +43,8 @@ def completed_matrix(S: Any) -> tuple[Any, str]:
         If a cell of a table with numbers as text is no number.
     """
     if isinstance(S, pd.DataFrame):
-        named, numbered = _with_names_of_numbers(S)
-        numbers, marked = _without_marks(_with_row_names(named))
+        matrix, numbered = _with_names_of_numbers(S)
+        numbers, marked = _without_marks(_with_row_names(matrix))
         values, remarks = _completed(_values(numbers), numbers.columns)
         remarks += ["marks of significance left out"] * marked + ["numbered columns named by rows"] * numbered
         if values is not None:
