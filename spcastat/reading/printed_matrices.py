@@ -19,9 +19,9 @@ from spcastat.errors import ColumnTypeError, CovarianceError
 #: Text in cells that are left blank.
 BLANK_CELLS = ("", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".")
 #: A heading that numbers a column: 1, "2." or "(3)".
-_NUMBERED = re.compile(r"\(?(\d+)[.)]?")
+_HEADING_NUMBER = re.compile(r"\(?(\d+)[.)]?")
 #: Labels of rows that are no names of variables.
-_NO_NAME = re.compile(r"(row )?\(?\d+[.)]?")
+_ROW_NUMBER = re.compile(r"(row )?\(?\d+[.)]?")
 #: A number with marks of significance, such as ".58**" or "0.42a".
 _MARKED = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([*\N{DAGGER}\N{DOUBLE DAGGER}]*|[a-z])", re.ASCII)
 
@@ -67,12 +67,12 @@ def _with_names_of_numbers(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
     in_column = S.shape == (p, p + 1) and p > 1 and not _is_numeric(S.iloc[:, 0])
     if not in_column and S.shape != (p, p):
         return S, False
-    headings = [_NUMBERED.fullmatch(str(column).strip()) for column in S.columns[int(in_column) :]]
+    headings = [_HEADING_NUMBER.fullmatch(str(column).strip()) for column in S.columns[int(in_column) :]]
     labels = S.iloc[:, 0] if in_column else S.index
     names = [label.strip() for label in labels if isinstance(label, str)]
     if [int(heading[1]) for heading in headings if heading] != [*range(1, p + 1)]:
         return S, False
-    if len({*names}) < p or "" in names or all(map(_NO_NAME.fullmatch, names)):
+    if len({*names}) < p or "" in names or all(map(_ROW_NUMBER.fullmatch, names)):
         return S, False
     parts = [re.fullmatch(rf"\(?{number}[.):]?\s+(.+)", name) for number, name in enumerate(names, 1)]
     bare_names = {part[1]: None for part in parts if part}
