@@ -785,11 +785,14 @@ def _families(
         cause = f"{p} variables and {k} components; partitions are for at most {GRAM_LIMIT} and {SEQUENTIAL}"
         if how.family == "auto" and p > MOMENTS_VARIABLES:
             return ("rotated",)
-    if how.family == "auto":
-        return families
-    if how.family not in families and k > 1:
-        raise OptionError(f"family={how.family!r} was given with {cause}; give family='auto'.")
-    return (how.family,) if k > 1 else families
+    return families if how.family == "auto" or k == 1 else _only(how.family, families, cause)
+
+
+def _only(family: str, families: tuple[str, ...], cause: str) -> tuple[str, ...]:
+    """Return the one family asked for, which must be possible; `cause` says why others are not."""
+    if family not in families:
+        raise OptionError(f"family={family!r} was given with {cause}; give family='auto'.")
+    return (family,)
 
 
 def _cardinalities(candidates: Candidates, families: Sequence[str], cards: Any) -> list[CardinalitySet]:

@@ -329,8 +329,6 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
     `table` contains the data if they were read before.
     """
-    from spcastat.reading.formula import safe_context
-
     data: Any = load_table(args) if table is None else table
     chunked = callable(data)
     options = given_of(args, _OF_FIT)
@@ -341,22 +339,40 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     options |= _options(args)
     partial = [] if args.partial is None else args.partial.split(",")
     covariance = bool(args.covariance or (not chunked and data.attrs.get("kind") == "correlation"))
-    if not covariance:
-        if args.imputations is not None:
-            data = _imputations(args, data)
-        elif not chunked and args.formula is None:
-            _refuse_matrix(args.data, data)
-        for name in ("n_obs", "nearest"):
-            if name in options:
-                raise OptionError(
-                    f"{_flag_of(name)} is for a covariance matrix; give --covariance if DATA is one."
-                )
-        if partial:
-            covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
-            options["formula"] = f"{options.get('formula', '~ .')} | {covariates}"
-        if "formula" in options:
-            options["context"] = safe_context()
-        return data, False, options
+    if covariance:
+        return _covariance(args, data, partial, options), True, options
+    return _rows(args, data, partial, options), False, options
+
+
+def _rows(args: argparse.Namespace, data: Any, partial: list[str], options: dict[str, Any]) -> Any:
+    """Return rows as they are fitted; `options` gets the formula of covariates `partial`, and its context."""
+    from spcastat.reading.formula import safe_context
+
+    if args.imputations is not None:
+        data = _imputations(args, data)
+    elif not callable(data) and args.formula is None:
+        _refuse_matrix(args.data, data)
+    for name in ("n_obs", "nearest"):
+        if name in options:
+            raise OptionError(
+                f"{_flag_of(name)} is for a covariance matrix; give --covariance if DATA is one."
+            )
+    if partial:
+        covariates = " + ".join(name if name.isidentifier() else f"`{name}`" for name in partial)
+        options["formula"] = f"{options.get('formula', '~ .')} | {covariates}"
+    if "formula" in options:
+        options["context"] = safe_context()
+    return data
+
+
+def _covariance(args: argparse.Namespace, data: Any, partial: list[str], options: dict[str, Any]) -> Any:
+    """Return a covariance matrix with labels; `options` gets the variables `partial` and the number of rows.
+
+    Raises
+    ------
+    OptionError
+        If there are options that need rows.
+    """
     rows_only = [name for name in _OF_ROWS if name != "scale" or options.get(name) is True]
     refused = [_flag_of(name) for name in rows_only if name in options]
     refused += ["--imputations"] * (args.imputations is not None)
@@ -372,7 +388,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
     labels = [str(label) for label in data.index]
     if labels in (numbered[:-1], numbered[1:]) and set(labels) != set(data.columns):
         data = data.set_axis(data.columns, axis=0)
-    return data, True, options
+    return data
 
 
 def _imputations(args: argparse.Namespace, table: Any) -> Imputations:

@@ -420,7 +420,7 @@ CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
 }
 
 
-def checked_option(name: str, value: Any, k: int, p: int) -> Any:
+def checked_option(name: str, value: Any, k: int, p: int) -> Any:  # noqa: C901  a type of option a branch
     """Return the value of an option for the solver of k components of p variables, or raise OptionError."""
     if name in CHECKS:
         return CHECKS[name](value, k, p)

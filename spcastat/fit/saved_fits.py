@@ -15,6 +15,7 @@ added are ignored. A layout that older versions would misread gets a new number,
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import os
 import re
@@ -173,21 +174,24 @@ class Reader:
                 self.read(alternative, value, place)
             return self.read(inner[0], value, place)
         if origin in (Union, types.UnionType):
-            is_present = _place(place) in self.arrays or (inner[1:] == (type(None),) and value is not None)
-            for choice in inner[:1] if is_present else inner:
-                try:
-                    return self.read(choice, value, place)
-                except FileError as error:
-                    if is_present:
-                        raise error
-        elif dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
+            return self._choice(inner, value, place)
+        if dataclasses.is_dataclass(kind) or typing.is_typeddict(kind):
             return self._fields(kind, value, place)
-        elif origin in (tuple, list, dict, Mapping):
+        if origin in (tuple, list, dict, Mapping):
             return self._parts(origin, inner, value, place)
-        elif _is_plain(kind, value):
+        if _is_plain(kind, value):
             if kind in (int, float):
                 require_range(value, _place(place), place)
             return value
+        raise FileError(f"its {place} is not of its type.")
+
+    def _choice(self, kinds: tuple[Any, ...], value: Any, place: str) -> Any:
+        """Return a value as the first of some types that it has; what may be None and is not has the first."""
+        if _place(place) in self.arrays or (kinds[1:] == (type(None),) and value is not None):
+            return self.read(kinds[0], value, place)
+        for kind in kinds:
+            with contextlib.suppress(FileError):
+                return self.read(kind, value, place)
         raise FileError(f"its {place} is not of its type.")
 
     def _parts(self, origin: Any, inner: tuple[Any, ...], value: Any, place: str) -> Any:

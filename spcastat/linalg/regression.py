@@ -450,7 +450,7 @@ class _LassoActiveSet:
         return np.asarray(cho_solve((self.factor[:m, :m], True), right))
 
 
-def path(
+def path(  # noqa: C901  the steps of one algorithm, coordinates and tests
     columns: Columns, b: np.ndarray, ridge: float, *, penalty: float = 0.0, card: int | None = None
 ) -> tuple[np.ndarray, float]:
     """Follow the path of solutions down to a given penalty or a given number of variables.

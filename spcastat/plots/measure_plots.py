@@ -485,6 +485,16 @@ def _fill_marks(ax: Axes, data: pd.DataFrame, kind: str) -> None:
     ax.plot(np.arange(1, len(data) + 1)[exceeds], data["dense"][exceeds], color=ink(ax), **style)
 
 
+def _spectrum(spectrum: Any, k: int) -> np.ndarray:
+    """Return the variances of at least `k` dense components, which must not rise."""
+    dense = _numbers("spectrum", spectrum)
+    if len(dense) < k:
+        raise ShapeError(f"spectrum has {len(dense)} values; there are {k} components.")
+    if np.any(np.diff(dense) > 1e-8 * np.abs(dense).max()):
+        raise OptionError("spectrum rises somewhere; it has its largest value first: sort it, falling.")
+    return dense
+
+
 @explained
 def screeplot_data(
     variance: pd.DataFrame | None,
@@ -514,13 +524,7 @@ def screeplot_data(
     total = float(np.median(adjusted[usable] / share[usable])) if usable.any() else np.nan
     if k == 0:
         total = float(_numbers("spectrum", spectrum).sum())
-    dense = np.diff(cumulative, prepend=0.0) * total
-    if spectrum is not None:
-        dense = _numbers("spectrum", spectrum)
-        if len(dense) < k:
-            raise ShapeError(f"spectrum has {len(dense)} values; there are {k} components.")
-        if np.any(np.diff(dense) > 1e-8 * np.abs(dense).max()):
-            raise OptionError("spectrum rises somewhere; it has its largest value first: sort it, falling.")
+    dense = np.diff(cumulative, prepend=0.0) * total if spectrum is None else _spectrum(spectrum, k)
     columns = {"sparse": adjusted, "dense": dense}
     if parallel is not None:
         columns["parallel"] = _numbers("parallel", parallel)

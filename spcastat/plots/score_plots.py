@@ -104,15 +104,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     if len(values) != n:
         count = f"more than {n} values" if len(values) > n else plural(len(values), "value")
         raise ShapeError(f"groups has {count}; the scores have {n} rows.")
-    if not isinstance(values, pd.Categorical):
-        try:
-            values = pd.Categorical(pd.array(list(values), dtype=object))
-        except Exception as error:  # values without hash or order, such as lists
-            raise OptionError(
-                f"groups={shown(groups)} was given; its values cannot be distinguished: give one text, "
-                "number or category for each row."
-            ) from error
-    values = values.remove_unused_categories()
+    values = _categorical(values, groups).remove_unused_categories()
     if len(values.categories) > MOST_GROUPS:
         raise OptionError(
             f"groups has {len(values.categories)} different values; at most {MOST_GROUPS} can be "
@@ -121,6 +113,19 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     if all(isinstance(category, float) and category.is_integer() for category in values.categories):
         return values.rename_categories(int)  # 1, not 1.0
     return values
+
+
+def _categorical(values: Any, groups: Any) -> pd.Categorical:
+    """Return values as a categorical; `groups`, as given, are named if they cannot be distinguished."""
+    if isinstance(values, pd.Categorical):
+        return values
+    try:
+        return pd.Categorical(pd.array(list(values), dtype=object))
+    except Exception as error:  # values without hash or order, such as lists
+        raise OptionError(
+            f"groups={shown(groups)} was given; its values cannot be distinguished: give one text, "
+            "number or category for each row."
+        ) from error
 
 
 def row_numbers(color: Any, index: pd.Index) -> np.ndarray:

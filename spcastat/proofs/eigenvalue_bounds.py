@@ -255,12 +255,10 @@ def examine(S: np.ndarray, node: Node, c: int, level: float) -> tuple[list[Node]
         top = int(np.argmax(np.diag(T)))
         if T[top, top] >= level:
             return [], np.concatenate([node.included, free[[top]]])
-        if r == 1:
-            break
         if r == 2:
             pair = _best_pair(T, level)
             return [], None if pair is None else np.concatenate([node.included, free[pair]])
-        if below(T, level):
+        if r == 1 or below(T, level):
             break
         if free.size <= r:
             return [], np.concatenate([node.included, free])

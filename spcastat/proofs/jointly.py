@@ -372,7 +372,7 @@ class Tuples:
                 self.value = max(self.value, self.climb(tuples))
         return batch
 
-    def _children(self, batch: OpenNodes, roots: list[Root], level: int) -> OpenNodes:
+    def _children(self, batch: OpenNodes, roots: list[Root], level: int) -> OpenNodes:  # noqa: C901  kinds of nodes
         """Return the children of the nodes, one for each support of the next component that stays open."""
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])

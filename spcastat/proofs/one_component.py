@@ -198,7 +198,7 @@ class _SupportSearch:
         self.S, self.c, self.steps, self.must, self.shift = S, c, steps, must, 0.0
         self.proof, self.clock = steps.proof, steps.clock
 
-    def run(self, support: np.ndarray | None) -> None:
+    def run(self, support: np.ndarray | None) -> None:  # noqa: C901  the loop of a proof
         S, c, proof, p = self.S, self.c, self.proof, len(self.S)
         variances = np.diag(S)
         self.scale = float(variances.max())

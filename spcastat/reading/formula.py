@@ -652,7 +652,7 @@ def _is_moderate(value: Any) -> bool:
     return value is None or (abs(value) <= LARGEST_WHOLE if isinstance(value, int) else math.isfinite(value))
 
 
-def _problems(
+def _problems(  # noqa: C901  a kind of syntax a branch
     expression: Expression, columns: Collection[str], strings: bool, context: Mapping[str, Any]
 ) -> Iterator[str]:
     waiting: list[tuple[ast.AST, bool]] = [(expression.tree, False)]  # nodes, and whether they may be lists

@@ -214,7 +214,7 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> S
 # --- a path of cardinalities ----------------------------------------------------------------------
 
 
-def along_path(
+def along_path(  # noqa: C901  the steps of one search
     op: Operator, k: int, cards: Sequence[tuple[int, ...]], objective: str, effort: str, seed: int
 ) -> list[SearchResult]:
     """Search for the best fit at each of many cardinalities.

@@ -100,7 +100,7 @@ class BCD(JointSolver):
         with stage("block coordinate descent", unit="sweeps") as advance:
             return self._descend(op, k, starts, advance)
 
-    def _descend(self, op: Operator, k: int, starts: np.ndarray, advance: Advance) -> Solution:
+    def _descend(self, op: Operator, k: int, starts: np.ndarray, advance: Advance) -> Solution:  # noqa: C901  the sweeps of one algorithm
         updates = self.updates()
         floor = 1e-14 * float(op.diagonal().max())  # smaller residuals are rounding
         V = np.array(starts)
