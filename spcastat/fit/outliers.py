@@ -37,9 +37,9 @@ def cells(state: FitState) -> pd.DataFrame:
     standardised, on the scale of the power. "used": the value that the fit uses. "low", "high": the values
     within BEND. "kept": whether the fit uses the row.
     """
-    found, labels = cleaning_of(state), labels_of(state)
-    frame = _cells(state, labels, found.places, found.values, found.z)
-    return frame.assign(kept=found.kept[frame["position"]])
+    cleaning, labels = cleaning_of(state), labels_of(state)
+    frame = _cells(state, labels, cleaning.places, cleaning.values, cleaning.z)
+    return frame.assign(kept=cleaning.kept[frame["position"]])
 
 
 def cells_of_new(state: FitState, new: Any) -> pd.DataFrame:
@@ -50,12 +50,12 @@ def cells_of_new(state: FitState, new: Any) -> pd.DataFrame:
     OptionError
         For rows in chunks.
     """
-    found, source = cleaning_of(state), source_of(new)
+    cleaning, source = cleaning_of(state), source_of(new)
     if not source.in_memory:
         raise OptionError("cells_of() needs rows in memory; give one chunk after another.")
     matrix, index = replay(state.spec, source.data, na="pairwise")
     X = np.asarray(matrix, dtype=float)
-    places, z = found.wrapping.outlying(X)
+    places, z = cleaning.wrapping.outlying(X)
     return _cells(state, index, places, X[tuple(places.T)], z)
 
 
@@ -67,11 +67,11 @@ def _order(places: np.ndarray, z: np.ndarray) -> np.ndarray:
 def _cells(
     state: FitState, labels: pd.Index, places: np.ndarray, values: np.ndarray, z: np.ndarray
 ) -> pd.DataFrame:
-    order, found = _order(places, z), cleaning_of(state)
+    order, cleaning = _order(places, z), cleaning_of(state)
     rows, columns = places[order].T
-    wrapping = found.wrapping.of_columns(columns)
+    wrapping = cleaning.wrapping.of_columns(columns)
     limits = [wrapping.restored(np.full((1, len(order)), side * BEND))[0] for side in (-1.0, 1.0)]
-    pulled_in = wrapping.restored(wrapped(z[order])[None])[0] if found.cells else values[order]
+    pulled_in = wrapping.restored(wrapped(z[order])[None])[0] if cleaning.cells else values[order]
     return pd.DataFrame(
         {
             "row": deep_copy(labels[rows]),
@@ -88,11 +88,11 @@ def _cells(
 
 def rows(state: FitState) -> pd.DataFrame:
     """Return all rows: "distance" (of its scores), "kept", and "cells", the number of its outlying cells."""
-    found = cleaning_of(state)
-    counts = np.bincount(found.places[:, 0], minlength=len(found.kept))
-    values = {"distance": found.distance, "kept": found.kept, "cells": counts}
+    cleaning = cleaning_of(state)
+    counts = np.bincount(cleaning.places[:, 0], minlength=len(cleaning.kept))
+    values = {"distance": cleaning.distance, "kept": cleaning.kept, "cells": counts}
     index = deep_copy(labels_of(state))
-    return pd.DataFrame({name: np.array(one) for name, one in values.items()}, index=index)
+    return pd.DataFrame({name: np.array(column) for name, column in values.items()}, index=index)
 
 
 def columns(state: FitState) -> pd.DataFrame:
@@ -102,12 +102,12 @@ def columns(state: FitState) -> pd.DataFrame:
     "Yeo-Johnson", with its "power". "middle", "low", "high": the values at z of 0 and within BEND. "cells":
     number of outlying cells in the rows kept; "share": their share of these rows.
     """
-    found = cleaning_of(state)
-    wrapping = found.wrapping
+    cleaning = cleaning_of(state)
+    wrapping = cleaning.wrapping
     p = len(wrapping.power)
     middle, low, high = (wrapping.restored(np.full((1, p), z))[0] for z in (0.0, -BEND, BEND))
     plain = wrapping.plain
-    counts = np.bincount(found.places[found.among_kept, 1], minlength=p)
+    counts = np.bincount(cleaning.places[cleaning.among_kept, 1], minlength=p)
     kinds = np.where(wrapping.power == 1.0, "", np.where(wrapping.box_cox, "Box-Cox", "Yeo-Johnson"))
     return pd.DataFrame(
         {
@@ -118,7 +118,7 @@ def columns(state: FitState) -> pd.DataFrame:
             "low": np.where(plain, np.nan, low),
             "high": np.where(plain, np.nan, high),
             "cells": counts,
-            "share": counts / max(int(found.kept.sum()), 1),
+            "share": counts / max(int(cleaning.kept.sum()), 1),
         },
         index=deep_copy(state.spec.columns),
     )

@@ -186,7 +186,7 @@ class Reader:
         raise FileError(f"its {place} is not of its type.")
 
     def _choice(self, kinds: tuple[Any, ...], value: Any, place: str) -> Any:
-        """Return a value as the first of some types that it has; what may be None and is not has the first."""
+        """Return a value as the first of some types that it has; what is there has the first."""
         if _place(place) in self.arrays or (kinds[1:] == (type(None),) and value is not None):
             return self.read(kinds[0], value, place)
         for kind in kinds:
