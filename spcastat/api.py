@@ -610,6 +610,6 @@ def finished(data: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     """Return the result of a fit that `call` would make; warn if it has not converged."""
     result = result_of(data, plan, fit, call)
     if not result.converged:
-        sweeps = plural(result._state.record.n_iter, "sweep")
-        warn(f"{result.method}: {ADVICE[result.status]} ({sweeps}).", ConvergenceWarning)
+        iterations = plural(result._state.record.n_iter, "iteration")
+        warn(f"{result.method}: {ADVICE[result.status]} ({iterations}).", ConvergenceWarning)
     return result

@@ -153,7 +153,7 @@ _ATTRIBUTES = {
 
 
 def attribute_error(owner: object, name: str) -> AttributeError:
-    """Return the error for an attribute that a fit does not have; names of other programs are answered."""
+    """Return the error for an attribute that a fit does not have; it translates names of other programs."""
     kind = type(owner).__name__
     equivalent = _ATTRIBUTES.get(name)
     if equivalent is not None:

@@ -153,8 +153,8 @@ _METHODS = (
         "PCA rotated, cut off and refitted",
         "Jolliffe (1995)",
         "solvers.thresholding.Rotate",
-        use="What factor analysts do: a rotation to simple structure, of scaled loadings as in psych, then "
-        "small loadings are left out. Good if groups of variables hardly overlap.",
+        use="The usual practice in factor analysis: scaled loadings are rotated to simple structure, as in "
+        "psych, and small loadings are left out. Good if groups of variables hardly overlap.",
     ),
     Method(
         "rsvd-l0",

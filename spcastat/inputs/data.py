@@ -203,7 +203,7 @@ class Data(Explained, ABC):
 
     @property
     def picklable(self) -> bool:
-        """Whether another process can have the data."""
+        """Whether the data can be sent to another process."""
         return True
 
     @property

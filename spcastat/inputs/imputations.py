@@ -106,8 +106,8 @@ def _require_alike(reference: pd.DataFrame, frame: pd.DataFrame, number: int) ->
         changed += [name for name in frame.columns if name not in reference.columns]
         difference = f"such as {shown(changed[0])}" if changed else "in another order"
         raise DataError(
-            f"Imputation {number} has other columns than the first, {difference}; give frames with the same "
-            "columns in the same order."
+            f"Imputation {number} and the first have different columns, {difference}; give frames "
+            "with the same columns in the same order."
         )
     if len(reference) != len(frame) or not reference.index.equals(frame.index):
         difference = "other row labels" if len(reference) == len(frame) else f"{len(frame):,} rows"

@@ -139,7 +139,7 @@ class BlockScaling(ScalingGroups):
                 j = place.get(member, -1) if isinstance(member, Hashable) else -1
                 if j < 0:
                     raise OptionError(
-                        f"blocks[{shown(name)}] names {shown(member)}, which is none of the variables "
+                        f"blocks[{shown(name)}] names {shown(member)}, which is not one of the variables "
                         f"{listed(columns)}.{nearest(member, columns)}"
                     )
                 if of[j] >= 0:

@@ -45,7 +45,7 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     data = plot_kept_data(path)
     m = None if m is None else whole_number("m", m, 1)
     if m is not None and m not in data.index:
-        raise OptionError(f"m={m!r} was given, which is none of the numbers of variables in path.")
+        raise OptionError(f"m={m!r} was given, which is not one of the numbers of variables in path.")
     ax = helpers.axes_for(ax, 4.9, 3.4, helpers.OPEN)
     sizes, with_held_out = data.index.to_numpy(dtype=float), "held out" in data
     style: dict[str, Any] = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3}

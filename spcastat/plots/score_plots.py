@@ -460,9 +460,7 @@ def plot_diagnostics_data(
             raise ShapeError(f"diagnostics and limits need {name!r}; give those of a fit.")
     values = frame_values(diagnostics[["T2", "Q"]], "diagnostics")
     if np.isinf(values).any():
-        raise DataError(
-            "T2 or Q of some rows are infinite: these rows are too far from the others to be drawn."
-        )
+        raise DataError("T2 or Q is infinite for some rows, which are too far from the others to be drawn.")
     bounds = real_array(limits[["T2", "Q"]])
     if bounds is None or bounds.shape != (2,):
         raise ShapeError("limits must hold one number each for 'T2' and 'Q'.")

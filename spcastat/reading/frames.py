@@ -95,7 +95,7 @@ _LIBRARIES = (
 )
 _CHUNKS_OF_ROWS = "range(0, x.shape[0], 10_000)"
 _PIECES = (
-    f"a function that gives their rows in pieces, lambda: (x[i : i + 10_000] for i in {_CHUNKS_OF_ROWS})"
+    f"a function that returns their rows in chunks, lambda: (x[i : i + 10_000] for i in {_CHUNKS_OF_ROWS})"
 )
 #: Libraries whose arrays are not read -> what to give instead of an array x.
 _INSTEAD = {

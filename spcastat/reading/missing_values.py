@@ -113,7 +113,7 @@ class PpcaModel:
         Parameters
         ----------
         X : ndarray of shape (n, p)
-            Missing values are NaN. Not changed. A row without any value gets the means.
+            Missing values are NaN. Not changed. A row without any value is filled with the means.
 
         Returns
         -------

@@ -369,7 +369,7 @@ class TextTable:
         if mark is None and _CONTROL_CHARACTERS.intersection(start):
             raise FileError(
                 f"{self.name} cannot be read: it is not a table of text, it starts with the bytes "
-                f"{start[:8]!r}. A packed table needs a name that ends in {', '.join(PACKED)}."
+                f"{start[:8]!r}. The name of a compressed table must end in {', '.join(PACKED)}."
             )
         if encoding is None:
             return mark or "utf-8"

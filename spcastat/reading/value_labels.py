@@ -83,8 +83,8 @@ def _labelled(categories: pd.Index, name: Hashable, labels: Mapping[Any, Any]) -
         if category not in numbers:
             if isinstance(category, str):
                 raise ColumnTypeError(
-                    f"codes=True was given, and the category {shown(category)} of {shown(name)} is none of "
-                    f"its value labels, {listed(numbers)}: correct it, or leave out the value labels, "
+                    f"codes=True was given, and the category {shown(category)} of {shown(name)} is not "
+                    f"one of its value labels, {listed(numbers)}: correct it, or leave out the value labels, "
                     f"df.attrs.pop({VALUE_LABELS!r})."
                 )
             numbers[category] = float(category)

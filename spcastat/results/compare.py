@@ -135,7 +135,7 @@ class Comparison(Outcome):
     def adjusted_on(self) -> pd.DataFrame:
         """The adjusted variance of the loadings of each fit on the data of others, as shares of their total.
 
-        For fits with ``robust=`` beside others: fits x data. The columns are the names of the first fit of
+        If only some fits used ``robust=``: fits x data. The columns are the names of the first fit of
         the rows as given, and of the first of each kind of cleaned rows; components are in their best order.
         Without robust fits, and for data that a fit from a file does not have, there are no columns.
         """

@@ -105,7 +105,7 @@ class SpcaResult(Picklable, Shown):
     if not TYPE_CHECKING:  # type checkers report attributes that do not exist
 
         def __getattr__(self, name: str) -> Any:
-            """Raise AttributeError; names of other programs are answered by the name here."""
+            """Raise AttributeError; the error translates names of other programs."""
             if name in self._former or hasattr(type(self), name):
                 return super().__getattr__(name)  # raises the error of a property again
             raise attribute_error(self, name)
@@ -904,13 +904,13 @@ class SpcaResult(Picklable, Shown):
 
         Notes
         -----
-        The search of a draw sweeps from its starts and exchanges single variables from the best of them. The
+        The search of a draw improves its starts, and exchanges single variables of the best of them. The
         quick search has 14 starts (28 for PEV and least squares, and for disjoint components): PCA of the
         draw, its varimax rotation, and random rotations of twice as many directions. Only "near" is available
-        for more than 1000 variables, where it only sweeps, and for groups of all variables (``disjoint=True``
-        without `card`). Fits of the fewest nonzeros (``variance=``) give the draws their cardinalities. Other
-        methods fit a draw as they fitted the data, with the loadings of the fit as one more start if they use
-        starts.
+        for more than 1000 variables, where it exchanges none, and for groups of all variables
+        (``disjoint=True`` without `card`). Fits of the fewest nonzeros (``variance=``) give the draws their
+        cardinalities. Other methods fit a draw as they fitted the data, with the loadings of the fit as one
+        more start if they use starts.
 
         For a covariance matrix with `n_obs`, draws are Wishart matrices, scaled to unit variances if the
         matrix has these. Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million
@@ -977,9 +977,9 @@ class SpcaResult(Picklable, Shown):
         Shah and Samworth (2013), JRSS B 75, whose bound needs the selection to be a function of the half.
         What a half takes from the fit are the numbers of components and of nonzeros, and the order and names
         of the components: those of a half are matched with those of the fit by the correlation of their
-        scores. With more than 1000 variables the search of a half only sweeps, from PCA and its varimax
-        rotation. Selection from half of the rows has less power, so that the result is conservative and weak
-        signals are missed.
+        scores. With more than 1000 variables the search of a half improves PCA and its varimax rotation,
+        without exchanges. Selection from half of the rows has less power, so that the result is conservative
+        and weak signals are missed.
 
         Examples
         --------
@@ -1464,7 +1464,7 @@ class SpcaResult(Picklable, Shown):
         """Return the fit in one row: sizes, nonzeros, all measures, correlation of scores, convergence.
 
         "score_correlation" is the largest absolute correlation between two scores; "n_iter" is the number of
-        sweeps, of steps, or of the starts of a search, depending on the method.
+        iterations, of steps, or of the starts of a search, depending on the method.
 
         See Also
         --------

@@ -89,7 +89,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     "few draws of standard errors": Template(
         note="With {done|# draw|# draws} a standard error that is taken from draws (those of variances, and "
-        "all without a jackknife) has itself an error of {error} %; with 999 draws of {error_of_many} %.",
+        "all without a jackknife) itself has an error of {error} %; with 999 draws, {error_of_many} %.",
         part="Use 999 draws for a paper.",
     ),
     "notice": Template(note="{text}", warning="{words}"),

@@ -514,7 +514,8 @@ class R1PCA(JointSolver):
     weight 1 / length. The update is U <- orth(C U), where C is the covariance matrix of the rows with the
     weights of their current residuals; it never increases the criterion. The components are the
     eigenvectors of C in the subspace of U, in the order of their eigenvalues, the weighted variances. The
-    subspace and the components rotate with the data. The components for k + 1 are not those for k plus one.
+    subspace and the components rotate with the data. The first k of k + 1 components differ from those of a
+    fit with k.
 
     The paper claims a unique solution, but the criterion has local minima: if outlying rows determine a
     direction of PCA, a descent from PCA's subspace stays near it. ``n_init=10`` also tries other subspaces

@@ -465,7 +465,11 @@ def _require_columns(spec: Spec, table: InputTable) -> None:
     if len(lost) or len(extra):
         parts = [f"lacks {listed(lost)}"] if len(lost) else []
         parts += [f"has in addition {listed(extra)}"] if len(extra) else []
-        hint = " A formula, e.g. '~ a + b', picks columns out of chunks that differ." if len(extra) else ""
+        hint = (
+            " A formula, e.g. '~ a + b', selects columns from chunks whose columns differ."
+            if len(extra)
+            else ""
+        )
         raise errors.DataError(
             f"The chunk does not have the columns of the {'formula' if spec.inputs else 'first one'}: it "
             f"{' and '.join(parts)}. All chunks must have the same columns, in any order.{hint}"

@@ -137,7 +137,7 @@ def test_what_has_no_numbers_is_refused(numbers, labelled):
         sp.spca(lambda: iter([labelled]), 2, card=2, codes=True)
     wrong = labelled.assign(q1=labelled["q1"].cat.rename_categories({"often": "oft"}))
     wrong.attrs = labelled.attrs
-    with pytest.raises(ColumnTypeError, match="'oft' of 'q1' is none of its value labels"):
+    with pytest.raises(ColumnTypeError, match="'oft' of 'q1' is not one of its value labels"):
         sp.spca(wrong, 2, card=2, codes=True)
     with pytest.raises(ColumnTypeError, match="must be text or numbers"):
         sp.correlation(pd.DataFrame({"a": pd.cut(np.arange(9.0), 3), "b": np.arange(9) % 4}), codes=True)
