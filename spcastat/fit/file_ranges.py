@@ -15,22 +15,22 @@ import numpy as np
 from spcastat.errors import FileError
 
 #: Rounding errors of shares, correlations and variances, as a share of the largest number.
-ROUNDING = 1e-6
-_COUNT, _SHARE, _CORRELATION, _VARIANCE = (0.0, inf), (0.0, 1.0), (-1.0, 1.0), (0.0, inf)
-_POSITIVE = (np.finfo(float).tiny, inf)
+ALLOWANCE = 1e-6
+_COUNT, _SHARE, _CORRELATION, _NOT_NEGATIVE = (0.0, inf), (0.0, 1.0), (-1.0, 1.0), (0.0, inf)
+_ABOVE_ZERO = (np.finfo(float).tiny, inf)
 
 #: Place -> the smallest and the largest number there.
 RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("record.n_init", "record.passes", "record.imputations"), (1.0, inf)),
     **dict.fromkeys(("record.reached", "record.k_found", "record.dropped", "record.n_iter"), _COUNT),
-    "record.effective_n": _POSITIVE,
+    "record.effective_n": _ABOVE_ZERO,
     "record.serial": _CORRELATION,
-    **dict.fromkeys(("moments.variances", "moments.adjusted", "moments.pca"), _VARIANCE),
-    **dict.fromkeys(("standard.scale", "model.scale", "model.sigma2"), _POSITIVE),
+    **dict.fromkeys(("moments.variances", "moments.adjusted", "moments.pca"), _NOT_NEGATIVE),
+    **dict.fromkeys(("standard.scale", "model.scale", "model.sigma2"), _ABOVE_ZERO),
     "regression.shares": _SHARE,
     **dict.fromkeys(("cleaning.components", "cleaning.known", "cleaning.grouped"), _COUNT),
-    **dict.fromkeys(("cleaning.distance",), _VARIANCE),
-    **dict.fromkeys(("cleaning.wrapping.unit", "cleaning.wrapping.scale"), _POSITIVE),
+    **dict.fromkeys(("cleaning.distance",), _NOT_NEGATIVE),
+    **dict.fromkeys(("cleaning.wrapping.unit", "cleaning.wrapping.scale"), _ABOVE_ZERO),
     **dict.fromkeys(("principal.share", "principal.pca_share"), (np.finfo(float).tiny, 1.0)),
     **dict.fromkeys(("principal.bound", "principal.without", "principal.with_other"), _SHARE),
     **dict.fromkeys(("principal.with_further", "principal.shares", "principal.pca_shares"), _SHARE),
@@ -38,7 +38,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("principal.criteria", "principal.correlation"), _CORRELATION),
     **dict.fromkeys(("principal.nodes", "principal.folds", "principal.draws", "principal.budget"), _COUNT),
     **dict.fromkeys(("principal.cost", "principal.sizes", "principal.held_out_error"), _COUNT),
-    **dict.fromkeys(("bootstrap.variances", "bootstrap.whole", "bootstrap.of_fit"), _VARIANCE),
+    **dict.fromkeys(("bootstrap.variances", "bootstrap.whole", "bootstrap.of_fit"), _NOT_NEGATIVE),
     **dict.fromkeys(("bootstrap.asked", "stability.asked", "split.asked", "tests.asked"), (1.0, inf)),
     **dict.fromkeys(("bootstrap.again", "stability.again", "split.again", "split.independent"), _COUNT),
     **dict.fromkeys(("bootstrap.k_found", "bootstrap.rows", "split.rows"), _COUNT),
@@ -48,8 +48,8 @@ RANGES: dict[str, tuple[float, float]] = {
         ("bootstrap.imputation_share", "split.p_value", "tests.p_value", "tests.q_value"), _SHARE
     ),
     **dict.fromkeys(("split.correlation", "tests.statistic"), _CORRELATION),
-    **dict.fromkeys(("split.std_error", "split.variances", "split.variance_errors"), _VARIANCE),
-    "bootstrap.imputed_variances": _VARIANCE,
+    **dict.fromkeys(("split.std_error", "split.variances", "split.variance_errors"), _NOT_NEGATIVE),
+    "bootstrap.imputed_variances": _NOT_NEGATIVE,
 }
 #: Place -> the names of the sizes whose product is the number of positions, which ascend.
 POSITIONS: dict[str, tuple[str, ...]] = {
@@ -68,9 +68,9 @@ def require_range(values: int | float | np.ndarray, place: str, message_place: s
     numbers = numbers[~np.isnan(numbers)]
     if not numbers.size:
         return
-    rounding = ROUNDING * max(float(np.abs(numbers).max()), 1.0) if low == 0.0 else ROUNDING
+    rounding = ALLOWANCE * max(float(np.abs(numbers).max()), 1.0) if low == 0.0 else ALLOWANCE
     rounding = 0.0 if low > 0.0 else rounding
-    if numbers.min() < low - rounding or numbers.max() > high + ROUNDING:
+    if numbers.min() < low - rounding or numbers.max() > high + ALLOWANCE:
         raise FileError(f"its {message_place} is out of range.")
 
 

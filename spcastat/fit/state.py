@@ -92,8 +92,8 @@ class FitMoments:
     ) -> FitMoments:
         """Return moments read from a file: the values of ARRAYS, and the measures saved with them."""
         moments = cls(V, None, arrays["pca"])
-        stored = {name: arrays[name] for name in cls.ARRAYS if name in arrays}
-        moments.__dict__.update({"residual_traces": None, **stored})
+        values = {name: arrays[name] for name in cls.ARRAYS if name in arrays}
+        moments.__dict__.update({"residual_traces": None, **values})
         moments._measures = dict(measures)
         return moments
 
