@@ -11,8 +11,9 @@ import numpy as np
 
 from spcastat import argument_types as types
 from spcastat.api import FITS, finished, request_of
-from spcastat.assess.candidates import MOST_FITS, CardinalitySet, Fitter, path_cards
+from spcastat.assess.candidates import MOST_FITS, CardinalitySet, path_cards
 from spcastat.assess.choice_rules import RULES
+from spcastat.assess.comparison import SIZES, Settings, cardinalities_of, families_of, fitter_of, repeats_of
 from spcastat.assess.component_tests import (
     NoiseDraws,
     about_rows,
@@ -24,7 +25,7 @@ from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.families import CRITERIA, FAMILIES, Candidate, Candidates, Selected, select, table
 from spcastat.assess.folds import MOMENTS_VARIABLES, divided
 from spcastat.assess.jobs import workers
-from spcastat.assess.many_sets import rotated_cards, sizes
+from spcastat.assess.many_sets import sizes
 from spcastat.assess.prediction import LEAST_PREDICTION, checked_least
 from spcastat.config import (
     MOST_FOLDS,
@@ -40,7 +41,7 @@ from spcastat.config import (
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
 from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
 from spcastat.fit.call import Call
-from spcastat.fit.plan import RULE, Plan, Request, make_plan, require_feasible
+from spcastat.fit.plan import RULE, Request, make_plan, require_feasible
 from spcastat.fit.run import run
 from spcastat.inputs.constructors import data_of, given_of, table_and_formula
 from spcastat.inputs.data import Data
@@ -48,8 +49,6 @@ from spcastat.inputs.row_data import RowData
 from spcastat.linalg.operators import Operator
 from spcastat.progress import listening, stage
 from spcastat.results.choice import Choice, ComponentChoice
-from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL, batch_size
-from spcastat.search.joint_method import Joint
 from spcastat.search.objectives import PEV
 from spcastat.show.choice_facts import Chosen, NothingChosen
 
@@ -246,17 +245,6 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
 
 
 # --- the cardinalities ----------------------------------------------------------------------------
-
-
-#: Equal cardinalities that are compared, besides all variables; all of them for up to EVERY variables.
-GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 150, 200)
-EVERY = 15
-#: Numbers of cardinalities from rotated loadings, and of partitions.
-SIZES = 16
-#: Default number of divisions into folds, if that takes little time.
-REPEATS = 4
-#: Up to this many cells of the data, several divisions into folds make a difference, and take little time.
-FEW_CELLS = 1_000_000
 
 
 @overload
@@ -610,33 +598,6 @@ class Asked:
     fitting: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The checked arguments of `choose` on how cardinalities are chosen.
-
-    Attributes
-    ----------
-    by : str or None
-        None for the default of the data.
-    rule, family : str
-    share : float or None
-        None for the default of the rules that keep a share.
-    folds : int
-    repeats : int or None
-        None for the default number.
-    jobs, seed : int
-    """
-
-    by: Any
-    rule: str
-    family: str
-    share: float | None
-    folds: int
-    repeats: int | None
-    jobs: int
-    seed: int
-
-
 @dataclass(frozen=True, eq=False)
 class Compared:
     """The fitted candidates, and the choice among them.
@@ -723,8 +684,8 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
     """Fit the candidates, and choose one of them; `cards` are those of the call."""
     p = sample.p
     plan = make_plan(request(fitting, k, 1), p)
-    families = _families(how, plan, fitting, cards, k, p)
-    repeats = how.repeats or _repeats(sample, _fitter(plan, k, how.seed), how.folds)
+    families = families_of(how, plan, fitting, cards, k, p)
+    repeats = how.repeats or repeats_of(sample, fitter_of(plan, k, how.seed), how.folds)
     parts = None
     if how.by == "cv":
         rows = sample.rows("by='cv'")
@@ -744,8 +705,8 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
             "together= was given to choose() with missing values; by='cv' predicts a group from the "
             "others of its row, which must be complete. Give na='drop', or by='ebic'."
         )
-    found = Candidates(sample.op, _fitter(plan, k, how.seed), sample.free, parts, how.jobs, groups)
-    wanted = _cardinalities(found, families, cards)
+    found = Candidates(sample.op, fitter_of(plan, k, how.seed), sample.free, parts, how.jobs, groups)
+    wanted = cardinalities_of(found, families, cards)
     if any(fitting.get(name) for name in RULE) and wanted:
         wanted = plan.admissible_cards(wanted, wanted, sample.columns, cards is not None)[1]
     if wanted:
@@ -758,56 +719,6 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
     return Compared(
         found, select(found, how.by, how.rule, share), repeats, groups, "" if parts is None else parts.remark
     )
-
-
-def _families(
-    how: Settings, plan: Plan, fitting: Mapping[str, Any], cards: Any, k: int, p: int
-) -> tuple[str, ...]:
-    """Return the families of candidates that are compared."""
-    rules = [name for name in RULE if fitting.get(name)]
-    families: tuple[str, ...] = FAMILIES
-    cause = ""
-    if cards is not None:
-        families, cause = ("equal",), "cards=, which names the candidates"
-    elif how.by not in ("cv", "ebic"):
-        families, cause = ("equal",), f"by={how.by!r}, which compares equal cardinalities"
-    elif "together" in rules:
-        families, cause = ("equal",), "together=, whose cardinalities count groups"
-    elif k == 1:
-        families = ("rotated",) if p > MOMENTS_VARIABLES else ("equal",)
-    elif rules == ["disjoint"] and isinstance(plan.solver, Joint):
-        families, cause = ("partition",), "disjoint=True, which allows partitions only"
-    elif rules or not isinstance(plan.solver, Joint):
-        option = f"{rules[0]}=" if rules else f"method={plan.method.name!r}"
-        families, cause = ("equal", "rotated"), f"{option}, for which partitions are not compared"
-    elif p > GRAM_LIMIT or k > SEQUENTIAL:  # spca() fits no partitions then
-        families = ("equal", "rotated")
-        cause = f"{p} variables and {k} components; partitions are for at most {GRAM_LIMIT} and {SEQUENTIAL}"
-        if how.family == "auto" and p > MOMENTS_VARIABLES:
-            return ("rotated",)
-    return families if how.family == "auto" or k == 1 else _only(how.family, families, cause)
-
-
-def _only(family: str, families: tuple[str, ...], cause: str) -> tuple[str, ...]:
-    """Return the one family asked for, which must be possible; `cause` says why others are not."""
-    if family not in families:
-        raise OptionError(f"family={family!r} was given with {cause}; give family='auto'.")
-    return (family,)
-
-
-def _cardinalities(candidates: Candidates, families: Sequence[str], cards: Any) -> list[CardinalitySet]:
-    """Return the cardinalities that are fitted by the method, ascending."""
-    k, p = candidates.fitter.k, candidates.groups or candidates.op.p
-    if cards is not None:
-        return path_cards(cards, k, candidates.op.p)[1]
-    wanted = set()
-    if "equal" in families:
-        every = range(1, p) if p <= (2 * EVERY if k == 1 else EVERY) else [card for card in GRID if card < p]
-        # beyond MOMENTS variables a dense fit is compared as PCA only
-        wanted |= {(card,) * k for card in (*every, *((p,) if candidates.op.p <= MOMENTS_VARIABLES else ()))}
-    if "rotated" in families and p <= MOMENTS_VARIABLES and k > 1:
-        wanted |= set(rotated_cards(candidates.all_rows, k, sizes(2 * k, p * k, SIZES)))
-    return sorted(wanted, key=lambda card: (sum(card), card))
 
 
 def _options_of(candidate: Candidate, fitting: Mapping[str, Any], p: int) -> dict[str, Any]:
@@ -925,21 +836,6 @@ def _chosen_among(rows: RowData, asked: Asked, places: np.ndarray) -> np.ndarray
 # --- defaults -------------------------------------------------------------------------------------
 
 
-def _repeats(data: Data, fitter: Fitter, folds: int) -> int:
-    """Return the default number of divisions into folds.
-
-    The average over several divisions depends less on the seed. One is used if the folds are fitted one at a
-    time, by another method, under rules or with missing values, and for many cells, where folds are much
-    alike; and if every fold is one row.
-    """
-    p, n = data.p, data.n or 0
-    slow = fitter.plan is not None or fitter.solver is not None or data.missing is not None
-    # the fits of all folds are computed together
-    if slow or n <= folds or n * p > FEW_CELLS:
-        return 1
-    return int(np.clip(batch_size(p) // (2 * folds), 1, REPEATS))
-
-
 def _checked_settings(call: Asked, data: Data) -> Settings:
     """Return the settings with the criterion of the data; raise OptionError for rules that it has not."""
     how = call.how
@@ -969,13 +865,3 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
 def _hint(name: str) -> str:
     """Return advice about an option that no method has."""
     return hint("choose", arguments_of(choose, types.ScanOptions), {}, (), name)
-
-
-def _fitter(plan: Plan, k: int, seed: int) -> Fitter:
-    """Return what fits candidates: sweeps if the method is the default search, else the method itself."""
-    solver = plan.solver
-    if not isinstance(solver, Joint):
-        return Fitter(k, plan, seed=seed)
-    if solver.ruled:  # sweeps know no rules for supports
-        return Fitter(k, objective=solver.objective, seed=seed, solver=solver)
-    return Fitter(k, objective=solver.objective, seed=seed)
