@@ -334,3 +334,35 @@ def test_other_paths(tab, kind, pitprops, tmp_path):
     if kind == "hostile":
         page = (tmp_path / "out.html").read_text(encoding="utf-8")
         assert judge(tab, page, tmp_path) == []
+
+
+def contrast(tab, scheme: str, names: str) -> dict[str, float]:
+    """The contrast ratios (WCAG 2) of the colours of an element's kind with the background of the page."""
+    tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    ratios = """(names => {
+      const light = colour => { const probe = document.createElement("i"); probe.style.color = colour;
+        document.body.append(probe); const rgb = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3);
+        probe.remove(); const [r, g, b] = rgb.map(v => v / 255).map(
+          v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+      const paper = light("var(--paper)");
+      return JSON.stringify(Object.fromEntries(names.split(" ").map(name => {
+        const own = light(`var(${name})`);
+        return [name, (Math.max(own, paper) + 0.05) / (Math.min(own, paper) + 0.05)]; })));
+    })"""
+    return json.loads(tab.js(f"{ratios}({json.dumps(names)})"))
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_curves_and_texts_are_visible_on_light_and_dark_pages(tab, page):
+    """At least 4.5 for texts and on dark pages; 3, the bound of WCAG 2 for graphics, for curves on white."""
+    at(tab, page, 390)
+    curves = "--accent --second --third"
+    assert min(contrast(tab, "light", curves).values()) >= 3.0
+    assert min(contrast(tab, "dark", curves).values()) >= 4.5
+    for scheme in ("light", "dark"):
+        assert min(contrast(tab, scheme, "--ink --soft --link").values()) >= 4.5
+    strokes = "[...document.querySelectorAll('svg polyline')].map(e => e.getAttribute('stroke'))"
+    drawn = json.loads(tab.js(f"JSON.stringify({strokes})"))
+    assert {f"var({name})" for name in curves.split()} == set(drawn)
+    tab.call("Emulation.setEmulatedMedia", features=[])

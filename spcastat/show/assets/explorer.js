@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const NS = "http://www.w3.org/2000/svg";
-  const COLOURS = ["#0072b2", "#d55e00", "#009e73"];
+  const COLOURS = ["var(--accent)", "var(--second)", "var(--third)"];
   const DASHES = ["", "6 3", "2 3"];
   const MOST_ARROWS = 30; // as in fit.biplot()
   const MOST_ROWS = 200;
@@ -235,11 +235,11 @@
     if (position.scores) {
       for (const [t, at] of reach(frame.left, frame.right, X(0), X)) {
         svg.append(draw("line", { x1: at, x2: at, y1: frame.bottom, y2: frame.bottom + 4, stroke: "currentColor" }));
-        svg.append(draw("text", { x: at, y: frame.bottom + 16, ...text }, String(t)));
+        svg.append(draw("text", { x: at, y: frame.bottom + 16, ...text }, String(t).replace("-", "−")));
       }
       for (const [t, at] of reach(-frame.bottom, -frame.top, -Y(0), v => Y(v))) {
         svg.append(draw("line", { x1: frame.left - 4, x2: frame.left, y1: at, y2: at, stroke: "currentColor" }));
-        svg.append(draw("text", { x: frame.left - 6, y: at + 4, fill: "currentColor", "text-anchor": "end" }, String(t)));
+        svg.append(draw("text", { x: frame.left - 6, y: at + 4, fill: "currentColor", "text-anchor": "end" }, String(t).replace("-", "−")));
       }
     }
     const named = (j, room) => {
