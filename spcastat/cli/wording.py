@@ -113,6 +113,7 @@ _PHRASES = (
     (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
     (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
     (r"or df\.replace\(\[np\.inf, -np\.inf\], np\.nan\)", "or read them as missing, --na-values inf,-inf"),
+    (r" with pandas\.cut", ""),
     (r"a formula and categorical='dummy'", "--formula and --dummy"),
     (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),
     (r"use scale=False", "leave out --scale"),

@@ -104,7 +104,8 @@ def variance_ci(
         if pooled is None:
             half = np.exp(ndtri(0.5 + level / 2.0) * np.hypot(spread(logs), optimism))
         else:
-            half = np.exp(replace(pooled, error=np.hypot(pooled.error, optimism)).half(level))
+            with np.errstate(over="ignore"):  # infinite, with hardly a degree of freedom
+                half = np.exp(replace(pooled, error=np.hypot(pooled.error, optimism)).half(level))
         lower, upper = held_out / half, held_out * half
     else:
         lower, upper = quantiles(draws, level) * shrunk

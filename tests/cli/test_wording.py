@@ -187,6 +187,7 @@ def test_no_message_names_python(folder, capsys, monkeypatch):
             "spca_cov; text",
             "with --codes; text",
         ),
+        ("cut numbers into classes with pandas.cut, or", "cut numbers into classes, or"),
         ("k=2 of 3 components (n=3 rows)", "--k 2 of 3 components (--option n=3 rows)"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from scipy.linalg import eigh
 from scipy.optimize import minimize
 
+import spcastat as sp
 from spcastat.linalg.operators import Gram
 from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
@@ -453,3 +454,26 @@ def test_chains_that_ended_in_the_best_fit_agree():
     fit = from_directions(criterion, [op.leading(2)[1]])
     evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
     assert result_of_climbs(op, criterion, fit, evidence, "pev", True).agreeing == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_components_of_one_variable_have_the_largest_pev_and_ties_do_not_depend_on_rounding(seed):
+    """PEV is the sum of the k variances, as unit vectors are orthogonal; scaled variables are all equal."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(10, 5)) * [1.0, 3.0, 2.0, 5.0, 4.0], columns=[*"abcde"])
+    options = {"objective": "pev", "effort": "quick"}
+    fit = sp.spca(X, 3, 1, **options)
+    assert fit.measure("pev") == pytest.approx(X.var().nlargest(3).sum() / X.var().sum(), rel=1e-12)
+    weights = rng.integers(1, 4, 10)
+    repeated = X.loc[np.repeat(X.index, weights)]
+    scaled = [
+        sp.spca(X, 2, 1, scale=True, **options),
+        sp.spca(X.iloc[rng.permutation(10)], 2, 1, scale=True, **options),
+        sp.spca(X, 2, 1, scale=True, weights=weights, **options),
+        sp.spca(repeated.reset_index(drop=True), 2, 1, scale=True, **options),
+        sp.spca_cov(X.corr(), 2, 1, **options),
+    ]
+    for other in scaled:
+        assert other.loadings.to_numpy().argmax(axis=0).tolist() == [0, 1]
+    copied = X.assign(b=2.0 * X["a"] + 1.0)  # a copy says nothing more
+    assert sp.spca(copied, 2, 1, scale=True, **options).loadings.to_numpy().argmax(axis=0).tolist() == [0, 2]
