@@ -108,7 +108,7 @@ class Candidates:
     def add(self, cards: Sequence[CardinalitySet]) -> None:
         """Fit cardinalities, in ascending order, to all rows and without each fold."""
         with stage("fits to all rows", len(cards), "fits") as advance:
-            (whole,) = self.fitter.paths([self.op], cards, [None] * len(cards))
+            (whole,) = self.fitter.paths([self.op], cards)
             advance(len(cards))
         every = [Candidate(card, "equal" if len(set(card)) == 1 else "rotated") for card in cards]
         errors = None

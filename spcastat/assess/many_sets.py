@@ -56,11 +56,18 @@ class DataSets(ABC):
         values, vectors = self.eigenpairs
         return values[:, :k], vectors[:, :, :k]
 
+    @cached_property
+    def _rotated(self) -> dict[int, np.ndarray]:
+        """The results of `rotated` by number of components."""
+        return {}
+
     def rotated(self, k: int) -> np.ndarray:
         """Return the k leading components, scaled by their standard deviations and rotated by varimax."""
-        values, vectors = self.leading(k)
-        A = vectors * np.sqrt(values.clip(min=0.0))[:, None]
-        return varimax(A) if k > 1 else A
+        if k not in self._rotated:
+            values, vectors = self.leading(k)
+            A = vectors * np.sqrt(values.clip(min=0.0))[:, None]
+            self._rotated[k] = varimax(A) if k > 1 else A
+        return self._rotated[k]
 
     def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = EIGENVECTOR_STEPS) -> np.ndarray:
         """Return the leading eigenvector on each support, by power steps.
