@@ -15,6 +15,7 @@ from spcastat.assess.many_sets import rotated_cards, sizes
 from spcastat.errors import OptionError
 from spcastat.fit.plan import RULE, Plan
 from spcastat.inputs.data import Data
+from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL, batch_size
 from spcastat.search.joint_method import Joint
 
@@ -60,7 +61,7 @@ def families_of(
     settings: Settings, plan: Plan, fitting: Mapping[str, Any], cards: Any, k: int, p: int
 ) -> tuple[str, ...]:
     """Return the families of candidates that are compared."""
-    rules = [name for name in RULE if fitting.get(name)]
+    rules = [name for name in (*RULE, "constraint") if fitting.get(name)]
     families: tuple[str, ...] = FAMILIES
     cause = ""
     if cards is not None:
@@ -107,7 +108,16 @@ def cardinalities_of(candidates: Candidates, families: Sequence[str], cards: Any
         }
     if "rotated" in families and p <= MOMENTS_VARIABLES and k > 1:
         cardinalities |= set(rotated_cards(candidates.all_rows, k, sizes(2 * k, p * k, SIZES)))
-    return sorted(cardinalities, key=lambda card: (sum(card), card))
+    possible_cards = [card for card in cardinalities if _is_possible(candidates.fitter, card)]
+    return sorted(possible_cards, key=lambda card: (sum(card), card))
+
+
+def _is_possible(fitter: Fitter, card: CardinalitySet) -> bool:
+    """Return whether loadings always meet the constraint: for scores, cards of 1, 2, ... or more."""
+    name = None if fitter.solver is None else fitter.solver.constraint
+    if name is None or not CONSTRAINTS[name].of_scores:
+        return True
+    return all(c > j for j, c in enumerate(sorted(card)))
 
 
 def repeats_of(data: Data, fitter: Fitter, folds: int) -> int:
@@ -130,6 +140,6 @@ def fitter_of(plan: Plan, k: int, seed: int) -> Fitter:
     solver = plan.solver
     if not isinstance(solver, Joint):
         return Fitter(k, plan, seed=seed)
-    if solver.ruled:  # sweeps know no rules for supports
+    if solver.ruled or solver.constraint is not None:  # sweeps know no rules and no constraints
         return Fitter(k, objective=solver.objective, seed=seed, solver=solver)
     return Fitter(k, objective=solver.objective, seed=seed)

@@ -60,6 +60,7 @@ class ExactLoadings:
         pairs = np.array(list(combinations(range(k), 2)), dtype=int).reshape(-1, 2)
         self.pair_first, self.pair_second = pairs.T
 
+    @np.errstate(over="ignore", invalid="ignore")  # steps that diverge are found by their errors
     def best_loadings(
         self, places: np.ndarray, x: np.ndarray, steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -285,10 +285,39 @@ def test_what_does_not_go_with_a_constraint_is_refused(options, error, words):
         sp.spca_cov(pd.DataFrame(draw(5, 0)), 2, **{"constraint": "uncorrelated", **options})
 
 
-def test_choose_refuses_a_constraint():
+@pytest.mark.parametrize("name", list(CONSTRAINTS))
+def test_choose_finds_planted_supports_under_a_constraint(name):
+    """Two factors of 4 and 3 of 8 variables: loadings on them meet both constraints.
+
+    The covariance matrix of the 200 rows is exactly that of the factors, so the constraint costs nothing.
+    """
+    L = np.zeros((8, 2))
+    L[:4, 0] = L[4:7, 1] = 0.8
+    Z = np.random.default_rng(2).standard_normal((200, 10))
+    Z = np.linalg.qr(Z - Z.mean(axis=0))[0]
+    X = Z[:, :2] @ L.T + 0.6 * Z[:, 2:]
+    choice = sp.choose(X, 2, scale=True, constraint=name, rng=0)
+    V = choice.fit.loadings.to_numpy()
+    assert ((V != 0) == (L != 0)).all()
+    S = np.corrcoef(X, rowvar=False)
+    assert np.abs(products(S, V, name)).max() < 1e-10
+    call = sp.spca(X, 2, card=choice.card, scale=True, constraint=name)
+    assert np.array_equal(V, call.loadings.to_numpy())
+    calls = [*choice.alternatives["call"], str(choice.fit.call)]
+    assert all(f"constraint='{name}'" in text for text in calls)
+    # the smallest candidates are those that always have uncorrelated scores
+    smallest = [min(card) if isinstance(card, tuple) else card for card in choice.table["card"]]
+    assert min(smallest) == (2 if name == "uncorrelated" else 1)
+
+
+def test_what_choose_cannot_compare_under_a_constraint_is_refused():
     S = pd.DataFrame(draw(5, 0))
-    with pytest.raises(OptionError, match=r"give it to spca\(\) or spca_cov\(\)"):
-        sp.choose(S, 2, constraint="orthogonal")
+    with pytest.raises(OptionError, match="constraint=, for which partitions are not compared"):
+        sp.choose(S, 2, constraint="orthogonal", family="partition", n_obs=50)
+    with pytest.raises(ComponentsError, match=r"no such components .* give larger cards or fewer components"):
+        sp.choose(S, 3, constraint="uncorrelated", cards=[1], n_obs=50)
+    with pytest.raises(OptionError, match="with together="):
+        sp.choose(S, 2, constraint="orthogonal", together={"a": [0, 1]}, n_obs=50)
 
 
 @pytest.mark.parametrize("name", CONSTRAINTS)
