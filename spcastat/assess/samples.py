@@ -40,6 +40,7 @@ from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.reading.design import Spec
 from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, nearby_pattern
+from spcastat.solvers.solver import BatchSolver
 from spcastat.solvers.thresholding import fitted
 
 # --- fits to draws --------------------------------------------------------------------------------
@@ -145,8 +146,8 @@ class Refit:
     @property
     def together(self) -> int | None:
         """Number of draws that a search fits at once; None for other methods, which fit one at a time."""
-        of = getattr(self.plan.solver, "batch", None)
-        return None if of is None else of(len(self.V))
+        solver = self.plan.solver
+        return solver.batch(len(self.V)) if isinstance(solver, BatchSolver) else None
 
     @property
     def kinds(self) -> tuple[int, ...] | None:
@@ -172,7 +173,8 @@ class Refit:
         """
         k = self.V.shape[1]
         known = [] if self.starts == "alone" else [self.start]
-        if self.together is None:
+        solver = self.plan.solver
+        if not isinstance(solver, BatchSolver):
             if self.fixed:
                 return [self._on_supports(op)]
             plan = replace(self.plan, order="given", compares_supports=False)
@@ -184,19 +186,17 @@ class Refit:
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
         if self.starts == "near":
             return [*known, vectors[:, :k]]
-        solver: Any = self.plan.solver
         return [*known, *solver.data_starts(op, k, rng)]
 
     def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
         """Return the loadings fitted to several draws, from the results of `begun`."""
-        if self.together is None:
+        solver = self.plan.solver
+        if not isinstance(solver, BatchSolver):
             return [V for (V,) in begun]
-        solver: Any = self.plan.solver
         searched = self.starts != "near"
         if searched:
             begun = solver.simplified(begun, 1 if self.starts == "quick" else 0)
-        found: list[np.ndarray] = solver.nearby_optima(ops, begun, self.fixed, self.V, searched)
-        return found
+        return solver.nearby_optima(ops, begun, self.fixed, self.V, searched)
 
     def _on_supports(self, op: Operator) -> np.ndarray:
         """Return the loadings that maximise explained variance on the supports of the fit."""

@@ -15,7 +15,7 @@ from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule, first_of_equals, with_zero
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.solvers.solver import Constrained, Grouping, JointSolver, Searched, Solution, Sparser
+from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
     from spcastat.search.partition import Grouped
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Joint(JointSolver):
+class Joint(BatchSolver):
     """The loadings of given cardinalities whose objective is largest, all components searched for together.
 
     Independent searches exchange single variables from many starts, and perturb fits that no exchange
@@ -127,10 +127,9 @@ class Joint(JointSolver):
         return GroupRule(may, must, self.disjoint, of, tuple(self.card or ()))
 
     def data_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
-        """Return starts of a search on one data set that depend on these data alone, each (p, k).
+        """Return starts that depend on the data alone, as `BatchSolver` says.
 
-        Searches over groups or under a constraint, whose climbs are long, have the first two. Some are to be
-        rotated, by `simplified`.
+        Searches over groups or under a constraint, whose climbs are long, have the first two.
         """
         from spcastat.search.default import data_starts
 
@@ -138,7 +137,6 @@ class Joint(JointSolver):
         return starts[:2] if self.grouped or self.constraint is not None else starts
 
     def simplified(self, starts: Sequence[Sequence[np.ndarray]], offset: int) -> list[list[np.ndarray]]:
-        """Rotate starts of several data sets; `offset` is the number of starts before `data_starts`."""
         from spcastat.search.default import simplified
 
         return simplified(starts, self.objective, offset)
@@ -151,19 +149,6 @@ class Joint(JointSolver):
         like: np.ndarray | None = None,
         only_best: bool = False,
     ) -> list[np.ndarray]:
-        """Return the best local optimum near given loadings, shape (p, k), for each of several data sets.
-
-        Parameters
-        ----------
-        ops : sequence of Operator
-        starts : sequence of sequences of ndarray of shape (p, k)
-        fixed : bool
-            Keep the supports of the starts.
-        like : ndarray of shape (p, k), optional
-            Loadings whose cardinalities are taken without `card`; by default the first start.
-        only_best : bool
-            Whether exchanges of variables follow only from the best of the starts.
-        """
         if self.grouped and not fixed:
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
         from spcastat.search.default import nearby_optima, starts_and_climbs
@@ -182,7 +167,6 @@ class Joint(JointSolver):
         return [V[:-1] for V in fits] if isinstance(rule, GroupRule) else fits
 
     def batch(self, p: int) -> int:
-        """Return how many data sets of p variables `near` fits at once."""
         from spcastat.search.default import batch_size
 
         return batch_size(p)

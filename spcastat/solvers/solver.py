@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -359,6 +359,48 @@ class JointSolver(Solver):
             Starting loadings, one row per component. The first start is PCA's loadings.
         rng : numpy Generator
             For solvers with random steps.
+        """
+
+
+class BatchSolver(JointSolver):
+    """A joint solver that fits several data sets at once, such as the draws of a bootstrap."""
+
+    @abstractmethod
+    def batch(self, p: int) -> int:
+        """Return how many data sets of p variables `nearby_optima` fits at once."""
+
+    @abstractmethod
+    def data_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
+        """Return starts of a search on one data set that depend on these data alone, each (p, k).
+
+        Some are to be rotated, by `simplified`.
+        """
+
+    @abstractmethod
+    def simplified(self, starts: Sequence[Sequence[np.ndarray]], offset: int) -> list[list[np.ndarray]]:
+        """Rotate starts of several data sets; `offset` is the number of starts before `data_starts`."""
+
+    @abstractmethod
+    def nearby_optima(
+        self,
+        ops: Sequence[Operator],
+        starts: Sequence[Sequence[np.ndarray]],
+        fixed: bool = False,
+        like: np.ndarray | None = None,
+        only_best: bool = False,
+    ) -> list[np.ndarray]:
+        """Return the best local optimum near given loadings, shape (p, k), for each of several data sets.
+
+        Parameters
+        ----------
+        ops : sequence of Operator
+        starts : sequence of sequences of ndarray of shape (p, k)
+        fixed : bool
+            Keep the supports of the starts.
+        like : ndarray of shape (p, k), optional
+            Loadings whose cardinalities are taken without `card`; by default the first start.
+        only_best : bool
+            Whether exchanges of variables follow only from the best of the starts.
         """
 
 
