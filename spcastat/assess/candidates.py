@@ -382,7 +382,7 @@ def held_out(folds: Folds, refit: Refit, *, seed: int, n_jobs: int = 1) -> Error
     n_jobs : int
     """
     return errors_by_fold(
-        folds, partial(_refitted, refit, seed), refit.together or 1, n_jobs, "held-out error"
+        folds, partial(_refitted, refit, seed), refit.batch_size or 1, n_jobs, "held-out error"
     )
 
 
@@ -391,5 +391,5 @@ def _refitted(
 ) -> list[list[np.ndarray]]:
     """Return for each fold the loadings of the method, in a list."""
     rngs = [draw_generator(seed, number) for number in numbers]
-    begun = [refit.begun(op, rng) for op, rng in zip(ops, rngs, strict=True)]
-    return [[V] for V in refit.ended(ops, begun)]
+    begun = [refit.draw_starts(op, rng) for op, rng in zip(ops, rngs, strict=True)]
+    return [[V] for V in refit.fitted_loadings(ops, begun)]

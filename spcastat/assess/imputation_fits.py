@@ -50,5 +50,5 @@ def _loadings(resampling: Resampling, refit: Refit, ops: Sequence[Operator]) -> 
 
     All searches have the same random starts, so that equal imputations have equal fits.
     """
-    starts = [refit.begun(op, draw_generator(resampling.seed, 0)) for op in ops]
-    return np.array([resampling.aligned(V).V.T.ravel() for V in refit.ended(ops, starts)])
+    starts = [refit.draw_starts(op, draw_generator(resampling.seed, 0)) for op in ops]
+    return np.array([resampling.aligned(V).V.T.ravel() for V in refit.fitted_loadings(ops, starts)])

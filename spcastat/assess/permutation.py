@@ -114,9 +114,9 @@ class _Left:
         ops, begun = [], []
         for left in self.selected[numbers]:
             ops.append(whole.take(np.delete(every, left)))
-            begun.append(narrow.begun(ops[-1], draw_generator(self.given.seed, 0)))
+            begun.append(narrow.draw_starts(ops[-1], draw_generator(self.given.seed, 0)))
         aligned = []
-        for left, found in zip(self.selected[numbers], narrow.ended(ops, begun), strict=True):
+        for left, found in zip(self.selected[numbers], narrow.fitted_loadings(ops, begun), strict=True):
             W, reference = np.zeros(refit.V.shape), refit.V.copy()
             W[every != left], reference[left] = found, 0.0
             aligned.append(align(W, reference, op).V)
@@ -158,7 +158,7 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
     p, k = refit.V.shape
     selected = refit.V.any(axis=1)
     scores = [_UnitScores(np.flatnonzero(~selected), _free(Y @ refit.V))]
-    work, at_once = _Left(given, np.flatnonzero(selected)), refit.together or 1
+    work, at_once = _Left(given, np.flatnonzero(selected)), refit.batch_size or 1
     what = "fits without a variable"
     left = run_jobs(work, len(work.selected), n_jobs=n_jobs, what=what, unit="fits", together=at_once)
     if left.interrupted:
@@ -269,7 +269,7 @@ def _narrower(refit: Refit, p: int) -> Any:
     """Return the solver with cardinalities of at most `p`; if it searches for them, with those of the fit."""
     solver: Any = refit.plan.solver
     card = getattr(solver, "card", None)
-    if card is None and refit.together is not None:
+    if card is None and refit.batch_size is not None:
         card = tuple(max(1, int(count)) for count in np.count_nonzero(refit.V, axis=0))
         solver = replace(solver, variance=None, promise=None)
     return solver if card is None else replace(solver, card=tuple(min(one, p) for one in card))

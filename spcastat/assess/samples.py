@@ -66,13 +66,13 @@ class Aligned:
 
 
 def align(
-    found: np.ndarray, reference: np.ndarray, op: Operator, kinds: Sequence[int] | None = None
+    loadings: np.ndarray, reference: np.ndarray, op: Operator, kinds: Sequence[int] | None = None
 ) -> Aligned:
-    """Match the columns of `found` with those of `reference`, and adjust their order and signs.
+    """Match the columns of `loadings` with those of `reference`, and adjust their order and signs.
 
     Parameters
     ----------
-    found, reference : ndarray of shape (p, k)
+    loadings, reference : ndarray of shape (p, k)
         Loadings of any length.
     op : Operator
         The covariance matrix S of the fit, with which scores are compared.
@@ -92,7 +92,7 @@ def align(
     from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
 
     k = reference.shape[1]
-    products = op.products(np.hstack([found, reference]))
+    products = op.products(np.hstack([loadings, reference]))
     sd = np.sqrt(np.diag(products).clip(min=0.0))
     sizes = np.outer(sd[:k], sd[k:])
     correlation = np.divide(products[:k, k:], sizes, out=np.zeros((k, k)), where=sizes > 0)
@@ -102,7 +102,7 @@ def align(
     rows, columns = linear_sum_assignment(-worth)
     order = np.empty(k, dtype=int)
     order[columns] = rows
-    V = found[:, order]
+    V = loadings[:, order]
     matched = correlation[order, np.arange(k)]
     signs = np.where(matched != 0, matched, np.einsum("ij,ij->j", V, reference))
     V = V * np.where(signs < 0, -1.0, 1.0) + 0.0  # no -0
@@ -141,10 +141,10 @@ class Refit:
         ComponentsError
             If the rank of the draw is below k.
         """
-        return self.ended([op], [self.begun(op, rng)])[0]
+        return self.fitted_loadings([op], [self.draw_starts(op, rng)])[0]
 
     @property
-    def together(self) -> int | None:
+    def batch_size(self) -> int | None:
         """Number of draws that a search fits at once; None for other methods, which fit one at a time."""
         solver = self.plan.solver
         return solver.batch(len(self.V)) if isinstance(solver, BatchSolver) else None
@@ -163,7 +163,7 @@ class Refit:
         mantissas, exponents = np.frexp(self.V)
         return np.asarray(np.ldexp(np.rint(mantissas * 2.0**30) / 2.0**30, exponents))
 
-    def begun(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
+    def draw_starts(self, op: Operator, rng: np.random.Generator) -> Sequence[np.ndarray]:
         """Return the starts of a search on a draw; for methods other than the search, the fitted loadings.
 
         Raises
@@ -172,36 +172,39 @@ class Refit:
             If the rank of the draw is below k.
         """
         k = self.V.shape[1]
-        known = [] if self.starts == "alone" else [self.start]
+        start_loadings = [] if self.starts == "alone" else [self.start]
         solver = self.plan.solver
         if not isinstance(solver, BatchSolver):
             if self.fixed:
                 return [self._on_supports(op)]
             plan = replace(self.plan, order="given", compares_supports=False)
-            return [run(op, plan, k, rng, np.array([V.T for V in known]) if known else None).solution.V]
+            starts = np.array([V.T for V in start_loadings]) if start_loadings else None
+            return [run(op, plan, k, rng, starts).solution.V]
         if self.fixed:
             return [self.start]
         values, vectors = op.leading(min(k, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
         if self.starts == "near":
-            return [*known, vectors[:, :k]]
-        return [*known, *solver.data_starts(op, k, rng)]
+            return [*start_loadings, vectors[:, :k]]
+        return [*start_loadings, *solver.data_starts(op, k, rng)]
 
-    def ended(self, ops: Sequence[Operator], begun: Sequence[Sequence[np.ndarray]]) -> list[np.ndarray]:
-        """Return the loadings fitted to several draws, from the results of `begun`."""
+    def fitted_loadings(
+        self, ops: Sequence[Operator], starts_of_draws: Sequence[Sequence[np.ndarray]]
+    ) -> list[np.ndarray]:
+        """Return the loadings fitted to several draws, from the starts of each."""
         solver = self.plan.solver
         if not isinstance(solver, BatchSolver):
-            return [V for (V,) in begun]
+            return [V for (V,) in starts_of_draws]
         searched = self.starts != "near"
         if searched:
-            begun = solver.simplified(begun, 1 if self.starts == "quick" else 0)
-        return solver.nearby_optima(ops, begun, self.fixed, self.V, searched)
+            starts_of_draws = solver.simplified(starts_of_draws, 1 if self.starts == "quick" else 0)
+        return solver.nearby_optima(ops, starts_of_draws, self.fixed, self.V, searched)
 
     def _on_supports(self, op: Operator) -> np.ndarray:
         """Return the loadings that maximise explained variance on the supports of the fit."""
-        better = fitted(op, self.V, bool(getattr(self.plan.solver, "nonneg", False)))
-        return self.V if better is None else better
+        refitted = fitted(op, self.V, bool(getattr(self.plan.solver, "nonneg", False)))
+        return self.V if refitted is None else refitted
 
 
 def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan:
@@ -220,27 +223,29 @@ def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan
     """
     record = state.record
     method = SOLVERS[record.method]
-    further = {}
+    method_options = {}
     for name, value in record.options.items():
         if name not in method.options or name in ("n_init", "nonneg") or value is None:
             continue
-        given = (arguments or {}).get(name)
-        further[name] = given if callable(given) else value
+        option = (arguments or {}).get(name)
+        method_options[name] = option if callable(option) else value
         if name in ("include", "exclude"):  # by component; positions stand for names
-            further[name] = dict(enumerate(value, 1))
+            method_options[name] = dict(enumerate(value, 1))
         if name == "together":
-            further[name] = dict(value)
-        if isinstance(value, str) and value.startswith("<") and not callable(given):
+            method_options[name] = dict(value)
+        if isinstance(value, str) and value.startswith("<") and not callable(option):
             raise OptionError(
                 f"The fit has {name}={value}, a function, which its file does not hold: fit again, "
                 f"{record.call}."
             )
-    own: dict[str, Any] = {
-        name: further.pop(name) for name in ("card", "variance", "tol", "max_iter") if name in further
+    plan_options: dict[str, Any] = {
+        name: method_options.pop(name)
+        for name in ("card", "variance", "tol", "max_iter")
+        if name in method_options
     }
     nonneg = bool(record.options.get("nonneg")) if "nonneg" in method.options else False
-    own |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
-    request = Request(record.k, method_options=further, **own)
+    plan_options |= {"method": record.method, "nonneg": nonneg, "n_init": record.n_init, "order": "given"}
+    request = Request(record.k, method_options=method_options, **plan_options)
     return make_plan(request, record.p, recorded=True).on(Spec("array", pd.RangeIndex(record.p)))
 
 
@@ -284,13 +289,13 @@ def refit_of(
 # --- samples and their fits -----------------------------------------------------------------------
 
 
-Found = TypeVar("Found")
+Drawn = TypeVar("Drawn")
 
 #: Number of samples tried for one draw before giving up, as some samples cannot be fitted.
 ATTEMPTS = 100
 
 
-def attempted(draw: Callable[[], Found]) -> tuple[Found, int]:
+def attempted(draw: Callable[[], Drawn]) -> tuple[Drawn, int]:
     """Return the result of the first draw that can be fitted, and how many failed before it.
 
     A sample cannot be fitted if its rank is below k, or, with na="pairwise", if a pair of columns has no
@@ -348,10 +353,10 @@ class Resampling:
     def remarks(self, constant: Sequence[np.ndarray], unit: str) -> str:
         """Return the remarks on the rows; `constant` has the places of constant columns in each sample."""
         names = pd.RangeIndex(self.op.p) if self.names is None else self.names
-        return joined(self.notice, constant_remark(constant, unit, names))
+        return joined_remarks(self.notice, constant_remark(constant, unit, names))
 
 
-def joined(*remarks: str) -> str:
+def joined_remarks(*remarks: str) -> str:
     """Return remarks that are not empty as one text."""
     return " ".join(remark for remark in remarks if remark)
 
@@ -360,37 +365,42 @@ def joined(*remarks: str) -> str:
 class SampleFits(ABC):
     """The job of fitting the samples with given numbers, which is sent to other processes."""
 
-    given: Resampling
+    resampling: Resampling
 
     @abstractmethod
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
         """Return the samples that belong to the given number."""
 
     @abstractmethod
-    def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
+    def stored_parts(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         """Return the parts of the fit of a sample that should be stored."""
 
     def __call__(self, numbers: Sequence[int]) -> list[tuple[list[Any], int, list[np.ndarray]]]:
         """Return for each number the stored parts of its fits, how many samples failed before, and the
         places of the columns that do not vary in each sample.
         """
-        drawn = [attempted(partial(self._begun, draw_generator(self.given.seed, i), i)) for i in numbers]
-        ops, begun = zip(*(one for samples, _ in drawn for one in samples), strict=True)
-        fits = zip(ops, self.given.refit.ended(ops, begun), strict=True)
-        kept = (self.kept(op, self.given.aligned(V)) for op, V in fits)
-        still = (constant_in(op, self.given.op) for op in ops)
+        draws = [
+            attempted(partial(self._operators_and_starts, draw_generator(self.resampling.seed, i), i))
+            for i in numbers
+        ]
+        ops, starts = zip(*(sample for samples, _ in draws for sample in samples), strict=True)
+        fits = zip(ops, self.resampling.refit.fitted_loadings(ops, starts), strict=True)
+        parts = (self.stored_parts(op, self.resampling.aligned(V)) for op, V in fits)
+        still = (constant_in(op, self.resampling.op) for op in ops)
         return [
-            (list(islice(kept, len(samples))), again, list(islice(still, len(samples))))
-            for samples, again in drawn
+            (list(islice(parts, len(samples))), redrawn_count, list(islice(still, len(samples))))
+            for samples, redrawn_count in draws
         ]
 
-    def _begun(self, rng: np.random.Generator, number: int) -> list[tuple[Operator, Sequence[np.ndarray]]]:
-        return [(op, self.given.refit.begun(op, rng)) for op in self.samples(rng, number)]
+    def _operators_and_starts(
+        self, rng: np.random.Generator, number: int
+    ) -> list[tuple[Operator, Sequence[np.ndarray]]]:
+        return [(op, self.resampling.refit.draw_starts(op, rng)) for op in self.samples(rng, number)]
 
-    def run(self, n: int, what: str, unit: str = "draws") -> Finished:
+    def run(self, n: int, stage: str, unit: str = "draws") -> Finished:
         """Fit the samples number 0, ..., n - 1."""
-        together = self.given.refit.together or 1
-        return run_jobs(self, n, n_jobs=self.given.n_jobs, what=what, unit=unit, together=together)
+        batch_size = self.resampling.refit.batch_size or 1
+        return run_jobs(self, n, n_jobs=self.resampling.n_jobs, what=stage, unit=unit, together=batch_size)
 
 
 def by_place(
@@ -405,11 +415,11 @@ def by_place(
     places, values : sequences of ndarray
         Places of the nonzero loadings of each fit in V.T, flattened, and their values.
     """
-    every = np.unique(np.concatenate([np.flatnonzero(reference.T), *places]))
-    table = np.zeros((len(places), len(every)), dtype=values[0].dtype)
+    all_places = np.unique(np.concatenate([np.flatnonzero(reference.T), *places]))
+    table = np.zeros((len(places), len(all_places)), dtype=values[0].dtype)
     for row, at, value in zip(table, places, values, strict=True):
-        row[np.searchsorted(every, at)] = value
-    return every, table
+        row[np.searchsorted(all_places, at)] = value
+    return all_places, table
 
 
 # --- bootstrap -----------------------------------------------------------------------------------
@@ -417,24 +427,24 @@ def by_place(
 
 class _BootstrapJob(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [self.given.sampler.of_draw(number).bootstrap(rng)]
+        return [self.resampling.sampler.of_draw(number).bootstrap(rng)]
 
-    def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
+    def stored_parts(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         V, k = aligned.V, aligned.V.shape[1]
         places = np.flatnonzero(V.T)
-        both = np.diag(sample.products(np.hstack([V, self.given.refit.V]))) * sample.unit**2
-        variances, of_fit = both[:k], both[k:]
-        op = self.given.op
-        whole = np.diag(op.products(V)) * op.unit**2
-        return places, V.T.ravel()[places], variances, whole, aligned.similarity, of_fit
+        products = np.diag(sample.products(np.hstack([V, self.resampling.refit.V]))) * sample.unit**2
+        variances, of_fit = products[:k], products[k:]
+        op = self.resampling.op
+        on_fit_rows = np.diag(op.products(V)) * op.unit**2
+        return places, V.T.ravel()[places], variances, on_fit_rows, aligned.similarity, of_fit
 
 
-def bootstrap(given: Resampling, n: int) -> Bootstrapped:
+def bootstrap(resampling: Resampling, n: int) -> Bootstrapped:
     """Draw rows with replacement, fit each draw and align it with the fit.
 
     Parameters
     ----------
-    given : Resampling
+    resampling : Resampling
     n : int
         Number of draws.
 
@@ -443,23 +453,23 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
     Bootstrapped
         If interrupted by Ctrl-C, the result covers the completed draws.
     """
-    refit = given.refit
-    searched = refit.together is not None and not refit.fixed
-    draws, again, constant = zip(*_BootstrapJob(given).run(n, "bootstrap").results, strict=True)
-    places, values, *further = zip(*(draw for (draw,) in draws), strict=True)
-    variances, whole, similarity, of_fit = map(np.array, further)
+    refit = resampling.refit
+    searched = refit.batch_size is not None and not refit.fixed
+    draws, redrawn_counts, constant = zip(*_BootstrapJob(resampling).run(n, "bootstrap").results, strict=True)
+    places, values, *parts = zip(*(draw for (draw,) in draws), strict=True)
+    variances, on_fit_rows, similarity, of_fit = map(np.array, parts)
     return Bootstrapped(
-        *by_place(given.refit.V, places, values),
+        *by_place(resampling.refit.V, places, values),
         variances,
-        whole,
+        on_fit_rows,
         similarity,
-        select=not given.refit.fixed,
+        select=not resampling.refit.fixed,
         asked=n,
-        again=sum(again),
-        normal=isinstance(given.sampler, CovarianceSampler),
+        again=sum(redrawn_counts),
+        normal=isinstance(resampling.sampler, CovarianceSampler),
         of_fit=of_fit,
-        drawn=given.drawn,
-        notice=given.remarks(list(chain(*constant)), "draws"),
+        drawn=resampling.drawn,
+        notice=resampling.remarks(list(chain(*constant)), "draws"),
         search=refit.starts if searched else "",
     )
 
@@ -469,19 +479,19 @@ def bootstrap(given: Resampling, n: int) -> Bootstrapped:
 
 class _Halves(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
-        return [half.all_rows() for half in self.given.sampler.halves(rng)]
+        return [half.all_rows() for half in self.resampling.sampler.halves(rng)]
 
-    def kept(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
+    def stored_parts(self, sample: Operator, aligned: Aligned) -> tuple[np.ndarray, ...]:
         places = np.flatnonzero(aligned.V.T)
         return places, np.ones(len(places), dtype=bool), aligned.similarity
 
 
-def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: float) -> HalfSamples:
+def stability(resampling: Resampling, n_pairs: int, *, threshold: float, groups: float) -> HalfSamples:
     """Repeatedly split the rows at random, fit both halves, and align them with the fit.
 
     Parameters
     ----------
-    given : Resampling
+    resampling : Resampling
     n_pairs : int
         Number of splits.
     threshold : float in (0.5, 1]
@@ -489,28 +499,28 @@ def stability(given: Resampling, n_pairs: int, *, threshold: float, groups: floa
     groups : float in (0, 1]
         Smallest absolute correlation of two variables in a group.
     """
-    refit, op = given.refit, given.op
-    finished = _Halves(given).run(n_pairs, "complementary halves", "pairs")
-    pairs, again, constant = zip(*finished.results, strict=True)
-    kept, ones, similarity = zip(*(half for pair in pairs for half in pair), strict=True)
-    places, chosen = by_place(refit.V, kept, ones)
+    refit, op = resampling.refit, resampling.op
+    finished = _Halves(resampling).run(n_pairs, "complementary halves", "pairs")
+    pairs, redrawn_counts, constant = zip(*finished.results, strict=True)
+    places_of_fits, marks, similarity = zip(*(half for pair in pairs for half in pair), strict=True)
+    places, selections = by_place(refit.V, places_of_fits, marks)
     met = np.unique(places % op.p)
     correlation = _correlations(op, met)
     labels = np.arange(op.p)
     labels[met] = met[_clusters(correlation, groups)]
     return HalfSamples(
         places=places,
-        chosen=chosen,
+        chosen=selections,
         similarity=np.array(similarity),
         clusters=labels,
-        associates=_associates(refit.V, places, chosen, met, correlation),
+        associates=_associates(refit.V, places, selections, met, correlation),
         threshold=threshold,
         groups=groups,
         asked=n_pairs,
-        again=sum(again),
-        normal=isinstance(given.sampler, CovarianceSampler),
-        drawn=given.drawn,
-        notice=given.remarks(list(chain(*constant)), "halves"),
+        again=sum(redrawn_counts),
+        normal=isinstance(resampling.sampler, CovarianceSampler),
+        drawn=resampling.drawn,
+        notice=resampling.remarks(list(chain(*constant)), "halves"),
     )
 
 
@@ -536,35 +546,39 @@ def _clusters(correlation: np.ndarray, groups: float) -> np.ndarray:
     distance = 1.0 - np.abs(symmetric(correlation))
     np.fill_diagonal(distance, 0.0)
     labels = fcluster(linkage(squareform(distance), "complete"), 1.0 - groups + 1e-12, "distance")
-    first: dict[int, int] = {}
+    first_members: dict[int, int] = {}
     for position, label in enumerate(labels.tolist()):
-        first.setdefault(label, position)
-    return np.array([first[label] for label in labels.tolist()])
+        first_members.setdefault(label, position)
+    return np.array([first_members[label] for label in labels.tolist()])
 
 
 def _associates(
-    V: np.ndarray, places: np.ndarray, chosen: np.ndarray, met: np.ndarray, correlation: np.ndarray
+    V: np.ndarray, places: np.ndarray, selections: np.ndarray, met: np.ndarray, correlation: np.ndarray
 ) -> np.ndarray:
     """Return a row for each substitute: component, selected variable, substitute, their correlation."""
     p, k = V.shape
-    found = []
+    substitutes = []
     for component in range(k):
-        own = np.flatnonzero(places // p == component)
-        variables = places[own] % p
-        picked = chosen[:, own]
+        places_of_component = np.flatnonzero(places // p == component)
+        variables = places[places_of_component] % p
+        selections_of_component = selections[:, places_of_component]
         selected = V[variables, component] != 0
         for a in np.flatnonzero(selected):
-            without = ~picked[:, a]
+            without = ~selections_of_component[:, a]
             # Substitutes for a variable are listed if at least five fits of halves leave it out. They are
             # selected in at least a quarter of these fits, and by at least 0.1 more often than in the others.
             if without.sum() < 5:
                 continue
-            otherwise = picked[~without].mean(axis=0) if (~without).any() else np.zeros(len(own))
-            instead = picked[without].mean(axis=0)
+            otherwise = (
+                selections_of_component[~without].mean(axis=0)
+                if (~without).any()
+                else np.zeros(len(places_of_component))
+            )
+            instead = selections_of_component[without].mean(axis=0)
             for b in np.flatnonzero(~selected & (instead >= 0.25) & (instead >= otherwise + 0.1)):
                 r = correlation[np.searchsorted(met, variables[a]), np.searchsorted(met, variables[b])]
-                found.append((component, variables[a], variables[b], r))
-    return np.array(found, dtype=float).reshape(-1, 4)
+                substitutes.append((component, variables[a], variables[b], r))
+    return np.array(substitutes, dtype=float).reshape(-1, 4)
 
 
 # --- sparse loadings ------------------------------------------------------------------------------
@@ -602,8 +616,8 @@ class LoadingDraws:
         """Return the job for a fit, with as many nonzeros as it has; `op` has its data."""
         P = with_loadings(state).V
         card = tuple(np.count_nonzero(P, axis=0).tolist())
-        given = state.record.options.get("card") is not None
-        nonzeros = Nonzeros(card=card) if given else Nonzeros(total=sum(card))
+        has_card = state.record.options.get("card") is not None
+        nonzeros = Nonzeros(card=card) if has_card else Nonzeros(total=sum(card))
         names = state.spec.columns
         return cls(sampler, op, P / op.unit, state.V * op.unit, nonzeros, select, seed, names)
 
@@ -612,23 +626,23 @@ class LoadingDraws:
         return attempted(partial(self._fitted, number, draw_generator(self.seed, number)))
 
     def _fitted(self, number: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-        drawn = with_matrix(self.sampler.of_draw(number).bootstrap(rng))
-        leading_components(drawn, self.P.shape[1])  # raises for a rank below the number of components
-        found = (
-            nearby_pattern(drawn, self.P, self.nonzeros) if self.select else best_on_support(drawn, self.P)
+        draw = with_matrix(self.sampler.of_draw(number).bootstrap(rng))
+        leading_components(draw, self.P.shape[1])  # raises for a rank below the number of components
+        pattern = (
+            nearby_pattern(draw, self.P, self.nonzeros) if self.select else best_on_support(draw, self.P)
         )
-        return *self._aligned(found, drawn.unit), constant_in(drawn, self.op)
+        return *self._aligned(pattern, draw.unit), constant_in(draw, self.op)
 
-    def _aligned(self, found: Pattern, unit: float) -> tuple[np.ndarray, ...]:
+    def _aligned(self, pattern: Pattern, unit: float) -> tuple[np.ndarray, ...]:
         """Return places, values, variances on the draw and on the fit's rows, and similarity."""
-        aligned = align(found.W, self.W, self.op, self.nonzeros.card)
-        signs = np.where((aligned.V * found.W[:, aligned.order]).sum(axis=0) < 0, -1.0, 1.0)
-        P = found.P[:, aligned.order] * signs * unit
+        aligned = align(pattern.W, self.W, self.op, self.nonzeros.card)
+        signs = np.where((aligned.V * pattern.W[:, aligned.order]).sum(axis=0) < 0, -1.0, 1.0)
+        P = pattern.P[:, aligned.order] * signs * unit
         A = self.op.dot(aligned.V)
         sizes = np.sqrt(np.einsum("ij,ij->j", aligned.V, A))
-        whole = ((A * (P != 0)) ** 2).sum(axis=0) / sizes**2 * self.op.unit**2
+        on_fit_rows = ((A * (P != 0)) ** 2).sum(axis=0) / sizes**2 * self.op.unit**2
         places = np.flatnonzero(P.T)
-        return places, P.T.ravel()[places], (P**2).sum(axis=0), whole, aligned.similarity
+        return places, P.T.ravel()[places], (P**2).sum(axis=0), on_fit_rows, aligned.similarity
 
 
 def bootstrap_loadings(
@@ -650,18 +664,18 @@ def bootstrap_loadings(
         draws.
     """
     finished = run_jobs(draws, n, n_jobs=n_jobs, what="bootstrap")
-    fits, again = zip(*finished.results, strict=True)
-    places, values, variances, whole, similarity, constant = zip(*fits, strict=True)
+    fits, redrawn_counts = zip(*finished.results, strict=True)
+    places, values, variances, on_fit_rows, similarity, constant = zip(*fits, strict=True)
     normal = isinstance(draws.sampler, CovarianceSampler)
     return Bootstrapped(
         *by_place(draws.P, places, values),
         np.array(variances),
-        np.array(whole),
+        np.array(on_fit_rows),
         np.array(similarity),
         select=draws.select,
         asked=n,
-        again=sum(again),
+        again=sum(redrawn_counts),
         normal=normal,
         drawn=drawn,
-        notice=joined(notice, constant_remark(constant, "draws", draws.names)),
+        notice=joined_remarks(notice, constant_remark(constant, "draws", draws.names)),
     )

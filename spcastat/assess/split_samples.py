@@ -40,17 +40,17 @@ class _SplitJob:
         """Return Fisher's z of the correlations, the variances, how many draws failed before this one, and
         the places of the columns that do not vary in it.
         """
-        drawn, failed = attempted(partial(self.half.bootstrap, draw_generator(self.seed, number + 1)))
-        r, variances = with_others(drawn, self.W)
-        return fisher(r), variances, failed, constant_in(drawn, self.op)
+        draw, failed = attempted(partial(self.half.bootstrap, draw_generator(self.seed, number + 1)))
+        r, variances = with_others(draw, self.W)
+        return fisher(r), variances, failed, constant_in(draw, self.op)
 
 
-def split(given: Resampling, n: int, repeats: int = 1) -> Split:
+def split(resampling: Resampling, n: int, repeats: int = 1) -> Split:
     """Select variables on half of the rows, and estimate their correlations on the other half.
 
     Parameters
     ----------
-    given : Resampling
+    resampling : Resampling
     n : int
         Number of bootstrap draws from the second half of each split.
     repeats : int
@@ -61,20 +61,20 @@ def split(given: Resampling, n: int, repeats: int = 1) -> Split:
     Split
         If interrupted by Ctrl-C, the result covers the completed draws or splits.
     """
-    first, p_values = _one_split(given, n, given.seed)
-    every, found = [p_values], first
-    while len(every) < repeats and found.draws == n:
+    first_split, p_values = _one_split(resampling, n, resampling.seed)
+    p_values_of_splits, split_result = [p_values], first_split
+    while len(p_values_of_splits) < repeats and split_result.draws == n:
         try:
-            seed = int(draw_generator(given.seed, n + len(every)).integers(2**63))
-            found, p_values = _one_split(given, n, seed)
+            seed = int(draw_generator(resampling.seed, n + len(p_values_of_splits)).integers(2**63))
+            split_result, p_values = _one_split(resampling, n, seed)
         except KeyboardInterrupt:
             break
-        every.append(p_values)
-    combined = combined_p_values(np.array(every))
-    return replace(first, p_value=combined, repeats=len(every))
+        p_values_of_splits.append(p_values)
+    combined = combined_p_values(np.array(p_values_of_splits))
+    return replace(first_split, p_value=combined, repeats=len(p_values_of_splits))
 
 
-def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]:
+def _one_split(resampling: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]:
     """Return the results of one split, and its p-values, shape (p, k).
 
     They are 1 for variables that were not selected, and NaN for those selected without others.
@@ -82,17 +82,17 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     rng = draw_generator(seed, 0)
 
     def draw() -> tuple[tuple[Sampler, Sampler], tuple[Operator, Operator], np.ndarray]:
-        halves = given.sampler.halves(rng)
-        first, second = halves[0].all_rows(), halves[1].all_rows()
-        return halves, (first, second), given.aligned(given.refit(first, rng)).V
+        halves = resampling.sampler.halves(rng)
+        selecting, estimating = halves[0].all_rows(), halves[1].all_rows()
+        return halves, (selecting, estimating), resampling.aligned(resampling.refit(selecting, rng)).V
 
-    (halves, ops, W), again = attempted(draw)
+    (halves, ops, W), redrawn_count = attempted(draw)
     r, variances = with_others(ops[1], W)
-    work = _SplitJob(halves[1], W, seed, given.op)
-    done = run_jobs(work, n, n_jobs=given.n_jobs, what="bootstrap of one half")
-    if len(done.results) < 2:
+    work = _SplitJob(halves[1], W, seed, resampling.op)
+    finished = run_jobs(work, n, n_jobs=resampling.n_jobs, what="bootstrap of one half")
+    if len(finished.results) < 2:
         raise KeyboardInterrupt  # too few for standard deviations
-    drawn_z, drawn_variances, failed, constant = zip(*done.results, strict=True)
+    drawn_z, drawn_variances, failed, constant = zip(*finished.results, strict=True)
     rows = halves[1].independent
     # As in Fisher's standard error, 1 / sqrt(n - 3): the bootstrap's is that of n rows, too small by this
     # factor for few rows.
@@ -101,26 +101,28 @@ def _one_split(given: Resampling, n: int, seed: int) -> tuple[Split, np.ndarray]
     errors = np.where(np.isfinite(left_out), left_out, errors)
     p_values = _split_p_values(W, r, errors, rows)
     places = np.flatnonzero(W.T)
-    found = Split(
+    split_numbers = Split(
         places=places,
         loadings=W.T.ravel()[places],
         correlation=r.T.ravel()[places],
         std_error=errors.T.ravel()[places],
         variances=variances,
         variance_errors=deviations(np.array(drawn_variances)),
-        similarity=given.aligned(W).similarity,
+        similarity=resampling.aligned(W).similarity,
         p_value=p_values,
         rows=(halves[0].n, halves[1].n),
         repeats=1,
-        draws=len(done.results),
+        draws=len(finished.results),
         asked=n,
-        again=again + sum(failed),
-        normal=isinstance(given.sampler, CovarianceSampler),
-        drawn=given.drawn,
+        again=redrawn_count + sum(failed),
+        normal=isinstance(resampling.sampler, CovarianceSampler),
+        drawn=resampling.drawn,
         independent=0 if rows == halves[1].n else rows,
-        notice=given.remarks([*(constant_in(op, given.op) for op in ops), *constant], "halves and draws"),
+        notice=resampling.remarks(
+            [*(constant_in(op, resampling.op) for op in ops), *constant], "halves and draws"
+        ),
     )
-    return found, p_values
+    return split_numbers, p_values
 
 
 def _deviations_of_known(z: np.ndarray) -> np.ndarray:
@@ -129,10 +131,10 @@ def _deviations_of_known(z: np.ndarray) -> np.ndarray:
 
     In a draw in which a variable does not vary it has no correlation.
     """
-    known = np.isfinite(z)
-    count = known.sum(axis=0)
-    mean = np.where(known, z, 0.0).sum(axis=0) / np.maximum(count, 1)
-    squares = (np.where(known, z - mean, 0.0) ** 2).sum(axis=0)
+    is_finite = np.isfinite(z)
+    count = is_finite.sum(axis=0)
+    mean = np.where(is_finite, z, 0.0).sum(axis=0) / np.maximum(count, 1)
+    squares = (np.where(is_finite, z - mean, 0.0) ** 2).sum(axis=0)
     return np.where(count > 1, np.sqrt(squares / np.maximum(count - 1, 1)), np.nan)
 
 
@@ -200,15 +202,17 @@ def with_others(op: Operator, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for c, w in enumerate(W.T):
         support = np.flatnonzero(w)
         S, u = op.block(support), w[support]
-        own, products = np.diag(S), S @ u
-        whole = max(float(u @ products), 0.0)
-        variances[c] = whole * op.unit**2
+        variances_of_variables, products = np.diag(S), S @ u
+        score_variance = max(float(u @ products), 0.0)
+        variances[c] = score_variance * op.unit**2
         if len(support) < 2:
             continue
-        covariances = products - own * u
-        others = whole - 2.0 * u * products + own * u**2
-        varies = (own > 0) & (others > NEAREST_TO_ONE * (whole + own * u**2))
-        sizes = np.sqrt(np.where(varies, own * others, 1.0))
+        covariances = products - variances_of_variables * u
+        other_variances = score_variance - 2.0 * u * products + variances_of_variables * u**2
+        varies = (variances_of_variables > 0) & (
+            other_variances > NEAREST_TO_ONE * (score_variance + variances_of_variables * u**2)
+        )
+        sizes = np.sqrt(np.where(varies, variances_of_variables * other_variances, 1.0))
         correlations[support, c] = np.where(varies, covariances / sizes, np.nan).clip(-1.0, 1.0)
     return correlations, variances
 
@@ -243,7 +247,7 @@ def combined_p_values(p_values: np.ndarray) -> np.ndarray:
     # The x-quantile is the ceil(B x)-th smallest p-value, the same for x in ((i - 1) / B, i / B]: the
     # quotient is least at the right end, where x = i / B.
     ends = np.arange(1, B + 1) / B
-    kept = ends > LEAST_QUANTILE * (1.0 + 1e-12)
-    quotients = ordered[kept] / ends[kept].reshape(-1, *[1] * (ordered.ndim - 1))
+    considered_ends = ends > LEAST_QUANTILE * (1.0 + 1e-12)
+    quotients = ordered[considered_ends] / ends[considered_ends].reshape(-1, *[1] * (ordered.ndim - 1))
     combined = np.minimum((1.0 - np.log(LEAST_QUANTILE)) * quotients.min(axis=0), 1.0)
     return np.where(untested, np.nan, combined)

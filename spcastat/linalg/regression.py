@@ -368,21 +368,21 @@ class Columns:
         self.p = p
         self._fetch = fetch
         self._place = np.full(p, -1)
-        self._held = np.empty((0, p))
+        self._cached_rows = np.empty((0, p))
         self._used = 0
 
     def rows(self, J: np.ndarray) -> np.ndarray:
         """Return S[J], shape (len(J), p)."""
         missing = J[self._place[J] < 0]
         if missing.size:
-            if self._used + missing.size > len(self._held):
+            if self._used + missing.size > len(self._cached_rows):
                 room = np.empty((min(self.p, 2 * (self._used + missing.size)), self.p))
-                room[: self._used] = self._held[: self._used]
-                self._held = room
-            self._held[self._used : self._used + missing.size] = self._fetch(missing).T
+                room[: self._used] = self._cached_rows[: self._used]
+                self._cached_rows = room
+            self._cached_rows[self._used : self._used + missing.size] = self._fetch(missing).T
             self._place[missing] = np.arange(self._used, self._used + missing.size)
             self._used += missing.size
-        return self._held[self._place[J]]
+        return self._cached_rows[self._place[J]]
 
 
 class _LassoActiveSet:

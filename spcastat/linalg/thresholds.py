@@ -149,7 +149,7 @@ class OrthogonalSoft:
         x_feasible = x = self.threshold(g, 0.0)
         if not x.any() or np.abs(x).sum() / np.linalg.norm(x) <= bound * (1.0 + NORM_TOLERANCE):
             return _unit(x)
-        level = self._level if low < self._level < high else _exact(g, self.Q, x, bound)
+        level = self._level if low < self._level < high else _level_on_support(g, self.Q, x, bound)
         for _ in range(200):
             if not low < level < high:
                 level = 0.5 * (low + high)
@@ -163,7 +163,7 @@ class OrthogonalSoft:
                     break
             else:
                 high = level
-            level = _exact(g, self.Q, x, bound) if x.any() else np.nan
+            level = _level_on_support(g, self.Q, x, bound) if x.any() else np.nan
         self._level = low
         return _unit(x_feasible)
 
@@ -203,7 +203,7 @@ class OrthogonalSoft:
         return _unit(v)
 
 
-def _exact(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
+def _level_on_support(g: np.ndarray, Q: np.ndarray, x: np.ndarray, bound: float) -> float:
     """Return the level at which the solution with the support and signs of x meets the l1 bound, or NaN."""
     J = np.flatnonzero(x)
     part, s = Q[J], np.sign(x[J])

@@ -137,7 +137,7 @@ def krylov(
         errors = _error(values, length, k)
         if passes_made < passes or basis.shape[1] == p:
             # new directions shorter than 1e-13 of the largest eigenvalue are rounding
-            block = _beyond(product, basis, 1e-13 * max(float(values[0]), 0.0))
+            block = _orthogonal_basis(product, basis, 1e-13 * max(float(values[0]), 0.0))
             errors = errors if block.shape[1] else np.zeros(k)
         leading = Leading(values[:k].clip(min=0.0), basis @ inner[:, :k], errors, passes_made)
         if leading.exact or passes_made == passes:
@@ -156,7 +156,7 @@ def _error(values: np.ndarray, residuals: np.ndarray, k: int) -> np.ndarray:
     return np.where(gap > residuals, residuals**2 / safe, residuals)
 
 
-def _beyond(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarray:
+def _orthogonal_basis(product: np.ndarray, basis: np.ndarray, nothing: float) -> np.ndarray:
     """Return an orthonormal basis of the part of `product` that is orthogonal to `basis`."""
     residual = product
     for _ in range(2):

@@ -532,7 +532,7 @@ def test_components_of_the_other_variables_do_not_depend_on_the_one_left_out(pla
     others = given.sampler.all_rows().take(np.arange(1, given.op.p))
     alone = replace(given.refit, starts="alone")
     other = replace(alone, V=np.roll(given.refit.V, 3, axis=0))
-    starts = [one.begun(others, np.random.default_rng(0)) for one in (alone, other)]
+    starts = [one.draw_starts(others, np.random.default_rng(0)) for one in (alone, other)]
     for a, b in zip(*starts, strict=True):
         np.testing.assert_array_equal(a, b)
 
