@@ -13,6 +13,7 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import MISSING_TREATMENTS, listed, one_of, plural, shown, whole_number
+from spcastat.fit import outliers
 from spcastat.fit.archive import file_path, write_file
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitMoments, FitState
@@ -343,7 +344,7 @@ def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
 
 
 def diagnostics(state: FitState, data: Data | None) -> pd.DataFrame:
-    """Return T2 and Q of the rows of the fit, n x 2.
+    """Return T2 and Q of the rows of the fit, n x 2, and how a robust fit judged the rows, n x 5.
 
     With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` incomplete rows
     have NaN.
@@ -352,7 +353,10 @@ def diagnostics(state: FitState, data: Data | None) -> pd.DataFrame:
     rows: Data = need_rows(state, data, analysis) if data is None else data
     parts = rows.row_parts(analysis, state.function)
     frames = [_distances_of(state, matrix, index) for matrix, index in parts if len(index)]
-    return pd.concat(frames) if frames else pd.DataFrame({"T2": [], "Q": []}, dtype=float)
+    frame = pd.concat(frames) if frames else pd.DataFrame({"T2": [], "Q": []}, dtype=float)
+    if state.cleaning is None:
+        return frame
+    return pd.concat([frame, outliers.rows(state).set_axis(frame.index)], axis=1)
 
 
 def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataFrame:

@@ -16,9 +16,9 @@ from spcastat.linalg.standardisation import Mixed
 from spcastat.reading.missing_values import PpcaModel, require_measured
 
 #: The iterations end if the squared error of the measured values changes by a smaller share than this.
-TOLERANCE = 1e-9
+ERROR_CHANGE = 1e-9
 #: Iterations at most.
-MOST_ITERATIONS = 1000
+IMPUTATION_STEPS = 1000
 #: The noise variance is at least this share of the largest eigenvalue, so that scores have a covariance.
 LEAST_NOISE = 1e-12
 
@@ -101,15 +101,15 @@ def impute_mixed(
     else:
         filled = start.filled(X)
     previous_error = np.inf
-    for iteration in range(1, MOST_ITERATIONS + 1):
+    for iteration in range(1, IMPUTATION_STEPS + 1):
         model, Z = _model_of(filled, shares, float(w.sum()), scale, rank, free)
         fitted, filled = _approximated(filled, missing, model, Z)
         error = float((np.where(missing, 0.0, Z - fitted) ** 2).sum(axis=1) @ shares)
         # an exact approximation has an error of rounding, which keeps changing
-        if abs(error - previous_error) <= TOLERANCE * error or error <= np.finfo(float).eps * free:
+        if abs(error - previous_error) <= ERROR_CHANGE * error or error <= np.finfo(float).eps * free:
             return MixedImputation(filled, model, iteration, True)
         previous_error = error
-    return MixedImputation(filled, model, MOST_ITERATIONS, False)
+    return MixedImputation(filled, model, IMPUTATION_STEPS, False)
 
 
 def _model_of(

@@ -717,6 +717,8 @@ class SpcaResult(Picklable, Shown):
         Returns
         -------
         DataFrame with "T2" and "Q", or a polars or Arrow table if one was given
+            For the rows of a robust fit also "distance", of the scores from those of most rows, "kept",
+            whether the fit uses the row, and "cells", the number of its outlying cells.
             For rows of the fit on dask workers, those of a random sample of 2000 rows (without labels), with
             a warning.
 

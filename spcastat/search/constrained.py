@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from spcastat.search.constraints import Constraint
 from spcastat.search.criteria import Fits, SupportRule, join_fits
 from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.matrices import ranked_entries
-from spcastat.search.moves import GAIN, trials
+from spcastat.search.moves import trials
 from spcastat.search.objectives import Objective
 from spcastat.search.penalised import PenalisedCriterion
 
@@ -33,7 +34,11 @@ from spcastat.search.penalised import PenalisedCriterion
 LEVELS = (3.0, 10.0, 30.0)
 #: Steps along the constraint after an exchange that is tried, and for the loadings of a fit.
 TRIAL_STEPS, FIT_STEPS = 6, 200
-#: A gain of this share counts, of a round.
+#: Rounds of exchanges of all fits, after which only so many of the best are exchanged further.
+ROUNDS_OF_ALL, RETAINED = 4, 8
+#: The best fits that are perturbed in a round, and the best ends of a round that are settled.
+PERTURBED_FITS, SETTLED_OF_ROUND = 4, 6
+#: A gain of this share counts, of an exchange and of a round.
 ROUND_GAIN = 1e-7
 
 
@@ -55,7 +60,7 @@ class ConstraintSettings:
     patience : int
         Rounds of perturbed fits without gain after which the search ends.
     kicks : int
-        Perturbed fits of a round; the best two ends are settled.
+        Perturbed fits of a round.
     """
 
     starts: int
@@ -69,7 +74,7 @@ class ConstraintSettings:
 #: effort -> settings.
 SETTINGS = {
     "quick": ConstraintSettings(starts=24, settled=3, exchanges=6, chains=False, patience=0, kicks=0),
-    "auto": ConstraintSettings(starts=80, settled=10, exchanges=8, chains=False, patience=6, kicks=12),
+    "auto": ConstraintSettings(starts=80, settled=10, exchanges=8, chains=False, patience=5, kicks=16),
     "thorough": ConstraintSettings(starts=120, settled=12, exchanges=16, chains=True, patience=20, kicks=16),
 }
 
@@ -248,21 +253,14 @@ class _ConstrainedSearch:
         return fits.subset(chains.distinct(fits.value, count))
 
     def _perturbed(self, criterion: PenalisedCriterion, rng: np.random.Generator) -> Fits:
-        """Return the two best ends of climbs from perturbed copies of one of the two best fits."""
+        """Return the best ends of climbs from perturbed copies of the best fits."""
         settings, climbs = self.settings, self.climbs
-        order = np.argsort(-np.array(self.values), kind="stable")
-        different = [
-            index
-            for index in order
-            if index == order[0] or self.values[index] < self.values[order[0]] * (1.0 - VALUE_TOLERANCE)
-        ]
-        index = different[int(rng.integers(min(2, len(different))))]
-        copies = criterion.fits(
-            np.repeat(self.places[index][None], settings.kicks, axis=0),
-            np.repeat(self.x[index][None], settings.kicks, axis=0),
-        )
+        best_fits = chains.distinct(np.array(self.values), PERTURBED_FITS)
+        indices = best_fits[rng.integers(len(best_fits), size=settings.kicks)]
+        places, x = np.array(self.places)[indices], np.array(self.x)[indices]
+        copies = criterion.fits(places, x)
         ends = climb(criterion, chains.perturb(criterion, copies, rng), climbs.width, climbs.valued)
-        return self._at_strict_penalty(self._distinct(ends, 2))
+        return self._at_strict_penalty(self._distinct(ends, SETTLED_OF_ROUND))
 
     def keep(self, places: np.ndarray, x: np.ndarray, values: np.ndarray) -> None:
         """Store the fits that meet the constraint."""
@@ -274,19 +272,23 @@ class _ConstrainedSearch:
     def settle(self, fits: Fits) -> None:
         """Exchange single variables, with loadings that meet the constraint, while that raises the value."""
         places = fits.places.copy()
-        x, values, _ = self.loadings.best_loadings(places, fits.x, FIT_STEPS)
+        x, values, _ = self.loadings.best_loadings(places, fits.x, FIT_STEPS, rough=True)
         active = np.flatnonzero(np.isfinite(values))
-        while active.size:
+        for exchange_round in count(1):
+            if exchange_round > ROUNDS_OF_ALL:
+                active = active[np.argsort(-values[active], kind="stable")[:RETAINED]]
+            if not active.size:
+                break
             trial_places, trial_x = self._exchanges(places[active], x[active])
             n, L, N = trial_places.shape
             if not L:
                 break
             flat = trial_places.reshape(n * L, N), trial_x.reshape(n * L, N)
-            new_x, new_values, _ = self.loadings.best_loadings(*flat, TRIAL_STEPS)
+            new_x, new_values, _ = self.loadings.best_loadings(*flat, TRIAL_STEPS, rough=True)
             new_values = new_values.reshape(n, L)
             winners = new_values.argmax(axis=1)
             rows = np.arange(n)
-            risen = new_values[rows, winners] > values[active] * (1.0 + GAIN)
+            risen = new_values[rows, winners] > values[active] * (1.0 + ROUND_GAIN)
             at = active[risen]
             places[at] = trial_places[rows, winners][risen]
             x[at] = new_x.reshape(n, L, N)[rows, winners][risen]
@@ -298,11 +300,11 @@ class _ConstrainedSearch:
 
     def _exchanges(self, places: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the most promising exchanges of each fit: places and loadings, shape (n, L, N)."""
-        criterion, count = self.strict, self.settings.exchanges
+        criterion, exchanges = self.strict, self.settings.exchanges
         fits = criterion.fits(places, x)
         all_places, all_x, all_values = [], [], []
         for i, part in enumerate(criterion.parts):
-            new_places, new_x, values = trials(criterion, fits, i, criterion.m, count)
+            new_places, new_x, values = trials(criterion, fits, i, criterion.m, exchanges)
             new_places, new_x, values = new_places[:, :-1], new_x[:, :-1], values[:, :-1]
             order = np.argsort(new_places, axis=2)
             L = values.shape[1]
@@ -314,7 +316,7 @@ class _ConstrainedSearch:
             all_x.append(stacked_x)
             all_values.append(values)
         values = np.concatenate(all_values, axis=1)
-        ranking = ranked_entries(values, min(count, values.shape[1]))
+        ranking = ranked_entries(values, min(exchanges, values.shape[1]))
         return (
             np.take_along_axis(np.concatenate(all_places, axis=1), ranking[:, :, None], axis=1),
             np.take_along_axis(np.concatenate(all_x, axis=1), ranking[:, :, None], axis=1),

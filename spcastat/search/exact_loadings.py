@@ -20,10 +20,10 @@ from spcastat.search.objectives import Objective
 MET = 1e-14
 #: Fits whose largest violation stays above this do not meet the constraints.
 NOT_MET = 1e-11
-#: Steps back to the constraints at most.
-RETURNS = 40
-#: Directions whose squared length is a smaller share of the longest count as dependent.
-RANK_SHARE = 1e-12
+#: Steps back to the constraints at most: from any loadings, and after a step along them.
+RETURNS, SHORT_RETURNS = 40, 8
+#: The ridge of least-norm steps, as a share of the squared length of a constraint's gradient.
+LEAST_NORM_RIDGE = 1e-13
 #: The smallest eigenvalue of a step's quadratic model, as a share of the largest.
 CURVED = 1e-3
 #: An ascent ends at a gradient of this share, or at a rise of this share of the value.
@@ -32,6 +32,8 @@ SLOPE_SHARE, RISE = 1e-12, 1e-13
 VALUE_ROUNDING = 1e-15
 #: Lengths of steps that are tried in turn.
 LENGTHS = (1.0, 0.4, 0.16, 0.06, 0.02, 0.005, 0.001, 0.0002)
+#: A rough ascent ends at a rise of this share, and tries so many lengths: half of the time of a search.
+ROUGH_RISE, ROUGH_LENGTHS = 1e-5, 3
 #: Loadings below this are zero.
 ZERO = 1e-9
 
@@ -62,7 +64,7 @@ class ExactLoadings:
 
     @np.errstate(over="ignore", invalid="ignore")  # steps that diverge are found by their errors
     def best_loadings(
-        self, places: np.ndarray, x: np.ndarray, steps: int
+        self, places: np.ndarray, x: np.ndarray, steps: int, rough: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the loadings to which ascents lead from given ones.
 
@@ -72,6 +74,8 @@ class ExactLoadings:
             Variables and loadings of the fits, component by component.
         steps : int
             The largest number of steps along the constraints.
+        rough : bool
+            Whether the ascents may end before the last digits of the value.
 
         Returns
         -------
@@ -84,24 +88,25 @@ class ExactLoadings:
         """
         problem = _Problem(self, places)
         x = problem.with_lengths(x)
-        x, met = problem.returned(x)
+        x, met = problem.returned(x, RETURNS)
         values = np.where(met, problem.value(x), -np.inf)
         slopes = np.full(len(x), np.inf)
         active = np.flatnonzero(met)
+        least_rise, lengths = (ROUGH_RISE, LENGTHS[:ROUGH_LENGTHS]) if rough else (RISE, LENGTHS)
         for _ in range(steps):
             if not active.size:
                 break
             sub = problem.subset(active)
             direction, slopes[active] = sub.direction(x[active])
-            x[active], risen = sub.searched(x[active], direction, values[active])
-            rises = risen > values[active] * (1.0 + RISE)
+            x[active], risen = sub.searched(x[active], direction, values[active], lengths)
+            rises = risen > values[active] * (1.0 + least_rise)
             values[active] = risen
             active = active[rises & (slopes[active] > SLOPE_SHARE)]
         x = np.where(np.abs(x) < ZERO, 0.0, x)
-        lengths = np.sqrt(x**2 @ self.member)
-        x = x / np.where(lengths > 0, lengths, 1.0)[:, self.owner]
+        sizes = np.sqrt(x**2 @ self.member)
+        x = x / np.where(sizes > 0, sizes, 1.0)[:, self.owner]
         cosines = problem.violations(x)[:, : len(self.pair_first)]
-        met = (lengths > 0).all(axis=1) & (cosines <= NOT_MET).all(axis=1)
+        met = (sizes > 0).all(axis=1) & (cosines <= NOT_MET).all(axis=1)
         return x, np.where(met, values * self.scale, -np.inf), slopes
 
 
@@ -155,16 +160,16 @@ class _Problem:
         h = np.concatenate([products[:, i, j], squares - 1.0], axis=1)
         return h, np.concatenate([pairs, lengths], axis=2)
 
-    def returned(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def returned(self, x: np.ndarray, returns: int) -> tuple[np.ndarray, np.ndarray]:
         """Return loadings that meet the constraints, near given ones, and whether they do."""
         x, largest = x.copy(), self.violations(x).max(axis=1, initial=0.0)
         active = np.flatnonzero(largest > MET)
-        for _ in range(RETURNS):
+        for _ in range(returns):
             if not active.size:
                 break
             sub = self.subset(active)
             h, J = sub._jacobian(x[active])
-            step = -_times(J, _solved(J, h))
+            step = -(J @ _solved(J, h[:, :, None]))[:, :, 0]
             trial = x[active] + step
             errors = sub.violations(trial).max(axis=1)
             # rounding is reached if an error that meets the constraints falls no more
@@ -181,7 +186,7 @@ class _Problem:
         loadings = self.loadings
         gradient, q = _times(self.A, x), len(loadings.pair_first)
         _, J = self._jacobian(x)
-        multipliers = _solved(J, _times(J.mT, gradient))
+        multipliers = _solved(J, _times(J.mT, gradient)[:, :, None])[:, :, 0]
         slope = gradient - _times(J, multipliers)
         weights = np.zeros((len(x), loadings.k, loadings.k))
         weights[:, loadings.pair_first, loadings.pair_second] = multipliers[:, :q]
@@ -191,7 +196,7 @@ class _Problem:
             - 2.0 * self.B * multipliers[:, q:][:, loadings.owner][:, :, None] * loadings.same_component
         )
         W = W - self.M * weights[:, loadings.owner][:, :, loadings.owner]
-        P = np.eye(x.shape[1]) - J @ _inverse(J) @ J.mT
+        P = np.eye(x.shape[1]) - J @ _solved(J, J.mT)
         values, vectors = np.linalg.eigh(_symmetric(P @ _symmetric(W) @ P))
         sizes = np.abs(values)
         sizes = np.maximum(sizes, CURVED * sizes.max(axis=1, keepdims=True) + np.finfo(float).tiny)
@@ -200,14 +205,14 @@ class _Problem:
         return _times(P, step), np.linalg.norm(slope, axis=1) / np.where(lengths > 0, lengths, 1.0)
 
     def searched(
-        self, x: np.ndarray, direction: np.ndarray, values: np.ndarray
+        self, x: np.ndarray, direction: np.ndarray, values: np.ndarray, lengths: tuple[float, ...]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the first loadings on the lengths of the step that are better, and their values."""
         x, values = x.copy(), values.copy()
         open_fits = np.arange(len(x))
-        for length in LENGTHS:
+        for length in lengths:
             sub = self.subset(open_fits)
-            trial, met = sub.returned(x[open_fits] + length * direction[open_fits])
+            trial, met = sub.returned(x[open_fits] + length * direction[open_fits], SHORT_RETURNS)
             trial_values = np.where(met, sub.value(trial), -np.inf)
             # a last step that is lost in rounding still makes the gradient smaller
             is_higher = trial_values > values[open_fits] * (1.0 - VALUE_ROUNDING)
@@ -228,17 +233,13 @@ def _symmetric(A: np.ndarray) -> np.ndarray:
     return np.asarray(0.5 * (A + A.mT))
 
 
-def _inverse(J: np.ndarray) -> np.ndarray:
-    """Return the pseudoinverses of J'J, shape (n, q, q), computed from columns of unit length."""
+def _solved(J: np.ndarray, H: np.ndarray) -> np.ndarray:
+    """Return Y with J'J Y = H, shape (n, q, r), for J of shape (n, N, q), with columns of unit length.
+
+    A ridge takes the place of the pseudoinverse where constraints are dependent.
+    """
     lengths = np.sqrt((J**2).sum(axis=1))
-    sizes = np.where(lengths > 0, lengths, 1.0)
-    unit = J / sizes[:, None, :]
-    values, vectors = np.linalg.eigh(unit.mT @ unit)
-    is_large = values > RANK_SHARE * values[:, -1:]
-    inverses = np.where(is_large, 1.0 / np.where(is_large, values, 1.0), 0.0)
-    return np.asarray((vectors * inverses[:, None, :]) @ vectors.mT / (sizes[:, :, None] * sizes[:, None, :]))
-
-
-def _solved(J: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return y with J'J y = h, for J of shape (n, N, q)."""
-    return _times(_inverse(J), h)
+    sizes = np.where(lengths > 0, lengths, 1.0)[:, :, None]
+    unit = J / sizes.mT
+    products = unit.mT @ unit + LEAST_NORM_RIDGE * np.eye(J.shape[2])
+    return np.asarray(np.linalg.solve(products, H / sizes) / sizes)

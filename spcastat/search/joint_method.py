@@ -291,6 +291,7 @@ class Joint(BatchSolver):
                 S, self.card, constraint, objective, self.effort, rng, [free.V, *starts], rule
             )
         value = float(objective.measure(result.V, op)[-1])
+        constraint.warn_if_tight(S, self.card, free.value - value)
         return Solution(
             result.V,
             "searched",

@@ -346,6 +346,8 @@ def test_scores_of_new_rows_are_those_of_the_fit(wine, fit):
     plain = (wine - wine.mean()) / wine.std() @ fit.loadings
     assert abs(fit.scores.iloc[5]).max() < abs(plain.iloc[5]).max() / 2  # its bad cell is pulled in
     assert fit.diagnostics()["Q"].idxmax() == "wine 6"  # and shows in the distances
+    rows = fit.diagnostics().drop(columns=["T2", "Q"])
+    pd.testing.assert_frame_equal(rows, fit.robust.rows)
     assert fit.residuals.loc["wine 6", "proline"] > 10_000
 
 

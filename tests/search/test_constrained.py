@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations, product
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.cli import main
-from spcastat.errors import ComponentsError, OptionError, UnknownOptionError
+from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.linalg.operators import Gram
 from spcastat.search.constrained import constrained, nearest
 from spcastat.search.constraints import CONSTRAINTS
@@ -205,11 +206,49 @@ def test_cardinalities_without_such_scores_are_refused_before_the_search(monkeyp
 
 def test_what_the_message_on_cardinalities_advises_works():
     S = pd.DataFrame(draw(6, 3))
-    fit = sp.spca_cov(S, 3, [3, 2, 1], constraint="uncorrelated", effort="quick")
+    with pytest.warns(ConvergenceWarning, match=r"leaves 0 free numbers .* [\d.]+ % of the total variance"):
+        fit = sp.spca_cov(S, 3, [3, 2, 1], constraint="uncorrelated", effort="quick")
     assert np.abs(products(S.to_numpy(), fit.loadings.to_numpy(), "uncorrelated")).max() <= 1e-10
     independent = pd.DataFrame(np.diag([3.0, 2.0, 1.0, 0.5]))  # one variable each is uncorrelated
     fit = sp.spca_cov(independent, 3, 1, constraint="uncorrelated", effort="quick")
     assert fit.card.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("cards", "free"), [([4] * 6, 3), ([3] * 4, 2), ([2] * 3, 0), ([5] * 3, None), ([3] * 2, None)]
+)
+def test_a_constraint_that_leaves_few_free_numbers_has_a_warning(cards, free):
+    """N loadings of k unit vectors have N - k ratios, less one for each pair; at most a quarter is few."""
+    constraint, S = CONSTRAINTS["uncorrelated"], draw(8, 0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        constraint.warn_if_tight(S, tuple(cards), 0.125)
+        CONSTRAINTS["orthogonal"].warn_if_tight(S, tuple(cards), 0.125)
+    texts = [str(warning.message) for warning in caught]
+    assert len(texts) == (free is not None)
+    assert all(f"leaves {free} free number" in text and "costs 12.5 % of" in text for text in texts)
+
+
+@pytest.mark.parametrize(("name", "objective"), PROBLEMS)
+def test_rough_ascents_end_near_exact_ones(name, objective):
+    """Both meet the constraint; the rough value is below the exact one by at most a thousandth here."""
+    rng = np.random.default_rng(5)
+    S = draw(9, 4)
+    S /= np.trace(S)
+    loadings = ExactLoadings(S, (4, 4, 5), CONSTRAINTS[name], OBJECTIVES[objective])
+    places = np.stack([
+        np.concatenate([np.sort(rng.choice(9, c, replace=False)) for c in (4, 4, 5)]) for _ in range(8)
+    ])  # fmt: skip
+    x, rough, _ = loadings.best_loadings(places, rng.standard_normal(places.shape), 200, rough=True)
+    exact = loadings.best_loadings(places, x, 200)[1]
+    met = np.isfinite(rough)
+    assert met.sum() >= 7
+    assert (exact[met] >= rough[met] * (1.0 - 1e-12)).all()
+    assert np.median(exact[met] / rough[met]) <= 1.001
+    for b in np.flatnonzero(met):
+        V = np.zeros((9, 3))
+        V[places[b], loadings.owner] = x[b]
+        assert np.abs(products(S, V, name)).max() <= 1e-11
 
 
 def test_a_fit_states_its_constraint_in_print_file_and_text(tmp_path):
