@@ -194,7 +194,7 @@ def with_loadings(state: FitState) -> FitState:
     return replace(state, V=state.pattern)
 
 
-def variance(state: FitState) -> pd.DataFrame:
+def loadings_variance(state: FitState) -> pd.DataFrame:
     """Return a row for each component: nonzeros, sum of squares, and shares of the total variance."""
     P, total = with_loadings(state).V, state.moments.total
     squares = (P**2).sum(axis=0)
@@ -210,9 +210,9 @@ def variance(state: FitState) -> pd.DataFrame:
     )
 
 
-def shares(state: FitState) -> pd.Series:
+def loadings_shares(state: FitState) -> pd.Series:
     """Return the share of each component in the total variance, labelled for a biplot."""
-    explained = variance(state)["share of total"]
+    explained = loadings_variance(state)["share of total"]
     explained.attrs["share"] = "explained variance"
     return explained
 
@@ -226,7 +226,7 @@ def communalities(state: FitState) -> pd.Series:
 
 def glance(state: FitState) -> pd.DataFrame:
     """Return the fit in one row: sizes, nonzeros, explained variance, convergence."""
-    record, shares_of, P = state.record, variance(state), with_loadings(state).V
+    record, shares_of, P = state.record, loadings_variance(state), with_loadings(state).V
     facts = {
         "method": record.method,
         "n": number_of_rows(record),

@@ -32,7 +32,7 @@ from spcastat.progress import listening
 from spcastat.results.fit import SpcaResult
 from spcastat.results.pickling import Picklable
 from spcastat.search.objectives import OBJECTIVES, provable
-from spcastat.show import resampling_tables as group_tables
+from spcastat.show import resampling_tables
 from spcastat.show.grid import Document, Row, Table, fixed_values, number_rows, percent
 from spcastat.show.renderings import Outcome
 
@@ -601,7 +601,7 @@ class GroupComparison(Picklable, Outcome):
         self._serial = serial
 
     def _document(self) -> Document:
-        about = group_tables.comparison_facts(
+        about = resampling_tables.comparison_facts(
             self._table,
             self.slopes,
             self.p_value,
@@ -610,7 +610,7 @@ class GroupComparison(Picklable, Outcome):
             self._clusters,
             self._serial,
         )
-        return group_tables.document(self._table, self.slopes, self.p_values, about)
+        return resampling_tables.document(self._table, self.slopes, self.p_values, about)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -117,7 +117,7 @@ class SparseLoadings(Picklable, Shown):
         these add up: "share of total", "cumulative", and "cumulative PCA", the cumulative share of the same
         number of dense components.
         """
-        return sparse_loadings.variance(self._state)
+        return sparse_loadings.loadings_variance(self._state)
 
     @property
     def communalities(self) -> pd.Series:
@@ -594,7 +594,7 @@ class SparseLoadings(Picklable, Shown):
             components=components,
             scale=scale,
             max_arrows=max_arrows,
-            shares=sparse_loadings.shares(self._state),
+            shares=sparse_loadings.loadings_shares(self._state),
             groups=interpretation.by_row(self._source, groups, "groups"),
             color=interpretation.by_row(self._source, color, "color"),
             palette=palette,

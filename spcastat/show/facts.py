@@ -13,7 +13,7 @@ from spcastat.config import shown
 from spcastat.fit import frames, outliers
 from spcastat.fit.frames import variance
 from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
-from spcastat.fit.sparse_loadings import variance as loadings_variance
+from spcastat.fit.sparse_loadings import loadings_variance
 from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, rule_words, shares
 from spcastat.inputs.cleaning import FAR_ROW, Cleaning
 from spcastat.inputs.dependence import serial_warning

@@ -14,8 +14,7 @@ from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
-from spcastat.show import resampling_facts as facts
-from spcastat.show import screen
+from spcastat.show import resampling_facts, screen
 from spcastat.show.grid import Figures, fixed
 from spcastat.show.screen import Item, Screen
 from spcastat.show.templates import Fact, fact, lines, part, warnings
@@ -116,7 +115,7 @@ def _interval(lower: float, upper: float) -> str:
 
 def _sampling_sentences(text: str) -> Iterator[str]:
     """Yield a sentence on what was drawn, if not single rows of the fit."""
-    for label, line in lines(facts.rows_drawn(text)):
+    for label, line in lines(resampling_facts.rows_drawn(text)):
         yield f"{label}: {line.removesuffix('.')}."
 
 
@@ -149,18 +148,22 @@ def print_of_bootstrap(
     else:
         doubtful = (frame["selected"] < 1.0).to_numpy()
         estimates = Estimates(("loading", *shares), rows, doubtful, "variables are not in all draws")
-    draw_cautions = list(facts.few_draws(boot))
+    draw_cautions = list(resampling_facts.few_draws(boot))
     return Screen(
-        part(facts.bootstrap(boot, 0.95, loadings=kind == "percentile")),
+        part(resampling_facts.bootstrap(boot, 0.95, loadings=kind == "percentile")),
         estimates.lines,
         (
             *_sampling_sentences(boot.drawn),
             part(fact("selected")) if boot.select else "",
-            *map(part, facts.of_imputations(boot)),
+            *map(part, resampling_facts.of_imputations(boot)),
             *map(part, draw_cautions),
         ),
         _warnings(
-            [*facts.about_rows(state, boot.notice), *facts.components_in_doubt(state, boot), *draw_cautions]
+            [
+                *resampling_facts.about_rows(state, boot.notice),
+                *resampling_facts.components_in_doubt(state, boot),
+                *draw_cautions,
+            ]
         ),
         screen.ending("boot", notes),
     )
@@ -178,14 +181,14 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
         counts = f"{int((column[v != 0] >= halves.threshold).sum())} of {np.count_nonzero(v)}"
         rows.append(Item(name, (counts,), tuple(_by_frequency(frequency.index, column, v))))
     return Screen(
-        part(facts.stability(halves)),
+        part(resampling_facts.stability(halves)),
         lambda room: screen.items("", ("stable", "share of the fits that select"), rows, room, "components"),
         (
             *_sampling_sentences(halves.drawn),
             "In brackets: variables that are not in the component of the fit.",
             "A variable that is not stable may still belong to the component: halves have less power.",
         ),
-        _warnings(facts.about_rows(state, halves.notice)),
+        _warnings(resampling_facts.about_rows(state, halves.notice)),
         screen.ending("stability", notes),
     )
 
@@ -193,7 +196,7 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
 def _by_frequency(names: pd.Index, column: np.ndarray, v: np.ndarray) -> Iterator[str]:
     """Yield the variables of a component, then others that are often selected in brackets, with shares."""
     for in_fit in (True, False):
-        places = np.flatnonzero((v != 0) if in_fit else (v == 0) & (column >= facts.OFTEN))
+        places = np.flatnonzero((v != 0) if in_fit else (v == 0) & (column >= resampling_facts.OFTEN))
         places = places[np.argsort(-column[places], kind="stable")]
         labels = screen.short_labels(full_names(names[places]), LOADING_NAME_WIDTH)
         for label, share in zip(labels, column[places].tolist(), strict=True):
@@ -207,17 +210,22 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
     """Return the print of permutation tests: loadings with their q values, or the large ones."""
     frame = frames.tests(state, tested)
     frame = frame[frame["loading"] != 0]
-    doubtful = (frame["q_value"] > facts.SHOWN_LEVEL).to_numpy()
+    doubtful = (frame["q_value"] > resampling_facts.SHOWN_LEVEL).to_numpy()
     columns = ["component", "term", "loading", "p_value", "q_value"]
     rows: list[Line] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
         rows.append((name_text(component), name_text(term), _cells(numbers), -numbers[-1]))
-    doubt = f"loadings have q > {facts.SHOWN_LEVEL:g}"
+    doubt = f"loadings have q > {resampling_facts.SHOWN_LEVEL:g}"
     return Screen(
-        part(facts.tests_of_loadings(tested)),
+        part(resampling_facts.tests_of_loadings(tested)),
         Estimates(("loading", "p", "q"), rows, doubtful, doubt).lines,
         (*_sampling_sentences(tested.drawn), part(fact("meaning of q"))),
-        _warnings([*facts.about_rows(state, tested.notice), *facts.few_permutations(state, tested)]),
+        _warnings(
+            [
+                *resampling_facts.about_rows(state, tested.notice),
+                *resampling_facts.few_permutations(state, tested),
+            ]
+        ),
         screen.ending("tests", notes),
     )
 
@@ -233,9 +241,9 @@ def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Scree
         rows.append((name_text(component), name_text(term), cells, abs(r)))
     repeats = part(fact("p values of splits", repeats=split.repeats)) if split.repeats > 1 else ""
     return Screen(
-        part(facts.split_inference(split)),
+        part(resampling_facts.split_inference(split)),
         Estimates(("correlation", "95 % interval"), rows, zero, "intervals include zero").lines,
         (*_sampling_sentences(split.drawn), repeats),
-        _warnings(facts.about_rows(state, split.notice)),
+        _warnings(resampling_facts.about_rows(state, split.notice)),
         screen.ending("split", notes),
     )

@@ -14,8 +14,7 @@ from spcastat.config import checked_level, flag, plural, whole_number
 from spcastat.fit import frames
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import Bootstrapped
-from spcastat.fit.sparse_loadings import communalities, variance, with_loadings
-from spcastat.fit.sparse_loadings import shares as shares_of
+from spcastat.fit.sparse_loadings import communalities, loadings_shares, loadings_variance, with_loadings
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
 from spcastat.show import facts, resampling_facts
@@ -60,7 +59,7 @@ def summarise(
         remarks.append(about)
     table = loadings_table(loadings, arrangement, **options)
     table = replace(table, notes=(*table.notes, *remarks))
-    shares = variance(state)
+    shares = loadings_variance(state)
     counts = plural(int(np.count_nonzero(of_loadings.V)), "nonzero loading")
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
@@ -73,7 +72,7 @@ def summarise(
 
 
 def variance_rows(shares: pd.DataFrame) -> Table:
-    """Return the variances of :func:`spcastat.fit.sparse_loadings.variance` as a table."""
+    """Return the variances of :func:`spcastat.fit.sparse_loadings.loadings_variance` as a table."""
     rows = (
         Row("Nonzeros", tuple(str(count) for count in shares["cardinality"])),
         Row("Sum of squares", alike(shares["sum of squares"].tolist())),
@@ -140,7 +139,7 @@ def chapters(
     if state.inference.bootstrap is not None:
         yield Chapter("Uncertainty", (bootstrap_document(state, state.inference.bootstrap, 0.95),))
     if scores is not None and state.record.k > 1:
-        loadings, shares = of_loadings.by_variable(of_loadings.V), shares_of(state)
+        loadings, shares = of_loadings.by_variable(of_loadings.V), loadings_shares(state)
         picture = Picture(
             lambda ax: plots.biplot(scores, loadings, shares=shares, groups=row_groups, ax=ax),
             5.5,

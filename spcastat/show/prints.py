@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from spcastat.fit import frames
 from spcastat.fit.frames import CUMULATIVE, VARIANCE
-from spcastat.fit.sparse_loadings import variance as loadings_variance
-from spcastat.fit.sparse_loadings import with_loadings
+from spcastat.fit.sparse_loadings import loadings_variance, with_loadings
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names
 from spcastat.show import facts, screen

@@ -12,7 +12,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
 from spcastat.reading.design import few_clusters
-from spcastat.show import resampling_templates as _words  # noqa: F401  (registers the templates)
+from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
 from spcastat.show.facts import copies
 from spcastat.show.templates import Fact, fact
 

@@ -13,7 +13,7 @@ from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text, some_of
-from spcastat.show import resampling_facts as facts
+from spcastat.show import resampling_facts
 from spcastat.show.grid import (
     UNSORTED,
     Document,
@@ -42,27 +42,35 @@ def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Doc
     """Return bootstrap intervals of loadings and variances."""
     table, hidden = _intervals(state, boot, level)
     return Document(
-        title=part(facts.bootstrap(boot, level)),
+        title=part(resampling_facts.bootstrap(boot, level)),
         facts=tuple(lines(bootstrap_header(state, boot))),
         tables=(table, _variances(frames.variance_ci(state, boot, level), "held out")),
-        notes=tuple(notes([*facts.of_bootstrap(state, boot, level), *hidden, facts.held_out(state)])),
+        notes=tuple(
+            notes(
+                [
+                    *resampling_facts.of_bootstrap(state, boot, level),
+                    *hidden,
+                    resampling_facts.held_out(state),
+                ]
+            )
+        ),
     )
 
 
 def bootstrap_header(state: FitState, boot: Bootstrapped) -> Iterator[Fact]:
     """Yield the facts of the header: what was drawn, and how similar draws are to the fit."""
-    yield from facts.rows_drawn(boot.drawn)
-    yield facts.similarity(frames.similarity(state, boot))
+    yield from resampling_facts.rows_drawn(boot.drawn)
+    yield resampling_facts.similarity(frames.similarity(state, boot))
 
 
 def stability_document(state: FitState, halves: HalfSamples) -> Document:
     """Return selection frequencies, the bound on false selections, clusters and associates."""
     groups, pairs = frames.clusters(state, halves), frames.associates(state, halves)
     return Document(
-        title=part(facts.stability(halves)),
-        facts=tuple(lines(facts.rows_drawn(halves.drawn))),
+        title=part(resampling_facts.stability(halves)),
+        facts=tuple(lines(resampling_facts.rows_drawn(halves.drawn))),
         tables=(_frequencies(state, halves), *_groups(groups, halves), *_associates(pairs)),
-        notes=tuple(notes(facts.of_stability(state, halves))),
+        notes=tuple(notes(resampling_facts.of_stability(state, halves))),
     )
 
 
@@ -73,10 +81,10 @@ def split_document(state: FitState, split: Split, level: float) -> Document:
     if split.repeats > 1:
         tables.insert(1, _combined(state, split))
     return Document(
-        title=f"{part(facts.split_inference(split))} ({100 * level:g} % intervals)",
-        facts=tuple(lines(facts.header_of_split(state, split))),
+        title=f"{part(resampling_facts.split_inference(split))} ({100 * level:g} % intervals)",
+        facts=tuple(lines(resampling_facts.header_of_split(state, split))),
         tables=tuple(tables),
-        notes=tuple(notes([*facts.of_split(state, split), *hidden])),
+        notes=tuple(notes([*resampling_facts.of_split(state, split), *hidden])),
     )
 
 
@@ -98,10 +106,10 @@ def test_document(state: FitState, tested: Tested) -> Document:
     frame = frames.tests(state, tested)
     visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)]
     table, hidden = loading_rows(visible_rows, "`table`", 4)
-    sentences = facts.of_tests(state, tested, len(frame) - len(visible_rows))
+    sentences = resampling_facts.of_tests(state, tested, len(frame) - len(visible_rows))
     return Document(
-        title=part(facts.tests_of_loadings(tested)),
-        facts=tuple(lines(facts.header_of_tests(tested))),
+        title=part(resampling_facts.tests_of_loadings(tested)),
+        facts=tuple(lines(resampling_facts.header_of_tests(tested))),
         tables=(table,),
         notes=tuple(notes([*sentences, *hidden])),
     )
@@ -130,9 +138,12 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
         columns |= {name: frame[name].to_numpy() for name in column_names}
         if not intervals:
             sentences.append(fact("columns of intervals", select=draws.select, draws=len(draws.values)))
-            sentences += [*facts.of_intervals(state, draws, 0.95), *facts.of_imputations(draws)]
-            sentences += facts.local_search(draws)
-            sentences += facts.few_draws(draws)
+            sentences += [
+                *resampling_facts.of_intervals(state, draws, 0.95),
+                *resampling_facts.of_imputations(draws),
+            ]
+            sentences += resampling_facts.local_search(draws)
+            sentences += resampling_facts.few_draws(draws)
     if results.stability is not None:
         columns["frequency"] = frames.frequency(state, results.stability).to_numpy().T.ravel()[places]
         halves = len(results.stability.chosen)
@@ -365,7 +376,7 @@ def comparison_facts(
     labels = [f"{name_text(t)} ({c})" for t, c in zip(differing["term"], differing["component"], strict=True)]
     rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
     permutations = {"done": tests.draws, "asked": tests.asked, "interrupted": tests.draws != tests.asked}
-    facts = [
+    resampling_facts = [
         fact("rows of groups", sizes=rows, clusters=clusters),
         fact("common components", k=k, p=len(tests.adjusted)),
         fact("equal slopes", p=_p(p_value), clusters=clusters, **permutations),
@@ -374,12 +385,12 @@ def comparison_facts(
         fact("slopes of groups"),
     ]
     if (smallest := 1.0 / (tests.draws + 1.0)) > SHOWN_LEVEL:
-        facts.append(
+        resampling_facts.append(
             fact("few permutations of groups", done=tests.draws, smallest=smallest, level=SHOWN_LEVEL)
         )
     if serial is not None:
-        facts.append(fact("dependent rows of groups", r=serial))
-    return facts
+        resampling_facts.append(fact("dependent rows of groups", r=serial))
+    return resampling_facts
 
 
 def _p(value: float) -> str:
