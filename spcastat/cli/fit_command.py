@@ -447,8 +447,11 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
-def save(fit: Fit, args: argparse.Namespace) -> None:
-    """Save a fit with the options by which its file was read, so that new rows are read by them, too."""
+def save(fit: Any, args: argparse.Namespace, scores: bool | None = None) -> None:
+    """Save a result with the options by which its file was read, so that new rows are read by them, too.
+
+    `scores` says whether scores are stored; by default if they are in memory.
+    """
     from dataclasses import replace
 
     from spcastat.fit.saved_fits import save as save_fit
@@ -457,7 +460,7 @@ def save(fit: Fit, args: argparse.Namespace) -> None:
     state = fit._state
     if reading:
         state = replace(state, record=replace(state.record, reading=reading))
-    save_fit(state, fit._source, args.save)
+    save_fit(state, fit._source, args.save, scores)
 
 
 def run(args: argparse.Namespace) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.fit_command import component_and_name, fitting_arguments, group_and_name, prepare
+from spcastat.cli.fit_command import component_and_name, fitting_arguments, group_and_name, prepare, save
 from spcastat.cli.input_tables import BUNDLED, DATA
 from spcastat.cli.output_files import (
     csv_separator,
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> str:
     choose: Any = selection.principal_variables_cov if is_covariance else selection.principal_variables
     plan = choose(data, **options)
     if args.save:
-        plan.save(args.save)
+        save(plan, args, scores=False)
     if args.plot:
         save_figure(args.plot, lambda ax: plan.plot(ax=ax))
     if args.out:

@@ -214,7 +214,9 @@ def test_an_indefinite_matrix_is_replaced_by_the_nearest(folder, capsys, monkeyp
     )
 
 
-@pytest.mark.parametrize("command", ["fit table.csv --card 3", "choose table.csv --cards 3-4"])
+@pytest.mark.parametrize(
+    "command", ["fit table.csv --card 3", "choose table.csv --cards 3-4", "keep table.csv --m 3"]
+)
 def test_new_rows_are_read_as_the_rows_of_the_fit(tmp_path, capsys, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     rows = sp.datasets.pitprops_sample(40)
@@ -230,7 +232,8 @@ def test_new_rows_are_read_as_the_rows_of_the_fit(tmp_path, capsys, monkeypatch,
     scores = pd.read_csv("scores.csv", index_col=0)
     assert list(scores.index) == ["t35", "t36", "t37", "t38", "t39"]
     assert scores.index.name == "tree"
-    np.testing.assert_allclose(scores, sp.load("fit.spca").scores.tail(5), atol=1e-12)
+    expected = sp.load("fit.spca").transform(rows.tail(5).set_index("tree"))
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
     assert cli.main(["transform", "fit.spca", "bare.csv", "--out", "bare-scores.csv"]) == 0
     np.testing.assert_array_equal(pd.read_csv("bare-scores.csv"), scores)  # without labels
     rows.tail(5).to_csv("commas.csv", index=False)
