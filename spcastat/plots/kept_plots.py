@@ -126,7 +126,9 @@ def plot_represented(
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     hidden = len(represented) - int((~heads).sum())
-    ax.set_xlabel(f"R2 by the variables kept{f' ({hidden} not shown)' * bool(hidden)}")
+    label = f"R2 by the variables kept{f' ({hidden} not shown)' * bool(hidden)}"
+    helpers.label_components(ax, (label, ""), helpers.name_size())
+    ax.xaxis.label.set(ha="right", x=1.0)  # the names have more room than the bars
     _name(ax, names, heads)
     return ax
 

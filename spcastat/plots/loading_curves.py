@@ -169,9 +169,19 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int])
 
 
 def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
-    """Draw values from orange (negative) to purple, safe for colour-blind readers; zeros are white."""
-    ax.set_facecolor("white")
-    style |= {"cmap": "PuOr", "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
+    """Draw values from orange (negative) to purple or, on dark pages, blue; zeros are the background.
+
+    The colours are safe for colour-blind readers.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    background = helpers.paper(ax)
+    colours: Any = "PuOr"
+    if background.mean() < 0.5:
+        positive, negative = helpers.accents(ax)
+        colours = LinearSegmentedColormap.from_list("dark", [negative, tuple(background), positive])
+    ax.set_facecolor(tuple(background))
+    style |= {"cmap": colours, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
     return ax.imshow(np.ma.masked_equal(values, 0), **style)
 
 

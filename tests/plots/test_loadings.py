@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
@@ -415,3 +416,25 @@ def test_a_new_figure_is_as_high_as_its_blocks(letters):
     bottom = min(block.get_window_extent().y0 for block in blocks) * 72 / ax.figure.dpi
     assert 0 <= bottom <= 12
     assert sum(len(block.layout.labels) for block in blocks) == 24
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_zeros_of_images_are_the_background_and_large_loadings_differ_from_it(style):
+    """On light and dark pages: a contrast of 4.5 (WCAG 2) between the largest loadings and the background."""
+    loadings = pd.DataFrame({"PC1": [0.0, 1.0, -1.0, 0.5]})
+    with plt.style.context(style):
+        ax = plot_loadings(loadings, kind="image", shape=(2, 2))
+        (panel,) = ax.child_axes
+        background = np.array(to_rgb(ax.figure.get_facecolor()))
+    image = panel.images[0]
+    np.testing.assert_allclose(to_rgb(panel.get_facecolor()), background)
+    for value in (1.0, -1.0):
+        colour = np.array(image.cmap(image.norm(value)))[:3]
+        light, dark = sorted(map(luminance, (colour, background)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def luminance(colour: np.ndarray) -> float:
+    """The relative luminance of a colour (WCAG 2)."""
+    linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
