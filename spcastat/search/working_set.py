@@ -42,8 +42,9 @@ OUTSIDE_EXCHANGES = 32
 #: Working sets that are searched, at most.
 WORKING_SETS = 4
 #: Climbs on a working set end if a round raises the value by a smaller share: those of a quick search, and
-#: those after the first working set, where searching again would raise the value by .1 % at most.
-QUICK_RISE, LATER_RISE = 1e-3, 1e-5
+#: those after the first working set, where searching again would raise the value by .1 % at most. With 900
+#: variables of noise, genes or words a quick search gains .1 % on average over one that ends at 1e-3.
+QUICK_RISE, LATER_RISE = 3e-4, 1e-5
 #: A fit is swept over all variables again if its working set raised the value by a larger share.
 SWEPT_RISE = 2e-5
 
@@ -321,7 +322,7 @@ def _starting_loadings(
 def _size(p: int, card: tuple[int, ...], quick: bool) -> int:
     """Return the number of variables in a working set."""
     if quick:
-        return WORKING_SET // 2
+        return min(p, WORKING_SET)
     return p if p <= SEARCHED_WHOLE else min(p, max(WORKING_SET, WORKING_SET_PER_NONZERO * sum(card)))
 
 
@@ -330,8 +331,8 @@ def _settings_within(settings: Effort) -> Effort:
     return replace(
         settings,
         chains=1 + settings.chains // 4,
-        starts=max(settings.starts // 3, 3),
-        climbs=(settings.climbs + 1) // 2,
+        starts=max(4 * settings.starts // 5, 3),
+        climbs=max(3 * settings.climbs // 4, 1),
         rounds=settings.rounds // 2,
         deep=False,
         many_nonzeros=None,

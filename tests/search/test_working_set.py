@@ -221,3 +221,15 @@ def test_a_polish_ends_where_no_swap_improves(kind, k, seed):
     assert not any(W[np.setdiff1d(np.arange(P), support), i].any() for i, support in enumerate(supports))
     # GAIN is 1e-9; the other eight digits are those that brute force has where loadings nearly coincide
     assert best_swap(S, W, supports) <= 1e-8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_variable_more_than_a_thousand_costs_no_value(seed):
+    # The column that is added has no variance to speak of, so that the best fits are the same. A search of
+    # another kind for the 1001 variables lost 1 to 2 % in noise.
+    X = np.random.default_rng(seed).standard_normal((200, 1001))
+    X[:, -1] *= 1e-3
+    thousand, one_more = (
+        sp.spca(X[:, :p], 3, card=10, scale=False, effort="quick").objective_value for p in (1000, 1001)
+    )
+    assert abs(one_more / thousand - 1.0) < 1e-3
