@@ -171,7 +171,7 @@ def test_the_command_the_path_and_the_estimator(rows, tmp_path, capsys):
         ({"blocks": BLOCKS}, r"blocks was given with scale=False.*scale='blocks'"),
         ({"scale": True, "blocks": BLOCKS}, r"blocks was given with scale=True"),
         ({"scale": "block", "blocks": BLOCKS}, r"blocks was given with scale='block'"),
-        ({"scale": "blocks", "blocks": {**BLOCKS, "alone": ["ee"]}}, r"\['alone'\] names 'ee'.*none of"),
+        ({"scale": "blocks", "blocks": {**BLOCKS, "alone": ["ee"]}}, r"\['alone'\] names 'ee'.*not one of"),
         ({"scale": "blocks", "blocks": {**BLOCKS, "alone": [["e"]]}}, r"\['alone'\] names \['e'\]"),
         ({"scale": "blocks", "blocks": {**BLOCKS, "more": ["d"]}}, r"'d' twice, in 'shape', 'more'"),
         ({"scale": "blocks", "blocks": {"size": list("abc")}}, r"lacks 'd', 'e', 'f'"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from math import cos, sin
@@ -33,6 +33,8 @@ BAR, CAP = 0.44, 0.3
 #: Width of a text whose letters are drawn at whole pixels, relative to its measured width, at most
 #: (Matplotlib 3.11, DejaVu Sans of 6.5 to 9 points at 60 to 300 dpi).
 HINTED = 1.09
+#: Sizes of font that are tried for such a text, each 2 % of the size smaller.
+NARROWER_FONTS = 10
 #: Space between a bar and its name, in points.
 BAR_NAME_GAP = 4.0
 #: Space between two columns of a block, in points.
@@ -64,7 +66,7 @@ def _width(text: str, size: float, families: tuple[str, ...]) -> float:
 def width_of(text: str, size: float) -> float:
     """Return the width of a line of text in points; it does not depend on the backend or the resolution.
 
-    A text has this width if it is drawn in the context `exact_widths`.
+    A `MeasuredText` is not drawn wider.
     """
     return _width(text, round(size, 2), tuple(matplotlib.rcParams["font.family"]))
 
@@ -84,9 +86,47 @@ def wrapped(text: str, room: float, size: float, indent: float = 0.0) -> list[st
     return [line.rstrip() for line in lines]
 
 
-def exact_widths() -> AbstractContextManager[None]:
-    """Return a context in which texts have their measured width: letters are not moved to whole pixels."""
-    return matplotlib.rc_context({"text.hinting": "none"})
+class MeasuredText(Text):
+    """A text that is drawn no wider than its measured width.
+
+    A raster backend moves letters to whole pixels, so that a text may be up to 9 % wider; its font is then
+    smaller by that.
+    """
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the text, with a smaller font if its letters would take more room than was measured."""
+        with self._room_kept(renderer):
+            super().draw(renderer)
+
+    def get_window_extent(self, renderer: Any = None, dpi: float | None = None) -> Bbox:
+        """Return the box of the text in pixels, as it is drawn."""
+        if renderer is None:
+            return super().get_window_extent(renderer, dpi)
+        with self._room_kept(renderer):
+            return super().get_window_extent(renderer, dpi)
+
+    @contextmanager
+    def _room_kept(self, renderer: Any) -> Iterator[None]:
+        """Give the text a font with which it is as wide as was measured, within the context."""
+        size = float(self.get_fontsize())
+        room = self._measured_width() * float(helpers.figure_of(self).dpi) / 72.0
+        for step in range(NARROWER_FONTS):
+            if self._drawn_width(renderer) <= room:
+                break
+            self.set_fontsize(size * (1.0 - 0.02 * (step + 1)))
+        yield
+        self.set_fontsize(size)
+
+    def _measured_width(self) -> float:
+        """Return the width in points without a backend."""
+        return float(
+            text_to_path.get_text_width_height_descent(self.get_text(), self.get_fontproperties(), False)[0]
+        )
+
+    def _drawn_width(self, renderer: Any) -> float:
+        """Return the width in pixels, in the direction of the text."""
+        words, font = self.get_text(), self.get_fontproperties()
+        return float(renderer.get_text_width_height_descent(words, font, False)[0])
 
 
 def _widest(lines: Sequence[str], size: float) -> float:
@@ -479,9 +519,8 @@ class Block(Artist):
     def draw(self, renderer: Any) -> None:
         """Draw bars and names."""
         if self.layout is not None and self.get_visible():
-            with exact_widths():
-                for part in self._parts(self.layout):
-                    part.draw(renderer)
+            for part in self._parts(self.layout):
+                part.draw(renderer)
 
     def _pixels(self) -> float:
         """Return the number of pixels of a point."""
@@ -558,7 +597,7 @@ class Block(Artist):
         assert layout is not None
         style = {"fontsize": layout.size, "va": "center", "color": self.ink, "parse_math": False, **style}
         at = (self.corner[0] + x * pixels, self.corner[1] - y * pixels)
-        text = Text(*at, words, transform=IdentityTransform(), **style)
+        text = MeasuredText(*at, words, transform=IdentityTransform(), **style)
         text.set_figure(helpers.figure_of(self.axes))
         return text
 

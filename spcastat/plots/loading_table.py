@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from spcastat.labels import HEADING_WIDTH, short_name
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import LARGEST_FONT, exact_widths, labels_for, loading_text, width_of
+from spcastat.plots.blocks import LARGEST_FONT, MeasuredText, labels_for, loading_text, width_of
 from spcastat.plots.places import place_of, position_of
 
 if TYPE_CHECKING:
@@ -149,10 +149,9 @@ class LoadingTable(Artist):
     def draw(self, renderer: Any) -> None:
         """Draw names, headings, cells and sections."""
         if self.get_visible():
-            with exact_widths():
-                for part in self._parts():
-                    part.set_figure(helpers.figure_of(self.ax))
-                    part.draw(renderer)
+            for part in self._parts():
+                part.set_figure(helpers.figure_of(self.ax))
+                part.draw(renderer)
 
     def _parts(self) -> Iterator[Artist]:
         pixels = helpers.figure_of(self.ax).dpi / 72.0
@@ -211,4 +210,4 @@ class LoadingTable(Artist):
 
     def _text(self, x: float, y: float, words: str, **style: Any) -> Text:
         style = {"fontsize": self.size, "va": "center", "color": helpers.ink(self.ax), **style}
-        return Text(x, y, words, parse_math=False, transform=IdentityTransform(), **style)
+        return MeasuredText(x, y, words, parse_math=False, transform=IdentityTransform(), **style)

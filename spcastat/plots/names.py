@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
 from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.blocks import exact_widths, width_of
+from spcastat.plots.blocks import MeasuredText, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,12 +113,11 @@ class Names(Artist):
             scene.taken.append(box)
             self.written.append(name)
             self.boxes.append(Bbox(box))
-            with exact_widths():
-                self._text(name, box.mean(axis=0)).draw(renderer)
+            self._text(name, box.mean(axis=0)).draw(renderer)
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
-        text = Text(
+        text = MeasuredText(
             middle[0],
             middle[1],
             name.text,

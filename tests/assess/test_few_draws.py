@@ -63,7 +63,7 @@ def test_below_199_draws_a_sentence_says_what_more_would_change(fit):
     few = " ".join(fit.bootstrap(39).notes)
     assert "by about 11 %, and a share by up to 0.08; with 999 draws by 2 % and 0.02" in few
     assert "999 draws" not in " ".join(fit.bootstrap(199).notes)
-    assert "error of 25 %; with 999 draws of 2 %" in " ".join(fit.split_inference(9).notes)
+    assert "error of 25 %; with 999 draws, 2 %" in " ".join(fit.split_inference(9).notes)
     halves = " ".join(fit.stability(1).notes)
     assert "A share of 2 halves has a standard error of up to 0.35; with n=50" in halves
     assert "standard error of up to" not in " ".join(fit.stability(50).notes)

@@ -117,7 +117,7 @@ def test_stability_renders_in_every_format_and_plots(fit):
     assert max(map(len, found.as_text().splitlines())) <= 80
     ax = found.plot()
     ax.figure.canvas.draw()
-    blocks = [artist for artist in ax.get_children() if isinstance(artist, Block) and artist.layout.rows]
+    blocks = [artist for artist in ax.get_children() if isinstance(artist, Block) and artist.layout]
     assert [block.layout.heading for block in blocks] == found.frequency.columns.tolist()
     for block in blocks:
         shown = {row.name: row.value for row in block.layout.rows}

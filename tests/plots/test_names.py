@@ -23,7 +23,7 @@ import spcastat as sp
 from spcastat import plots
 from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.biplot import biplot, biplot_data
-from spcastat.plots.blocks import Block, exact_widths
+from spcastat.plots.blocks import Block
 from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
 
@@ -238,8 +238,7 @@ def test_long_names_of_blocks_have_a_second_line_before_they_are_shortened(score
             assert "".join(lines).replace(" ", "") == label.replace(" ", "")
             assert len(label) >= 24 or len(lines) == 2
         texts = [part for part in block._parts(layout) if isinstance(part, Text)]
-        with exact_widths():
-            boxes = [text.get_window_extent(ax.figure.canvas.get_renderer()) for text in texts]
+        boxes = [text.get_window_extent(ax.figure.canvas.get_renderer()) for text in texts]
         assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
         page = ax.figure.bbox
         assert all(box.x1 <= page.x1 and box.y0 >= page.y0 - 1 for box in boxes)

@@ -74,7 +74,7 @@ def test_a_million_variables_are_searched_in_parts(monkeypatch):
         (default, "MANY_VARIABLES", 200),
         (correlated_groups, "ENTRIES_AT_ONCE", 3000),
         (correlated_groups, "ENTRIES", 30_000),
-        (exchange, "AT_ONCE", 70),
+        (exchange, "ENTERING_AT_ONCE", 70),
     ):
         monkeypatch.setattr(module, name, value)
     asked = []
