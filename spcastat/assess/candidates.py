@@ -161,12 +161,6 @@ class Fitter:
     seed: int = 0
     solver: Joint | None = None
 
-    def quick(self) -> Fitter:
-        """Return a copy with the least effort, if the method is the default search."""
-        if self.plan is None or not isinstance(self.plan.solver, Joint):
-            return self
-        return replace(self, plan=replace(self.plan, solver=replace(self.plan.solver, effort="quick")))
-
     def groups(self, p: int) -> np.ndarray | None:
         """Return the group of each of p variables, shape (p,), if variables enter together."""
         rule = None if self.solver is None else self.solver.rule(p, self.k)
@@ -181,8 +175,9 @@ class Fitter:
         """Fit each cardinality to several data sets with the same variables.
 
         Starts are PCA and its varimax rotation, and then the fits of neighbouring cardinalities. Starts near
-        the solution replace these fits: the candidates of wine took two thirds of the time so, and eight
-        seeds agreed as well as before, or better, in three of four tables.
+        the solution replace these fits: the candidates of wine took two thirds of the time so. Eight seeds
+        agreed as well as with them in the diabetes data, better in wine and glass, and worse in mtcars (mean
+        Jaccard index of the supports .76 for .81).
 
         Parameters
         ----------
