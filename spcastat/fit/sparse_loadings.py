@@ -87,6 +87,8 @@ def requested(
 def fitted(data: Data, request: PatternRequest, call: str) -> FitState:
     """Search, and return the state of the fit.
 
+    Loadings without zeros explain the same with every rotation of the scores; those of PCA are taken.
+
     Raises
     ------
     ComponentsError
@@ -103,7 +105,7 @@ def fitted(data: Data, request: PatternRequest, call: str) -> FitState:
             f"{GRAM_ORDER:,} or fewer; give rows that fit into memory."
         )
     op = with_matrix(op)
-    pca = leading_components(op, k)[0]
+    pca, directions, _ = leading_components(op, k)
     rng = generator(request.rng)
     if request.nonzeros is None:
         assert request.variance is not None
@@ -115,6 +117,8 @@ def fitted(data: Data, request: PatternRequest, call: str) -> FitState:
         card = request.nonzeros.card
         options = {"card": None if card is None else list(card), "total": request.nonzeros.total}
     require_independent(pattern, op)
+    if pattern.P.all():
+        pattern = replace(pattern, P=directions * np.sqrt(pca), W=directions / np.sqrt(pca))
     P, W = in_order(pattern, card)
     record = _record(data, pattern, {**options, "n_init": request.n_init}, call)
     return FitState.of_data(data, W / op.unit, record, pca, P * op.unit)

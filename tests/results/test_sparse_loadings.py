@@ -53,6 +53,24 @@ def test_the_pitprops(k, card, share, seed):
     assert fit.card.tolist() == (card if isinstance(card, list) else [card] * k)
 
 
+@pytest.mark.parametrize("options", [{"card": 5}, {"card": [5, 5]}, {"total": 10}], ids=str)
+def test_loadings_without_zeros_are_those_of_pca(options):
+    """Every rotation explains the same: eigenvectors times roots of eigenvalues, whatever the rows' order."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 5)) + 0.5 * rng.standard_normal((60, 5))
+    X = pd.DataFrame(X, columns=list("abcde"))
+    counts = 1 + np.arange(60) % 3
+    repeated = X.loc[X.index.repeat(counts)].reset_index(drop=True)
+    values, vectors = np.linalg.eigh(repeated.corr().to_numpy())
+    expected = np.abs(vectors[:, :-3:-1] * np.sqrt(values[:-3:-1]))
+    for fit in (
+        sp.sparse_loadings(repeated, 2, scale=True, **options),
+        sp.sparse_loadings(X, 2, scale=True, weights=counts, **options),
+        sp.sparse_loadings(repeated.iloc[::-1], 2, scale=True, rng=1, **options),
+    ):
+        np.testing.assert_allclose(np.abs(fit.loadings), expected, atol=1e-10)  # rounding
+
+
 def overlap(one: np.ndarray, other: np.ndarray) -> float:
     """Mean overlap of the supports of matched components, twice the common over the sum of sizes."""
     A, B = (one != 0).astype(float), (other != 0).astype(float)
