@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from spcastat.cli import commands, fit_command, keep_command
 from spcastat.cli.input_tables import BUNDLED
-from spcastat.cli.output_files import discard_output, require_output, show, tell
+from spcastat.cli.output_files import discard_output, errors_of_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, SpcaError
 from spcastat.version import __version__
@@ -161,7 +161,8 @@ def _run(argv: Sequence[str]) -> int:
     try:
         if argv and argv[0] in REMOVED_COMMANDS:
             parser.error(f"the command {argv[0]} was removed: {REMOVED_COMMANDS[argv[0]]}.")
-        args, unknown = parser.parse_known_args(argv)
+        with errors_of_output():  # of the help, where output has no buffer
+            args, unknown = parser.parse_known_args(argv)
         if unknown:
             options = re.findall(r"--[\w-]+", args.parser.format_help())
             args.parser.error(f"unrecognized arguments: {' '.join(unknown)}.{nearest(unknown[0], options)}")

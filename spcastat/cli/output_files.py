@@ -12,8 +12,8 @@ import re
 import sys
 import unicodedata
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -238,12 +238,19 @@ def show(text: str, end: str = "\n") -> None:
         If its reader, such as head, has closed it.
     """
     require_output()
-    try:
+    with errors_of_output():
         try:
             print(text, end=end, flush=True)
         except UnicodeEncodeError:
             encoding = sys.stdout.encoding
             print(text.encode(encoding, "backslashreplace").decode(encoding), end=end, flush=True)
+
+
+@contextmanager
+def errors_of_output() -> Iterator[None]:
+    """Raise FileError where standard output cannot be written; BrokenPipeError passes."""
+    try:
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:

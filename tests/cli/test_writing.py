@@ -82,9 +82,11 @@ def run(line, **how):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", ["fit pitprops --k 1 --card 2", "--help"])
-def test_a_full_disk_is_reported_in_one_line(arguments):
-    done = run(f"spcastat {arguments} > /dev/full")
+def test_a_full_disk_is_reported_in_one_line(arguments, unbuffered):
+    """Also where output has no buffer, so that printing the help raises the error (Python before 3.11.7)."""
+    done = run(f"spcastat {arguments} > /dev/full", env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
     expected = "spcastat: error: standard output cannot be written: No space left on device.\n"
     assert (done.returncode, done.stderr) == (1, expected)
 
