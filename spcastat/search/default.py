@@ -164,9 +164,14 @@ def _compared(op: Operator, criterion: Criterion, fit: Fits, evidence: Evidence,
 def _wide(
     problem: Prepared, effort: str, rng: np.random.Generator, starts: Sequence[np.ndarray]
 ) -> SearchResult:
-    """Search with many variables; the fit of less effort is one of the starts."""
+    """Search with many variables; the fit of less effort is one of the starts.
+
+    The search for one component takes no starts, and no effort is larger than auto.
+    """
     order = list(EFFORTS)
-    efforts = ["auto"] if len(problem.card) == 1 else order[: order.index(effort) + 1]
+    efforts = order[: order.index(effort) + 1]
+    if len(problem.card) == 1:
+        efforts = ["quick" if effort == "quick" else "auto"]
     first_state = deepcopy(rng)
     all_groups = problem.groups if efforts == ["quick"] else more_groups(problem, rng)
     loadings: list[np.ndarray] = []

@@ -233,3 +233,17 @@ def test_one_variable_more_than_a_thousand_costs_no_value(seed):
         sp.spca(X[:, :p], 3, card=10, scale=False, effort="quick").objective_value for p in (1000, 1001)
     )
     assert abs(one_more / thousand - 1.0) < 1e-3
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_quick_search_for_one_of_many_variables_is_one_climb(seed, monkeypatch):
+    """It finds a planted component, as the search over its support does, which it leaves out."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((80, 1200))
+    X[:, 100:112] += 1.5 * rng.standard_normal((80, 1))
+    default_fit = sp.spca(X, 1, card=12, scale=False)
+    monkeypatch.setattr(working_set, "best_support", lambda *given, **options: pytest.fail("a longer search"))
+    quick_fit = sp.spca(X, 1, card=12, scale=False, effort="quick")
+    for fit in (quick_fit, default_fit):
+        assert np.flatnonzero(fit.loadings.to_numpy()[:, 0]).tolist() == list(range(100, 112))
+    assert quick_fit.objective_value == pytest.approx(default_fit.objective_value, rel=1e-12)
