@@ -69,6 +69,8 @@ NOT_IN_ESTIMATOR = {
     "weights": "weights are given to its methods, fit(X, sample_weight=w)",
     "clusters": "clusters are given to its methods, fit(X, groups=labels)",
     "strata": "strata are given to its methods, fit(X, strata=labels)",
+    "k": "the number of components is n_components=, as in scikit-learn",
+    "rng": "the seed is random_state=, as in scikit-learn",
 }
 #: Names of one thing in other programs -> the names here; a function has at most one of them.
 _SYNONYMS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (

@@ -163,7 +163,10 @@ def test_errors_from_inside_are_raised_as_they_are():
 
 def test_the_estimator_explains_its_parameters():
     pytest.importorskip("sklearn")
-    with pytest.raises(UnknownOptionError, match=r"^SparsePCA\(\) has no argument k=; .*n_components"):
-        sp.sklearn.SparsePCA(k=3)
+    for name, own_name in (("k", "n_components"), ("rng", "random_state")):
+        with pytest.raises(
+            UnknownOptionError, match=rf"^SparsePCA\(\) has no argument {name}=; .* is {own_name}="
+        ):
+            sp.sklearn.SparsePCA(**{name: 3})
     with pytest.raises(UnknownOptionError, match="Did you mean 'sample_weight'"):
         sp.sklearn.SparsePCA().fit(hostile.frame(), sample_weights=np.ones(12))
