@@ -7,7 +7,7 @@ several local optima, of which each is reached from a few starts: the result is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
 from math import comb, prod
@@ -76,7 +76,7 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
     index, bounds = index[:, bounds > threshold], bounds[bounds > threshold]
     if not criterion.exact_model:
         index, bounds = _below_multiplier_bounds(criterion, supports, index, bounds, threshold)
-    places = _places(supports, index)
+    places = places_of(supports, index)
     if not len(places):
         return fit
     forward = range(criterion.k)
@@ -151,18 +151,28 @@ def _choices(criterion: Criterion) -> tuple[list[np.ndarray], np.ndarray]:
     If the order of components does not matter, each set of supports is there once.
     """
     supports = [_supports(criterion, i) for i in range(criterion.k)]
-    index = np.indices([len(rows_of_component) for rows_of_component in supports]).reshape(criterion.k, -1)
-    if criterion.exact_model:
-        for i, j in combinations(range(criterion.k), 2):
-            if criterion.kinds[i] == criterion.kinds[j]:
-                index = index[:, index[i] <= index[j]]
+    # components of different kinds do not change places
+    kinds = criterion.kinds if criterion.exact_model else range(criterion.k)
+    index = all_choices(supports, kinds)
     if criterion.rule is None or not criterion.rule.disjoint:
         return supports, index
-    broken = criterion.rule.broken(_members(criterion, _places(supports, index)))
+    broken = criterion.rule.broken(_members(criterion, places_of(supports, index)))
     return supports, index[:, ~broken]
 
 
-def _places(supports: list[np.ndarray], index: np.ndarray) -> np.ndarray:
+def all_choices(supports: Sequence[np.ndarray], kinds: Sequence[int]) -> np.ndarray:
+    """Return all choices of a support for each component, shape (k, n).
+
+    Components of one kind may change places, and each set of their supports is there once.
+    """
+    index = np.indices([len(rows_of_component) for rows_of_component in supports]).reshape(len(supports), -1)
+    for i, j in combinations(range(len(supports)), 2):
+        if kinds[i] == kinds[j]:
+            index = index[:, index[i] <= index[j]]
+    return index
+
+
+def places_of(supports: Sequence[np.ndarray], index: np.ndarray) -> np.ndarray:
     """Return the supports of choices, one component after another, shape (n, N)."""
     return np.concatenate(
         [rows_of_component[rows] for rows_of_component, rows in zip(supports, index, strict=True)], axis=1
@@ -189,15 +199,32 @@ def _bounds(criterion: Criterion, supports: list[np.ndarray], index: np.ndarray)
             for J, rows in zip(supports, index, strict=True)
         )
     assert criterion.T is not None
-    places = _places(supports, index)
-    unions, union_indices = np.unique(_members(criterion, places).any(axis=1), axis=0, return_inverse=True)
+    T = criterion.T
+
+    def leading_sums(J: np.ndarray) -> np.ndarray:
+        M = None if criterion.M.identity else criterion.M.blocks(J, J)
+        return matrices.eigen(T.blocks(J, J), M)[0][:, -criterion.k :].sum(axis=1)
+
+    membership = np.asarray(_members(criterion, places_of(supports, index)).any(axis=1))
+    return union_bounds(membership, leading_sums) * (1.0 + DEGENERATE)  # the ridge of B lowers eigenvalues
+
+
+def union_bounds(membership: np.ndarray, leading_sums: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return the bound of each choice of supports, shape (n,), from the union of its supports.
+
+    Parameters
+    ----------
+    membership : ndarray of bool, shape (n, m)
+        The union of the supports of each choice.
+    leading_sums : callable
+        For sets of variables of one size, shape (u, size), the sums of their leading eigenvalues, shape (u,).
+    """
+    unions, union_indices = np.unique(membership, axis=0, return_inverse=True)
     sizes, bounds = unions.sum(axis=1), np.empty(len(unions))
     for size in np.unique(sizes):
-        of = np.flatnonzero(sizes == size)
-        J = np.nonzero(unions[of])[1].reshape(-1, size)
-        M = None if criterion.M.identity else criterion.M.blocks(J, J)
-        bounds[of] = matrices.eigen(criterion.T.blocks(J, J), M)[0][:, -criterion.k :].sum(axis=1)
-    return bounds[union_indices.reshape(-1)] * (1.0 + DEGENERATE)  # the ridge of B lowers eigenvalues
+        rows = np.flatnonzero(sizes == size)
+        bounds[rows] = leading_sums(np.nonzero(unions[rows])[1].reshape(-1, size))
+    return bounds[union_indices.reshape(-1)]
 
 
 def _below_multiplier_bounds(

@@ -9,21 +9,20 @@ to be the best.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations, pairwise
 from math import comb, prod
 
 import numpy as np
 
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Gram
 from spcastat.search.chains import distinct
-from spcastat.search.enumeration import MOST_CHOICES
+from spcastat.search.enumeration import FITS_AT_ONCE, MOST_CHOICES, all_choices, places_of, union_bounds
 from spcastat.search.moves import GAIN
 from spcastat.solvers.thresholding import fitted
 
-#: Fits that are ascended together, which bounds the memory.
-BATCH = 2_000
 #: Steps of the first ascent on every choice of supports, of those from further starts, and of the last.
 SHORT_ASCENT, LONGER_ASCENT, FINAL_ASCENT = 15, 40, 500
 #: Further starts on so many of the best choices, and how many random ones; so many of the best fits go on to
@@ -127,20 +126,15 @@ class _NonnegativeProblem:
         """
         p, k = len(self.S), len(self.cards)
         supports = [np.array(list(combinations(range(p), card))) for card in self.cards]
-        index = np.indices([len(rows) for rows in supports]).reshape(k, -1)
-        for i, j in combinations(range(k), 2):
-            if self.cards[i] == self.cards[j]:
-                index = index[:, index[i] <= index[j]]
-        places = np.concatenate([rows[i] for rows, i in zip(supports, index, strict=True)], axis=1)
+        places = places_of(supports, all_choices(supports, self.cards))
         membership = np.zeros((len(places), p), dtype=bool)
         np.put_along_axis(membership, places, True, axis=1)
-        unions, inverse = np.unique(membership, axis=0, return_inverse=True)
-        bounds, sizes = np.empty(len(unions)), unions.sum(axis=1)
-        for size in np.unique(sizes):
-            of = np.flatnonzero(sizes == size)
-            J = np.nonzero(unions[of])[1].reshape(-1, size)
-            bounds[of] = np.linalg.eigvalsh(self.S[J[:, :, None], J[:, None, :]])[:, -k:].sum(axis=1)
-        return places, bounds[inverse.reshape(-1)]
+
+        def leading_sums(J: np.ndarray) -> np.ndarray:
+            blocks_of_unions = self.S[J[:, :, None], J[:, None, :]]
+            return np.asarray(np.linalg.eigvalsh(blocks_of_unions)[:, -k:].sum(axis=1))
+
+        return places, union_bounds(membership, leading_sums)
 
     def dense(self, fits: _Ends) -> np.ndarray:
         """Return the loadings of all variables, shape (B, k, p)."""
@@ -173,9 +167,8 @@ class _NonnegativeProblem:
 
     def ascended(self, places: np.ndarray, x: np.ndarray, steps: int) -> _Ends:
         """Return the ends of ascents from nonnegative loadings x, shape (B, N)."""
-        return _concatenation(
-            [self._ascended(places[rows], x[rows], steps) for rows in _batches(len(places))]
-        )
+        parts = blocks(len(places), 1, FITS_AT_ONCE)
+        return _concatenation([self._ascended(places[rows], x[rows], steps) for rows in parts])
 
     def _ascended(self, places: np.ndarray, x: np.ndarray, steps: int) -> _Ends:
         """Return the ends of projected steps along the gradient.
@@ -183,16 +176,16 @@ class _NonnegativeProblem:
         The length of a step is that of Barzilai and Borwein, and a step must raise the lowest of the last
         values (Birgin, Martinez and Raydan, 2000).
         """
-        blocks = self.S[places[:, :, None], places[:, None, :]]
+        S_blocks = self.S[places[:, :, None], places[:, None, :]]
         identity_blocks = (places[:, :, None] == places[:, None, :]).astype(float)
         x = self._projected(x)
-        values, slope = self._values_and_slopes(blocks, identity_blocks, x)
+        values, slope = self._values_and_slopes(S_blocks, identity_blocks, x)
         step = FIRST_LENGTH / np.abs(slope).max(axis=1).clip(min=1.0)
         best_x, best_values = x, values
         history = np.repeat(values[None], REMEMBERED_STEPS, axis=0)
         for number in range(steps):
             trial = self._projected(x + step[:, None] * slope)
-            trial_values, trial_slope = self._values_and_slopes(blocks, identity_blocks, trial)
+            trial_values, trial_slope = self._values_and_slopes(S_blocks, identity_blocks, trial)
             rises = trial_values >= history.min(axis=0)
             change, bend = trial - x, slope - trial_slope
             product = np.einsum("bn,bn->b", change, bend)
@@ -213,11 +206,11 @@ class _NonnegativeProblem:
         return (self.owner[:, None] == np.arange(len(self.cards))).astype(float)
 
     def _values_and_slopes(
-        self, blocks: np.ndarray, identity_blocks: np.ndarray, x: np.ndarray
+        self, S_blocks: np.ndarray, identity_blocks: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return PEV, shape (B,), and half its gradient, (B, N), from the blocks of S and of the identity."""
         W = x[:, :, None] * self.member
-        SW, IW = blocks @ W, identity_blocks @ W
+        SW, IW = S_blocks @ W, identity_blocks @ W
         H = np.linalg.inv(W.mT @ IW + INVERSE_RIDGE * np.eye(len(self.cards)))
         N = H @ (W.mT @ SW)
         slope = ((SW - IW @ N) @ H)[:, np.arange(len(self.owner)), self.owner]
@@ -268,10 +261,6 @@ class _NonnegativeProblem:
 
 def _concatenation(parts: Sequence[_Ends]) -> _Ends:
     return _Ends(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(_Ends)))
-
-
-def _batches(count: int) -> Iterator[slice]:
-    return (slice(start, start + BATCH) for start in range(0, count, BATCH))
 
 
 def _unit(x: np.ndarray) -> np.ndarray:
