@@ -58,8 +58,8 @@ SHORTEST_LABEL, LONGEST_LABEL = 7, 200
 
 
 @lru_cache(maxsize=20_000)
-def _width(text: str, size: float, families: tuple[str, ...]) -> float:
-    font = FontProperties(size=size, family=list(families))
+def _width(text: str, size: float, families: tuple[str, ...], weight: str | int = "normal") -> float:
+    font = FontProperties(size=size, family=list(families), weight=weight)
     return float(text_to_path.get_text_width_height_descent(text, font, False)[0])
 
 
@@ -109,19 +109,14 @@ class MeasuredText(Text):
     def _room_kept(self, renderer: Any) -> Iterator[None]:
         """Give the text a font with which it is as wide as was measured, within the context."""
         size = float(self.get_fontsize())
-        room = self._measured_width() * float(helpers.figure_of(self).dpi) / 72.0
+        points = _width(self.get_text(), size, tuple(self.get_fontfamily()), self.get_fontweight())
+        room = points * float(helpers.figure_of(self).dpi) / 72.0
         for step in range(NARROWER_FONTS):
             if self._drawn_width(renderer) <= room:
                 break
             self.set_fontsize(size * (1.0 - 0.02 * (step + 1)))
         yield
         self.set_fontsize(size)
-
-    def _measured_width(self) -> float:
-        """Return the width in points without a backend."""
-        return float(
-            text_to_path.get_text_width_height_descent(self.get_text(), self.get_fontproperties(), False)[0]
-        )
 
     def _drawn_width(self, renderer: Any) -> float:
         """Return the width in pixels, in the direction of the text."""
