@@ -68,8 +68,12 @@ def require_range(values: int | float | np.ndarray, place: str, message_place: s
     numbers = numbers[~np.isnan(numbers)]
     if not numbers.size:
         return
-    rounding = ALLOWANCE * max(float(np.abs(numbers).max()), 1.0) if low == 0.0 else ALLOWANCE
-    rounding = 0.0 if low > 0.0 else rounding
+    if low > 0.0:
+        rounding = 0.0
+    elif low == 0.0:
+        rounding = ALLOWANCE * max(float(np.abs(numbers).max()), 1.0)
+    else:
+        rounding = ALLOWANCE
     if numbers.min() < low - rounding or numbers.max() > high + ALLOWANCE:
         raise FileError(f"its {message_place} is out of range.")
 
