@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,13 @@ QUICK_6 = ("glass",)
 FOUR = {"SPCA-ZHT": "zou", "SPCA-WTH": "pmd", "sPCA-OS": "spca-os", "SPCO": "spco"}
 
 
-def _uci(path: Path, name: str) -> tuple[pd.DataFrame, np.ndarray]:
+#: Files that are not named by their sets.
+UCI_FILES = {"segmentation": "uci_segment.csv", "pageblocks": "uci_page_blocks.csv"}
+
+
+def _uci(draw: Draw, name: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Return variables and classes of one of the sets, cut to the rows that Table 5 counts."""
+    path = draw.file(UCI_FILES.get(name, f"uci_{name}.csv"))
     frame = pd.read_csv(path, na_values="?").dropna()
     if name == "letter":
         frame = frame[frame.iloc[:, -1].isin(list("ABCDEFGHIJ"))].iloc[:1978]
@@ -43,9 +47,7 @@ def _uci(path: Path, name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 def classified(draw: Draw, name: str, method: str, least: float, floor: float) -> list[float]:
     """Return CPEV, accuracy and its sd learning from 90 %, the same from 10 %, components, zeros, in %."""
-    files = {"segmentation": "uci_segment.csv", "pageblocks": "uci_page_blocks.csv"}
-    path = draw.file(files.get(name, f"uci_{name}.csv"))
-    X, y = _uci(path, name)
+    X, y = _uci(draw, name)
     pca = fit(X, min(X.shape[1], 10), "pca", scale=True).variance["cumulative adjusted"].to_numpy()
     k = int(np.argmax(pca >= 1.03 * floor)) + 1
     if method == "spco":
@@ -208,7 +210,7 @@ def as_read(draw: Draw, name: str, method: str, least: float, reading: dict[str,
     Components have equal numbers of them but for the last ones, which may have one fewer. Of the fits with
     the fewest nonzeros above the share and with one nonzero fewer the nearer one is taken.
     """
-    X, y = _uci(draw.file(UCI_FILES.get(name, f"uci_{name}.csv")), name)
+    X, y = _uci(draw, name)
     how = Reading(**reading)
     cpev, scores = _scores(_scaled(X, how.scaling), how.k, method, least, how.zeros)
     if how.unit_scores:
@@ -322,7 +324,7 @@ def span(draw: Draw, name: str, method: str, least: float) -> list[float]:
     components of which dense ones reach the share, and several parts of the rows to learn from. NaN, NaN, 0
     if no fit comes as near.
     """
-    X, y = _uci(draw.file(UCI_FILES.get(name, f"uci_{name}.csv")), name)
+    X, y = _uci(draw, name)
     accuracies: list[float] = []
     for scaling in ("z", "min-max"):
         Z = _scaled(X, scaling)
@@ -356,8 +358,7 @@ def _spans(call: Call) -> dict[str, Span]:
 
 def by_components(draw: Draw, name: str, k: int) -> list[float]:
     """Return what k dense components of a set give."""
-    path = draw.file(UCI_FILES.get(name, f"uci_{name}.csv"))
-    X, y = _uci(path, name)
+    X, y = _uci(draw, name)
     return neighbours(X.to_numpy(), y, k)
 
 
@@ -376,7 +377,6 @@ COMPONENTS_6 = {
     "pageblocks": (2, 3),
     "pendigits": (5, 6, 7),
 }
-UCI_FILES = {"segmentation": "uci_segment.csv", "pageblocks": "uci_page_blocks.csv"}
 
 
 def figure_3(call: Call) -> Sheet:
