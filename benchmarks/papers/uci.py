@@ -133,6 +133,7 @@ def _causes_6(spans: dict[str, Span]) -> list[Cause]:
     unpublished = (
         "number of components, scaling, penalties and the part of the rows to learn from are not printed"
     )
+    one_sided = ", and all accuracies are on one side of the printed one" if spans else ""
     undecidable = tuple(label for label, span in spans.items() if span.contains(_printed_accuracy(label)))
     return [
         Cause(
@@ -142,8 +143,7 @@ def _causes_6(spans: dict[str, Span]) -> list[Cause]:
             UNDECIDABLE,
         ),
         Cause(
-            f"{unpublished}. No reading that was tried agrees in all columns, and all accuracies are on one "
-            "side of the printed one.",
+            f"{unpublished}. No reading that was tried agrees in all columns{one_sided}.",
             tuple(TABLE_6),
         ),
     ]
