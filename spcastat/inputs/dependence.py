@@ -21,6 +21,7 @@ from scipy.special import fdtrc
 from spcastat.config import shown
 from spcastat.inputs.row_groups import StandardRows, content_keys
 from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.regression import centred_within
 from spcastat.linalg.standardisation import neighbour_correlation
 from spcastat.linalg.ties import is_sparse
 
@@ -146,10 +147,7 @@ def _scores(rows: StandardRows, count: int) -> np.ndarray:
 def _within_strata(T: np.ndarray, rows: StandardRows) -> np.ndarray:
     """Return scores less their means in the strata of the sample, which make no rows dependent."""
     strata = None if rows.design is None else rows.design.strata
-    if strata is None:
-        return T
-    means = np.column_stack([np.bincount(strata, weights=score) for score in T.T])
-    return T - (means / np.maximum(np.bincount(strata), 1)[:, None])[strata]
+    return T if strata is None else centred_within(T, strata, None)
 
 
 def _sorting_columns(rows: StandardRows, table: pd.DataFrame | None, T: np.ndarray) -> Iterator[np.ndarray]:
