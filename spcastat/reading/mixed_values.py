@@ -129,7 +129,7 @@ def _model_of(
         )
     centred = X - mean
     variances = shares @ centred**2
-    divisor = np.sqrt(np.where(is_number, variances, np.where(is_number, 1.0, mean)))
+    divisor = np.sqrt(np.where(is_number, variances, mean))
     S = (centred / divisor).T @ (centred / divisor * shares[:, None])
     for factor in range(len(scale.names)):
         places = np.flatnonzero(scale.of == factor)
