@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat import argument_types as types
+from spcastat import hints
 from spcastat.argument_names import explained
 from spcastat.config import generator, listed, plural, seed_of, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
@@ -35,79 +35,79 @@ __all__ = ["spca", "spca_cov", "spca_path"]
 
 @overload
 def spca(
-    data: types.Rows,
-    k: types.Whole,
-    card: types.Card | None = None,
+    data: hints.Rows,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
     variance: float | None = None,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    weights_are: types.WeightsAre = "frequency",
-    clusters: types.ByRow | None = None,
-    strata: types.ByRow | None = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    weights_are: hints.WeightsAre = "frequency",
+    clusters: hints.ByRow | None = None,
+    strata: hints.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    method: types.MethodName | None = None,
-    objective: types.Objective | None = None,
-    effort: types.Effort | None = None,
-    include: types.Rule | None = None,
-    exclude: types.Rule | None = None,
+    method: hints.MethodName | None = None,
+    objective: hints.Objective | None = None,
+    effort: hints.Effort | None = None,
+    include: hints.Rule | None = None,
+    exclude: hints.Rule | None = None,
     disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, types.Labels] | None = None,
+    together: Literal["terms"] | Mapping[str, hints.Labels] | None = None,
     nonneg: bool = False,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
-    **options: Unpack[types.SpcaOptions],
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
+    **options: Unpack[hints.SpcaOptions],
 ) -> SpcaResult: ...
 @overload
 def spca(
     formula: str,
     /,
-    k: types.Whole,
-    card: types.Card | None = None,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
-    data: types.Rows,
-    **options: Unpack[types.SpcaKeywords],
+    data: hints.Rows,
+    **options: Unpack[hints.SpcaKeywords],
 ) -> SpcaResult: ...
 @overload
 def spca(
     formula: str | None = None,
     /,
     *,
-    k: types.Whole,
-    card: types.Card | None = None,
-    imputations: types.Imputations,
-    **options: Unpack[types.SpcaKeywords],
+    k: hints.Whole,
+    card: hints.Card | None = None,
+    imputations: hints.Imputations,
+    **options: Unpack[hints.SpcaKeywords],
 ) -> SpcaResult: ...
 @with_table_by_name
 def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: types.Whole | None = None,
-    card: types.Card | None = None,
+    k: hints.Whole | None = None,
+    card: hints.Card | None = None,
     *,
     data: Any = None,
-    imputations: types.Imputations | None = None,
+    imputations: hints.Imputations | None = None,
     variance: float | None = None,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    weights_are: types.WeightsAre = "frequency",
-    clusters: types.ByRow | None = None,
-    strata: types.ByRow | None = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    weights_are: hints.WeightsAre = "frequency",
+    clusters: hints.ByRow | None = None,
+    strata: hints.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    method: types.MethodName | None = None,
-    objective: types.Objective | None = None,
-    effort: types.Effort | None = None,
-    include: types.Rule | None = None,
-    exclude: types.Rule | None = None,
+    method: hints.MethodName | None = None,
+    objective: hints.Objective | None = None,
+    effort: hints.Effort | None = None,
+    include: hints.Rule | None = None,
+    exclude: hints.Rule | None = None,
     disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, types.Labels] | None = None,
+    together: Literal["terms"] | Mapping[str, hints.Labels] | None = None,
     nonneg: bool = False,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
     **options: Any,
 ) -> SpcaResult:
     """Fit sparse principal components to rows: scores X V with sparse weights V.
@@ -259,29 +259,29 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 @explained
 def spca_cov(
-    S: pd.DataFrame | NDArray[Any] | types.DataValue,
-    k: types.Whole,
-    card: types.Card | None = None,
+    S: pd.DataFrame | NDArray[Any] | hints.DataValue,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
     variance: float | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     scale: bool | Literal["blocks", "raw blocks"] | None = None,
-    blocks: Mapping[str, types.Labels] | None = None,
-    mean: types.Vector | None = None,
-    sd: types.Vector | None = None,
-    given: types.Labels | None = None,
+    blocks: Mapping[str, hints.Labels] | None = None,
+    mean: hints.Vector | None = None,
+    sd: hints.Vector | None = None,
+    given: hints.Labels | None = None,
     nearest: bool = False,
-    method: types.MethodName | None = None,
-    objective: types.Objective | None = None,
-    effort: types.Effort | None = None,
-    include: types.Rule | None = None,
-    exclude: types.Rule | None = None,
+    method: hints.MethodName | None = None,
+    objective: hints.Objective | None = None,
+    effort: hints.Effort | None = None,
+    include: hints.Rule | None = None,
+    exclude: hints.Rule | None = None,
     disjoint: bool = False,
-    together: Literal["terms"] | Mapping[str, types.Labels] | None = None,
+    together: Literal["terms"] | Mapping[str, hints.Labels] | None = None,
     nonneg: bool = False,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
-    **options: Unpack[types.MethodOptions],
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
+    **options: Unpack[hints.MethodOptions],
 ) -> SpcaResult:
     """Fit sparse principal components to a covariance or correlation matrix.
 
@@ -385,51 +385,51 @@ def spca_cov(
 
 @overload
 def spca_path(
-    data: types.Rows,
-    k: types.Whole = 1,
+    data: hints.Rows,
+    k: hints.Whole = 1,
     *,
     formula: str | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     covariance: bool | None = None,
-    **options: Unpack[types.PathKeywords],
+    **options: Unpack[hints.PathKeywords],
 ) -> SpcaPath: ...
 @overload
 def spca_path(
-    formula: str, /, k: types.Whole = 1, *, data: types.Rows, **options: Unpack[types.PathKeywords]
+    formula: str, /, k: hints.Whole = 1, *, data: hints.Rows, **options: Unpack[hints.PathKeywords]
 ) -> SpcaPath: ...
 @overload
 def spca_path(
     formula: str | None = None,
     /,
     *,
-    k: types.Whole = 1,
-    imputations: types.Imputations,
-    **options: Unpack[types.PathKeywords],
+    k: hints.Whole = 1,
+    imputations: hints.Imputations,
+    **options: Unpack[hints.PathKeywords],
 ) -> SpcaPath: ...
 @with_table_by_name
 def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: types.Whole = 1,
+    k: hints.Whole = 1,
     *,
     data: Any = None,
-    imputations: types.Imputations | None = None,
-    cards: types.Cards | None = None,
+    imputations: hints.Imputations | None = None,
+    cards: hints.Cards | None = None,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    weights_are: types.WeightsAre = "frequency",
-    clusters: types.ByRow | None = None,
-    strata: types.ByRow | None = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    weights_are: hints.WeightsAre = "frequency",
+    clusters: hints.ByRow | None = None,
+    strata: hints.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     covariance: bool | None = None,
-    method: types.MethodName | None = None,
-    objective: types.Objective | None = None,
-    effort: types.Effort | None = None,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
+    method: hints.MethodName | None = None,
+    objective: hints.Objective | None = None,
+    effort: hints.Effort | None = None,
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
     **options: Any,
 ) -> SpcaPath:
     """Fit sparse principal components for a range of cardinalities.
@@ -580,12 +580,12 @@ def _number(k: Any) -> Any:
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:
     """Return advice about an argument that does not exist, for a fit that `called` makes."""
     homes = {
-        "a fit of rows, spca(data, ...)": arguments_of(spca, types.SpcaOptions),
-        "a fit of a covariance matrix, spca_cov(S, ...)": arguments_of(spca_cov, types.MethodOptions),
-        "a path, spca_path(data, ...)": arguments_of(spca_path, types.MatrixOptions),
+        "a fit of rows, spca(data, ...)": arguments_of(spca, hints.SpcaOptions),
+        "a fit of a covariance matrix, spca_cov(S, ...)": arguments_of(spca_cov, hints.MethodOptions),
+        "a path, spca_path(data, ...)": arguments_of(spca_path, hints.MatrixOptions),
     }
     options = {option for method in SOLVERS.values() for option in method.options}
-    option_types = {spca: types.SpcaOptions, spca_cov: types.MethodOptions, spca_path: types.ScanOptions}
+    option_types = {spca: hints.SpcaOptions, spca_cov: hints.MethodOptions, spca_path: hints.ScanOptions}
     option_names = arguments_of(fit, option_types[fit]) | arguments_of(called, option_types[called])
     return hint(fit.__name__, option_names, homes, options, name)
 

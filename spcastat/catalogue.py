@@ -10,10 +10,10 @@ from collections.abc import Iterable
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import MethodName
 from spcastat.config import one_of
 from spcastat.errors import MethodError
 from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
+from spcastat.hints import MethodName
 from spcastat.linalg.deflation import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary

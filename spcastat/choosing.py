@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat import argument_types as types
+from spcastat import hints
 from spcastat.api import FITS, finished, request_of
 from spcastat.assess.candidates import MOST_FITS, CardinalitySet, path_cards
 from spcastat.assess.choice_rules import RULES
@@ -70,16 +70,16 @@ def largest(wanted: Sequence[CardinalitySet]) -> CardinalitySet:
 
 @overload
 def choose_k(
-    data: types.Rows,
+    data: hints.Rows,
     *,
     formula: str | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     covariance: bool | None = None,
-    **options: Unpack[types.ComponentChoiceKeywords],
+    **options: Unpack[hints.ComponentChoiceKeywords],
 ) -> ComponentChoice: ...
 @overload
 def choose_k(
-    formula: str, /, *, data: types.Rows, **options: Unpack[types.ComponentChoiceKeywords]
+    formula: str, /, *, data: hints.Rows, **options: Unpack[hints.ComponentChoiceKeywords]
 ) -> ComponentChoice: ...
 @with_table_by_name
 def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
@@ -87,22 +87,22 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     /,
     *,
     data: Any = None,
-    kmax: types.Whole | None = None,
+    kmax: hints.Whole | None = None,
     least: float = LEAST_PREDICTION,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    weights_are: types.WeightsAre = "frequency",
-    clusters: types.ByRow | None = None,
-    strata: types.ByRow | None = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    weights_are: hints.WeightsAre = "frequency",
+    clusters: hints.ByRow | None = None,
+    strata: hints.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     covariance: bool | None = None,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
     **options: Any,
 ) -> ComponentChoice:
     """Find how many components predict held-out rows and exceed noise.
@@ -249,91 +249,91 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
 
 @overload
 def choose(
-    data: types.Rows,
-    k: types.Whole | None = None,
+    data: hints.Rows,
+    k: hints.Whole | None = None,
     *,
-    cards: types.Cards | None = None,
+    cards: hints.Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
     rule: Literal["worth", "keep", "1se", "paired", "min"] = "worth",
     share: float | None = None,
     family: Literal["auto", "equal", "rotated", "partition"] = "auto",
-    folds: types.Whole = 5,
+    folds: hints.Whole = 5,
     repeats: int | None = None,
-    kmax: types.Whole | None = None,
+    kmax: hints.Whole | None = None,
     least: float = LEAST_PREDICTION,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    weights_are: types.WeightsAre = "frequency",
-    clusters: types.ByRow | None = None,
-    strata: types.ByRow | None = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    weights_are: hints.WeightsAre = "frequency",
+    clusters: hints.ByRow | None = None,
+    strata: hints.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     covariance: bool | None = None,
-    method: types.MethodName | None = None,
-    objective: types.Objective | None = None,
-    effort: types.Effort | None = None,
-    rng: types.Rng = None,
+    method: hints.MethodName | None = None,
+    objective: hints.Objective | None = None,
+    effort: hints.Effort | None = None,
+    rng: hints.Rng = None,
     n_jobs: int = 1,
-    progress: types.Progress = None,
-    **options: Unpack[types.ScanOptions],
+    progress: hints.Progress = None,
+    **options: Unpack[hints.ScanOptions],
 ) -> Choice: ...
 @overload
 def choose(
     formula: str,
     /,
-    k: types.Whole | None = None,
+    k: hints.Whole | None = None,
     *,
-    data: types.Rows,
-    **options: Unpack[types.ChoiceKeywords],
+    data: hints.Rows,
+    **options: Unpack[hints.ChoiceKeywords],
 ) -> Choice: ...
 @overload
 def choose(
     formula: str | None = None,
     /,
     *,
-    k: types.Whole | None = None,
-    imputations: types.Imputations,
-    **options: Unpack[types.ChoiceKeywords],
+    k: hints.Whole | None = None,
+    imputations: hints.Imputations,
+    **options: Unpack[hints.ChoiceKeywords],
 ) -> Choice: ...
 @with_table_by_name
 def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: types.Whole | None = None,
+    k: hints.Whole | None = None,
     *,
     data: Any = None,
-    imputations: types.Imputations | None = None,
-    cards: types.Cards | None = None,
+    imputations: hints.Imputations | None = None,
+    cards: hints.Cards | None = None,
     by: Literal["cv", "ebic", "bic", "is", "variance"] | None = None,
     rule: Literal["worth", "keep", "1se", "paired", "min"] = "worth",
     share: float | None = None,
     family: Literal["auto", "equal", "rotated", "partition"] = "auto",
-    folds: types.Whole = 5,
+    folds: hints.Whole = 5,
     repeats: int | None = None,
-    kmax: types.Whole | None = None,
+    kmax: hints.Whole | None = None,
     least: float = LEAST_PREDICTION,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    weights_are: types.WeightsAre = "frequency",
-    clusters: types.ByRow | None = None,
-    strata: types.ByRow | None = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    weights_are: hints.WeightsAre = "frequency",
+    clusters: hints.ByRow | None = None,
+    strata: hints.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     covariance: bool | None = None,
-    method: types.MethodName | None = None,
-    objective: types.Objective | None = None,
-    effort: types.Effort | None = None,
-    rng: types.Rng = None,
+    method: hints.MethodName | None = None,
+    objective: hints.Objective | None = None,
+    effort: hints.Effort | None = None,
+    rng: hints.Rng = None,
     n_jobs: int = 1,
-    progress: types.Progress = None,
+    progress: hints.Progress = None,
     **options: Any,
 ) -> Choice:
     """Choose the cardinalities of sparse components and, if `k` is not given, their number.
@@ -858,4 +858,4 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
 
 def _hint(name: str) -> str:
     """Return advice about an option that no method has."""
-    return hint("choose", arguments_of(choose, types.ScanOptions), {}, (), name)
+    return hint("choose", arguments_of(choose, hints.ScanOptions), {}, (), name)

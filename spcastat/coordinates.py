@@ -7,11 +7,11 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.argument_types import CoordinateKeywords, Scale, Table, TableReading, Vector, Whole
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components
+from spcastat.hints import CoordinateKeywords, Scale, Table, TableReading, Vector, Whole
 from spcastat.inputs.constructors import data_of, table_and_formula
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows

@@ -12,7 +12,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtri
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import Table
 from spcastat.config import flag, listed, one_of, plural, real_number, shown, warn, whole_number
 from spcastat.errors import (
     ColumnTypeError,
@@ -21,6 +20,7 @@ from spcastat.errors import (
     InfiniteValuesError,
     MissingValuesError,
 )
+from spcastat.hints import Table
 from spcastat.inputs.opening import table_of
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.ties import is_sparse

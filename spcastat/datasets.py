@@ -26,7 +26,7 @@ from spcastat.config import flag, generator, real_number, whole_number
 from spcastat.errors import OptionError
 
 if TYPE_CHECKING:
-    from spcastat.argument_types import Rng
+    from spcastat.hints import Rng
 
 __all__ = [
     "load_harman74",

@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack, overload
 import numpy as np
 import pandas as pd
 
-from spcastat import argument_types as types
+from spcastat import hints
 from spcastat.api import spca
 from spcastat.argument_names import explained
 from spcastat.assess.jobs import workers
@@ -43,48 +43,48 @@ MIN_GROUPED_ROWS = 3
 
 @overload
 def compare_groups(
-    data: types.Table,
-    groups: types.ByRow,
-    k: types.Whole,
-    card: types.Card | None = None,
+    data: hints.Table,
+    groups: hints.ByRow,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
     formula: str | None = None,
-    **options: Unpack[types.GroupKeywords],
+    **options: Unpack[hints.GroupKeywords],
 ) -> GroupComparison: ...
 @overload
 def compare_groups(
     formula: str,
     /,
-    groups: types.ByRow,
-    k: types.Whole,
-    card: types.Card | None = None,
+    groups: hints.ByRow,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
-    data: types.Table,
-    **options: Unpack[types.GroupKeywords],
+    data: hints.Table,
+    **options: Unpack[hints.GroupKeywords],
 ) -> GroupComparison: ...
 @explained
 def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    groups: types.ByRow | None = None,
-    k: types.Whole | None = None,
-    card: types.Card | None = None,
+    groups: hints.ByRow | None = None,
+    k: hints.Whole | None = None,
+    card: hints.Card | None = None,
     *,
     data: Any = None,
-    n_draws: types.Whole = 999,
+    n_draws: hints.Whole = 999,
     formula: str | None = None,
-    scale: bool | types.Vector | None = None,
+    scale: bool | hints.Vector | None = None,
     na: Literal["raise", "drop"] = "raise",
-    clusters: types.ByRow | None = None,
-    method: types.MethodName | None = None,
-    objective: types.Objective | None = None,
-    effort: types.Effort | None = None,
+    clusters: hints.ByRow | None = None,
+    method: hints.MethodName | None = None,
+    objective: hints.Objective | None = None,
+    effort: hints.Effort | None = None,
     categorical: Literal["refuse", "dummy"] = "refuse",
     context: Mapping[str, Any] | None = None,
     codes: bool = False,
-    rng: types.Rng = None,
+    rng: hints.Rng = None,
     n_jobs: int = 1,
-    progress: types.Progress = None,
+    progress: hints.Progress = None,
 ) -> GroupComparison:
     """Test whether the components of groups of rows are the same, and name the variables that differ.
 

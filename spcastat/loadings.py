@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from spcastat import argument_types as types
+from spcastat import hints
 from spcastat.argument_names import explained
 from spcastat.fit.arguments import arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.call import Call
@@ -23,40 +23,40 @@ __all__ = ["sparse_loadings", "sparse_loadings_cov"]
 
 @overload
 def sparse_loadings(
-    data: types.Rows,
-    k: types.Whole,
-    card: types.Card | None = None,
+    data: hints.Rows,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
     formula: str | None = None,
-    **options: Unpack[types.LoadingsKeywords],
+    **options: Unpack[hints.LoadingsKeywords],
 ) -> SparseLoadings: ...
 @overload
 def sparse_loadings(
     formula: str,
     /,
-    k: types.Whole,
-    card: types.Card | None = None,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
-    data: types.Rows,
-    **options: Unpack[types.LoadingsKeywords],
+    data: hints.Rows,
+    **options: Unpack[hints.LoadingsKeywords],
 ) -> SparseLoadings: ...
 @with_table_by_name
 def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    k: types.Whole | None = None,
-    card: types.Card | None = None,
+    k: hints.Whole | None = None,
+    card: hints.Card | None = None,
     *,
     data: Any = None,
     total: int | None = None,
     variance: float | None = None,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    n_init: types.Whole | None = None,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    n_init: hints.Whole | None = None,
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
     **options: Any,
 ) -> SparseLoadings:
     """Fit sparse loadings to rows: X is about T P' with P sparse and scores T uncorrelated.
@@ -148,7 +148,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     with listening(progress):
         data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_other_names("sparse_loadings", options)
-        refuse_unknown("sparse_loadings", options, arguments_of(sparse_loadings, types.LoadingsOptions))
+        refuse_unknown("sparse_loadings", options, arguments_of(sparse_loadings, hints.LoadingsOptions))
         data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
         value = data_of("sparse_loadings", data, data_options)
         return _fitted(sparse_loadings, value, (k, card, total, variance, n_init, rng))
@@ -156,21 +156,21 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
 
 @explained
 def sparse_loadings_cov(
-    S: pd.DataFrame | NDArray[Any] | types.DataValue,
-    k: types.Whole,
-    card: types.Card | None = None,
+    S: pd.DataFrame | NDArray[Any] | hints.DataValue,
+    k: hints.Whole,
+    card: hints.Card | None = None,
     *,
     total: int | None = None,
     variance: float | None = None,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     scale: bool | None = None,
-    mean: types.Vector | None = None,
-    sd: types.Vector | None = None,
-    given: types.Labels | None = None,
+    mean: hints.Vector | None = None,
+    sd: hints.Vector | None = None,
+    given: hints.Labels | None = None,
     nearest: bool = False,
-    n_init: types.Whole | None = None,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
+    n_init: hints.Whole | None = None,
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
 ) -> SparseLoadings:
     """Fit sparse loadings to a covariance or correlation matrix; see :func:`sparse_loadings`.
 

@@ -41,7 +41,7 @@ from spcastat.reading.covariance import read_covariance
 from spcastat.reading.read import read_data
 
 if TYPE_CHECKING:
-    from spcastat.argument_types import MeasureName
+    from spcastat.hints import MeasureName
 
 __all__ = [
     "MEASURES",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
-from spcastat import argument_types as types
+from spcastat import hints
 from spcastat.argument_names import explained
 from spcastat.assess import principal_variables as assessed
 from spcastat.config import MOST_DRAWS, MOST_FOLDS, seed_of, whole_number
@@ -38,46 +38,46 @@ CALL_ARGUMENTS = ("m", "k", "share", "budget", "cost", "include", "exclude", "to
 
 @overload
 def principal_variables(
-    data: types.Rows,
-    m: types.Whole | None = None,
-    k: types.Whole | None = None,
+    data: hints.Rows,
+    m: hints.Whole | None = None,
+    k: hints.Whole | None = None,
     *,
     formula: str | None = None,
-    **options: Unpack[types.KeepKeywords],
+    **options: Unpack[hints.KeepKeywords],
 ) -> PrincipalVariablesResult: ...
 @overload
 def principal_variables(
     formula: str,
     /,
-    m: types.Whole | None = None,
-    k: types.Whole | None = None,
+    m: hints.Whole | None = None,
+    k: hints.Whole | None = None,
     *,
-    data: types.Rows,
-    **options: Unpack[types.KeepKeywords],
+    data: hints.Rows,
+    **options: Unpack[hints.KeepKeywords],
 ) -> PrincipalVariablesResult: ...
 @with_table_by_name
 def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
-    m: types.Whole | None = None,
-    k: types.Whole | None = None,
+    m: hints.Whole | None = None,
+    k: hints.Whole | None = None,
     *,
     data: Any = None,
     share: float | None = None,
     budget: float | None = None,
     cost: Mapping[Any, float] | pd.Series | None = None,
-    include: types.Labels | None = None,
-    exclude: types.Labels | None = None,
-    together: Mapping[str, types.Labels] | str | None = None,
+    include: hints.Labels | None = None,
+    exclude: hints.Labels | None = None,
+    together: Mapping[str, hints.Labels] | str | None = None,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    effort: types.Effort | None = None,
-    folds: types.Whole | None = None,
-    n_resamples: types.Whole | None = None,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    effort: hints.Effort | None = None,
+    folds: hints.Whole | None = None,
+    n_resamples: hints.Whole | None = None,
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
     **options: Any,
 ) -> PrincipalVariablesResult:
     """Choose which variables to keep, so that all variables are reproduced as well as possible.
@@ -186,7 +186,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     with listening(progress):
         data, formula = table_and_formula("principal_variables", data_or_formula, data, formula)
         refuse_other_names("principal_variables", options)
-        option_names = arguments_of(principal_variables, types.LoadingsOptions)
+        option_names = arguments_of(principal_variables, hints.LoadingsOptions)
         refuse_unknown("principal_variables", options, option_names)
         data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
         value = data_of("principal_variables", data, data_options)
@@ -197,25 +197,25 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
 
 @explained
 def principal_variables_cov(
-    S: pd.DataFrame | NDArray[Any] | types.DataValue,
-    m: types.Whole | None = None,
-    k: types.Whole | None = None,
+    S: pd.DataFrame | NDArray[Any] | hints.DataValue,
+    m: hints.Whole | None = None,
+    k: hints.Whole | None = None,
     *,
     budget: float | None = None,
     cost: Mapping[Any, float] | pd.Series | None = None,
-    include: types.Labels | None = None,
-    exclude: types.Labels | None = None,
-    together: Mapping[str, types.Labels] | None = None,
-    n_obs: types.Whole | None = None,
+    include: hints.Labels | None = None,
+    exclude: hints.Labels | None = None,
+    together: Mapping[str, hints.Labels] | None = None,
+    n_obs: hints.Whole | None = None,
     scale: bool | None = None,
-    mean: types.Vector | None = None,
-    sd: types.Vector | None = None,
-    given: types.Labels | None = None,
+    mean: hints.Vector | None = None,
+    sd: hints.Vector | None = None,
+    given: hints.Labels | None = None,
     nearest: bool = False,
-    effort: types.Effort | None = None,
-    n_resamples: types.Whole | None = None,
-    rng: types.Rng = None,
-    progress: types.Progress = None,
+    effort: hints.Effort | None = None,
+    n_resamples: hints.Whole | None = None,
+    rng: hints.Rng = None,
+    progress: hints.Progress = None,
 ) -> PrincipalVariablesResult:
     """Choose which variables to keep from a covariance or correlation matrix; see `principal_variables`.
 

@@ -15,7 +15,16 @@ import pandas as pd
 
 from spcastat.api import spca
 from spcastat.argument_names import Explained, explained
-from spcastat.argument_types import (
+from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
+from spcastat.errors import (
+    ColumnTypeError,
+    ComponentsError,
+    DataError,
+    MissingValuesError,
+    OptionError,
+    RowGroupsError,
+)
+from spcastat.hints import (
     ByRow,
     Card,
     Effort,
@@ -30,15 +39,6 @@ from spcastat.argument_types import (
     Table,
     Vector,
     WeightsAre,
-)
-from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
-from spcastat.errors import (
-    ColumnTypeError,
-    ComponentsError,
-    DataError,
-    MissingValuesError,
-    OptionError,
-    RowGroupsError,
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import frame_values, read_weights, vector

@@ -24,7 +24,7 @@ import pandas as pd
 import scipy.sparse as sps
 
 import spcastat as sp
-from spcastat.argument_types import RowOptions, TableReading
+from spcastat.hints import RowOptions, TableReading
 
 
 @dataclass(frozen=True)

@@ -277,8 +277,8 @@ def rule(args: argparse.Namespace) -> dict[str, Any]:
 def fit_of(args: argparse.Namespace, data: Any, covariance: bool, options: dict[str, Any]) -> Fit:
     """Return the fit of the data with the options that were given, of sparse loadings with --loadings."""
     from spcastat import api, loadings
-    from spcastat.argument_types import LoadingsOptions
     from spcastat.fit.arguments import arguments_of
+    from spcastat.hints import LoadingsOptions
 
     options = options | given_of(args, ("card", "variance")) | rule(args)
     if not args.loadings:
@@ -346,7 +346,7 @@ def prepare(args: argparse.Namespace, table: Any = None) -> tuple[Any, bool, dic
 
 def _rows(args: argparse.Namespace, data: Any, partial: list[str], options: dict[str, Any]) -> Any:
     """Return rows as they are fitted; `options` gets the formula of covariates `partial`, and its context."""
-    from spcastat.reading.formula import safe_context
+    from spcastat.reading.formulas import safe_context
 
     if args.imputations is not None:
         data = _imputations(args, data)
@@ -454,13 +454,13 @@ def save(fit: Any, args: argparse.Namespace, scores: bool | None = None) -> None
     """
     from dataclasses import replace
 
-    from spcastat.fit.saved_fits import save as save_fit
+    from spcastat.fit import saved_fits
 
     reading = given_of(args, FILE_OPTIONS)
     state = fit._state
     if reading:
         state = replace(state, record=replace(state.record, reading=reading))
-    save_fit(state, fit._source, args.save, scores)
+    saved_fits.save(state, fit._source, args.save, scores)
 
 
 def run(args: argparse.Namespace) -> str:

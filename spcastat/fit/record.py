@@ -20,10 +20,10 @@ from typing import Annotated, Any, Literal, TypedDict, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_types import Objective
 from spcastat.config import integers_if_whole
 from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
+from spcastat.hints import Objective
 from spcastat.inputs.data import Data
 from spcastat.solvers.solver import ADVICE, Constrained, Grouping, Searched, Sparser
 

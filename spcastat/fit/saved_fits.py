@@ -5,7 +5,7 @@ or TypedDict, whose annotations are the types, kinds and shapes that a file may 
 Whether the numbers are right cannot be checked without the data.
 
 Formulas are code, and so are their functions. Therefore only formulas of names, numbers and known functions
-are written and read; see :mod:`spcastat.reading.formula`.
+are written and read; see :mod:`spcastat.reading.formulas`.
 
 Fields that older versions of the package did not write get their defaults, and fields that newer versions
 added are ignored. A layout that older versions would misread gets a new number, `VERSION` of
@@ -42,7 +42,7 @@ from spcastat.labels import name_text
 from spcastat.linalg.regression import Regression
 from spcastat.linalg.standardisation import GROUP_SCALES, Standardisation
 from spcastat.measures import MEASURES
-from spcastat.reading import formula as formulas
+from spcastat.reading import formulas
 from spcastat.reading.design import Partial, RowDesign, Spec
 from spcastat.reading.expressions import Expression, formula_name, read_expression, shortened
 from spcastat.reading.missing_values import PpcaModel

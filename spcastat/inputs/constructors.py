@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from spcastat import argument_types as types
-from spcastat import errors
+from spcastat import errors, hints
 from spcastat.argument_names import explained
 from spcastat.config import flag, nearest, shown
 from spcastat.inputs.chunk_data import ChunkData
@@ -32,18 +31,18 @@ def rows(
     /,
     *,
     data: Any = None,
-    imputations: types.Imputations | None = None,
+    imputations: hints.Imputations | None = None,
     formula: str | None = None,
-    scale: types.Scale | None = None,
-    na: types.Missing = "raise",
-    weights: str | types.Vector | None = None,
-    weights_are: types.WeightsAre = "frequency",
-    clusters: types.ByRow | None = None,
-    strata: types.ByRow | None = None,
+    scale: hints.Scale | None = None,
+    na: hints.Missing = "raise",
+    weights: str | hints.Vector | None = None,
+    weights_are: hints.WeightsAre = "frequency",
+    clusters: hints.ByRow | None = None,
+    strata: hints.ByRow | None = None,
     block_length: int | Literal["auto"] | None = None,
-    robust: types.Robust = False,
-    center: bool | types.Vector = True,
-    blocks: Mapping[str, types.Labels] | None = None,
+    robust: hints.Robust = False,
+    center: bool | hints.Vector = True,
+    blocks: Mapping[str, hints.Labels] | None = None,
     categorical: Literal["refuse", "dummy"] = "refuse",
     context: Mapping[str, Any] | None = None,
     codes: bool = False,
@@ -167,12 +166,12 @@ def rows(
 def covariance(
     S: pd.DataFrame | NDArray[Any],
     *,
-    n_obs: types.Whole | None = None,
+    n_obs: hints.Whole | None = None,
     scale: bool | Literal["blocks", "raw blocks"] | None = None,
-    blocks: Mapping[str, types.Labels] | None = None,
-    mean: types.Vector | None = None,
-    sd: types.Vector | None = None,
-    given: types.Labels | None = None,
+    blocks: Mapping[str, hints.Labels] | None = None,
+    mean: hints.Vector | None = None,
+    sd: hints.Vector | None = None,
+    given: hints.Labels | None = None,
     nearest: bool = False,
 ) -> Data:
     """Take a covariance or correlation matrix that is there already, for any number of fits.

@@ -30,7 +30,7 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.linalg.ties import is_sparse, top
 from spcastat.linalg.wrapping import Wrapping
-from spcastat.reading.formula import FormulaModel
+from spcastat.reading.formulas import FormulaModel
 from spcastat.reading.missing_values import PpcaModel
 from spcastat.reading.model_matrix import evaluate
 
@@ -294,7 +294,7 @@ class Terms:
     model : Model
         Terms and levels, with the states of transforms in all rows.
     data : DataFrame
-        As :meth:`spcastat.reading.formula.Inputs.plain` returns it.
+        As :meth:`spcastat.reading.formulas.Inputs.plain` returns it.
     """
 
     model: FormulaModel

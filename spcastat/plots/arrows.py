@@ -9,14 +9,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import Pair
 from spcastat.config import listed, whole_number
 from spcastat.errors import OptionError, ShapeError
+from spcastat.hints import Pair
 from spcastat.labels import name_text, short_name, short_names
 from spcastat.linalg.eigenvectors import leading
-from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.axes_and_names import SUPPLEMENTARY, ink, line, shade, visible
+from spcastat.plots import drawing
 from spcastat.plots.blocks import Block, NamedBar
+from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, shade, visible
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import Names
 
@@ -141,7 +141,7 @@ def markers_of(
         )
     frame = _marker_frame(loadings.index, weights * spread, nonzero)
     if correlations is not None:
-        values = helpers.frame_of(correlations, "correlations")
+        values = drawing.frame_of(correlations, "correlations")
         same_components(scores, correlations, "correlations")
         if len(values) != len(weights):
             raise ShapeError(
@@ -200,7 +200,7 @@ def _with_supplementary(
     """Return the frame with the tips of supplementary variables, if any, below the others."""
     if supplementary is None:
         return frame
-    values = helpers.frame_of(supplementary, title := "supplementary variables")
+    values = drawing.frame_of(supplementary, title := "supplementary variables")
     same_components(scores, supplementary, title)
     extra = _marker_frame(supplementary.index, values[:, pair], False, True, len(frame))
     if "between" in frame:
@@ -268,18 +268,18 @@ def plot_correlations(
     pair = _circle_pair(components, names)
     r = 0.0
     if score_correlations is not None:
-        score_values = helpers.frame_of(score_correlations, "correlations of scores")
+        score_values = drawing.frame_of(score_correlations, "correlations of scores")
         if any(list(labels) != names for labels in score_correlations.axes):
             raise ShapeError("score_correlations must have the components as rows and as columns.")
         r = float(score_values[pair[0], pair[1]])
-    x_name, y_name = helpers.axis_names([names[i] for i in pair], shares)
-    ax = helpers.axes_for(ax, 6.2, 5.6)
-    size = helpers.name_size()
-    helpers.label_components(ax, (x_name, y_name), size)
+    x_name, y_name = drawing.axis_names([names[i] for i in pair], shares)
+    ax = drawing.axes_for(ax, 6.2, 5.6)
+    size = drawing.name_size()
+    drawing.label_components(ax, (x_name, y_name), size)
     from matplotlib.patches import Circle
 
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
-    helpers.cross(ax)
+    drawing.cross(ax)
     tips = data[["x", "y"]].to_numpy(dtype=float)
     reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0)))
     draw_arrows(ax, data)
@@ -297,7 +297,7 @@ def plot_correlations(
         size,
         (np.full(2, -reach), np.full(2, reach)),
         True,
-        note=helpers.note_below(ax, " ".join(sentences), size) if sentences else None,
+        note=drawing.note_below(ax, " ".join(sentences), size) if sentences else None,
         filled=0.0,
     )
     ticks = [-1, -0.5, 0, 0.5, 1]
@@ -307,7 +307,7 @@ def plot_correlations(
 
 def _circle_pair(components: Pair, names: list[Any]) -> list[int]:
     """Return the positions of the two components of a circle of correlations."""
-    return helpers.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
+    return drawing.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
 
 
 @explained
@@ -325,12 +325,12 @@ def plot_correlations_data(
     component, whether the variable is a "supplementary" one, the "position" of the variable in the data, and
     the "length" of the arrow.
     """
-    values = helpers.frame_of(correlations, "correlations")
+    values = drawing.frame_of(correlations, "correlations")
     names = list(correlations.columns)
     pair = _circle_pair(components, names)
     nonzero = np.ones(len(values), dtype=bool)
     if loadings is not None:
-        weights = helpers.frame_of(loadings)
+        weights = drawing.frame_of(loadings)
         if weights.shape != values.shape or list(loadings.columns) != names:
             raise ShapeError("correlations and loadings must have the same variables and components.")
         nonzero = (weights[:, pair] != 0).any(axis=1)
@@ -343,7 +343,7 @@ def plot_correlations_data(
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
-    sentences = [f"Scores are correlated (r = {helpers.value_text(r)}): arrows may leave the circle."] * (
+    sentences = [f"Scores are correlated (r = {drawing.value_text(r)}): arrows may leave the circle."] * (
         abs(r) > 0.1
     )
     if not data["nonzero"].all():

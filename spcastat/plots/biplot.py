@@ -10,12 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import ByRow, Outline, Pair, Palette, RowLabels
 from spcastat.config import checked_level, flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError
+from spcastat.hints import ByRow, Outline, Pair, Palette, RowLabels
 from spcastat.labels import short_name, short_names
-from spcastat.plots import axes_and_names as helpers
-from spcastat.plots import score_plots as points_drawn
+from spcastat.plots import drawing, score_plots
 from spcastat.plots.arrows import (
     MAX_ARROWS,
     block_values,
@@ -26,8 +25,8 @@ from spcastat.plots.arrows import (
     rows_of_block,
     same_components,
 )
-from spcastat.plots.axes_and_names import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.blocks import Block, loading_text
+from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import Frame, positions
 from spcastat.plots.margins import Margins
 from spcastat.plots.names import Names
@@ -156,7 +155,7 @@ def biplot(
         If the scores of a component are constant, unless ``scale=0``.
     """
     if outline is not None:
-        one_of("outline", outline, points_drawn.OUTLINES)
+        one_of("outline", outline, score_plots.OUTLINES)
     level = checked_level(level)
     centroids, blocks = flag("centroids", centroids), flag("blocks", blocks)
     note = ax is None if note is None else flag("note", note)
@@ -178,14 +177,14 @@ def biplot(
     )
     names = list(scores.columns)
     pair = _biplot_pair(components, names)
-    ax = helpers.axes_for(ax, 6.4, 5.4, bar=color is not None)
-    size = helpers.name_size()
-    helpers.label_components(ax, helpers.axis_names([names[i] for i in pair], shares), size)
-    helpers.cross(ax)
+    ax = drawing.axes_for(ax, 6.4, 5.4, bar=color is not None)
+    size = drawing.name_size()
+    drawing.label_components(ax, drawing.axis_names([names[i] for i in pair], shares), size)
+    drawing.cross(ax)
     clouds = _clouds(ax, data, palette)
     corners = [] if outline is None else _outlines(ax, data, clouds, outline, level)
     frame = _frame(data, *corners)
-    title = helpers.title_of(groups if groups is not None else color)
+    title = drawing.title_of(groups if groups is not None else color)
     legend, bar = _points(ax, data, frame, title, palette, size)
     _draw_new_points(ax, data, frame)
     draw_arrows(ax, data.arrows)
@@ -194,8 +193,8 @@ def biplot(
     name_arrows(ax, texts, data.arrows)
     for cloud in clouds if centroids else []:
         middle = _middle(data, cloud)
-        points_drawn.draw_centroid(ax, middle, cloud.colour, cloud.marker)
-        radius = float(np.sqrt(helpers.area(points_drawn.CENTROID))) / 2.0
+        score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker)
+        radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, cloud.colour, needed=True, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame)
     drawn_blocks = (_block(ax, data, 0), _block(ax, data, 1)) if blocks else None
@@ -213,7 +212,7 @@ def biplot(
         (frame.low, frame.high),
         scale < 1 or len(data.arrows) > 0,
         legend=legend,
-        note=helpers.note_below(ax, caption, size) if note else None,
+        note=drawing.note_below(ax, caption, size) if note else None,
         bar=bar,
     )
     return ax
@@ -233,27 +232,27 @@ def _block(ax: Axes, data: BiplotData, component: int) -> Block:
     return Block(ax, rows_of_block(ax, block, data.arrows), direction)
 
 
-def _clouds(ax: Axes, data: BiplotData, palette: Palette | None) -> list[points_drawn.Group]:
+def _clouds(ax: Axes, data: BiplotData, palette: Palette | None) -> list[score_plots.Group]:
     """Return the groups of points that have outlines and centroids; all points if there are no groups."""
     groups = data.points["group"].array if "group" in data.points else None
-    clouds = points_drawn.groups_of(ax, groups, len(data.points), palette)
-    return [cloud for cloud in clouds if cloud.name != points_drawn.GROUP_MISSING]
+    clouds = score_plots.groups_of(ax, groups, len(data.points), palette)
+    return [cloud for cloud in clouds if cloud.name != score_plots.GROUP_MISSING]
 
 
 def _outlines(
-    ax: Axes, data: BiplotData, clouds: list[points_drawn.Group], kind: str, level: float
+    ax: Axes, data: BiplotData, clouds: list[score_plots.Group], kind: str, level: float
 ) -> list[NDArray[np.float64]]:
     """Draw an outline around each group of points that spans an area, and return their vertices."""
     outlines = []
     for cloud in clouds:
         xy = data.points.loc[cloud.rows, ["x", "y"]].to_numpy()
-        if (corners := points_drawn.outline_of(xy, kind, level)) is not None:
-            points_drawn.draw_outline(ax, corners, cloud.colour)
+        if (corners := score_plots.outline_of(xy, kind, level)) is not None:
+            score_plots.draw_outline(ax, corners, cloud.colour)
             outlines.append(corners)
     return outlines
 
 
-def _middle(data: BiplotData, cloud: points_drawn.Group) -> NDArray[np.float64]:
+def _middle(data: BiplotData, cloud: score_plots.Group) -> NDArray[np.float64]:
     """Return the mean of the points of a group."""
     return np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
 
@@ -276,8 +275,8 @@ def biplot_data(
     levels: pd.DataFrame | None = None,
 ) -> BiplotData:
     """Return what `biplot` draws: points, arrows, and how both are scaled; parameters as for `biplot`."""
-    values = helpers.frame_of(scores, "scores")
-    helpers.frame_of(loadings)
+    values = drawing.frame_of(scores, "scores")
+    drawing.frame_of(loadings)
     same_components(scores, loadings, "loadings")
     names = list(scores.columns)
     pair = _biplot_pair(components, names)
@@ -290,10 +289,10 @@ def biplot_data(
     xy = values[:, pair] / spread
     points = pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1]}, index=scores.index)
     if groups is not None:
-        points["group"] = points_drawn.group_rows(groups, scores.index)
+        points["group"] = score_plots.group_rows(groups, scores.index)
     if color is not None:
-        points["color"] = points_drawn.row_numbers(color, scores.index)
-    points["label"] = points_drawn.row_labels(labels, scores.index, np.hypot(*xy.T))
+        points["color"] = score_plots.row_numbers(color, scores.index)
+    points["label"] = score_plots.row_labels(labels, scores.index, np.hypot(*xy.T))
     points["left_out"] = np.isin(np.arange(len(points)), scores.attrs.get("left_out", ()))
     markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
     strong = markers["nonzero"] | markers["supplementary"] | (arrows == "correlations")
@@ -309,7 +308,7 @@ def biplot_data(
         arrows=tips,
         blocks=pd.concat(parts),
         stretch=stretch,
-        correlation=helpers.correlation_of(xy[:, 0], xy[:, 1]),
+        correlation=drawing.correlation_of(xy[:, 0], xy[:, 1]),
         components=short,
         new=points_of(new, "new", scores, pair, spread),
         levels=points_of(levels, "levels", scores, pair, spread),
@@ -324,7 +323,7 @@ def biplot_data(
 def _biplot_pair(components: Pair, names: list[Any]) -> list[int]:
     """Return the positions of the two components of a biplot."""
     advice = "Fit with k=2 or more, or take plot_scores() for the scores and plot_loadings() for loadings."
-    return helpers.pair_of(components, names, "a biplot", advice)
+    return drawing.pair_of(components, names, "a biplot", advice)
 
 
 # --- the table -------------------------------------------------------------------------------------
@@ -422,7 +421,7 @@ def points_of(
     """Return "x", "y" and "label" of further points, on the scale of the scores."""
     if frame is None:
         return pd.DataFrame({"x": [], "y": [], "label": []}, dtype=float)
-    values = helpers.frame_of(frame, what)
+    values = drawing.frame_of(frame, what)
     same_components(scores, frame, what)
     xy = values[:, pair] / spread
     return pd.DataFrame(
@@ -459,7 +458,7 @@ def _sentences(data: BiplotData, scale: float, arrows: str) -> list[str]:
         value = loading_text(float(data.blocks["value"].abs().max()))
         sentences.append(f"Bars: {arrows}, up to {value}.")
     if abs(data.correlation) > NOTABLE:
-        r = helpers.value_text(data.correlation)
+        r = drawing.value_text(data.correlation)
         sentences.append(f"Correlated scores (r = {r}): inner products are approximate.")
     if data.undrawn:
         count = int(data.arrows["nonzero"].sum())
@@ -485,28 +484,28 @@ def _points(
     """Draw the points; return their legend and the axes of their colour bar, or None."""
     xy = data.points[["x", "y"]].to_numpy()
     far = frame.far(data.points)
-    style: dict[str, Any] = {**points_drawn.dots(len(xy), 16.0), "zorder": 2}
+    style: dict[str, Any] = {**score_plots.dots(len(xy), 16.0), "zorder": 2}
     if "color" in data.points:
         numbers = data.points["color"].to_numpy(dtype=float)
-        artist = points_drawn.scatter_numbers(ax, xy[~far], numbers[~far], palette=palette, **style)
+        artist = score_plots.scatter_numbers(ax, xy[~far], numbers[~far], palette=palette, **style)
         _edge_marks(ax, frame, xy[far], shade(ax, 0.6))
-        return None, points_drawn.colour_bar(ax, artist, title, size)
+        return None, score_plots.colour_bar(ax, artist, title, size)
     groups = data.points["group"].array if "group" in data.points else None
-    clouds = list(points_drawn.groups_of(ax, groups, len(xy), palette))
+    clouds = list(score_plots.groups_of(ax, groups, len(xy), palette))
     artists = []
     out = data.points["left_out"].to_numpy()
     for cloud in clouds:
         x, y = xy[cloud.rows & ~far & ~out].T
         mark: dict[str, Any] = {"color": [cloud.colour], "marker": cloud.marker, "linewidths": 0}
         artists.append(ax.scatter(x, y, **mark, **style))
-        points_drawn.open_points(ax, xy[cloud.rows & ~far & out], cloud, style)
+        score_plots.open_points(ax, xy[cloud.rows & ~far & out], cloud, style)
         _edge_marks(ax, frame, xy[cloud.rows & far], cloud.colour)
     if groups is None:
         return None, None
     options: dict[str, Any] = {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.2, "labelspacing": 0.25}
     options |= {"columnspacing": 1.0, "handlelength": 1.4, "fontsize": size, "title_fontsize": size}
     title = title if len(clouds) >= TITLED else None
-    legend = helpers.write_legend(ax, artists, [cloud.name for cloud in clouds], title=title, **options)
+    legend = drawing.write_legend(ax, artists, [cloud.name for cloud in clouds], title=title, **options)
     return legend, None
 
 
@@ -529,7 +528,7 @@ def _draw_new_points(ax: Axes, data: BiplotData, frame: Frame) -> None:
     for points, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
         colour = ink(ax) if marker == "x" else visible(ax, SUPPLEMENTARY)
         inner = frame.inside(points)
-        size = points_drawn.dots(len(points), 30.0)["s"]
+        size = score_plots.dots(len(points), 30.0)["s"]
         style: dict[str, Any] = {"s": size, "linewidths": line(1.1), "zorder": 4.5}
         if len(inner):
             ax.scatter(*inner.T, color=[colour], marker=marker, gid=name, **style)
@@ -548,7 +547,7 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame) -> None
         texts.add(position, str(name), visible(ax, SUPPLEMENTARY), needed=True)
     few_new = data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
     points = data.points
-    names = short_names(list(points.index[frame.far(points)]), points_drawn.ROW_NAME_WIDTH)
+    names = short_names(list(points.index[frame.far(points)]), score_plots.ROW_NAME_WIDTH)
     _name_far(texts, frame, points, names, grey)
     _name_far(texts, frame, few_new, few_new["label"][frame.far(few_new)].astype(str).tolist(), ink(ax))
     for frame_of_points, colour in ((points, grey), (few_new, ink(ax))):

@@ -19,7 +19,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Bbox, IdentityTransform
 
 from spcastat.labels import short_names
-from spcastat.plots import axes_and_names as helpers
+from spcastat.plots import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ class MeasuredText(Text):
         """Give the text a font with which it is as wide as was measured, within the context."""
         size = float(self.get_fontsize())
         points = _width(self.get_text(), size, tuple(self.get_fontfamily()), self.get_fontweight())
-        room = points * float(helpers.figure_of(self).dpi) / 72.0
+        room = points * float(drawing.figure_of(self).dpi) / 72.0
         for step in range(NARROWER_FONTS):
             if self._drawn_width(renderer) <= room:
                 break
@@ -491,8 +491,8 @@ class Block(Artist):
     ) -> None:
         super().__init__()
         self.rows, self.direction, self.threshold = rows, direction, threshold
-        self.ink, self.grey = helpers.ink(ax), helpers.shade(ax, 0.7)
-        self.background = tuple(helpers.paper(ax))
+        self.ink, self.grey = drawing.ink(ax), drawing.shade(ax, 0.7)
+        self.background = tuple(drawing.paper(ax))
         self.layout: BlockLayout | None = None
         self.corner = (0.0, 0.0)
         self.set_gid("block")
@@ -519,7 +519,7 @@ class Block(Artist):
 
     def _pixels(self) -> float:
         """Return the number of pixels of a point."""
-        return float(helpers.figure_of(self.axes).dpi) / 72.0
+        return float(drawing.figure_of(self.axes).dpi) / 72.0
 
     def _parts(self, layout: BlockLayout) -> Iterator[Artist]:
         """Yield lines and texts."""
@@ -593,7 +593,7 @@ class Block(Artist):
         style = {"fontsize": layout.size, "va": "center", "color": self.ink, "parse_math": False, **style}
         at = (self.corner[0] + x * pixels, self.corner[1] - y * pixels)
         text = MeasuredText(*at, words, transform=IdentityTransform(), **style)
-        text.set_figure(helpers.figure_of(self.axes))
+        text.set_figure(drawing.figure_of(self.axes))
         return text
 
     def _line(
@@ -605,7 +605,7 @@ class Block(Artist):
         ys = [self.corner[1] - value * pixels for value in y]
         line = Line2D(xs, ys, color=colour, linewidth=width, linestyle=style, solid_capstyle="butt")
         line.set_transform(IdentityTransform())
-        line.set_figure(helpers.figure_of(self.axes))
+        line.set_figure(drawing.figure_of(self.axes))
         return line
 
     def _arrow(self, x: float, y: float, direction: tuple[float, float], colour: Any) -> Iterator[Line2D]:

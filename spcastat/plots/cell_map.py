@@ -12,7 +12,7 @@ import pandas as pd
 from spcastat.config import plural, whole_number
 from spcastat.labels import short_names
 from spcastat.linalg.wrapping import BEND, END
-from spcastat.plots.axes_and_names import axes_for, figure_of, ink, line, shade, write_note
+from spcastat.plots.drawing import axes_for, figure_of, ink, line, shade, write_note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ from spcastat.argument_names import explained
 from spcastat.config import elements, is_label, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names, short_names
-from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.axes_and_names import accents, ink, line, shade
+from spcastat.plots import drawing
+from spcastat.plots.drawing import accents, ink, line, shade
 from spcastat.plots.names import NAME_HEIGHT
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     m = None if m is None else whole_number("m", m, 1)
     if m is not None and m not in data.index:
         raise OptionError(f"m={m!r} was given, which is not one of the numbers of variables in path.")
-    ax = helpers.axes_for(ax, 4.9, 3.4, helpers.OPEN)
+    ax = drawing.axes_for(ax, 4.9, 3.4, drawing.OPEN)
     sizes, with_held_out = data.index.to_numpy(dtype=float), "held out" in data
     style: dict[str, Any] = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3}
     dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
@@ -63,8 +63,8 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     if len(sizes) == 1:
         ax.set_xlim(sizes[0] - 1, sizes[0] + 1)
     ax.ticklabel_format(axis="y", useOffset=False)
-    size = helpers.name_size()
-    helpers.label_components(ax, ("Variables kept", "% of the variance"), size)
+    size = drawing.name_size()
+    drawing.label_components(ax, ("Variables kept", "% of the variance"), size)
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(
         handles,
@@ -80,10 +80,10 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
 
 def plot_kept_data(path: pd.DataFrame) -> pd.DataFrame:
     """Return the percentages that `plot_kept` draws, by number of variables."""
-    helpers.need_columns(path, ["share", "of_pca"], "path")
+    drawing.need_columns(path, ["share", "of_pca"], "path")
     data = pd.DataFrame({"in the data": path["share"], "PCA": path["share"] / path["of_pca"]})
     if "held_out" in path:
-        helpers.need_columns(path, ["held_out_se", "held_out_pca"], "path")
+        drawing.need_columns(path, ["held_out_se", "held_out_pca"], "path")
         data["held out"], data["s.e."] = path["held_out"], path["held_out_se"]
         data["PCA held out"] = path["held_out_pca"]
     return 100.0 * data.sort_index()
@@ -120,14 +120,14 @@ def plot_represented(
     heads, count = data["R2"].isna().to_numpy(), len(data)
     names = [*data["variable"]]
     longest = min(max(map(len, full_names(names)), default=0), NAME_WIDTH)
-    ax = helpers.axes_for(ax, 3.2 + 0.075 * longest, 1.0 + 0.2 * max(count, 5), helpers.ROWS_ONLY)
+    ax = drawing.axes_for(ax, 3.2 + 0.075 * longest, 1.0 + 0.2 * max(count, 5), drawing.ROWS_ONLY)
     ax.barh(np.arange(count), data["R2"].fillna(0.0), height=0.62, color=accents(ax)[0], zorder=2)
     ax.set_xlim(0, 1)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     hidden = len(represented) - int((~heads).sum())
     label = f"R2 by the variables kept{f' ({hidden} not shown)' * bool(hidden)}"
-    helpers.label_components(ax, (label, ""), helpers.name_size())
+    drawing.label_components(ax, (label, ""), drawing.name_size())
     ax.xaxis.label.set(ha="right", x=1.0)  # the names have more room than the bars
     _name(ax, names, heads)
     return ax
@@ -135,18 +135,18 @@ def plot_represented(
 
 def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:
     """Write the names, those of variables kept in bold and others indented, as long as there is room."""
-    size = helpers.name_size()
+    size = drawing.name_size()
     for limit in range(NAME_WIDTH, 7, -2):
         labels = short_names(names, limit)
-        helpers.name_rows(
+        drawing.name_rows(
             ax, [name if head else f"  {name}" for name, head in zip(labels, heads, strict=True)]
         )
         for label, head in zip(ax.get_yticklabels(), heads, strict=True):
             label.set(fontsize=size, fontweight="bold" if head else "normal", color=ink(ax))
-        helpers.run_layout(ax)
+        drawing.run_layout(ax)
         if ax.get_position().width >= LEAST_ROOM or max(map(len, labels), default=0) < limit - 2:
             break
-    pitch = float(helpers.size_of(ax)[1]) / max(len(names), 1)
+    pitch = float(drawing.size_of(ax)[1]) / max(len(names), 1)
     for label in ax.get_yticklabels():
         label.set_fontsize(min(size, pitch / NAME_HEIGHT))
 
@@ -155,10 +155,10 @@ def plot_represented_data(
     represented: pd.DataFrame, *, kept: Sequence[Hashable] | None = None, max_rows: int | None = 40
 ) -> pd.DataFrame:
     """Return the rows that `plot_represented` draws: "variable" and "R2", which is missing for those kept."""
-    helpers.need_columns(represented, ["R2"], "represented")
+    drawing.need_columns(represented, ["R2"], "represented")
     if "most_by" not in represented:
         raise ShapeError("represented has no column 'most_by', the kept variable nearest to each variable.")
-    limit = helpers.row_limit(max_rows, len(represented))
+    limit = drawing.row_limit(max_rows, len(represented))
     rows = represented.sort_values("R2", ascending=False, kind="stable").iloc[:limit]
     heads = list(dict.fromkeys(rows["most_by"])) if kept is None else elements(kept, 10_000)
     if not all(map(is_label, heads)):

@@ -14,7 +14,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from spcastat.labels import short_name
-from spcastat.plots import axes_and_names as helpers
+from spcastat.plots import drawing
 from spcastat.plots.blocks import (
     BLOCK_LINE,
     LARGEST_FONT,
@@ -131,7 +131,7 @@ def _row(
     return NamedBar(
         data.attrs["names"][i],
         float(values[i, j]),
-        helpers.shade(ax, strength),
+        drawing.shade(ax, strength),
         interval=interval,
         italic=bool(several[i]) and float(several.mean()) < FEW_SHARE,
         section=short_name(sections[i], SECTION_WIDTH) if sections else "",
@@ -180,7 +180,7 @@ class LoadingColumns:
 
     def arranged(self, width: float, height: float) -> list[Placed]:
         """Return layout and position of every block: all names in full, then the largest text."""
-        smallest = helpers.SMALLEST_NAME
+        smallest = drawing.SMALLEST_NAME
         largest = max(smallest, LARGEST_FONT * float(matplotlib.rcParams["font.size"]))
         best_cost, best_layouts = self._attempt(smallest, 1, width, height)
         for size in np.unique(np.linspace(smallest, largest, TEXT_SIZES))[::-1].tolist():
@@ -193,7 +193,7 @@ class LoadingColumns:
 
     def shorten_figure(self) -> None:
         """Give the figure, which contains nothing else, the smallest height that leaves its blocks alike."""
-        figure = helpers.figure_of(self.ax)
+        figure = drawing.figure_of(self.ax)
         width, height = (72.0 * side for side in figure.get_size_inches())
         placed = self.arranged(width - 2.0 * PAD, height - 2.0 * PAD)
         depth = max(y + layout.height for layout, _, y in placed if layout.labels or layout.heading)

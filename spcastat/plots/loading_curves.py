@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from spcastat.labels import name_text, short_name
-from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.axes_and_names import ink, line, shade
+from spcastat.plots import drawing
+from spcastat.plots.drawing import ink, line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,10 +90,10 @@ def draw_curves(
     x, values = x[order], values[order]
     reach = REACH * float(np.abs(values).max())
     low = -reach if values.min() < 0 else -0.05 * reach
-    size = helpers.name_size()
+    size = drawing.name_size()
     middle = len(headings) // 2
-    height = PANEL * float(helpers.size_of(ax)[1]) / len(headings)
-    panels = list(helpers.stacked(ax, loadings.columns, PANEL))
+    height = PANEL * float(drawing.size_of(ax)[1]) / len(headings)
+    panels = list(drawing.stacked(ax, loadings.columns, PANEL))
     for j, (panel, column, heading) in enumerate(zip(panels, values.T, headings, strict=True)):
         curve = np.where(column != 0, column, np.nan)
         panel.axhline(0, color=shade(panel, 0.4), linewidth=line(0.6), zorder=1)
@@ -105,7 +105,7 @@ def draw_curves(
         panel.tick_params(labelsize=size)
         panel.set_ylabel("Loading" if j == middle else "", fontsize=size + 1.0)
         _write_heading(panel, x, column, heading, size)
-    label = helpers.title_of(loadings.index) or unit or ("" if with_names else "Column")
+    label = drawing.title_of(loadings.index) or unit or ("" if with_names else "Column")
     panels[-1].set_xlabel(short_name(label, LABEL_WIDTH), fontsize=size + 1.0, parse_math=False)
     if with_names:
         step = max(-(-p // TICKS), 1)
@@ -138,7 +138,7 @@ def _write_heading(
     at_left = upper[right_half].max(initial=0.0) > upper[~right_half].max(initial=0.0)
     style: dict[str, Any] = {"fontsize": size, "fontweight": "bold", "va": "top", "parse_math": False}
     style["ha"] = "left" if at_left else "right"
-    halo = patheffects.withStroke(linewidth=2.0, foreground=tuple(helpers.paper(panel)))
+    halo = patheffects.withStroke(linewidth=2.0, foreground=tuple(drawing.paper(panel)))
     style |= {"zorder": 4, "path_effects": [halo]}
     panel.text(0.01 if at_left else 0.99, 0.97, heading, transform=panel.transAxes, **style)
 
@@ -153,7 +153,7 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int])
     columns = min(k, 4)
     lines = -(-k // columns)
     tall = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
-    ax = helpers.axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * lines + 0.5, bar=True)
+    ax = drawing.axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * lines + 0.5, bar=True)
     ax.set_axis_off()
     for j in range(k):
         row, column = divmod(j, columns)
@@ -175,10 +175,10 @@ def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    background = helpers.paper(ax)
+    background = drawing.paper(ax)
     colours: Any = "PuOr"
     if background.mean() < 0.5:
-        positive, negative = helpers.accents(ax)
+        positive, negative = drawing.accents(ax)
         colours = LinearSegmentedColormap.from_list("dark", [negative, tuple(background), positive])
     ax.set_facecolor(tuple(background))
     style |= {"cmap": colours, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from spcastat.labels import HEADING_WIDTH, short_name
 from spcastat.linalg.eigenvectors import leading
-from spcastat.plots import axes_and_names as helpers
+from spcastat.plots import drawing
 from spcastat.plots.blocks import LARGEST_FONT, MeasuredText, labels_for, loading_text, width_of
 from spcastat.plots.places import place_of, position_of
 
@@ -59,7 +59,7 @@ class LoadingTable(Artist):
         self.names: list[str] = data.attrs["names"]
         self.sections = [short_name(name, ROW_SECTION_WIDTH) for name in data.attrs["sections"]]
         self.headings = [short_name(name, HEADING_WIDTH) for name in data.columns]
-        self.accents = [np.array(accent) for accent in helpers.accents(ax)]
+        self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []
         self.size, self.is_turned, self.hidden = 0.0, False, hidden
@@ -89,8 +89,8 @@ class LoadingTable(Artist):
         width -= sections
         names_width, heading = self._set_names(width, height)
         largest = self.size
-        while not self._complete() and self.size > helpers.SMALLEST_NAME:
-            self.size = max(self.size - 0.5, helpers.SMALLEST_NAME)
+        while not self._complete() and self.size > drawing.SMALLEST_NAME:
+            self.size = max(self.size - 0.5, drawing.SMALLEST_NAME)
             names_width, heading = self._set_names(width, height)
         if not self._complete():  # no size has room for all names
             self.size = largest
@@ -108,7 +108,7 @@ class LoadingTable(Artist):
     def _text_size(self, height: float) -> float:
         """Return the size of text that fits the height of a row."""
         largest = LARGEST_FONT * float(matplotlib.rcParams["font.size"])
-        smallest = helpers.SMALLEST_NAME
+        smallest = drawing.SMALLEST_NAME
         return float(np.clip(TEXT * height / (len(self.values) + 1.5), smallest, max(smallest, largest)))
 
     def _set_names(self, width: float, height: float) -> tuple[float, float]:
@@ -150,11 +150,11 @@ class LoadingTable(Artist):
         """Draw names, headings, cells and sections."""
         if self.get_visible():
             for part in self._parts():
-                part.set_figure(helpers.figure_of(self.ax))
+                part.set_figure(drawing.figure_of(self.ax))
                 part.draw(renderer)
 
     def _parts(self) -> Iterator[Artist]:
-        pixels = helpers.figure_of(self.ax).dpi / 72.0
+        pixels = drawing.figure_of(self.ax).dpi / 72.0
         k = len(self.headings)
         pitch = self.cells.height / max(len(self.rows) + bool(self.hidden), 1)
         width = self.cells.width / k
@@ -162,7 +162,7 @@ class LoadingTable(Artist):
             x, y = self.cells.x0 + (j + 0.5) * width, self.cells.y1 + 0.3 * self.size * pixels
             yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.is_turned else 0)
         colours = self._colours()
-        number = min(self.size, helpers.SMALLEST_NAME + 1.0)
+        number = min(self.size, drawing.SMALLEST_NAME + 1.0)
         fits = width > (width_of("−.00", number) + 1.0) * pixels
         for line, (i, label) in enumerate(zip(self.rows.tolist(), self.labels, strict=True)):
             y = self.cells.y1 - (line + 0.5) * pitch
@@ -189,13 +189,13 @@ class LoadingTable(Artist):
         """Yield lines between sections of variables, and their names at the right edge."""
         if not self.sections:
             return
-        pixels = helpers.figure_of(self.ax).dpi / 72.0
+        pixels = drawing.figure_of(self.ax).dpi / 72.0
         heads = [self.sections[i] for i in self.rows]
         begins = [i for i, head in enumerate(heads) if i == 0 or heads[i - 1] != head]
         for begin, end in zip(begins, [*begins[1:], len(heads)], strict=True):
             if begin:
                 y = self.cells.y1 - begin * pitch
-                style: dict[str, Any] = {"color": helpers.ink(self.ax), "linewidth": 0.8}
+                style: dict[str, Any] = {"color": drawing.ink(self.ax), "linewidth": 0.8}
                 ends = [self.cells.x0, self.cells.x1]
                 yield Line2D(ends, [y, y], transform=IdentityTransform(), **style)
             y = self.cells.y1 - (begin + end) / 2 * pitch
@@ -205,9 +205,9 @@ class LoadingTable(Artist):
         """Return the colours of all cells: from the background at zero to an accent at the largest value."""
         share = np.abs(self.values) / np.abs(self.values).max()
         accents = np.where((self.values < 0)[..., None], self.accents[1], self.accents[0])
-        mixed = share[..., None] * accents + (1.0 - share[..., None]) * helpers.paper(self.ax)
+        mixed = share[..., None] * accents + (1.0 - share[..., None]) * drawing.paper(self.ax)
         return np.asarray(mixed, dtype=float)
 
     def _text(self, x: float, y: float, words: str, **style: Any) -> Text:
-        style = {"fontsize": self.size, "va": "center", "color": helpers.ink(self.ax), **style}
+        style = {"fontsize": self.size, "va": "center", "color": drawing.ink(self.ax), **style}
         return MeasuredText(x, y, words, parse_math=False, transform=IdentityTransform(), **style)

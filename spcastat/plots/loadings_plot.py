@@ -9,12 +9,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import Sections, Several
 from spcastat.config import elements, flag, is_whole, listed, one_of, real_number, shown
 from spcastat.errors import DataError, OptionError, ShapeError
+from spcastat.hints import Sections, Several
 from spcastat.labels import full_names
 from spcastat.linalg.eigenvectors import leading
-from spcastat.plots import axes_and_names as helpers
+from spcastat.plots import drawing
 from spcastat.plots.loading_blocks import draw_blocks
 from spcastat.plots.loading_curves import draw_curves, draw_images, is_spectrum
 from spcastat.plots.loading_table import LoadingTable
@@ -143,7 +143,7 @@ def plot_loadings(
     if kind == "image":
         return draw_images(ax, data, _image_shape(shape, len(data)))
     has_new_figure = ax is None
-    ax = helpers.axes_for(ax, *inches_of(data))
+    ax = drawing.axes_for(ax, *inches_of(data))
     if kind == "line":
         draw_curves(ax, data, headings, None if x is None else _places(x, len(data)))
         return ax
@@ -169,7 +169,7 @@ def plot_loadings(
 
 def _headings(data: pd.DataFrame, shares: pd.Series | None) -> list[str]:
     """Return the names of the components, with their shares of the variance if these are given."""
-    return helpers.axis_names(list(data.columns), shares)
+    return drawing.axis_names(list(data.columns), shares)
 
 
 def inches_of(data: pd.DataFrame) -> tuple[float, float]:
@@ -210,8 +210,8 @@ def plot_loadings_data(
     options = {"intervals": intervals, "selected": selected, "threshold": threshold, "sections": sections}
     options |= {"max_rows": max_rows, "x": x}
     sort = flag("sort", sort)
-    values = helpers.frame_of(loadings)
-    columns = helpers.positions(components, list(loadings.columns))
+    values = drawing.frame_of(loadings)
+    columns = drawing.positions(components, list(loadings.columns))
     values = values[:, columns]
     if not values.any():
         raise DataError("All loadings are zero; there is nothing to draw.")
@@ -228,7 +228,7 @@ def plot_loadings_data(
         data = loadings.iloc[:, columns].copy()
         data.attrs["kind"] = kind
         return data
-    rows = leading(values, helpers.row_limit(max_rows, len(values)))
+    rows = leading(values, drawing.row_limit(max_rows, len(values)))
     if sort:
         size = np.abs(values[rows])
         rows = rows[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]

@@ -14,9 +14,9 @@ from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import full_names, short_name
 from spcastat.linalg.ties import is_sparse
 from spcastat.measures import MEASURES, measures_of
-from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.axes_and_names import MARKERS, accents, colours_of, ink, line, shade
+from spcastat.plots import drawing
 from spcastat.plots.blocks import labels_for, width_of
+from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _kind_of(name: str) -> str:
 
 def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
     """Return axes for fractions drawn as percentages, with a vertical axis that starts at zero."""
-    ax = helpers.axes_for(ax, width, height, helpers.OPEN)
+    ax = drawing.axes_for(ax, width, height, drawing.OPEN)
     top = 100 * float(np.nanmax(data.to_numpy()))
     ax.set_ylim(0, 1.05 * top if top > 0 else 1.0)
     return ax
@@ -84,8 +84,8 @@ def _labelled(ax: Axes, x: str, y: str, loc: Any = "best", whole: bool = True) -
     """Set the axis labels and draw the legend; if `whole`, ticks of the horizontal axis are integers."""
     if whole:
         ax.locator_params(axis="x", integer=True)
-    size = helpers.name_size()
-    helpers.label_components(ax, (x, y), size)
+    size = drawing.name_size()
+    drawing.label_components(ax, (x, y), size)
     ax.legend(frameon=False, fontsize=size, loc=loc)
     return ax
 
@@ -153,7 +153,7 @@ def plot_path_data(
     one_of("x", x, _ACROSS)
     if not names:
         raise OptionError("measures is empty; name one or more of " + listed(DRAWN_MEASURES) + ".")
-    helpers.need_columns(table, ["cpzc" if x == "cpzc" else "nonzeros", *names, "pca"], "The table of a path")
+    drawing.need_columns(table, ["cpzc" if x == "cpzc" else "nonzeros", *names, "pca"], "The table of a path")
     if x == "card" and not ("card" in table and pd.api.types.is_numeric_dtype(table["card"])):
         raise OptionError(
             "x='card' was given, and the cardinalities of this path are not one number for all "
@@ -204,7 +204,7 @@ def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes |
 def plot_reconstruction_data(errors: pd.DataFrame) -> pd.DataFrame:
     """Return the relative errors that `plot_reconstruction` draws, indexed by the number of components."""
     columns = ["error", "dense"]
-    helpers.need_columns(errors, columns, "The frame of errors")
+    drawing.need_columns(errors, columns, "The frame of errors")
     return errors[columns].astype(float)
 
 
@@ -241,7 +241,7 @@ def plot_choice(
     """
     data = plot_choice_data(table, by=by, dense=dense)
     label = CRITERION_AXES[by][1]
-    ax = helpers.axes_for(ax, 5.6, 3.8, helpers.OPEN)
+    ax = drawing.axes_for(ax, 5.6, 3.8, drawing.OPEN)
     blue, orange = accents(ax)
     x = data.index.to_numpy(dtype=float)
     curve = data[~data["unequal"]]
@@ -283,7 +283,7 @@ def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None
     "unequal".
     """
     column, _ = CRITERION_AXES[one_of("by", by, CRITERION_AXES)]
-    helpers.need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
+    drawing.need_columns(table, ["nonzeros", "chosen", column], "The table of a choice")
     if dense is not None:
         real_number("dense", dense, -1e300, 1e300)
     value = table[column].to_numpy()
@@ -300,7 +300,7 @@ def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None
 def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
     """Return values for the ticks of a logarithmic axis whose labels have room."""
     label = 0.64 * (len(f"{x.max():g}") + 1) * float(ax.xaxis.get_ticklabels()[0].get_fontsize())
-    least_ratio = (x.max() / x.min()) ** (label / helpers.size_of(ax)[0])
+    least_ratio = (x.max() / x.min()) ** (label / drawing.size_of(ax)[0])
     ticks: list[float] = []
     for place in np.unique(x).tolist():
         if not ticks or place >= least_ratio * ticks[-1]:
@@ -349,9 +349,9 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     fits, counted = full_names(list(data.index)), "nonzeros" in measures.columns
     counts = [f" ({int(count)})" for count in measures["nonzeros"]] if counted else [""] * len(fits)
     height = 1.1 + max(0.62, 0.14 * len(fits)) * len(MEASURE_PANELS)
-    ax = helpers.axes_for(ax, 6.6, height + 0.14 * len(fits), helpers.ROWS_ONLY)
-    size = helpers.name_size()
-    rooms = [helpers.name_room(ax, LEGEND_SHARE) - width_of(count, size) for count in counts]
+    ax = drawing.axes_for(ax, 6.6, height + 0.14 * len(fits), drawing.ROWS_ONLY)
+    size = drawing.name_size()
+    rooms = [drawing.name_room(ax, LEGEND_SHARE) - width_of(count, size) for count in counts]
     fits = [label + count for label, count in zip(labels_for(fits, rooms, size), counts, strict=True)]
     places = np.arange(len(MEASURE_PANELS), dtype=float)
     # within the band of a measure, fits are shown one below the other, so that equal values do not overlap
@@ -362,7 +362,7 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         # without clipping, markers at 0 and 100 % are drawn completely
         style |= {"clip_on": False, "zorder": 3, "color": colour, "label": str(i)}
         ax.plot(100 * data.iloc[i].to_numpy(), places + offsets[i], **style)
-    helpers.label_components(ax, ("%", ""), size)
+    drawing.label_components(ax, ("%", ""), size)
     ax.set_yticks(places, list(MEASURE_PANELS.values()), fontsize=size)
     ax.set_ylim(len(MEASURE_PANELS) - 0.5, -0.5)
     ax.set_xlim(0, 100)
@@ -370,14 +370,14 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     title = "fit (nonzeros)" if counted else None
-    helpers.write_legend(ax, None, fits, title=title, alignment="left", size=size, **helpers.ABOVE)
+    drawing.write_legend(ax, None, fits, title=title, alignment="left", size=size, **drawing.ABOVE)
     return ax
 
 
 @explained
 def plot_compare_data(measures: pd.DataFrame) -> pd.DataFrame:
     """Return the shares of variance that `plot_compare` draws: fits in rows, measures in columns."""
-    helpers.need_columns(measures, list(MEASURE_PANELS), "The frame of measures")
+    drawing.need_columns(measures, list(MEASURE_PANELS), "The frame of measures")
     return measures[list(MEASURE_PANELS)].astype(float)
 
 
@@ -446,7 +446,7 @@ def screeplot(
         variance, spectrum, kind=kind, sparse=sparse, parallel=parallel, max_components=max_components
     )
     k, count = 0 if variance is None else len(variance), len(data)
-    ax = helpers.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, helpers.OPEN)
+    ax = drawing.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, drawing.OPEN)
     blue, orange = accents(ax)
     place, values = np.arange(1, count + 1), data if kind == "variance" else 100 * data
     label = "sparse PCA (adjusted)" if sparse else "PCA"
@@ -518,7 +518,7 @@ def screeplot_data(
             raise OptionError("variance=None was given without spectrum; give one of them, or both.")
         variance = pd.DataFrame(columns=columns_needed, dtype=float)
     else:
-        helpers.need_columns(variance, columns_needed, "The frame of variances")
+        drawing.need_columns(variance, columns_needed, "The frame of variances")
     adjusted, share, cumulative = (variance[column].to_numpy(dtype=float) for column in columns_needed)
     k, usable = len(adjusted), share > 0
     total = float(np.median(adjusted[usable] / share[usable])) if usable.any() else np.nan
@@ -543,8 +543,8 @@ def screeplot_data(
 
 def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
     """Write percentages at the bottom of the bars and above the first ten points, where they have room."""
-    size = helpers.SMALLEST_NAME
-    pitch = helpers.name_room(ax, 1.0) / len(data)
+    size = drawing.SMALLEST_NAME
+    pitch = drawing.name_room(ax, 1.0) / len(data)
     decimals = 1 if width_of("00.0", size) < pitch else 0
     if width_of("00", size) > pitch:
         return
@@ -554,9 +554,9 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
     labelled = max(k, 10)
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         if i < k and np.isfinite(sparse):
-            helpers.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **style)
+            drawing.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **style)
         if i < labelled and np.isfinite(dense):
-            helpers.write(ax, f"{dense:.{decimals}f}", (i + 1, dense), (1, 4), ha="left", **style)
+            drawing.write(ax, f"{dense:.{decimals}f}", (i + 1, dense), (1, 4), ha="left", **style)
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:

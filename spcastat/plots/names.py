@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
-from spcastat.plots import axes_and_names as helpers
+from spcastat.plots import drawing
 from spcastat.plots.blocks import MeasuredText, width_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Names(Artist):
         self.names: list[Name] = []
         self.written: list[Name] = []
         self.boxes: list[Bbox] = []
-        self.halo = tuple(helpers.paper(ax))
+        self.halo = tuple(drawing.paper(ax))
         self.set_gid("names")
         ax.add_artist(self)
         self.set_zorder(6)
@@ -130,7 +130,7 @@ class Names(Artist):
             transform=IdentityTransform(),
         )
         text.set_path_effects([patheffects.withStroke(linewidth=1.8, foreground=self.halo)])
-        text.set_figure(helpers.figure_of(self.axes))
+        text.set_figure(drawing.figure_of(self.axes))
         return text
 
 
@@ -139,7 +139,7 @@ class _Scene:
 
     def __init__(self, names: Names) -> None:
         ax: Any = names.axes
-        self.pixels = helpers.figure_of(ax).dpi / 72.0
+        self.pixels = drawing.figure_of(ax).dpi / 72.0
         self.size = names.size
         self.to_pixels = ax.transData.transform
         frame = ax.get_window_extent()

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.transforms import Bbox
 
-from spcastat.plots.axes_and_names import figure_of
+from spcastat.plots.drawing import figure_of
 
 
 def place_of(ax: Any, locator: Any, renderer: Any) -> tuple[Bbox, float]:

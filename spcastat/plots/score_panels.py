@@ -10,13 +10,13 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import MaxNLocator
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import ByRow, Palette, Several
 from spcastat.config import flag, listed, one_of
 from spcastat.errors import ComponentsError
+from spcastat.hints import ByRow, Palette, Several
 from spcastat.labels import short_name
-from spcastat.plots import axes_and_names
-from spcastat.plots.axes_and_names import accents, area, line, need_coloured, shade
+from spcastat.plots import drawing
 from spcastat.plots.blocks import width_of
+from spcastat.plots.drawing import accents, area, line, need_coloured, shade
 from spcastat.plots.score_plots import dots, group_rows, groups_of, scatter_groups
 from spcastat.reading.checks import real_array
 
@@ -86,8 +86,8 @@ def plot_scores(
     densities = flag("densities", densities)
     table = plot_scores_data(scores, components=components, groups=groups, against=against)
     values, categories = _with_groups(table, groups)
-    labels = axes_and_names.axis_names(list(values.columns), shares)
-    title = axes_and_names.title_of(groups)
+    labels = drawing.axis_names(list(values.columns), shares)
+    title = drawing.title_of(groups)
     if _over_index(scores.index, against):
         ax = _draw_over_index(ax, values, labels, categories, palette, title)
     else:
@@ -95,7 +95,7 @@ def plot_scores(
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
         of_all = f"{first_and_last} of {scores.shape[1]} components are shown; components= chooses others."
-        note = axes_and_names.write_note(ax, [of_all])
+        note = drawing.write_note(ax, [of_all])
         if note is not None:  # below the labels of the last panels
             note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
             note.set_position((0, -38))
@@ -114,10 +114,10 @@ def plot_scores_data(
 
     Rows drawn over their index have it in its order.
     """
-    axes_and_names.frame_of(scores, "scores")
+    drawing.frame_of(scores, "scores")
     names = list(scores.columns)
     defaults = range(1, min(len(names), PANEL_COMPONENTS) + 1)
-    columns = axes_and_names.positions(defaults if components is None else components, names)
+    columns = drawing.positions(defaults if components is None else components, names)
     if len(columns) > PANEL_COMPONENTS:
         raise ComponentsError(
             f"{len(columns)} of {len(names)} components were chosen; pairs of up to {PANEL_COMPONENTS} fit "
@@ -154,10 +154,10 @@ def _draw_pairs(
     side = k if densities else k - 1
     aside = groups is not None and side == 1  # a single panel leaves no corner free for the legend
     inches = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side]
-    ax = axes_and_names.axes_for(ax, inches + 1.3 * aside, 0.75 * inches if k == 1 else inches)
+    ax = drawing.axes_for(ax, inches + 1.3 * aside, 0.75 * inches if k == 1 else inches)
     ax.set_axis_off()
-    size = axes_and_names.name_size()
-    width, height = axes_and_names.size_of(ax) / side
+    size = drawing.name_size()
+    width, height = drawing.size_of(ax) / side
     gap = max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
     if any(width_of(name, size + 1.0) > 0.93 * width for name in names):
         names = [short_name(name, 12) for name in values.columns]  # without their shares
@@ -189,18 +189,18 @@ def _draw_pairs(
             "loc": "upper left" if aside else "upper right",
             "bbox_to_anchor": (1.0, 1.0),
         }
-        axes_and_names.write_legend(ax, artists, [kind.name for kind in kinds], title=title, **corner)
+        drawing.write_legend(ax, artists, [kind.name for kind in kinds], title=title, **corner)
     return ax
 
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: float) -> list[Any]:
     """Draw the points of two components; return the artists of the groups."""
-    axes_and_names.cross(panel, 0.18, 0.7)
+    drawing.cross(panel, 0.18, 0.7)
     artists, _ = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)
-    r = axes_and_names.correlation_of(*xy.T)
-    title = f"r = {axes_and_names.value_text(r)}" if np.isfinite(r) else ""
+    r = drawing.correlation_of(*xy.T)
+    title = f"r = {drawing.value_text(r)}" if np.isfinite(r) else ""
     panel.set_title(title, fontsize=size - 0.5, color=shade(panel, 0.75), pad=1.5)
     return artists
 
@@ -259,7 +259,7 @@ def _over_index(index: pd.Index, against: Any) -> bool:
 
 def _positions(index: pd.Index) -> tuple[np.ndarray, str]:
     """Return the dates or numbers of an index, or the numbers of the rows from 1; and what they are."""
-    title = axes_and_names.title_of(index) or ""
+    title = drawing.title_of(index) or ""
     if not index.hasnans:
         if isinstance(index, pd.PeriodIndex):
             return index.to_timestamp().to_numpy(), title
@@ -281,10 +281,10 @@ def _draw_over_index(
     """Draw each component over the index in a panel; rows of groups have marks in their colours."""
     n, k = values.shape
     x, title_of_x = _positions(values.index)
-    ax = axes_and_names.axes_for(ax, 6.4, 0.9 + 1.3 * k)
-    size = axes_and_names.name_size()
+    ax = drawing.axes_for(ax, 6.4, 0.9 + 1.3 * k)
+    size = drawing.name_size()
     artists: list[Any] = []
-    panels = list(axes_and_names.stacked(ax, values.columns, 0.86))
+    panels = list(drawing.stacked(ax, values.columns, 0.86))
     for panel, name, column in zip(panels, names, values.to_numpy(dtype=float).T, strict=True):
         panel.axhline(0, color=shade(panel, 0.3), linewidth=line(0.7), zorder=1)
         colour = accents(panel)[0] if groups is None else shade(panel, 0.45)
@@ -310,15 +310,15 @@ def _draw_over_index(
         panel.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
         panel.tick_params(labelsize=size)
         panel.xaxis.get_offset_text().set_fontsize(size)
-        height = float(axes_and_names.size_of(ax)[1]) / k
+        height = float(drawing.size_of(ax)[1]) / k
         words = name if width_of(name, size + 1.0) <= 0.86 * height else name.split(" (")[0]
         panel.set_ylabel(words, fontsize=size + 1.0, parse_math=False)
     panels[-1].set_xlabel(title_of_x, fontsize=size + 1.0, parse_math=False)
     if groups is not None:
         kinds = groups_of(ax, groups, n, palette)
         names = [kind.name for kind in kinds]
-        axes_and_names.write_legend(
-            panels[0], artists, names, title=title, **axes_and_names.ABOVE, ncols=min(len(names), 4)
+        drawing.write_legend(
+            panels[0], artists, names, title=title, **drawing.ABOVE, ncols=min(len(names), 4)
         )
     return ax
 
@@ -363,10 +363,10 @@ def plot_coordinates(
     data = plot_coordinates_data(coordinates, components=components, groups=groups, palette=palette)
     values, categories = _with_groups(data, groups)
     n, k = values.shape
-    ax = axes_and_names.axes_for(ax, 7.0, 0.7 + 1.5 * k)
+    ax = drawing.axes_for(ax, 7.0, 0.7 + 1.5 * k)
     kinds = list(groups_of(ax, categories, n, palette))
     row = np.arange(1, n + 1)
-    for j, panel in enumerate(axes_and_names.stacked(ax, values.columns, 0.84)):
+    for j, panel in enumerate(drawing.stacked(ax, values.columns, 0.84)):
         column = values.iloc[:, j].to_numpy(dtype=float)
         zero = column == 0
         panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
@@ -384,7 +384,7 @@ def plot_coordinates(
             style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
             marks.append(panel.scatter(x, y, zorder=3, linewidths=0, **style))
         if j == 0 and categories is not None:
-            axes_and_names.write_legend(panel, marks, [kind.name for kind in kinds], **axes_and_names.BESIDE)
+            drawing.write_legend(panel, marks, [kind.name for kind in kinds], **drawing.BESIDE)
         title = f"{int((~zero).sum())} of {n} nonzero"
         panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
         panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)
@@ -404,7 +404,7 @@ def plot_coordinates_data(
 ) -> pd.DataFrame:
     """Return the columns that `plot_coordinates` draws, and "group" if groups were given."""
     need_coloured(palette, groups is not None)
-    axes_and_names.frame_of(coordinates, "coordinates")
-    columns = axes_and_names.positions(components, list(coordinates.columns))
+    drawing.frame_of(coordinates, "coordinates")
+    columns = drawing.positions(components, list(coordinates.columns))
     values = coordinates.iloc[:, columns].copy()
     return values if groups is None else values.assign(group=group_rows(groups, coordinates.index))

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import ByRow
 from spcastat.config import elements, is_single, is_whole, plural, shown, whole_number
 from spcastat.errors import DataError, OptionError, ShapeError
+from spcastat.hints import ByRow
 from spcastat.labels import flat_labels, short_name, short_names
-from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.axes_and_names import (
+from spcastat.plots import drawing
+from spcastat.plots.drawing import (
     MARKERS,
     accents,
     area,
@@ -410,18 +410,18 @@ def plot_diagnostics(
     """
     points = plot_diagnostics_data(diagnostics, limits, groups=groups, labels=labels)
     new_figure = ax is None
-    ax = helpers.axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, helpers.OPEN)
+    ax = drawing.axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, drawing.OPEN)
     xy = points[["T2", "Q"]].to_numpy(dtype=float)
     _scales(ax, xy, limits)
     style: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
     if groups is not None:
         artists, names = scatter_groups(ax, xy, points["group"].array, **style)
-        helpers.write_legend(
+        drawing.write_legend(
             ax,
             artists,
             names,
-            title=helpers.title_of(groups),
-            **(helpers.BESIDE if new_figure else {"loc": "best"}),
+            title=drawing.title_of(groups),
+            **(drawing.BESIDE if new_figure else {"loc": "best"}),
         )
     else:
         out = (points["beyond"] != "").to_numpy()
@@ -429,11 +429,11 @@ def plot_diagnostics(
         ax.scatter(*xy[~out].T, color=[blue], linewidths=0, **style)
         ax.scatter(*xy[out].T, color=[orange], marker="^", linewidths=0, **{**style, "alpha": 0.9})
     _limit_lines(ax, limits)
-    helpers.label_components(ax, ("Hotelling T²", "Q"), helpers.name_size())
+    drawing.label_components(ax, ("Hotelling T²", "Q"), drawing.name_size())
     labelled = np.flatnonzero(points["labelled"].to_numpy())
     excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
     labelled = labelled[np.argsort(-excess, kind="stable")]
-    texts = Names(ax, helpers.name_size(), xy)
+    texts = Names(ax, drawing.name_size(), xy)
     names = row_names(points.index, 16)
     for i in labelled.tolist():
         texts.add(xy[i], names[i], shade(ax, 0.75), needed=True)
@@ -493,14 +493,14 @@ def _limit_lines(ax: Axes, limits: pd.Series) -> None:
     """Draw the limits that are known, and write their level, such as "95 %", at their ends, outside."""
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
-    text: dict[str, Any] = {"fontsize": helpers.name_size(), "color": grey}
+    text: dict[str, Any] = {"fontsize": drawing.name_size(), "color": grey}
     try:
         level = f"{100 * float(limits.name):g} %"  # type: ignore[arg-type]
     except (TypeError, ValueError):  # a Series without a level as its name
         level = "limit"
     if np.isfinite(x := limits["T2"]):
         ax.axvline(x, **style)
-        helpers.write(ax, level, (x, 1), (0, 2), xycoords=("data", "axes fraction"), ha="center", **text)
+        drawing.write(ax, level, (x, 1), (0, 2), xycoords=("data", "axes fraction"), ha="center", **text)
     if np.isfinite(y := limits["Q"]):
         ax.axhline(y, **style)
-        helpers.write(ax, level, (1, y), (3, 0), xycoords=("axes fraction", "data"), va="center", **text)
+        drawing.write(ax, level, (1, y), (3, 0), xycoords=("axes fraction", "data"), va="center", **text)

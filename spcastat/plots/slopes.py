@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.argument_types import Palette, Several
 from spcastat.config import checked_level
 from spcastat.errors import DataError, ShapeError
+from spcastat.hints import Palette, Several
 from spcastat.labels import full_names, short_name, short_names
-from spcastat.plots import axes_and_names as helpers
-from spcastat.plots.axes_and_names import line, shade
+from spcastat.plots import drawing
 from spcastat.plots.blocks import labels_for
+from spcastat.plots.drawing import line, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,20 +75,20 @@ def plot_slopes(
     half = NormalDist().inv_cdf(0.5 + checked_level(level) / 2.0)
     table = plot_slopes_data(slopes, max_rows=max_rows, components=components)
     names = list(dict.fromkeys(slopes["component"]))
-    columns = [names[i] for i in helpers.positions(components, names)]
+    columns = [names[i] for i in drawing.positions(components, names)]
     terms, groups = list(dict.fromkeys(table["term"])), list(dict.fromkeys(slopes["group"]))
     width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(columns)
     height = 1.3 + (0.16 + 0.09 * len(groups)) * max(len(terms), 4)
-    ax = helpers.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, helpers.ROWS_ONLY)
-    size = helpers.name_size()
-    place = helpers.name_room(ax, 1.0)
-    room = max(helpers.NAMES_SHARE * place, place - BAND * len(columns))
+    ax = drawing.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, drawing.ROWS_ONLY)
+    size = drawing.name_size()
+    place = drawing.name_room(ax, 1.0)
+    room = max(drawing.NAMES_SHARE * place, place - BAND * len(columns))
     labels = labels_for(full_names(terms), [room] * len(terms), size)
-    helpers.name_rows(ax, labels, components_above=True)
+    drawing.name_rows(ax, labels, components_above=True)
     ax.tick_params(labelsize=size)
     reach = float(np.nanmax(np.abs(table["estimate"]) + half * table["std_error"]))
     draw_bands(ax, pd.DataFrame(0.0, index=range(len(terms)), columns=columns), reach)
-    colours = helpers.colours_of(ax, palette, groups)
+    colours = drawing.colours_of(ax, palette, groups)
     offsets = np.linspace(-0.27, 0.27, len(groups)) if len(groups) > 1 else np.zeros(1)
     marks = []
     unit = FILL / reach
@@ -109,10 +109,10 @@ def plot_slopes(
         marks += ax.plot([], [], "*", color=shade(ax, 1.0), markersize=line(4.0))
         names.append(f"differs between groups (adjusted p ≤ {MARKED_LEVEL:g})".replace("0.", "."))
     legend_height = 1.0 + HEADING_ROOM * size / float(
-        helpers.size_of(ax)[1]
+        drawing.size_of(ax)[1]
     )  # above the names of the components
-    corner = {**helpers.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, legend_height)}
-    helpers.write_legend(ax, marks, names, size=size, ncols=2 if len(names) > 3 else 1, **corner)
+    corner = {**drawing.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, legend_height)}
+    drawing.write_legend(ax, marks, names, size=size, ncols=2 if len(names) > 3 else 1, **corner)
     count = slopes["term"].nunique()
     words = "Slope on the score" + f"\n{len(terms)} of {count} variables" * (len(terms) < count)
     ax.set_xlabel(words + ax.get_xlabel(), fontsize=size + 1.0)
@@ -124,19 +124,19 @@ def plot_slopes_data(
     slopes: pd.DataFrame, *, max_rows: int | None = 40, components: Several | None = None
 ) -> pd.DataFrame:
     """Return the rows of `slopes` that `plot_slopes` draws."""
-    helpers.need_columns(slopes, ["loading", "estimate", "std_error", "p_adjusted"], "slopes")
+    drawing.need_columns(slopes, ["loading", "estimate", "std_error", "p_adjusted"], "slopes")
     missing = [name for name in ("group", "component", "term") if list(slopes.columns).count(name) != 1]
     if missing:
         raise ShapeError(f"slopes needs once each the columns group, component and term; it lacks {missing}.")
     names = list(dict.fromkeys(slopes["component"]))
-    columns = [names[i] for i in helpers.positions(components, names)]
+    columns = [names[i] for i in drawing.positions(components, names)]
     table = slopes[slopes["component"].isin(columns)]
     table = table[(table["loading"] != 0) | (table["p_adjusted"] <= MARKED_LEVEL)]
     if table.empty:
         raise DataError("There is no slope to draw: all loadings are zero.")
     priority = pd.DataFrame({"p": table["p_adjusted"], "size": -table["loading"].abs()})
     priority = priority.groupby(table["term"], sort=False).min().sort_values(["p", "size"], kind="stable")
-    table = table[table["term"].isin(set(priority.index[: helpers.row_limit(max_rows, len(priority))]))]
+    table = table[table["term"].isin(set(priority.index[: drawing.row_limit(max_rows, len(priority))]))]
     order = {term: place for place, term in enumerate(dict.fromkeys(slopes["term"]))}
     return table.sort_values("term", key=lambda terms: terms.map(order), kind="stable")
 
@@ -165,7 +165,7 @@ def _value_ticks(ax: Axes, largest: float, k: int) -> None:
     power = 10.0 ** np.floor(np.log10(largest))
     value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)
     text = f"{value:g}"
-    band = float(helpers.size_of(ax)[0]) / k
+    band = float(drawing.size_of(ax)[0]) / k
     if band < 10 * len(text) + 24:
         title, *lines = ax.get_xlabel().split("\n")
         end = f"{largest / FILL / 2:.2g}"

@@ -366,7 +366,7 @@ class Spec:
         The p labels of the design's columns: the user's, if there are any.
     formula : str or None
         The formula as the user wrote it.
-    model_spec : spcastat.reading.formula.FormulaModel or None
+    model_spec : spcastat.reading.formulas.FormulaModel or None
         The terms of the formula with the states of its transforms and factors, for use on new data with the
         names in `context`. None without a formula, and for a formula that only selects columns.
     context : Mapping or None

@@ -3,7 +3,7 @@
 A test shows whether terms transform each row by itself, as chunks of rows require.
 
 formulaic evaluates expressions as Python code, with the states of their transforms. With a
-:class:`spcastat.reading.formula.Closed` context, only expressions whose syntax tree is in the safe
+:class:`spcastat.reading.formulas.Closed` context, only expressions whose syntax tree is in the safe
 language of that module get there.
 
 The transforms are formulaic's. With weights, a row of weight 2 counts as two rows in the means and standard
@@ -24,10 +24,10 @@ import pandas as pd
 
 from spcastat.config import listed, plural, shown
 from spcastat.errors import FormulaError, MissingValuesError, SpcaError
-from spcastat.reading import formula
+from spcastat.reading import formulas
 from spcastat.reading.design import Spec
 from spcastat.reading.expressions import Expression, abridged, owner_of, read_expression, shortened
-from spcastat.reading.formula import ANSI_CODES, FormulaModel, Inputs, Parsed, Part
+from spcastat.reading.formulas import ANSI_CODES, FormulaModel, Inputs, Parsed, Part
 from spcastat.reading.frames import require_unique
 
 #: Transforms with states from weighted rows.
@@ -166,16 +166,16 @@ def _calls(tree: ast.expr) -> list[ast.Call]:
 
 def _require_allowed(expression: Expression, given: Given) -> None:
     """Raise FormulaError for an expression that a closed context does not allow, or for a misleading name."""
-    if isinstance(given.context, formula.Closed):
+    if isinstance(given.context, formulas.Closed):
         values = {name for name, value in given.context.items() if not callable(value)}
         names = {*given.data.columns, *values}
-        problem = formula.problem_of(expression, names, strings=True, context=given.context)
+        problem = formulas.problem_of(expression, names, strings=True, context=given.context)
         if problem is not None:
             raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
     for name in expression.calls:
-        if name in formula.REASONS and name not in given.context:
-            raise FormulaError(f"{shortened(expression.text, 120)} calls {name!r}{formula.REASONS[name]}.")
-    formula.require_moderate(expression)
+        if name in formulas.REASONS and name not in given.context:
+            raise FormulaError(f"{shortened(expression.text, 120)} calls {name!r}{formulas.REASONS[name]}.")
+    formulas.require_moderate(expression)
 
 
 def _functions(given: Given) -> dict[str, Any]:
@@ -354,7 +354,7 @@ def evaluate(
     ----------
     model : Model
     data : DataFrame
-        n rows, as :meth:`spcastat.reading.formula.Inputs.plain` returns them.
+        n rows, as :meth:`spcastat.reading.formulas.Inputs.plain` returns them.
     index : pandas.Index of length n
         Labels of the rows for messages.
     error : type
@@ -483,9 +483,9 @@ def _require_few_columns(model: FormulaModel, values: Mapping[str, Any], data: p
     for term in model.terms:
         columns = int(np.prod([widths.get(part.text, 1) for part in term], dtype=object))
         total += columns
-        if total > formula.MOST_TERMS + len(model.terms):
+        if total > formulas.MOST_TERMS + len(model.terms):
             raise FormulaError(
-                f"it makes more than {formula.MOST_TERMS} columns, {columns} of them from "
+                f"it makes more than {formulas.MOST_TERMS} columns, {columns} of them from "
                 f"{shortened(':'.join(part.text for part in term), 80)}; use fewer levels or terms."
             )
     # terms may make 5e8 numbers (4 GB), or 100 times as many as the data have if that is more
@@ -551,7 +551,7 @@ def require_rowwise(
 
     The values of such a term, e.g. ranks, depend on the other rows, so that scores of new rows would not be
     comparable with those of the fit. Transforms that store what they have learned pass the test. Terms within
-    the safe language of :mod:`~spcastat.reading.formula` transform each row alone and are not tested.
+    the safe language of :mod:`~spcastat.reading.formulas` transform each row alone and are not tested.
 
     Parameters
     ----------
@@ -604,7 +604,7 @@ def _is_rowwise(part: Part, model: FormulaModel, data: pd.DataFrame) -> bool:
     """Whether a part is a column, or in the safe language, so that it transforms each row by itself."""
     if part.method == "lookup":
         return part.text in data
-    return formula.problem_of(part.text, data.columns, strings=True, context=model.context) is None
+    return formulas.problem_of(part.text, data.columns, strings=True, context=model.context) is None
 
 
 def _parts(n: int) -> list[np.ndarray]:
@@ -667,7 +667,7 @@ def evaluate_with_gaps(
     n = len(inputs.frame)
 
     def rows_of(parts: tuple[Part, ...]) -> tuple[np.ndarray, pd.DataFrame]:
-        names_needed = set().union(*(formula.names_read(part, model.context) for part in parts))
+        names_needed = set().union(*(formulas.names_read(part, model.context) for part in parts))
         read = [name for name in inputs.used if name in names_needed]
         keep = ~np.any([np.zeros(n, dtype=bool), *(missing[name] for name in read)], axis=0)
         if not keep.any() and (with_levels is None or not model.widths):  # earlier files have no widths
@@ -715,7 +715,7 @@ def dependent_columns(model: FormulaModel | None) -> np.ndarray | None:
         return None
     sets: list[tuple[set[str], list[int]]] = []
     for place, term in enumerate(model.terms):
-        names, places = set().union(*(formula.names_read(part, model.context) for part in term)), [place]
+        names, places = set().union(*(formulas.names_read(part, model.context) for part in term)), [place]
         for dependence in [dependence for dependence in sets if dependence[0] & names]:
             names, places = names | dependence[0], dependence[1] + places
             sets.remove(dependence)

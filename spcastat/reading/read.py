@@ -25,8 +25,7 @@ from spcastat.errors import (
 from spcastat.labels import stored_name
 from spcastat.linalg.regression import centred_within, regress
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading import formula as formulas
-from spcastat.reading import frames
+from spcastat.reading import formulas, frames
 from spcastat.reading.checks import kinds_of, read_weights, refuse, require_rows, require_weight, rows_to_keep
 from spcastat.reading.design import (
     DEFAULT_OPTIONS,

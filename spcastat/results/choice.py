@@ -29,7 +29,7 @@ FEWEST_EIGENVALUES = 20
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import ByRow, Path, Sections
+    from spcastat.hints import ByRow, Path, Sections
     from spcastat.results.proofs import Certificate
     from spcastat.results.resampling import Bootstrap, LoadingTest, SplitInference, Stability
 

@@ -19,8 +19,7 @@ from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import MOST_FOLDS, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
-from spcastat.fit.frames import facts
-from spcastat.fit.frames import loadings as loadings_of
+from spcastat.fit import frames
 from spcastat.fit.original_data import original_data
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import joint_gap
@@ -39,8 +38,8 @@ from spcastat.show.renderings import Outcome
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import Palette, Progress, Rng, Rows, Several
     from spcastat.assess.permutation import GroupSlopes
+    from spcastat.hints import Palette, Progress, Rng, Rows, Several
     from spcastat.linalg.operators import Operator
     from spcastat.results.fit import SpcaResult
     from spcastat.show.grid import Document
@@ -302,7 +301,7 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
     first_columns = fits[first_name]._state.spec.columns
     aligned = {}
     for name, fit in fits.items():
-        loadings = loadings_of(fit._state)
+        loadings = frames.loadings(fit._state)
         labels, columns = flat_labels(loadings.index), flat_labels(first_columns)
         if len(labels) != len(columns) or not labels.isin(columns).all():
             lacking, additional = columns[~columns.isin(labels)], labels[~labels.isin(columns)]
@@ -317,7 +316,7 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
 
 
 def _measures(fit: SpcaResult) -> dict[str, Any]:
-    numbers = facts(fit._state)
+    numbers = frames.facts(fit._state)
     return {
         **{name: numbers[name] for name in ("method", "k", "nonzeros", "variables", *MEASURES)},
         "pca": float(fit.variance["cumulative PCA"].iloc[-1]),

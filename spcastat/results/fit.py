@@ -54,7 +54,7 @@ from spcastat.show.workbook import write_workbook
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat import argument_types as types
+    from spcastat import hints
     from spcastat.fit.plan import Plan
     from spcastat.fit.run import Fit
     from spcastat.plots.biplot import BiplotData
@@ -195,7 +195,7 @@ class SpcaResult(Picklable, Shown):
         """
         return frames.component_shares(self._state)
 
-    def measure(self, name: types.MeasureName) -> float:
+    def measure(self, name: hints.MeasureName) -> float:
         """Return one measure of all components together, as a fraction.
 
         Parameters
@@ -260,7 +260,7 @@ class SpcaResult(Picklable, Shown):
         """
         return frames.score_correlation(self._state)
 
-    def contributions(self, of: types.Of = "variables") -> pd.DataFrame:
+    def contributions(self, of: hints.Of = "variables") -> pd.DataFrame:
         """Return the contribution of each variable, or row, to each component; contributions sum to 1.
 
         Parameters
@@ -289,7 +289,7 @@ class SpcaResult(Picklable, Shown):
         source = rows.need_rows(self._state, self._source, "contributions('rows')")
         return frames.row_contributions(deep_copy(self._scores), source.weights)
 
-    def cos2(self, of: types.Of = "variables") -> pd.DataFrame:
+    def cos2(self, of: hints.Of = "variables") -> pd.DataFrame:
         """Return the squared cosines: how well each component represents each variable, or row.
 
         Parameters
@@ -322,7 +322,7 @@ class SpcaResult(Picklable, Shown):
 
     def describe_components(
         self,
-        variables: pd.DataFrame | pd.Series | types.ArrowTable | Supplement | None = None,
+        variables: pd.DataFrame | pd.Series | hints.ArrowTable | Supplement | None = None,
         *,
         alpha: float = 0.05,
     ) -> Summary:
@@ -374,10 +374,10 @@ class SpcaResult(Picklable, Shown):
 
     def supplement(
         self,
-        rows: types.Table | pd.Series | None = None,
-        variables: pd.DataFrame | pd.Series | types.ArrowTable | None = None,
+        rows: hints.Table | pd.Series | None = None,
+        variables: pd.DataFrame | pd.Series | hints.ArrowTable | None = None,
         *,
-        na: types.Missing | None = None,
+        na: hints.Missing | None = None,
     ) -> Supplement:
         """Return scores of supplementary rows, and associations of supplementary variables with components.
 
@@ -503,15 +503,15 @@ class SpcaResult(Picklable, Shown):
 
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: types.Matrix, *, na: types.Missing | None = None
+        self, new: hints.Matrix, *, na: hints.Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: types.OwnT, *, na: types.Missing | None = None
-    ) -> types.OwnT: ...
+        self, new: hints.OwnT, *, na: hints.Missing | None = None
+    ) -> hints.OwnT: ...
     @overload
-    def transform(self, new: types.Chunks, *, na: types.Missing | None = None) -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: types.Missing | None = None) -> Any:
+    def transform(self, new: hints.Chunks, *, na: hints.Missing | None = None) -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: hints.Missing | None = None) -> Any:
         """Return the scores of new rows, using the formula, centre and scale of the fit.
 
         Outlying cells are pulled in first if the fit is robust; ``fit.robust.cells_of(new)`` lists them.
@@ -561,11 +561,11 @@ class SpcaResult(Picklable, Shown):
 
     def transform_to(
         self,
-        path: types.Path,
-        new: types.Rows | None = None,
+        path: hints.Path,
+        new: hints.Rows | None = None,
         *,
-        na: types.Missing | None = None,
-        progress: types.Progress = None,
+        na: hints.Missing | None = None,
+        progress: hints.Progress = None,
     ) -> None:
         """Write scores to a Parquet file, chunk by chunk.
 
@@ -613,7 +613,7 @@ class SpcaResult(Picklable, Shown):
         outliers.cleaning_of(self._state)
         return Outliers(self._state, self._source)
 
-    def inverse_transform(self, scores: types.Matrix, k: int | None = None) -> pd.DataFrame:
+    def inverse_transform(self, scores: hints.Matrix, k: int | None = None) -> pd.DataFrame:
         """Return the rows in the span of the loadings that have the given scores, n x p.
 
         They are T (V'V)^-1 V', rescaled, plus the mean; the pseudoinverse is used if V'V is singular.
@@ -649,11 +649,11 @@ class SpcaResult(Picklable, Shown):
 
     @overload
     def augment(
-        self, new: types.Matrix | None = None, *, na: types.Missing | None = None
+        self, new: hints.Matrix | None = None, *, na: hints.Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
-    def augment(self, new: types.EagerT, *, na: types.Missing | None = None) -> types.EagerT: ...
-    def augment(self, new: Any = None, *, na: types.Missing | None = None) -> Any:
+    def augment(self, new: hints.EagerT, *, na: hints.Missing | None = None) -> hints.EagerT: ...
+    def augment(self, new: Any = None, *, na: hints.Missing | None = None) -> Any:
         """Return the data with the scores appended as columns ``.fittedPC1`` and so on.
 
         Parameters
@@ -689,15 +689,15 @@ class SpcaResult(Picklable, Shown):
 
     @overload
     def diagnostics(
-        self, new: types.Matrix | None = None, *, na: types.Missing | None = None
+        self, new: hints.Matrix | None = None, *, na: hints.Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
     def diagnostics(  # type: ignore[overload-overlap]
-        self, new: types.EagerT, *, na: types.Missing | None = None
-    ) -> types.EagerT: ...
+        self, new: hints.EagerT, *, na: hints.Missing | None = None
+    ) -> hints.EagerT: ...
     @overload
-    def diagnostics(self, new: types.Chunks, *, na: types.Missing | None = None) -> pd.DataFrame: ...
-    def diagnostics(self, new: Any = None, *, na: types.Missing | None = None) -> Any:
+    def diagnostics(self, new: hints.Chunks, *, na: hints.Missing | None = None) -> pd.DataFrame: ...
+    def diagnostics(self, new: Any = None, *, na: hints.Missing | None = None) -> Any:
         """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
 
         "T2" is Hotelling's t'C^-1 t, where C is the covariance matrix of the scores: the squared Mahalanobis
@@ -841,11 +841,11 @@ class SpcaResult(Picklable, Shown):
         *,
         select: bool = True,
         search: Literal["near", "quick"] | None = None,
-        choice: types.ParallelAnalysis | None = None,
-        data: types.Rows | None = None,
-        rng: types.Rng = None,
+        choice: hints.ParallelAnalysis | None = None,
+        data: hints.Rows | None = None,
+        rng: hints.Rng = None,
         n_jobs: int = 1,
-        progress: types.Progress = None,
+        progress: hints.Progress = None,
     ) -> Bootstrap:
         """Return bootstrap intervals for loadings and variances.
 
@@ -937,10 +937,10 @@ class SpcaResult(Picklable, Shown):
         *,
         threshold: float = 0.75,
         min_correlation: float = 0.8,
-        data: types.Rows | None = None,
-        rng: types.Rng = None,
+        data: hints.Rows | None = None,
+        rng: hints.Rng = None,
         n_jobs: int = 1,
-        progress: types.Progress = None,
+        progress: hints.Progress = None,
     ) -> Stability:
         """Return how often fits of complementary halves of the rows select each loading.
 
@@ -1000,10 +1000,10 @@ class SpcaResult(Picklable, Shown):
         n: int = 999,
         *,
         repeats: int = 1,
-        data: types.Rows | None = None,
-        rng: types.Rng = None,
+        data: hints.Rows | None = None,
+        rng: hints.Rng = None,
         n_jobs: int = 1,
-        progress: types.Progress = None,
+        progress: hints.Progress = None,
     ) -> SplitInference:
         """Select variables on one half of the rows, and estimate their association on the other.
 
@@ -1061,10 +1061,10 @@ class SpcaResult(Picklable, Shown):
         n: int = 999,
         *,
         fdr: Literal["bh", "by"] = "bh",
-        data: types.Rows | None = None,
-        rng: types.Rng = None,
+        data: hints.Rows | None = None,
+        rng: hints.Rng = None,
         n_jobs: int = 1,
-        progress: types.Progress = None,
+        progress: hints.Progress = None,
     ) -> LoadingTest:
         """Test by permutation whether each variable is associated with each component.
 
@@ -1177,10 +1177,10 @@ class SpcaResult(Picklable, Shown):
         self,
         *,
         joint: bool | None = None,
-        objective: types.Objective | None = None,
+        objective: hints.Objective | None = None,
         time_limit: float | None = None,
         max_nodes: int | None = None,
-        progress: types.Progress = None,
+        progress: hints.Progress = None,
     ) -> Certificate:
         """Prove upper bounds on how much better the fit could be, by its objective.
 
@@ -1304,7 +1304,7 @@ class SpcaResult(Picklable, Shown):
         *,
         tables: Literal["all", "loadings", "variance"] = "all",
         sort: bool | None = None,
-        sections: types.Sections | None = None,
+        sections: hints.Sections | None = None,
         cut: float = 0.0,
         contributions: bool = False,
         communality: bool = False,
@@ -1482,7 +1482,7 @@ class SpcaResult(Picklable, Shown):
         """
         return frames.glance(self._state)
 
-    def describe(self, choice: types.DescribedChoice | None = None) -> Description:
+    def describe(self, choice: hints.DescribedChoice | None = None) -> Description:
         """Return a paragraph that describes this fit for a methods section, with its references.
 
         It reports the data and their scaling, the treatment of missing values and weights, the numbers of
@@ -1523,17 +1523,17 @@ class SpcaResult(Picklable, Shown):
 
     def report(
         self,
-        path: types.Path,
+        path: hints.Path,
         *,
         title: str | None = None,
         call: str | None = None,
         full_names: bool = True,
         sort: bool | None = None,
         max_rows: int | None = None,
-        sections: types.Sections | None = None,
+        sections: hints.Sections | None = None,
         digits: int = 3,
         cut: float = 0.0,
-        groups: types.ByRow | None = None,
+        groups: hints.ByRow | None = None,
     ) -> None:
         """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
@@ -1591,7 +1591,7 @@ class SpcaResult(Picklable, Shown):
             row_groups=self._by_row(groups, "groups"),
         )
 
-    def to_excel(self, path: types.Path) -> None:
+    def to_excel(self, path: hints.Path) -> None:
         """Write a workbook with sheets of loadings, variances, correlations and scores, numbers in full.
 
         Scores are written if they are in memory, and the results that the fit shows (see `with_inference`)
@@ -1637,7 +1637,7 @@ class SpcaResult(Picklable, Shown):
             sheets |= {f"outlying {name}": frame for name, frame in self.robust.frames.items()}
         write_workbook(path, sheets | sheets_of(inference_of(self._state)))
 
-    def save(self, path: types.Path, *, scores: bool | None = None) -> None:
+    def save(self, path: hints.Path, *, scores: bool | None = None) -> None:
         """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
 
         Parameters
@@ -1684,9 +1684,9 @@ class SpcaResult(Picklable, Shown):
         return self._state.record.call
 
     @property
-    def method(self) -> types.MethodName:
+    def method(self) -> hints.MethodName:
         """Name of the method; ``spcastat.methods(name)`` describes it."""
-        return cast("types.MethodName", self._state.record.method)
+        return cast("hints.MethodName", self._state.record.method)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -1694,12 +1694,12 @@ class SpcaResult(Picklable, Shown):
         return deep_copy(self._state.record.options)
 
     @property
-    def status(self) -> types.Status:
+    def status(self) -> hints.Status:
         """How the fit ended.
 
         "converged", "exact" (no iteration needed), "searched", "compared" (with all supports) or "max_iter".
         """
-        return cast("types.Status", self._state.record.status)
+        return cast("hints.Status", self._state.record.status)
 
     @property
     def converged(self) -> bool:
@@ -1725,7 +1725,7 @@ class SpcaResult(Picklable, Shown):
         """What the method reports about each component, such as its penalty; may have no columns."""
         return pd.DataFrame(deep_copy(self._state.record.details), index=self.components)
 
-    def refit(self, **changes: Unpack[types.Changes]) -> SpcaResult:
+    def refit(self, **changes: Unpack[hints.Changes]) -> SpcaResult:
         """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces any of these.
 
         Parameters
@@ -1773,18 +1773,18 @@ class SpcaResult(Picklable, Shown):
     def biplot(
         self,
         *,
-        components: types.Pair = (1, 2),
+        components: hints.Pair = (1, 2),
         scale: float = 1.0,
         arrows: Literal["loadings", "correlations"] = "loadings",
         max_arrows: int | None = 12,
-        groups: types.ByRow | None = None,
-        color: types.ByRow | None = None,
-        palette: types.Palette | None = None,
-        outline: types.Outline | None = None,
+        groups: hints.ByRow | None = None,
+        color: hints.ByRow | None = None,
+        palette: hints.Palette | None = None,
+        outline: hints.Outline | None = None,
         level: float = 0.95,
         centroids: bool = False,
-        labels: types.RowLabels | None = None,
-        new: types.Table | None = None,
+        labels: hints.RowLabels | None = None,
+        new: hints.Table | None = None,
         supplement: Supplement | None = None,
         blocks: bool = True,
         note: bool | None = None,
@@ -1918,14 +1918,14 @@ class SpcaResult(Picklable, Shown):
     def biplot_data(
         self,
         *,
-        components: types.Pair = (1, 2),
+        components: hints.Pair = (1, 2),
         scale: float = 1.0,
         arrows: Literal["loadings", "correlations"] = "loadings",
         max_arrows: int | None = 12,
-        groups: types.ByRow | None = None,
-        color: types.ByRow | None = None,
-        labels: types.RowLabels | None = None,
-        new: types.Table | None = None,
+        groups: hints.ByRow | None = None,
+        color: hints.ByRow | None = None,
+        labels: hints.RowLabels | None = None,
+        new: hints.Table | None = None,
         supplement: Supplement | None = None,
     ) -> BiplotData:
         """Return what `biplot` draws: positions and names of points and arrows.
@@ -1973,8 +1973,8 @@ class SpcaResult(Picklable, Shown):
         kind: Literal["blocks", "table", "line", "image"] | None = None,
         sort: bool = True,
         max_rows: int | None = None,
-        components: types.Several | None = None,
-        sections: types.Sections | None = None,
+        components: hints.Several | None = None,
+        sections: hints.Sections | None = None,
         intervals: pd.DataFrame | None = None,
         conf_int: bool | Bootstrap = False,
         level: float = 0.95,
@@ -2084,9 +2084,9 @@ class SpcaResult(Picklable, Shown):
     def plot_scores(
         self,
         *,
-        components: types.Several | None = None,
-        groups: types.ByRow | None = None,
-        palette: types.Palette | None = None,
+        components: hints.Several | None = None,
+        groups: hints.ByRow | None = None,
+        palette: hints.Palette | None = None,
         densities: bool = True,
         against: Literal["components", "index"] | None = None,
         ax: Axes | None = None,
@@ -2153,7 +2153,7 @@ class SpcaResult(Picklable, Shown):
     def plot_correlations(
         self,
         *,
-        components: types.Pair = (1, 2),
+        components: hints.Pair = (1, 2),
         max_arrows: int | None = 30,
         supplement: Supplement | None = None,
         ax: Axes | None = None,
@@ -2214,9 +2214,9 @@ class SpcaResult(Picklable, Shown):
 
     def plot_diagnostics(
         self,
-        new: types.Table | None = None,
+        new: hints.Table | None = None,
         *,
-        groups: types.ByRow | None = None,
+        groups: hints.ByRow | None = None,
         labels: int = 10,
         level: float = 0.95,
         ax: Axes | None = None,
@@ -2276,7 +2276,7 @@ class SpcaResult(Picklable, Shown):
         self,
         *,
         kind: Literal["variance", "share", "cumulative", "error"] = "variance",
-        parallel: types.ParallelAnalysis | types.Vector | None = None,
+        parallel: hints.ParallelAnalysis | hints.Vector | None = None,
         max_components: int | None = 30,
         ax: Axes | None = None,
     ) -> Axes:
@@ -2349,7 +2349,7 @@ class SpcaResult(Picklable, Shown):
         assert self._source is not None
         return drawn_rows(self._state, self._source)
 
-    def _drawing(self, data: Any, rng: types.Rng, n_jobs: int, progress: types.Progress) -> Drawing:
+    def _drawing(self, data: Any, rng: hints.Rng, n_jobs: int, progress: hints.Progress) -> Drawing:
         return Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
 
     def _scores_to_draw(self, analysis: str) -> pd.DataFrame:
@@ -2380,7 +2380,7 @@ def result_of(source: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
 
 
 @explained
-def load(path: types.Path) -> SpcaResult | SparseLoadings | PrincipalVariablesResult:
+def load(path: hints.Path) -> SpcaResult | SparseLoadings | PrincipalVariablesResult:
     """Read a fit from a file written by ``fit.save(path)``.
 
     No code in a file is executed: it contains numbers and text, and a formula with known functions only.

@@ -18,9 +18,9 @@ from spcastat.errors import (
     OptionError,
 )
 from spcastat.fit import frames
-from spcastat.fit import rows as row_scores
 from spcastat.fit.frames import variance
 from spcastat.fit.record import deep_copy
+from spcastat.fit.rows import diagnostics_of, need_rows, scores_of_new
 from spcastat.fit.state import FitState
 from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_with
 from spcastat.inputs.data import Data, values_by_row
@@ -198,8 +198,8 @@ def supplement(
         raise OptionError("supplement() was given nothing; give rows=, variables=, or both.")
     scores_of_rows, cos2 = None, None
     if rows is not None:
-        scores_of_rows = row_scores.scores_of_new(state, rows, na)
-        q = row_scores.diagnostics_of(state, rows, na)["Q"].to_numpy()
+        scores_of_rows = scores_of_new(state, rows, na)
+        q = diagnostics_of(state, rows, na)["Q"].to_numpy()
         cos2 = frames.row_cos2(state, scores_of_rows, q)
     associations = None if variables is None else further_variables(state, source, scores, variables)
     return Supplement(scores_of_rows, cos2, associations)
@@ -209,7 +209,7 @@ def further_variables(
     state: FitState, source: Data | None, scores: Callable[[], pd.DataFrame], variables: Any
 ) -> Associations:
     """Return the associations of supplementary variables with the scores; parameters as `supplement`."""
-    source = row_scores.need_rows(state, source, "supplementary variables")
+    source = need_rows(state, source, "supplementary variables")
     fit_scores = scores()
     if not isinstance(variables, (pd.DataFrame, pd.Series)) and hasattr(variables, "columns"):
         table = open_table(variables)
@@ -327,7 +327,7 @@ class FurtherPoints(TypedDict):
 def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> FurtherPoints:
     """Return the points of new rows and of a supplement; its correlations only among correlations."""
     among_correlations = one_of("arrows", arrows, ARROWS) == "correlations"
-    fresh = None if new is None else row_scores.scores_of_new(state, new)
+    fresh = None if new is None else scores_of_new(state, new)
     if supplement is None:
         return {"new": fresh, "supplementary": None, "levels": None}
     supplementary = checked_supplement(supplement)

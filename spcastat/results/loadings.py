@@ -33,7 +33,7 @@ from spcastat.show.summary import NOTEBOOK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat import argument_types as types
+    from spcastat import hints
     from spcastat.show.grid import Document
     from spcastat.streams.base import ScoreChunks
 
@@ -148,9 +148,9 @@ class SparseLoadings(Picklable, Shown):
         return deep_copy(self._state.record.options)
 
     @property
-    def status(self) -> types.Status:
+    def status(self) -> hints.Status:
         """How the fit ended: "searched", or "max_iter" if the last ascent was cut short."""
-        return cast("types.Status", self._state.record.status)
+        return cast("hints.Status", self._state.record.status)
 
     @property
     def converged(self) -> bool:
@@ -182,15 +182,15 @@ class SparseLoadings(Picklable, Shown):
 
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: types.Matrix, *, na: types.Missing | None = None
+        self, new: hints.Matrix, *, na: hints.Missing | None = None
     ) -> pd.DataFrame: ...
     @overload
     def transform(  # type: ignore[overload-overlap]
-        self, new: types.OwnT, *, na: types.Missing | None = None
-    ) -> types.OwnT: ...
+        self, new: hints.OwnT, *, na: hints.Missing | None = None
+    ) -> hints.OwnT: ...
     @overload
-    def transform(self, new: types.Chunks, *, na: types.Missing | None = None) -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: types.Missing | None = None) -> Any:
+    def transform(self, new: hints.Chunks, *, na: hints.Missing | None = None) -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: hints.Missing | None = None) -> Any:
         """Return the scores X W of new rows, using the formula, centre, scale and weights of the fit.
 
         Parameters
@@ -229,10 +229,10 @@ class SparseLoadings(Picklable, Shown):
         n: int = 999,
         *,
         select: bool = True,
-        data: types.Rows | None = None,
-        rng: types.Rng = None,
+        data: hints.Rows | None = None,
+        rng: hints.Rng = None,
         n_jobs: int = 1,
-        progress: types.Progress = None,
+        progress: hints.Progress = None,
     ) -> LoadingsBootstrap:
         """Return percentile intervals for the loadings from draws of rows with replacement.
 
@@ -328,7 +328,7 @@ class SparseLoadings(Picklable, Shown):
         max_rows: int | None = None,
         *,
         sort: bool | None = None,
-        sections: types.Sections | None = None,
+        sections: hints.Sections | None = None,
         cut: float = 0.0,
         communality: bool = True,
         conf_int: bool | LoadingsBootstrap = False,
@@ -446,7 +446,7 @@ class SparseLoadings(Picklable, Shown):
         """
         return describe_loadings(self._state)
 
-    def save(self, path: types.Path, *, scores: bool | None = None) -> None:
+    def save(self, path: hints.Path, *, scores: bool | None = None) -> None:
         """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
 
         Parameters
@@ -479,17 +479,17 @@ class SparseLoadings(Picklable, Shown):
 
     def report(
         self,
-        path: types.Path,
+        path: hints.Path,
         *,
         title: str | None = None,
         call: str | None = None,
         full_names: bool = True,
         sort: bool | None = None,
         max_rows: int | None = None,
-        sections: types.Sections | None = None,
+        sections: hints.Sections | None = None,
         digits: int = 3,
         cut: float = 0.0,
-        groups: types.ByRow | None = None,
+        groups: hints.ByRow | None = None,
     ) -> None:
         """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
@@ -542,16 +542,16 @@ class SparseLoadings(Picklable, Shown):
     def biplot(
         self,
         *,
-        components: types.Pair = (1, 2),
+        components: hints.Pair = (1, 2),
         scale: float = 1.0,
         max_arrows: int | None = 12,
-        groups: types.ByRow | None = None,
-        color: types.ByRow | None = None,
-        palette: types.Palette | None = None,
-        outline: types.Outline | None = None,
+        groups: hints.ByRow | None = None,
+        color: hints.ByRow | None = None,
+        palette: hints.Palette | None = None,
+        outline: hints.Outline | None = None,
         level: float = 0.95,
         centroids: bool = False,
-        labels: types.RowLabels = 0,
+        labels: hints.RowLabels = 0,
         ax: Axes | None = None,
     ) -> Axes:
         """Draw rows as points, their scores, and variables as arrows, their loadings, on two components.
@@ -611,8 +611,8 @@ class SparseLoadings(Picklable, Shown):
         kind: Literal["blocks", "table", "line", "image"] | None = None,
         sort: bool = True,
         max_rows: int | None = None,
-        components: types.Several | None = None,
-        sections: types.Sections | None = None,
+        components: hints.Several | None = None,
+        sections: hints.Sections | None = None,
         intervals: pd.DataFrame | None = None,
         x: Any = None,
         shape: tuple[int, int] | None = None,
@@ -718,7 +718,7 @@ class LoadingsBootstrap(resampling.FromDraws):
         self,
         *,
         max_rows: int | None = None,
-        components: types.Several | None = None,
+        components: hints.Several | None = None,
         level: float = 0.95,
         ax: Axes | None = None,
     ) -> Axes:

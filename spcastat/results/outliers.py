@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from spcastat import argument_types as types
+from spcastat import hints
 from spcastat.fit import outliers
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
@@ -64,7 +64,7 @@ class Outliers(Picklable, Summary):
         """
         return outliers.columns(self._state)
 
-    def cells_of(self, new: types.Table) -> pd.DataFrame:
+    def cells_of(self, new: hints.Table) -> pd.DataFrame:
         """Return the outlying cells of new rows, which `transform` pulls in; as `cells`, without "kept".
 
         Parameters

@@ -23,7 +23,7 @@ from spcastat.show.templates import lines
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import MeasureName, Path
+    from spcastat.hints import MeasureName, Path
 
 #: The measures in the table.
 PATH_MEASURES = measures_of("total", "pca")

@@ -29,7 +29,7 @@ from spcastat.show.screen import Screen
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat import argument_types as types
+    from spcastat import hints
 
 #: Sets within this part of the share are alternatives.
 ALTERNATIVE_SHARE = 0.01
@@ -158,7 +158,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     # --- rows -----------------------------------------------------------------------------------
 
-    def transform(self, new: Any, *, na: types.Missing | None = None) -> Any:
+    def transform(self, new: Any, *, na: hints.Missing | None = None) -> Any:
         """Return the k scores of new rows, which need only the variables kept.
 
         Parameters
@@ -181,7 +181,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         """
         return rows.transform(self._state, new, na)
 
-    def reconstruct(self, new: Any, *, na: types.Missing | None = None) -> pd.DataFrame:
+    def reconstruct(self, new: Any, *, na: hints.Missing | None = None) -> pd.DataFrame:
         """Return all p variables of new rows, in their units, from the variables kept.
 
         Parameters
@@ -200,7 +200,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     # --- further questions ------------------------------------------------------------------------
 
-    def alternatives(self, n: types.Whole = 5) -> pd.DataFrame:
+    def alternatives(self, n: hints.Whole = 5) -> pd.DataFrame:
         """Return the best other sets that are within 1 % of the share and differ in one variable.
 
         Parameters
@@ -218,7 +218,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         return principal.alternatives(self._state, problem, groups, n, ALTERNATIVE_SHARE)
 
     def stability(
-        self, n_resamples: types.Whole = 200, *, rng: types.Rng = None, progress: types.Progress = None
+        self, n_resamples: hints.Whole = 200, *, rng: hints.Rng = None, progress: hints.Progress = None
     ) -> PrincipalVariablesResult:
         """Return the same choice with the frequencies of variables in more resamples of the rows.
 
@@ -250,7 +250,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         return self._with(replace(about, frequency=frequency, draws=draws, is_normal=is_normal))
 
     def certify(
-        self, time_limit: float = 10.0, *, progress: types.Progress = None
+        self, time_limit: float = 10.0, *, progress: hints.Progress = None
     ) -> PrincipalVariablesResult:
         """Return the same choice with a lower bound for other sets, or a better set if there is one.
 
@@ -303,7 +303,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         """Return a paragraph that describes this choice for a methods section, with its references."""
         return show.describe(self._state)
 
-    def save(self, path: types.Path) -> None:
+    def save(self, path: hints.Path) -> None:
         """Save the choice to one file, which :func:`spcastat.load` reads; without the data.
 
         Parameters
@@ -319,7 +319,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         saved_fits.save(self._state, self._source, path, False)
 
     def report(
-        self, path: types.Path, *, title: str | None = None, call: str | None = None, full_names: bool = True
+        self, path: hints.Path, *, title: str | None = None, call: str | None = None, full_names: bool = True
     ) -> None:
         """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 

@@ -38,7 +38,7 @@ from spcastat.show.renderings import Outcome
 from spcastat.show.screen import Screen, ending, screen_of
 
 if TYPE_CHECKING:
-    from spcastat.argument_types import Progress
+    from spcastat.hints import Progress
 
 # --- the certificate ------------------------------------------------------------------------------
 

@@ -30,8 +30,8 @@ from spcastat.show.resampling_tables import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
     from spcastat.assess.samples import Resampling
+    from spcastat.hints import IntervalKind, ParallelAnalysis, Progress, Rng, Rows, Several
     from spcastat.inputs.data import Data
     from spcastat.inputs.samplers import Sampler
     from spcastat.show.grid import Document

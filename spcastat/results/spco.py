@@ -35,7 +35,7 @@ from spcastat.solvers.solver import ADVICE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from spcastat.argument_types import ByRow, EagerT, Matrix, MeasureName, Palette, Sections, Several, Vector
+    from spcastat.hints import ByRow, EagerT, Matrix, MeasureName, Palette, Sections, Several, Vector
 
 #: Largest number of penalties in a path.
 MOST_PENALTIES = 1000

@@ -17,7 +17,7 @@ from spcastat.show.workbook import write_workbook
 if TYPE_CHECKING:
     import pandas as pd
 
-    from spcastat.argument_types import Path, TableOptions
+    from spcastat.hints import Path, TableOptions
 
 
 # --- documents in every format --------------------------------------------------------------------
@@ -40,7 +40,7 @@ def render(document: grid.Document, kind: str = "text", layout: grid.Layout | No
 # --- objects that print as tables -----------------------------------------------------------------
 
 
-#: The options of tables in all formats, the keys of :class:`spcastat.argument_types.TableOptions`.
+#: The options of tables in all formats, the keys of :class:`spcastat.hints.TableOptions`.
 TABLE_OPTIONS = ("digits", "decimal", "full_names", "caption", "notes")
 #: Defines the rules of booktabs as \hline, for notebooks exported to PDF without that package.
 PLAIN_RULES = "".join(rf"\providecommand{{\{name}rule}}{{\hline}}" for name in ("top", "mid", "bottom"))

@@ -538,8 +538,8 @@ def write_chapters(
     target = file_path(path, (*filter(None, PAGE_ENDINGS), WORD_ENDING))
     if source is not None:
         source.spare(target)
-    word = target.suffix.lower() == WORD_ENDING
-    if word:
+    is_word = target.suffix.lower() == WORD_ENDING
+    if is_word:
         require_extra("docx", "docx", "report() for Word", "python-docx")
     full_names = flag("full_names", full_names)
     parts = list(parts)
@@ -548,10 +548,10 @@ def write_chapters(
         for place, chapter in enumerate(parts):
             short = (layout.of(part) if isinstance(part, Document) else part for part in chapter.parts)
             parts[place] = replace(chapter, parts=tuple(short))
-    if word:
-        from spcastat.show import word as word_files
+    if is_word:
+        from spcastat.show import word
 
-        word_files.write_chapters(target, title, parts)
+        word.write_chapters(target, title, parts)
     else:
         page = chapters_page(title, versions.get("spcastat", ""), parts)
         write_bytes(target, page.encode("utf-8", "xmlcharrefreplace"))

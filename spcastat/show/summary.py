@@ -18,7 +18,6 @@ from spcastat.config import checked_level, flag, one_of, plural, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import VARIANCE
-from spcastat.fit.frames import variance as variance_of
 from spcastat.fit.record import Bootstrapped, Record, deep_copy
 from spcastat.fit.state import (
     NEXT_TO_NOTHING,
@@ -460,7 +459,7 @@ def summarise(
     if arrangement.groups is None and groups is not None and groups.kind == "mixed":
         names = [*groups.names, "numbers"]
         arrangement = replace(arrangement, groups=[names[number] for number in groups.of])
-    loadings, variance, extras = frames.loadings(state), variance_of(state), extras or Extras()
+    loadings, variance, extras = frames.loadings(state), frames.variance(state), extras or Extras()
     options, signs, remarks = loading_columns(state, source, extras)
     largest = largest_with_another(frames.score_correlation(state))
     of_loadings = loadings_table(loadings, arrangement, **options)

@@ -27,7 +27,7 @@ from spcastat.linalg.accumulate import Accumulator, Nothing
 from spcastat.linalg.standardisation import Standardisation, divided
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
-from spcastat.reading import formula as formulas
+from spcastat.reading import formulas
 from spcastat.reading.checks import read_weights, require_numbers, require_weight, suspicious
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.reading.frames import (

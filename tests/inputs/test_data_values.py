@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat import argument_types
+from spcastat import hints
 from spcastat.errors import DataError, DataWarning, NoRowsError, OptionError, SpcaError
 from spcastat.inputs import chunk_data, constructors, covariance_data, opening, row_data
 
@@ -204,9 +204,9 @@ def test_constructors_have_and_document_every_option():
         text = inspect.getdoc(function)
         for name in names:
             assert f"\n{name} :" in text or f"{name}, " in text or f", {name} :" in text, name
-    keywords = {*argument_types.RowOptions.__annotations__, *argument_types.SampleOptions.__annotations__}
+    keywords = {*hints.RowOptions.__annotations__, *hints.SampleOptions.__annotations__}
     assert keywords <= set(row_data.ROW_OPTIONS)
-    assert set(argument_types.MatrixOptions.__annotations__) <= set(covariance_data.COVARIANCE_OPTIONS)
+    assert set(hints.MatrixOptions.__annotations__) <= set(covariance_data.COVARIANCE_OPTIONS)
 
 
 # --- read once, and again only if need be ----------------------------------------------------------

@@ -18,8 +18,8 @@ from matplotlib.text import Text
 import spcastat as sp
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
-from spcastat.plots.axes_and_names import note_of
 from spcastat.plots.blocks import Block, loading_text
+from spcastat.plots.drawing import note_of
 from spcastat.plots.loading_blocks import balanced
 from spcastat.plots.loading_curves import numbers_of
 from spcastat.plots.loading_table import LoadingTable

@@ -21,9 +21,9 @@ from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat import plots
-from spcastat.plots import axes_and_names as helpers
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.blocks import Block
+from spcastat.plots.drawing import note_of
 from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
 
@@ -252,7 +252,7 @@ def test_a_note_consists_of_whole_sentences(scores, loadings, width):
     )
     assert_layout(ax)
     caption = biplot_data(scores, loadings).caption
-    note = helpers.note_of(ax).removesuffix(f" {SEPARATE}")
+    note = note_of(ax).removesuffix(f" {SEPARATE}")
     assert caption.startswith(note)
     assert not note or (note.endswith(".") and caption[len(note) : len(note) + 1] in ("", " "))
 

@@ -22,7 +22,7 @@ from spcastat import cli
 from spcastat.errors import FormulaError, SpcaError
 from spcastat.reading.design import ReadOptions
 from spcastat.reading.expressions import ExpressionError, read_expression
-from spcastat.reading.formula import Closed, pieces_of, problem_of, require_safe, safe_context
+from spcastat.reading.formulas import Closed, pieces_of, problem_of, require_safe, safe_context
 from spcastat.reading.model_matrix import Given, value_of
 from spcastat.reading.read import read_data, replay
 

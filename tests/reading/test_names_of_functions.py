@@ -15,7 +15,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.reading.design import ReadOptions
-from spcastat.reading.formula import NUMPY, TRANSFORMS
+from spcastat.reading.formulas import NUMPY, TRANSFORMS
 from spcastat.reading.read import read_data, replay
 
 #: Functions that formulas know, called on a column of their own name: the columns they make.
