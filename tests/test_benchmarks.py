@@ -14,6 +14,7 @@ import spcastat as sp
 from benchmarks.peers import fits
 from benchmarks.peers.cells import measured
 from benchmarks.report import PAPERS
+from spcastat.errors import UnknownOptionError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -142,6 +143,40 @@ def test_every_row_of_the_papers_is_remade_or_says_why_not():
             assert (ROOT / name.rstrip(":;,")).exists()
         elif name.partition("-")[0] in ROWS:
             assert name in TABLES
+
+
+class FirstCells(Exception):
+    """Raised instead of measuring; the first argument has the cells."""
+
+
+def test_every_fit_of_the_papers_names_options_that_exist(tmp_path):
+    from benchmarks.draws import Draws
+    from benchmarks.papers.__main__ import TABLES
+    from benchmarks.papers.fits import Call, fit_or_none
+
+    class Unmeasured(Draws):
+        def measured(self, table, cells):
+            raise FirstCells(list(cells))
+
+    fits = {}
+    for table in TABLES.values():
+        try:
+            table(Call(tmp_path, full=True, draws=Unmeasured()))
+        except FirstCells as first:
+            given = [cell.given for cell in first.args[0] if "method" in cell.given]
+            fits |= {(call["method"], *call.get("options", ())): call.get("options", {}) for call in given}
+    assert len(fits) > 50
+    data = np.random.default_rng(0).standard_normal((12, 4))
+    for (method, *_), options in fits.items():
+        named = {name: value for name, value in options.items() if name != "nonzeros"}  # of a search
+        fit_or_none(data, 2, method, **named)  # None if the values suit other data only
+
+
+def test_an_option_that_does_not_exist_ends_the_table():
+    from benchmarks.papers.fits import fit
+
+    with pytest.raises(UnknownOptionError, match="alpha"):
+        fit(sp.datasets.load_pitprops(), 2, "nspca", covariance=True, alpha=1.0)
 
 
 def test_the_index_names_every_page_and_every_section_is_on_its_page():

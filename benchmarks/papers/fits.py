@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 import spcastat as sp
 from benchmarks.draws import Cell, Draws, Means, NoNumbers
 from benchmarks.papers.verdicts import Estimate
-from spcastat.errors import ConvergenceWarning, SpcaError
+from spcastat.errors import ConvergenceWarning, SpcaError, UnknownOptionError
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,17 @@ class Call:
 
 
 def fit(data: Any, k: int, method: str, *, covariance: bool = False, **options: Any) -> Any:
-    """Return the fit; raise NoNumbers with the reason if it is refused."""
+    """Return the fit; raise NoNumbers with the reason if it is refused.
+
+    An option that does not exist is an error of the benchmark: it is raised, and no table is made.
+    """
     function = sp.spca_cov if covariance else sp.spca
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             return function(data, k, method=method, **options)
+        except UnknownOptionError:
+            raise
         except SpcaError as error:
             raise NoNumbers(f"refused: {str(error).split(';')[0][:90]}") from error
 
