@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from benchmarks.papers import colon, digits, pitprops
 from benchmarks.papers.rows import totals
@@ -29,7 +29,7 @@ MARKERS = "osv^D<>Pp*hX"
 INTRODUCTION = """# The papers, figure by figure
 
 spcastat implements the methods of four papers and those that the papers compare with. Their tables are
-remade row by row; this is how many printed rows were found to be what:
+remade row by row; the picture counts the printed rows by outcome:
 
 ```{image} papers/record.png
 :alt: Printed rows of each paper by finding
@@ -470,6 +470,8 @@ def _panel(axes: Axes, panel: Panel) -> dict[str, object]:
         )  # fmt: skip
     for _, x, y in panel.printed:
         handles["printed"] = axes.scatter([x], [y], marker="x", s=36, color="black", zorder=4)
+    if panel.x in ("components", "component", "q"):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if "x" in panel.log:
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(NullFormatter())
