@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import importlib
+import inspect
 import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from docutils import nodes
@@ -82,6 +86,8 @@ copybutton_exclude = ".linenos, .gp, .go"
 #: the level of heading that they have in RESULTS.md.
 suppress_warnings = ["ref.python", "myst.header"]
 
+#: Longer signatures have one parameter on a line.
+maximum_signature_line_length = 88
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_class_signature = "separated"  # results are not made by hand
@@ -89,6 +95,40 @@ autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_param = False  # "clusters, strata" stays one entry, and words of types are no links
+
+
+def members_of(owner: type) -> dict[str, list[str]]:
+    """Return the attributes and the methods of a class; its page begins with a table of each."""
+    classes = [base for base in owner.__mro__ if base.__module__.startswith("spcastat")]
+    names = dict.fromkeys(name for base in classes for name in vars(base) if not name.startswith("_"))
+    documented = [name for name in names if name != "of" and inspect.getdoc(getattr(owner, name))]
+    methods = [
+        name
+        for name in documented
+        if isinstance(inspect.getattr_static(owner, name), FunctionType | classmethod)
+    ]
+    attributes = [name for name in documented if name not in methods]
+    return {heading: names for heading, names in (("Attributes", attributes), ("Methods", methods)) if names}
+
+
+def public_classes() -> Iterator[tuple[str, type]]:
+    """Yield the classes that the reference lists, with their names."""
+    for name in re.findall(r"(?m)^   ((?:\w+\.)+[A-Z]\w+)$", (HERE / "api.md").read_text(encoding="utf-8")):
+        module, _, attribute = f"spcastat.{name}".rpartition(".")
+        yield f"{module}.{attribute}", getattr(importlib.import_module(module), attribute)
+
+
+autosummary_context = {"member_tables": {name: members_of(owner) for name, owner in public_classes()}}
+
+
+def page_links(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Link the pages of the documentation that docstrings name by their files."""
+    for i, line in enumerate(lines):
+        lines[i] = re.sub(r"\(docs/(\w+)\.md\)|docs/(\w+)\.md", _link, line)
+
+
+def _link(match: re.Match[str]) -> str:
+    return f"(:doc:`/{match[1]}`)" if match[1] else f":doc:`/{match[2]}`"
 
 
 def plain_bars(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -105,19 +145,26 @@ def without_parameters(app: Any, what: str, name: str, obj: Any, options: Any, l
         lines[:] = text.splitlines()
 
 
-#: The text of each page of the guide.
-GUIDE = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "vignettes").glob("*.md"))}
+#: The text of each page of the guide and of the gallery.
+GUIDE = {
+    f"vignettes/{path.stem}": path.read_text(encoding="utf-8")
+    for path in sorted((HERE / "vignettes").glob("*.md"))
+}
+GALLERY = {
+    f"gallery/{path.stem}": path.read_text(encoding="utf-8")
+    for path in sorted((HERE / "gallery").glob("*.md"))
+}
 
 
 def with_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Name the pages of the guide that call a function or method, four at most."""
+    """Name the pages of the guide that call a function or method, and figures that it draws, four at most."""
     if what not in ("function", "method"):
         return
     calls = re.compile(rf"\.{name.rpartition('.')[2]}\(")
-    pages = [page for page, text in GUIDE.items() if calls.search(text)][:4]
-    if pages:
-        links = ", ".join(f":doc:`/vignettes/{page}`" for page in pages)
-        lines += ["", f"Used in: {links}.", ""]
+    for heading, pages in (("Used in", GUIDE), ("Gallery", GALLERY)):
+        links = [f":doc:`/{page}`" for page, text in pages.items() if calls.search(text)][:4]
+        if links and (heading == "Used in" or "plot" in name):
+            lines += ["", f"{heading}: {', '.join(links)}.", ""]
 
 
 def whole_sentences(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -146,5 +193,6 @@ def setup(app: Any) -> None:
     app.add_html_math_renderer("mathml", (Formulas.inline, None), (Formulas.display, None))
     app.connect("autodoc-process-docstring", without_parameters, priority=300)
     app.connect("autodoc-process-docstring", plain_bars, priority=400)
+    app.connect("autodoc-process-docstring", page_links, priority=400)
     app.connect("autodoc-process-docstring", whole_sentences, priority=600)
     app.connect("autodoc-process-docstring", with_pages, priority=700)

@@ -1,16 +1,18 @@
-"""Make the gallery: docs/gallery.md and its figures in docs/gallery/, each drawn by the code on the page.
+"""Make the gallery: docs/gallery.md, and in docs/gallery/ a page for each figure, drawn by the code on it.
 
     python docs/gallery.py [NAME ...]
 
 Most data are simulated with the dimensions of real data sets (tests/plots/shapes.py and
-docs/gallery_tables.py): 5 to 2,000 variables, 50 to 10,000 rows. The first twelve tables are real (from
+docs/gallery_tables.py): 5 to 2,000 variables, 50 to 10,000 rows. Twelve tables are real (from
 scikit-learn and statsmodels), bundled, or a simulated questionnaire; their figures use the choices of
 `choose` and no plot options except groups.
-With names, only these figures are drawn again; the page is always written completely.
+With names, only these figures are drawn again; the pages are always written completely.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,30 +34,47 @@ DPI = 110
 
 INTRO = """# Gallery
 
-Each figure is drawn by the code above it, as it stands. The first twelve show common data sets with the
-choices of `choose` and no plot options except groups; they need scikit-learn or statsmodels for their data.
-The others use simulated tables with the dimensions of real data sets: run the code of these tables once,
-before that of the figure. The command `python docs/gallery.py` writes this page.
+A figure leads to the code that draws it, which runs as it is pasted. Most tables are simulated with the
+dimensions of real data sets, by functions that stand before the code of the figure. The command
+`python docs/gallery.py` writes these pages.
 """
-#: Imports of the simulated tables.
-HEAD = """from collections.abc import Callable
-from typing import Any
-
-import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
-import spcastat as sp"""
-DETAILS = """## Simulated tables
-
-<details>
-<summary>Code of the simulated tables, and the imports of their figures</summary>
-
-```python
-{code}
-```
-
-</details>
-"""
+#: The files whose functions simulate tables.
+SIMULATORS = (DOCS.parent / "tests" / "plots" / "shapes.py", DOCS / "gallery_tables.py")
+#: Where the figures stand in the gallery: heading -> a sentence, and their names.
+SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Biplots": (
+        "Scores of the rows, and the variables of each component as bars beside its axis.",
+        (
+            *("wine", "row-names", "exams", "eight-groups", "genes", "letters", "far-row", "new-rows"),
+            *("supplement", "correlations-as-arrows", "circle", "spectra-biplot", "sparse-loadings-biplot"),
+        ),
+    ),
+    "Loadings": (
+        "The variables of each component, largest first, with intervals, contributions or frequencies.",
+        ("intervals", "loadings-by-group", "cos2", "spectra", "images", "sparse-loadings", "frequency"),
+    ),
+    "Rows": (
+        "Scores of components in pairs or alone, and rows that the components do not describe.",
+        ("letters-scores", "one-component", "diagnostics", "coordinates"),
+    ),
+    "Choices and comparisons": (
+        "How many components and nonzero loadings, and what fits differ in.",
+        (
+            *("components", "choice", "scree", "genes-scree", "reconstruction", "path", "compare", "slopes"),
+            "coordinates-path",
+        ),
+    ),
+    "Styles": ("Colours and sizes follow the style of Matplotlib.", ("dark", "talk")),
+    "Common tables": (
+        "The choices of `choose`, and no plot options except groups. The data need scikit-learn or "
+        "statsmodels.",
+        (
+            *("table-wine", "table-breast-cancer", "table-diabetes", "table-iris", "table-digits"),
+            *("table-pitprops", "table-macrodata", "table-statecrime", "table-fair", "table-anes96"),
+            *("table-elnino", "table-questionnaire"),
+        ),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -445,26 +464,67 @@ def loading(data: str) -> str:
         return "\n".join(lines)
     if data == "pitprops":
         return "import spcastat as sp\n\ndf = sp.datasets.pitprops_sample()"
-    return f'df, group = table("{data}")'
+    return simulator(data)
 
 
-def simulators() -> str:
-    """Return the code that simulates tables, which is printed once on the page."""
-    parts = []
-    for path in (DOCS.parent / "tests" / "plots" / "shapes.py", DOCS / "gallery_tables.py"):
-        text = path.read_text(encoding="utf-8").partition("\nimport pandas as pd\n")[2]
-        parts.append(text.replace("from tests.plots.shapes import SHAPES\n", "").strip())
-    return f"{HEAD}\n\n\n" + "\n\n\n".join(parts)
+def simulator(name: str) -> str:
+    """Return the lines that simulate a table, with the functions and constants that they need."""
+    statements = [
+        (statement, ast.get_source_segment(source, statement) or "")
+        for source in (path.read_text(encoding="utf-8") for path in SIMULATORS)
+        for statement in ast.parse(source).body
+    ]
+    call = _calls([statement for statement, _ in statements])[name]
+    used = set(_names_in(call))
+    lines: dict[type[ast.stmt], list[str]] = {ast.Import: [], ast.Assign: [], ast.FunctionDef: []}
+    for statement, source in reversed(statements):  # each needs only what stands before it
+        if type(statement) in lines and used & _names_of(statement):
+            lines[type(statement)].insert(0, source)
+            used |= set(_names_in(statement))
+    standard = ["from typing import Any", ""] if "Any" in used else []
+    imports = [*dict.fromkeys(lines[ast.Import]), "import spcastat as sp"]
+    constants = ["", "\n".join(lines[ast.Assign])] if lines[ast.Assign] else []
+    functions = ["\n\n" + source for source in lines[ast.FunctionDef]]
+    rows = ["", "", f"df, group = {ast.unparse(call)}"]
+    return "\n".join([*standard, *imports, *constants, *functions, *rows])
+
+
+def _calls(statements: list[ast.stmt]) -> dict[str, ast.expr]:
+    """Return the calls that make the simulated tables, from the tables of functions in the files."""
+    tables = [one.value for one in statements if isinstance(one, ast.AnnAssign)]
+    return {
+        key.value: maker.body if isinstance(maker, ast.Lambda) else ast.Call(maker, [], [])
+        for table in tables
+        if isinstance(table, ast.Dict)
+        for key, maker in zip(table.keys, table.values, strict=True)
+        if isinstance(key, ast.Constant)
+    }
+
+
+def _names_in(tree: ast.AST) -> list[str]:
+    return [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+
+
+def _names_of(statement: ast.stmt) -> set[str]:
+    """Return what a function, an assignment or an import defines."""
+    if isinstance(statement, ast.Import):
+        return {alias.asname or alias.name for alias in statement.names}
+    if isinstance(statement, ast.Assign):
+        return set(_names_in(ast.Tuple(statement.targets)))
+    return {statement.name} if isinstance(statement, ast.FunctionDef) else set()
 
 
 def code_of(figure: Figure) -> str:
-    """Return the complete code of a figure, after that of the simulated tables if it needs one."""
+    """Return the complete code of a figure, with its data."""
     code = figure.code
     if figure.style == "talk":
         code = _within('plt.rc_context({"font.size": 16, "lines.markersize": 9})', code)
     elif figure.style:
         code = _within(f'plt.style.context("{figure.style}")', code)
-    return loading(figure.data) + "\n" + code
+    data = loading(figure.data)
+    if figure.style:
+        data = re.sub("(?m)^import ", "import matplotlib.pyplot as plt\nimport ", data, count=1)
+    return data + "\n" + code
 
 
 def _within(context: str, code: str) -> str:
@@ -475,8 +535,7 @@ def draw(figure: Figure) -> None:
     """Run the lines of a figure as they are printed, and save what they draw."""
     path = DOCS / "gallery" / f"{figure.name}.png"
     names: dict[str, Any] = {}
-    exec(simulators(), names)
-    exec(code_of(figure), names)  # the lines above, nobody else's
+    exec(code_of(figure), names)  # the lines of the page, nobody else's
     drawn = names["ax"].figure
     drawn.savefig(path, dpi=DPI, facecolor=drawn.get_facecolor())
     plt.close(drawn)
@@ -484,36 +543,45 @@ def draw(figure: Figure) -> None:
     image.quantize(256, method=Image.Quantize.FASTOCTREE).save(path, optimize=True)  # keeps rare colours
 
 
-def sizes(figure: Figure) -> str:
+def size_of(figure: Figure) -> str:
     """Return how large the data of a figure are."""
     names: dict[str, Any] = {}
-    exec(simulators(), names)
     exec(loading(figure.data), names)
     df = names["df"]
     return f"{len(df):,} rows, {df.shape[1]:,} variables"
 
 
-def thumbnails() -> str:
-    """Return a grid of the figures, each linked to its code."""
-    links = [f"[![{figure.title}](gallery/{figure.name}.png)](#{figure.name})" for figure in FIGURES]
-    return "::::{container} thumbnails\n" + "\n".join(links) + "\n::::\n"
+def page(figure: Figure) -> str:
+    """Return the page of a figure: what it shows, the figure, its code."""
+    return (
+        f"# {figure.title}\n\n{figure.about} ({size_of(figure)})\n\n"
+        f"![{figure.about}]({figure.name}.png)\n\n```python\n{code_of(figure)}\n```\n"
+    )
+
+
+def index() -> str:
+    """Return the page of thumbnails, each with the title of its figure."""
+    titles = {figure.name: figure.title for figure in FIGURES}
+    parts = [INTRO]
+    for heading, (sentence, names) in SECTIONS.items():
+        links = [f"[![](gallery/{name}.png) {titles[name]}](gallery/{name}.md)" for name in names]
+        grid = "\n".join(links)
+        parts.append(f"## {heading}\n\n{sentence}\n\n::::{{container}} thumbnails\n{grid}\n::::\n")
+    pages = "\n".join(f"gallery/{name}" for _, names in SECTIONS.values() for name in names)
+    return "\n".join([*parts, f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"])
 
 
 def main(chosen: list[str]) -> None:
-    """Draw the chosen figures, or all, and write the page."""
+    """Draw the chosen figures, or all, and write the pages."""
     unknown = set(chosen) - {figure.name for figure in FIGURES}
     if unknown:
         raise SystemExit(f"no figure is called {', '.join(sorted(unknown))}")
     (DOCS / "gallery").mkdir(exist_ok=True)
-    parts = [INTRO, thumbnails(), DETAILS.format(code=simulators())]
     for figure in FIGURES:
         if not chosen or figure.name in chosen:
             draw(figure)
-        parts.append(
-            f"({figure.name})=\n## {figure.title}\n\n{figure.about} ({sizes(figure)})\n\n"
-            f"```python\n{code_of(figure)}\n```\n\n![{figure.about}](gallery/{figure.name}.png)\n"
-        )
-    (DOCS / "gallery.md").write_text("\n".join(parts), encoding="utf-8")
+        (DOCS / "gallery" / f"{figure.name}.md").write_text(page(figure), encoding="utf-8")
+    (DOCS / "gallery.md").write_text(index(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Tables of the gallery that are simulated; docs/gallery.py prints this file on the page."""
+"""Further tables of the gallery that are simulated; docs/gallery.py prints their functions on its pages."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -13,8 +15,12 @@ def images() -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(5)
     grid = np.stack(np.meshgrid(np.arange(12), np.arange(12), indexing="ij"), axis=-1)
     centres = np.array([[3, 3], [3, 8], [8, 3], [8, 8]])
-    blots = np.exp(-((grid[None] - centres[:, None, None]) ** 2).sum(axis=-1) / 5.0).reshape(4, 144)
-    values = rng.gamma(2.0, size=(300, 4)) * [4, 3, 2.5, 2] @ blots + 0.3 * rng.normal(size=(300, 144))
+    blots = np.exp(
+        -((grid[None] - centres[:, None, None]) ** 2).sum(axis=-1) / 5.0
+    ).reshape(4, 144)
+    values = rng.gamma(2.0, size=(300, 4)) * [4, 3, 2.5, 2] @ blots + 0.3 * rng.normal(
+        size=(300, 144)
+    )
     return pd.DataFrame(values), np.zeros(300)
 
 
@@ -37,13 +43,17 @@ def questionnaire() -> tuple[pd.DataFrame, np.ndarray]:
     items = {}
     for j, scale in enumerate(["worry", "social", "order", "kind", "ideas"]):
         for i in range(1, 6):
-            answer = (-0.75 if i == 3 else 0.75) * traits[:, j] + 0.66 * rng.standard_normal(500)
+            answer = (-0.75 if i == 3 else 0.75) * traits[
+                :, j
+            ] + 0.66 * rng.standard_normal(500)
             items[f"{scale}{i}"] = 1 + np.digitize(answer, cuts)
     return pd.DataFrame(items), sex
 
 
-def table(name: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the rows of a simulated table, and their groups."""
-    makers = {**SHAPES, "images": images, "coordinates": coordinates, "questionnaire": questionnaire}
-    rows, groups = makers[name]()
-    return rows, pd.Series(groups, index=rows.index)
+#: Name -> function that makes the rows and their groups.
+TABLES: dict[str, Callable[[], tuple[pd.DataFrame, np.ndarray]]] = {
+    **SHAPES,
+    "images": images,
+    "coordinates": coordinates,
+    "questionnaire": questionnaire,
+}

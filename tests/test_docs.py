@@ -95,7 +95,7 @@ def test_every_method_of_a_fit_has_an_example_and_related_methods(name, text):
         assert hasattr(owner, other.removeprefix("spcastat.").split(".")[-1]), other
 
 
-# --- The gallery is that of its script: every figure is there, with the lines that draw it --------
+# --- The gallery is that of its script: every figure has its thumbnail, and a page with its code --
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -109,22 +109,24 @@ def module(monkeypatch):
     sys.modules.pop("gallery")
 
 
-def test_the_page_is_that_of_the_script(module):
-    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+def test_the_pages_are_those_of_the_script(module):
+    index = (DOCS / "gallery.md").read_text(encoding="utf-8")
     names = [figure.name for figure in module.FIGURES]
+    sections = [name for _, section in module.SECTIONS.values() for name in section]
+    assert sorted(sections) == sorted(set(names))
     assert len(set(names)) == len(names)
-    assert {path.stem for path in (DOCS / "gallery").glob("*.png")} == set(names)
+    for kind in ("*.png", "*.md"):
+        assert {path.stem for path in (DOCS / "gallery").glob(kind)} == set(names)
     for figure in module.FIGURES:
-        assert f"(gallery/{figure.name}.png)" in page
-        assert all(line in page for line in figure.code.splitlines())
+        assert f"[![](gallery/{figure.name}.png) {figure.title}](gallery/{figure.name}.md)" in index
+        assert f"\ngallery/{figure.name}\n" in index
+        assert FIGURES[figure.name] == module.code_of(figure) + "\n"
 
 
-#: Code of the page: that of the simulated tables, and that of each figure by its name.
-SECTIONS = (DOCS / "gallery.md").read_text(encoding="utf-8").split("\n(")
-SIMULATORS, *_ = re.findall(r"^```python\n(.*?)^```", SECTIONS[0], re.DOTALL | re.MULTILINE)
+#: The code of each figure, by its name.
 FIGURES = {
-    section.partition(")=")[0]: section.partition("```python\n")[2].partition("```")[0]
-    for section in SECTIONS[1:]
+    path.stem: path.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
+    for path in sorted((DOCS / "gallery").glob("*.md"))
 }
 #: Figures drawn in each run: others differ from these in the calls, which have tests of their own.
 QUICK = ("wine", "exams", "far-row", "spectra", "dark", "one-component")
@@ -144,7 +146,6 @@ def test_the_code_of_a_figure_runs_as_it_is_pasted(name):
     if "sklearn" in FIGURES[name]:
         pytest.importorskip("sklearn")
     names: dict[str, Any] = {}
-    exec(SIMULATORS, names)
     exec(FIGURES[name], names)
     assert names["ax"].figure.axes
     plt.close("all")
@@ -158,8 +159,6 @@ def test_the_data_of_a_figure_load_as_they_are_pasted(name):
         if library in load:
             pytest.importorskip(library)
     names: dict[str, Any] = {}
-    if "table(" in load:
-        exec(SIMULATORS, names)
     exec(load, names)
     assert names["df"].select_dtypes("number").shape == names["df"].shape
     if "groups=group" in figure:
@@ -334,6 +333,14 @@ def test_the_blocks_of_python_run_as_pasted_and_print_what_is_shown(tmp_path, mo
         exec(compile(second, "README.md", "exec"), names)
         plt.close("all")
     assert (tmp_path / "wines.html").stat().st_size > 10_000
+
+
+def test_the_first_page_shows_what_its_code_prints(capsys):
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"(?s)```python\n(.*?)```", index)
+    (shown,) = re.findall(r"(?s)```text\n(.*?)```", index)
+    exec(compile(code, "index.md", "exec"), {})
+    assert capsys.readouterr().out == shown
 
 
 def test_the_picture_has_the_figures_that_its_caption_states():

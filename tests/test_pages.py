@@ -44,6 +44,33 @@ def test_no_page_shows_progress_or_objects():
         assert not shown, f"{path.name}: {shown}"
 
 
+def test_reference_pages_list_members_and_name_no_files():
+    """Classes begin with tables of their members, and say neither how they are made nor names of files."""
+    pages = [path for path in html_files() if "generated" in path.parts]
+    assert len(pages) > 60
+    problems = []
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        problems += [f"{path.name}: {trace}" for trace in ("__new__", "docs/") if f"{trace}" in _words(text)]
+        longest = max(len(_words(line)) for line in _signatures(text))
+        if longest > 120:
+            problems.append(f"{path.name}: a signature of {longest} characters on one line")
+        members = text.count('<dt class="sig sig-object py" id="')
+        if members > 4 and "autosummary longtable" not in text:
+            problems.append(f"{path.name}: {members} members without a table")
+    assert problems == []
+
+
+def _words(html: str) -> str:
+    return re.sub(r"<[^>]+>", "", html)
+
+
+def _signatures(html: str) -> list[str]:
+    """The lines of signatures: parameters of long ones are list items."""
+    signatures = re.findall(r'(?s)<dt class="sig sig-object py".*?</dt>', html)
+    return [line for signature in signatures for line in re.split(r"<dd>|</dd>", signature)]
+
+
 @pytest.fixture(scope="module")
 def tab():
     if CHROMIUM is None:
