@@ -180,6 +180,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       components counts if, compared with the last number that counts, it predicts at least `least` variables
       more for each further component, by more than two standard errors, paired by fold. With many rows each
       minor component would improve the prediction by PCA; one loading per variable leaves none for them.
+      PCA with one component more than the last number that counts (up to 200 variables, without `disjoint`)
+      counts if it predicts 1.5 `least` more, besides, for each p of its loadings beyond the first p.
     - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
       after removing the earlier components is compared with sign flips of these residuals, at the level
       `alpha` / 5. With more variables than rows, and up to 500, an eigenvalue hardly shows a component of a

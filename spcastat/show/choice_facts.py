@@ -109,6 +109,7 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
         "methods of number",
         folds=PREDICTION_FOLDS,
         least=tests.found.prediction.least,
+        dense=tests.found.prediction.counts_pca,
         draws=draws.n_draws,
         level=level(tests),
         k=tests.found.k,
@@ -170,6 +171,7 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
     return fact(
         "headings of tests",
         least=tests.found.prediction.least,
+        dense=tests.found.prediction.counts_pca,
         tested=tests.tested,
         draws=draws.n_draws,
         most=draws.most,

@@ -734,9 +734,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "methods of number": Template(
         methods="Components were retained if they predicted held-out rows in {folds}-fold cross-validation "
         "(each further component predicted {least:.2g} of a variable more, by more than two standard errors, "
-        "in sparse fits with at most as many loadings as variables), which {predicting} did, and exceeded "
-        "noise, simulated by flipping the signs of the residuals from the earlier components (Hong, Sheng "
-        "and Dobriban, 2020; {draws|# draw|# draws}, level {level} %), which {fewer?{deflated}|all} of these "
+        "in sparse fits with at most as many loadings as variables{dense?, or of PCA, and 1.5 times this for "
+        "every further loading per variable|}), which {predicting} did, and exceeded noise, simulated by "
+        "flipping the signs of the residuals from the earlier components (Hong, Sheng and Dobriban, 2020; "
+        "{draws|# draw|# draws}, level {level} %), which {fewer?{deflated}|all} of these "
         "did.",
     ),
     "last counts": Template(
@@ -767,7 +768,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "headings of tests": Template(
         note="predicts %: of the variance of held-out cells, from the others of their row. gain: how many "
         "variables more than the last number of components that counts; {least:.2g} for each further "
-        "one, and "
+        "one{dense? (by PCA with p loadings each, 1.5 times this for every p loadings beyond the first)|}, "
+        "and "
         "two standard errors (se), are needed. deflated p: of the first eigenvalue after removing the "
         "earlier "
         "components, {wide?or of a sparse component, }of those that predict (level {level} %; {draws} sign "
