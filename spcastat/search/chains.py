@@ -150,14 +150,16 @@ ALL_ROWS_LIMIT, START_ROWS, START_ROWS_LEAST, START_ROWS_WORK = 100, 25, 10, 750
 # --- starting fits --------------------------------------------------------------------------------
 
 
-def empty(criterion: Criterion, B: int) -> Fits:
-    """Return fits without any loadings."""
+def empty(criterion: Criterion, B: int, of: np.ndarray | None = None) -> Fits:
+    """Return fits without any loadings; `of` is as for `Criterion.fits`."""
     places = np.concatenate([np.arange(card) for card in criterion.cards])
     N = len(places)
-    return criterion.fits(np.broadcast_to(places, (B, N)), np.zeros((B, N)))
+    return criterion.fits(np.broadcast_to(places, (B, N)), np.zeros((B, N)), of)
 
 
-def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) -> Fits:
+def greedy(
+    criterion: Criterion, B: int, rng: np.random.Generator, plain: bool, of: np.ndarray | None = None
+) -> Fits:
     """Return fits whose components are found one after another.
 
     Parameters
@@ -168,8 +170,10 @@ def greedy(criterion: Criterion, B: int, rng: np.random.Generator, plain: bool) 
     plain : bool
         Whether the first fit takes the best component at every stage, in the given order. The other fits
         take one of the best at random and, if cardinalities differ, a random order.
+    of : ndarray of int, shape (B,), optional
+        As for `Criterion.fits`.
     """
-    fits = empty(criterion, B)
+    fits = empty(criterion, B, of)
     order = np.tile(np.arange(criterion.k), (B, 1))
     if not criterion.equal:
         order = rng.permuted(order, axis=1)

@@ -70,14 +70,19 @@ class Constraint:
                 "components; cards of 1, 2, 3, ... or more always have uncorrelated scores."
             )
 
+    def is_tight(self, S: np.ndarray, cards: tuple[int, ...]) -> bool:
+        """Return whether the constraint leaves at most a share TIGHT of the ratios of loadings free."""
+        ratios, pairs = _ratios_and_pairs(cards)
+        return bool(self.of_scores and pairs and ratios - pairs <= TIGHT * ratios and S.all())
+
     def warn_if_tight(self, S: np.ndarray, cards: tuple[int, ...], loss: float) -> None:
         """Warn if the constraint leaves so few free numbers that the search may miss better loadings.
 
         `loss` is the variance that the constraint costs, as a share of the total.
         """
-        ratios, pairs = _ratios_and_pairs(cards)
-        if not self.of_scores or not pairs or ratios - pairs > TIGHT * ratios or not S.all():
+        if not self.is_tight(S, cards):
             return
+        ratios, pairs = _ratios_and_pairs(cards)
         warn(
             f"constraint={self.name!r} with card={list(cards)} leaves "
             f"{plural(ratios - pairs, 'free number')} in all loadings: it costs "

@@ -6,6 +6,10 @@ With G = V'MV, and f_j the value of component j alone, it is
 
 where f_j = v_j'Sv_j and s_j = 1, or f_j = v_j'SSv_j / v_j'Sv_j and s_j = G_jj. Given the other columns it is
 a quotient in one of them, v'Av / v'Bv, so that sweeps and exchanges of the joint search run on it unchanged.
+
+Several penalties at once are one penalty on several multiples of S. With aS for S, the criterion is a sum f -
+rho a^2 sum G^2 if f_j = v_j'Sv_j and M = S, and else a sum f - rho sum G^2 / (s_i s_j): with rho = 1 it is a
+times the criterion above if a is rho in the first case, and 1 / rho in the others.
 """
 
 from __future__ import annotations
@@ -19,7 +23,10 @@ from spcastat.search.objectives import Objective
 
 
 class PenalisedCriterion(Criterion):
-    """The sum of the values of single components minus the penalty `rho` times squared products.
+    """The sum of the values of single components minus a penalty on squared products, at several penalties.
+
+    Fits numbered l in `Fits.of` have the penalty ``rhos[l]``, and values that are ``multiples[l]`` times the
+    criterion.
 
     Parameters
     ----------
@@ -28,20 +35,31 @@ class PenalisedCriterion(Criterion):
     cards : tuple of int
     constraint : Constraint
     objective : Objective
-    rho : float
+    rhos : tuple of float
+        Penalties.
     """
 
     exact_model = True  # the model of one column is exact, and the order of the components does not matter
     rugged = True
 
     def __init__(
-        self, S: np.ndarray, cards: tuple[int, ...], constraint: Constraint, objective: Objective, rho: float
+        self,
+        S: np.ndarray,
+        cards: tuple[int, ...],
+        constraint: Constraint,
+        objective: Objective,
+        rhos: tuple[float, ...],
     ):
-        self.ratio, self.rho = objective.squares, rho
-        M: matrices.SymmetricMatrix = matrices.Dense(S) if constraint.of_scores else matrices.Identity(len(S))
-        main = S @ S if objective.squares else S
-        T = None if constraint.of_scores and not objective.squares else matrices.Dense(main)
-        super().__init__(M, T, cards)
+        self.ratio = objective.squares
+        of_variances = constraint.of_scores and not objective.squares
+        #: The multiples of S.
+        self.multiples = np.array(rhos) if of_variances else 1.0 / np.array(rhos)
+        scaled = self.multiples[:, None, None] * S
+        main = scaled @ scaled if objective.squares else scaled
+        M: matrices.SymmetricMatrix = matrices.Identity(len(S))
+        if constraint.of_scores:
+            M = _dense(scaled)
+        super().__init__(M, None if of_variances else _dense(main), cards)
 
     def _parts(self, G: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the scales s_j and the values f_j, each of shape (..., k)."""
@@ -53,12 +71,12 @@ class PenalisedCriterion(Criterion):
         scales, values = self._parts(G, N)
         products = G * (1.0 - np.eye(self.k))
         penalty = (products**2 / (scales[..., :, None] * scales[..., None, :])).sum((-1, -2))
-        return np.asarray(values.sum(-1) - self.rho * penalty)
+        return np.asarray(values.sum(-1) - penalty)
 
     def _weights(self, fits: Fits) -> np.ndarray:
-        """Return 2 rho / s_j of the components that are present, shape (B, k)."""
+        """Return 2 / s_j of the components that are present, shape (B, k)."""
         present = np.einsum("bii->bi", fits.G) > matrices.TINY
-        return 2.0 * self.rho / self._parts(fits.G, fits.N)[0] * present
+        return 2.0 / self._parts(fits.G, fits.N)[0] * present
 
     def _model(self, fits: Fits, weights: np.ndarray) -> matrices.QuadraticModel:
         Z = weights[:, :, None] * np.eye(self.k)
@@ -102,7 +120,7 @@ class PenalisedCriterion(Criterion):
         G, N = V.mT @ MV, V.mT @ TV
         scales, values = self._parts(G, N)
         products = G * (1.0 - np.eye(self.k))
-        W = 2.0 * self.rho * products / (scales[:, :, None] * scales[:, None, :])
+        W = 2.0 * products / (scales[:, :, None] * scales[:, None, :])
         slope = TV
         if self.ratio:  # of N_jj / G_jj and of the squared correlations
             slope = (TV - MV * values[:, None, :]) / scales[:, None, :]
@@ -113,3 +131,8 @@ class PenalisedCriterion(Criterion):
 
     def expansion(self, x: np.ndarray, M: np.ndarray, T: np.ndarray) -> Expansion | None:
         return None  # the last steps are those of `ExactLoadings`
+
+
+def _dense(stacked: np.ndarray) -> matrices.Dense:
+    """Return the matrices of shape (D, m, m); products with a single one take less time."""
+    return matrices.Dense(stacked[0] if len(stacked) == 1 else stacked)

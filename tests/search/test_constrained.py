@@ -53,7 +53,7 @@ def test_the_penalised_criterion_by_differences(name, objective):
     S = draw(7, 1)
     S /= np.trace(S)
     rng = np.random.default_rng(0)
-    criterion = PenalisedCriterion(S, (3, 4), CONSTRAINTS[name], OBJECTIVES[objective], 2.0)
+    criterion = PenalisedCriterion(S, (3, 4), CONSTRAINTS[name], OBJECTIVES[objective], (2.0,))
     places = np.array([[0, 2, 5, 1, 2, 3, 6]])
     x = rng.standard_normal((1, 7))
     value, gradient = criterion.with_gradient(x, *criterion.for_ascent(places, np.zeros(1, dtype=int)))
@@ -79,6 +79,28 @@ def test_the_penalised_criterion_by_differences(name, objective):
             quotient = v[0] @ A @ v[0] / (1.0 if part.M is None else v[0] @ part.M[0][:, :3] @ v[0])
             constants.append(criterion.fits(full_places, full_x).value[0] - quotient)
         assert np.ptp(constants) < 1e-10
+
+
+@pytest.mark.parametrize(("name", "objective"), PROBLEMS)
+def test_several_penalties_are_multiples_of_one_formula(name, objective):
+    """sum_j f_j - rho sum of squared products, from the definition; a multiple of it ranks fits the same."""
+    S = draw(7, 2)
+    S /= np.trace(S)
+    rhos, rng = (0.5, 3.0, 40.0), np.random.default_rng(1)
+    criterion = PenalisedCriterion(S, (3, 4), CONSTRAINTS[name], OBJECTIVES[objective], rhos)
+    places = np.tile([0, 2, 5, 1, 2, 3, 6], (9, 1))
+    of = np.arange(9) % 3
+    fits = criterion.fits(places, rng.standard_normal((9, 7)), of)
+    for b in range(9):
+        V = np.zeros((7, 2))
+        V[places[b], criterion.owner] = fits.x[b]
+        alone = sum(float(OBJECTIVES[objective].measure(V[:, [j]], Gram(S))[-1]) for j in range(2))
+        M = S if name == "uncorrelated" else np.eye(7)
+        product = V[:, 0] @ M @ V[:, 1]
+        if objective == "least_squares":
+            product = products(S, V, name)[0, 1]
+        value = alone - rhos[of[b]] * 2.0 * product**2
+        assert fits.value[b] == pytest.approx(criterion.multiples[of[b]] * value, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize(("name", "objective"), PROBLEMS)
