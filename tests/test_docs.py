@@ -14,7 +14,6 @@ import re
 import runpy
 import sys
 import traceback
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -141,8 +140,6 @@ QUICK = ("wine", "exams", "far-row", "spectra", "dark", "one-component")
     ],
 )
 def test_the_code_of_a_figure_runs_as_it_is_pasted(name):
-    if "seaborn" in FIGURES[name]:
-        pytest.importorskip("seaborn")
     if "sklearn" in FIGURES[name]:
         pytest.importorskip("sklearn")
     names: dict[str, Any] = {}
@@ -480,6 +477,22 @@ def run(piece: Piece, path: Path, names: dict[str, Any]) -> str:
     return shown.getvalue()
 
 
+#: Characters of code that a page shows without scrolling, on a screen of 1280 pixels.
+CODE_WIDTH = 90
+
+
+@pytest.mark.parametrize("path", [*VIGNETTES, DOCS / "study.md"], ids=lambda path: path.stem)
+def test_code_fits_the_width_of_its_page(path):
+    """Rows of numbers, which are data, may be longer."""
+    lines = [
+        line
+        for piece in pieces_of(path.read_text(encoding="utf-8"))
+        for line in piece.source.splitlines()
+        if piece.cell
+    ]
+    assert [line for line in lines if len(line) > CODE_WIDTH and re.search("[a-z]{2}", line)] == []
+
+
 def place(error: BaseException, path: Path) -> str:
     """Return file:line of the innermost line of `path` in a traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
@@ -645,25 +658,3 @@ def test_vignette(path, notebook):
     names = read_through(path)
     if path.stem in CLAIMS:
         CLAIMS[path.stem](path.read_text(encoding="utf-8"), names)
-
-
-@pytest.mark.parametrize("library", ["seaborn", "plotnine"])
-def test_figures_through_other_libraries(library, notebook, tmp_path):
-    """Their blocks in the vignette on figures are no cells: they run where the library is installed."""
-    pytest.importorskip(library)
-    path = next(path for path in VIGNETTES if path.stem == "13-figures-for-a-paper")
-    text = path.read_text(encoding="utf-8")
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for piece in pieces_of(text):
-        if piece.cell:
-            run(piece, path, names)
-    _, section = text.split(f"## Through {library}\n")
-    blocks = re.findall(r"```python\n(.*?)```", section.split("\n## ")[0], flags=re.DOTALL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")  # those of others are not ours to mend
-        for block in blocks:
-            exec(compile(block, str(path), "exec"), names)
-    saved = re.findall(r'save(?:fig)?\("(.*?)"', "".join(blocks))
-    assert saved
-    for name in saved:
-        assert (tmp_path / name).stat().st_size > 5000
