@@ -13,8 +13,14 @@ from spcastat import hints
 from spcastat.argument_names import explained
 from spcastat.config import generator, listed, plural, seed_of, warn
 from spcastat.errors import ComponentsError, ConvergenceWarning
-from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
-from spcastat.fit.call import Call
+from spcastat.fit.call import (
+    Call,
+    arguments_of,
+    hint,
+    refuse_controls,
+    refuse_other_names,
+    with_table_by_name,
+)
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, data_for, make_plan, require_components
 from spcastat.fit.run import Fit, run

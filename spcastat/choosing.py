@@ -13,7 +13,6 @@ from spcastat import hints
 from spcastat.api import FITS, finished, request_of
 from spcastat.assess.candidates import MOST_FITS, CardinalitySet, path_cards
 from spcastat.assess.choice_rules import RULES
-from spcastat.assess.comparison import SIZES, Settings, cardinalities_of, families_of, fitter_of, repeats_of
 from spcastat.assess.component_tests import (
     NoiseDraws,
     about_rows,
@@ -22,7 +21,21 @@ from spcastat.assess.component_tests import (
     require_variance,
 )
 from spcastat.assess.constant_columns import constant_among, constant_remark
-from spcastat.assess.families import CRITERIA, FAMILIES, Candidate, Candidates, Selected, select, table
+from spcastat.assess.families import (
+    CRITERIA,
+    FAMILIES,
+    SIZES,
+    Candidate,
+    Candidates,
+    Selected,
+    Settings,
+    cardinalities_of,
+    families_of,
+    fitter_of,
+    repeats_of,
+    select,
+    table,
+)
 from spcastat.assess.folds import MOMENTS_VARIABLES, divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.many_sets import sizes
@@ -39,8 +52,14 @@ from spcastat.config import (
     whole_number,
 )
 from spcastat.errors import CardinalityError, ComponentsError, OptionError
-from spcastat.fit.arguments import arguments_of, hint, refuse_controls, refuse_other_names, with_table_by_name
-from spcastat.fit.call import Call
+from spcastat.fit.call import (
+    Call,
+    arguments_of,
+    hint,
+    refuse_controls,
+    refuse_other_names,
+    with_table_by_name,
+)
 from spcastat.fit.plan import RULE, Request, make_plan, require_feasible
 from spcastat.fit.run import run
 from spcastat.inputs.constructors import data_of, given_of, table_and_formula

@@ -9,7 +9,7 @@ import numpy as np
 
 from spcastat.config import nearest, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
-from spcastat.fit.arguments import arguments_of, refuse_other_names, with_table_by_name
+from spcastat.fit.call import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components
 from spcastat.hints import CoordinateKeywords, Scale, Table, TableReading, Vector, Whole
 from spcastat.inputs.constructors import data_of, table_and_formula

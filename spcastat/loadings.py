@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from spcastat import hints
 from spcastat.argument_names import explained
-from spcastat.fit.arguments import arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
-from spcastat.fit.call import Call
+from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.sparse_loadings import fitted, requested
 from spcastat.inputs.constructors import data_of, table_and_formula
 from spcastat.inputs.data import Data

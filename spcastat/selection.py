@@ -13,8 +13,7 @@ from spcastat.argument_names import explained
 from spcastat.assess import principal_variables as assessed
 from spcastat.config import MOST_DRAWS, MOST_FOLDS, seed_of, whole_number
 from spcastat.errors import DataError, NoRowsError, OptionError
-from spcastat.fit.arguments import arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
-from spcastat.fit.call import Call
+from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.principal_variables import KeepRequest, fitted, requested, set_of
 from spcastat.fit.state import FitState
 from spcastat.inputs.constructors import data_of, table_and_formula

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.assess.errors_by_fold import Errors
+from spcastat.assess.choice_rules import Errors
 from spcastat.assess.folds import BATCH_VARIABLES, Folds, HeldMoments, HeldRows, SparseModel, batched_press
 from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Refit
 from spcastat.config import draw_generator, elements, is_single, is_whole, shown
 from spcastat.errors import CardinalityError
-from spcastat.fit.order import order_and_sign
 from spcastat.fit.plan import Plan, cardinalities
-from spcastat.fit.run import Fit, run, run_path
+from spcastat.fit.run import Fit, order_and_sign, run, run_path
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances

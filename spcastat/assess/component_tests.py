@@ -13,9 +13,8 @@ import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
-from spcastat.assess.many_sets import FORMED_VARIABLES
+from spcastat.assess.many_sets import FORMED_VARIABLES, near_card, sparse_components
 from spcastat.assess.prediction import KMAX, LEAST_PREDICTION, Prediction, prediction
-from spcastat.assess.sparse_sequence import near_card, sparse_components
 from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.errors_by_fold import Errors
+from spcastat.assess.choice_rules import Errors
 from spcastat.assess.folds import (
     MOMENTS_VARIABLES,
     HeldMoments,
@@ -37,7 +37,7 @@ from spcastat.assess.many_sets import (
 )
 from spcastat.config import real_number
 from spcastat.inputs.data import Data
-from spcastat.inputs.fold_rows import FoldRows
+from spcastat.inputs.samplers import FoldRows
 from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
-from spcastat.cli import commands, fit_command, keep_command
+from spcastat.cli import commands, fit_command
 from spcastat.cli.input_tables import BUNDLED
 from spcastat.cli.output_files import discard_output, errors_of_output, require_output, show, tell
 from spcastat.config import nearest, warnings_told
@@ -61,7 +61,7 @@ COMMANDS = {
         commands.CHOOSE,
     ),
     "keep": Command(
-        "choose which variables to keep", keep_command.arguments, keep_command.run, keep_command.KEEP_EXAMPLES
+        "choose which variables to keep", commands.keep_arguments, commands.keep, commands.KEEP
     ),
     "show": Command("print a saved fit", commands.show_arguments, commands.show, commands.SHOW),
     "plot": Command("draw a figure of a fit", commands.plot_arguments, commands.plot, commands.PLOT),

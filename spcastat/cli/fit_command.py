@@ -277,7 +277,7 @@ def rule(args: argparse.Namespace) -> dict[str, Any]:
 def fit_of(args: argparse.Namespace, data: Any, covariance: bool, options: dict[str, Any]) -> Fit:
     """Return the fit of the data with the options that were given, of sparse loadings with --loadings."""
     from spcastat import api, loadings
-    from spcastat.fit.arguments import arguments_of
+    from spcastat.fit.call import arguments_of
     from spcastat.hints import LoadingsOptions
 
     options = options | given_of(args, ("card", "variance")) | rule(args)

@@ -26,8 +26,7 @@ from spcastat.config import (
     shown,
     whole_number,
 )
-from spcastat.fit.conflicts import Combination, refuse_conflicts
-from spcastat.fit.method_table import CONTROLS, SOLVERS, Method
+from spcastat.fit.method_table import CONTROLS, SOLVERS, Combination, Method, refuse_conflicts
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names
 from spcastat.linalg.deflation import DEFLATIONS

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from spcastat.config import plural
 from spcastat.errors import ComponentsError
-from spcastat.fit.order import inward, order_and_sign, outward
-from spcastat.fit.plan import Plan, Start, require_memory
-from spcastat.fit.starts import first_loadings, of_component, starting_loadings
+from spcastat.fit.plan import STARTS, Plan, Start, require_memory
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
-from spcastat.linalg.eigenvectors import numerical_rank, symmetric
+from spcastat.linalg.eigenvectors import numerical_rank, symmetric, varimax
 from spcastat.linalg.operators import Operator, Rows
-from spcastat.linalg.ties import first_max
+from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
-from spcastat.search.nonnegative_supports import best_of_all_choices, few_choices
+from spcastat.search.enumeration import best_of_all_choices, few_choices
 from spcastat.search.objectives import PEV, Objective
 from spcastat.search.result import optima_of
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
@@ -333,3 +331,201 @@ def best_of_starts(
         criterion=f"{aim.label}, best of the starts",
     )
     return best_solution, optima_of(values)
+
+
+# --- order and signs -----------------------------------------------------------------------------
+
+
+# --- order and signs ------------------------------------------------------------------------------
+
+
+def order_and_sign(op: Operator, V: np.ndarray, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the loadings in their final order with their final signs, and the permutation.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+    groups : ndarray of int, shape (k,)
+        Components of one group are sorted by the variance of their scores, the largest first; groups keep
+        their places. Components of equal variance are sorted by their supports.
+
+    Returns
+    -------
+    V : ndarray of shape (p, k)
+        The largest absolute loading of each component is positive.
+    order : ndarray of int, shape (k,)
+        The previous position of each component.
+    """
+    order = np.arange(V.shape[1])
+    if len(set(groups.tolist())) < len(order):
+        variances, supports = np.diag(op.products(V)), -_by_support(V)
+        for group in set(groups.tolist()):
+            places = np.flatnonzero(groups == group)
+            order[places] = places[ranked(variances[places], supports[places])]
+    V = V[:, order]
+    return V * flip_signs(V) + 0.0, order  # turns -0.0 into 0.0
+
+
+def _by_support(V: np.ndarray) -> np.ndarray:
+    """Return the rank of each column by its support, then by its absolute loadings."""
+    used = V[V.any(axis=1)]
+    sizes = -np.abs(used).round(9)  # so that rounding errors do not decide
+    order = np.lexsort([*sizes[::-1], *(used == 0)[::-1]])  # lexsort sorts by its last key first
+    return np.argsort(order).astype(float)
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+
+S = TypeVar("S", bound=Solver)
+
+
+def inward(solver: S, unit: float) -> S:
+    """Return the solver for data divided by `unit`, with its options converted from the units of the data.
+
+    Under "objective", `units` has the unit of the objective's value; the option of this name has no unit.
+    """
+    if unit == 1.0:
+        return solver
+    powers = dict(solver.units)
+    changes = {
+        option.name: _times(getattr(solver, option.name), unit ** -powers[option.name])
+        for option in fields(solver)  # type: ignore[arg-type]  # every solver is a dataclass
+        if option.name in powers and option.name != "objective"
+    }
+    return replace(solver, **changes) if changes else solver  # type: ignore[type-var]
+
+
+def outward(solution: Solution, solver: Solver, unit: float) -> Solution:
+    """Convert the values of a solution for data divided by `unit` back to the units of the data."""
+    if unit == 1.0:
+        return solution
+    powers = dict(solver.units)
+    factor = unit ** powers.get("objective", 0)
+    return replace(
+        solution,
+        objective=solution.objective * factor,
+        objectives=solution.objectives * factor,
+        details={
+            name: _times(values, unit ** powers[name]) if name in powers else values
+            for name, values in solution.details.items()
+        },
+    )
+
+
+def _times(value: Any, factor: float) -> Any:
+    """Return a number, or a sequence of numbers, times `factor`; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, (tuple, list)):
+        return type(value)(_times(element, factor) for element in value)
+    return value * factor
+
+
+# --- starting loadings ---------------------------------------------------------------------------
+
+
+def first_loadings(op: Operator, pca: np.ndarray, start: Start) -> np.ndarray:
+    """Return the first start of all components together.
+
+    Parameters
+    ----------
+    op : Operator
+    pca : ndarray of shape (p, k)
+        PCA's loadings.
+    start : str or ndarray of shape (p, k)
+        "column" starts from single variables: each is the one with the largest variance given the earlier
+        ones.
+
+    Returns
+    -------
+    ndarray of shape (p, k), columns of unit length
+    """
+    if isinstance(start, np.ndarray):
+        return unit(start)
+    if start == "ones":
+        return np.full(pca.shape, op.p**-0.5)
+    return pca if start == "pca" else _longest_columns(op, pca.shape[1])
+
+
+def starting_loadings(
+    op: Operator,
+    pca: np.ndarray,
+    n_init: int,
+    rng: np.random.Generator,
+    first_start: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return `n_init` starts of all components together.
+
+    Parameters
+    ----------
+    op : Operator
+    pca : ndarray of shape (p, k)
+        PCA's loadings: the first start, or the second if `first_start` is given.
+    n_init : int
+    rng : numpy Generator
+    first_start : ndarray of shape (p, k), optional
+        The first start, if it is not PCA.
+
+    Returns
+    -------
+    ndarray of shape (n_init, k, p)
+        The first, PCA, its varimax rotations without and with Kaiser's normalisation, then row-seeded and
+        random starts in turn.
+    """
+    starts = [pca] if first_start is None or first_start is pca else [first_start, pca]
+    if n_init > len(starts):
+        starts.append(unit(varimax(pca)))
+    if n_init > len(starts):
+        starts.append(unit(varimax(pca, normalise=True)))
+    for number in range(len(starts), n_init):
+        if number % 2:
+            starts.append(row_seeded(op, pca.shape[1], rng))
+        else:
+            starts.append(np.linalg.qr(rng.standard_normal(pca.shape))[0])
+    return np.ascontiguousarray(np.stack([start.T for start in starts[:n_init]]))
+
+
+def of_component(
+    view: Operator, start: Start, component: int, n_init: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield `n_init` starts, each of shape (p,), for component number `component` on the deflated data.
+
+    They are the requested start, the other named starts (see STARTS), then random columns of the covariance
+    matrix and random directions.
+    """
+    other_names = [name for name in STARTS if isinstance(start, np.ndarray) or name != start]
+    for start_of_component in [start, *other_names][:n_init]:
+        if isinstance(start_of_component, np.ndarray):
+            yield unit(start_of_component[:, [component]])[:, 0]
+        elif start_of_component == "pca":
+            yield view.leading(1)[1][:, 0]
+        else:
+            yield first_loadings(view, np.zeros((view.p, 1)), start_of_component)[:, 0]
+    for turn in range(n_init - 1 - len(other_names)):
+        if turn % 2:
+            yield np.linalg.qr(rng.standard_normal((view.p, 1)))[0][:, 0]
+        else:
+            yield row_seeded(view, 1, rng)[:, 0]
+
+
+def row_seeded(op: Operator, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Return k different columns of the covariance matrix, drawn at random and scaled to unit length."""
+    varying = np.flatnonzero(op.diagonal() > 0)
+    seeds = rng.choice(varying, size=k, replace=varying.size < k)
+    return unit(op.columns(seeds))
+
+
+def _longest_columns(op: Operator, k: int) -> np.ndarray:
+    """Return loadings with one nonzero each: the pivots of the Cholesky factorisation."""
+    residual_variances = np.array(op.diagonal(), dtype=float)
+    factor, V = np.zeros((op.p, k)), np.zeros((op.p, k))
+    for j in range(k):
+        i = first_max(residual_variances)
+        column = op.columns(np.array([i]))[:, 0] - factor[:, :j] @ factor[i, :j]
+        factor[:, j] = column / np.sqrt(max(residual_variances[i], np.finfo(float).tiny))
+        residual_variances = np.maximum(residual_variances - factor[:, j] ** 2, 0.0)
+        residual_variances[i] = 0.0
+        V[i, j] = 1.0
+    return V

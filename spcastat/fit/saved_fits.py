@@ -33,7 +33,7 @@ from spcastat.config import flag, warn
 from spcastat.errors import DataWarning, FileError, OptionError
 from spcastat.fit import archive, rows
 from spcastat.fit import record as records
-from spcastat.fit.file_ranges import is_possible, require_positions, require_range
+from spcastat.fit.archive import is_possible, require_positions, require_range
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.state import FitMoments, FitState, rule_of
 from spcastat.inputs.cleaning import Cleaning

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from spcastat import errors
 from spcastat.config import plural, shown, whole_number
@@ -23,6 +24,7 @@ from spcastat.inputs.row_data import (
     is_mixed,
     split_options,
 )
+from spcastat.inputs.row_groups import ODD
 from spcastat.inputs.scaling import column_values, require_range, scale_of
 from spcastat.linalg.accumulate import ColumnSums, CrossProducts, Nothing
 from spcastat.linalg.operators import GRAM_ORDER, Operator
@@ -41,9 +43,6 @@ from spcastat.reading.checks import warn_of_row_numbers
 from spcastat.reading.design import Design, Spec
 from spcastat.streams.base import Stream, Tally, of_quotients
 from spcastat.streams.operator import StreamRows
-
-if TYPE_CHECKING:
-    from spcastat.inputs.subsample import SampledRows
 
 #: The message for mixed data that are not in memory.
 MIXED_IN_CHUNKS = (
@@ -181,9 +180,7 @@ class ChunkData(Data):
 
     def in_memory(self, seed: int) -> RowData:
         """Return a random sample of at most MOST_ROWS rows; another seed draws another sample."""
-        from spcastat.inputs import subsample
-
-        sample, _ = self._sample(subsample.SAMPLE_ROWS, seed)
+        sample, _ = self._sample(SAMPLE_ROWS, seed)
         X = sample.X.tocsc() if is_sparse(sample.X) else np.asarray(sample.X)
         center, scale = center_and_scale(self.standard, self.groups)
         return RowData(
@@ -225,8 +222,6 @@ class ChunkData(Data):
 
     def _sample(self, size: int, seed: int) -> tuple[SampledRows, int]:
         """Return at most `size` random rows, and the number of all rows, after one pass."""
-        from spcastat.inputs.subsample import SampledRows
-
         result = self.stream.reduce(partial(SampledRows, size, seed), "a sample of the rows")
         return result.result, result.tally.rows
 
@@ -320,3 +315,93 @@ def _summed(stream: Stream, center: Any, scale: Any) -> tuple[Standardisation, O
         return standard, op, tally
     op.unit = units.unit
     return units.restored(standard), op, tally
+
+
+# --- a sample of chunks --------------------------------------------------------------------------
+
+
+#: Largest number of rows of a sample, and of its values, if they are dense.
+SAMPLE_ROWS, SAMPLE_CELLS = 50_000, 64_000_000
+
+
+class SampledRows:
+    """Accumulator of rows drawn at random without replacement.
+
+    Parameters
+    ----------
+    size, seed : int
+
+    Attributes
+    ----------
+    keys : ndarray of uint64, shape (m,)
+        Ascending.
+    X : ndarray or scipy.sparse CSR array of shape (m, p), or None
+        The rows drawn so far.
+    weights : ndarray of shape (m,), or None
+    """
+
+    def __init__(self, size: int, seed: int):
+        self.size, self.seed, self.row_count = size, seed, 0
+        self.keys = np.zeros(0, dtype=np.uint64)
+        self.X: Any = None
+        self.weights: np.ndarray | None = None
+
+    def add(self, X: Any, weights: np.ndarray | None) -> None:
+        """Add rows; rows of weight zero are never drawn."""
+        X = X.tocsr() if is_sparse(X) else X
+        place = (self.row_count + np.arange(X.shape[0])).astype(np.uint64)
+        self.row_count += X.shape[0]
+        keys = row_keys(X, self.seed) ^ ((place + np.uint64(1)) * ODD)
+        keys = (keys ^ (keys >> np.uint64(31))) * ODD
+        places = np.arange(len(keys)) if weights is None else np.flatnonzero(weights > 0)
+        size = self._capacity(X)
+        places = places[np.argsort(keys[places], kind="stable")[:size]]
+        if len(self.keys) == size:
+            places = places[keys[places] < self.keys[-1]]
+        self._join(keys[places], X[places], None if weights is None else weights[places], size)
+
+    def merge(self, sample: SampledRows) -> None:
+        """Add the rows drawn by another accumulator."""
+        if sample.X is not None:
+            self._join(sample.keys, sample.X, sample.weights, self._capacity(sample.X))
+
+    def _capacity(self, X: Any) -> int:
+        """Return the largest number of rows of a sample of such rows."""
+        return self.size if is_sparse(X) else min(self.size, max(SAMPLE_CELLS // X.shape[1], 2))
+
+    def _join(self, keys: np.ndarray, X: Any, weights: np.ndarray | None, size: int) -> None:
+        if not len(keys) and self.X is not None:
+            return
+        if self.X is not None:
+            keys = np.append(self.keys, keys)
+            X = sparse.vstack([self.X, X], format="csr") if is_sparse(X) else np.concatenate([self.X, X])
+            if weights is not None and self.weights is not None:
+                weights = np.append(self.weights, weights)
+        smallest = np.argsort(keys, kind="stable")[:size]
+        self.keys, self.X = keys[smallest], X[smallest]
+        self.weights = None if weights is None else weights[smallest]
+
+
+def row_keys(X: Any, seed: int) -> np.ndarray:
+    """Return a 64-bit hash of the values of each row and the seed, shape (n,)."""
+    multipliers = np.random.default_rng(seed).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
+    if is_sparse(X):
+        X = X.tocsr()
+        cells = _bits(X.data) * multipliers[X.indices]
+        filled = np.append(np.cumsum(cells, dtype=np.uint64), np.uint64(0))
+        ends = np.concatenate([[np.uint64(0)], filled[:-1]])[X.indptr]
+        sums = ends[1:] - ends[:-1]
+    else:
+        sums = np.zeros(len(X), dtype=np.uint64)
+        for j, multiplier in enumerate(multipliers):
+            sums += _bits(X[:, j]) * multiplier
+    sums ^= sums >> np.uint64(32)
+    sums *= ODD
+    return sums
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Return a 64-bit hash of each number; the hash of zero is zero."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    mixed: np.ndarray = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return mixed ^ (mixed >> np.uint64(32))

@@ -20,9 +20,8 @@ from spcastat.reading.covariance import read_covariance
 from spcastat.reading.design import Covariance, Partial, Spec
 
 if TYPE_CHECKING:
-    from spcastat.inputs.fold_rows import FoldRows
     from spcastat.inputs.noise import Noise, PulledIn
-    from spcastat.inputs.samplers import CovarianceSampler
+    from spcastat.inputs.samplers import CovarianceSampler, FoldRows
 
 
 #: Names of options of a covariance matrix.
@@ -189,7 +188,7 @@ class CovarianceData(Data):
         return covariance_noise(self.op, self.free, self.about.get("kind"), seed, unit), None
 
     def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
-        from spcastat.inputs.fold_rows import of_covariance
+        from spcastat.inputs.samplers import of_covariance
 
         kind = self.about.get("kind")
         return of_covariance(self.op, self.free, kind, folds, repeats, seed, unit)

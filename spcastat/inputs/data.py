@@ -27,9 +27,8 @@ from spcastat.reading.frames import COPY_LIMIT
 
 if TYPE_CHECKING:
     from spcastat.inputs.cleaning import Cleaning
-    from spcastat.inputs.fold_rows import FoldRows
     from spcastat.inputs.noise import Noise, PulledIn
-    from spcastat.inputs.samplers import Sampler
+    from spcastat.inputs.samplers import FoldRows, Sampler
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -25,9 +25,8 @@ from spcastat.linalg.standardisation import ScalingGroups, Standardisation
 from spcastat.reading.design import RowDesign, Spec
 
 if TYPE_CHECKING:
-    from spcastat.inputs.fold_rows import FoldRows
     from spcastat.inputs.noise import Noise, PulledIn
-    from spcastat.inputs.samplers import ImputedSampler
+    from spcastat.inputs.samplers import FoldRows, ImputedSampler
 
 #: Options that imputations do not have, and what to do instead.
 REFUSED = {
@@ -195,7 +194,7 @@ class ImputedData(Data):
         return covariance_noise(self.op, self.free, None, seed, unit), None
 
     def fold_rows(self, folds: int, repeats: int, seed: int, within: float, pull: bool = True) -> FoldRows:
-        from spcastat.inputs.fold_rows import of_covariance
+        from spcastat.inputs.samplers import of_covariance
 
         return of_covariance(self.op, self.free, None, folds, repeats, seed, within)
 

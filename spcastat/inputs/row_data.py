@@ -43,9 +43,8 @@ from spcastat.reading.read import formula_inputs, read_data, replay, replay_tabl
 
 if TYPE_CHECKING:
     from spcastat.inputs.dependence import Neighbours
-    from spcastat.inputs.fold_rows import FoldRows
     from spcastat.inputs.noise import Noise, PulledIn
-    from spcastat.inputs.samplers import RowSampler, Rules
+    from spcastat.inputs.samplers import FoldRows, RowSampler, Rules
 
 #: Names of options of rows: for reading, and all.
 ROW_READING = tuple(field_of_options.name for field_of_options in fields(ReadOptions))
@@ -456,7 +455,7 @@ class RowData(Data):
         return noise_of(self, cells, unit, terms, pull and not judged)
 
     def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
-        from spcastat.inputs.fold_rows import of_rows
+        from spcastat.inputs.samplers import of_rows
 
         return of_rows(self, folds, repeats, seed, unit, pull)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from spcastat.config import elements, is_whole, listed, nearest, shown, whole_number
@@ -560,3 +561,21 @@ def _note_size() -> float:
     from matplotlib.font_manager import FontProperties
 
     return float(FontProperties(size="x-small").get_size_in_points())
+
+
+# --- places in the layout ------------------------------------------------------------------------
+
+
+def place_of(ax: Any, locator: Any, renderer: Any) -> tuple[Bbox, float]:
+    """Return the place of the axes in pixels, and the number of pixels of a point.
+
+    `locator` is that of the axes before they got their present one, or None.
+    """
+    place = ax.get_position(original=True) if locator is None else locator(ax, renderer)
+    box = ax.get_figure(root=False).transSubfigure.transform(place.get_points())
+    return Bbox(box), figure_of(ax).dpi / 72.0
+
+
+def position_of(ax: Any, box: Bbox) -> Bbox:
+    """Return the position within the figure, or the subfigure, of a box in pixels."""
+    return Bbox(ax.get_figure(root=False).transSubfigure.inverted().transform(box.get_points()))

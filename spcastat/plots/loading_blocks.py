@@ -24,7 +24,7 @@ from spcastat.plots.blocks import (
     NamedBar,
     lay_out,
 )
-from spcastat.plots.places import place_of, position_of
+from spcastat.plots.drawing import place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,7 +19,7 @@ from spcastat.labels import HEADING_WIDTH, short_name
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
 from spcastat.plots.blocks import LARGEST_FONT, MeasuredText, labels_for, loading_text, width_of
-from spcastat.plots.places import place_of, position_of
+from spcastat.plots.drawing import place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

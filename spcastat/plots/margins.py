@@ -27,7 +27,7 @@ from spcastat.plots.blocks import (
     width_of,
     wrapped,
 )
-from spcastat.plots.places import place_of, position_of
+from spcastat.plots.drawing import place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from scipy.linalg import subspace_angles
 from spcastat import plots
 from spcastat.argument_names import explained
 from spcastat.assess.candidates import held_out
-from spcastat.assess.errors_by_fold import Errors
+from spcastat.assess.choice_rules import Errors
 from spcastat.assess.folds import divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of

@@ -10,8 +10,8 @@ import pandas as pd
 
 from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.fit.order import order_and_sign
 from spcastat.fit.record import Proven, deep_copy, plain_value
+from spcastat.fit.run import order_and_sign
 from spcastat.fit.state import (
     FitMoments,
     FitState,

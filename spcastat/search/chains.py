@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 import numpy as np
 
 from spcastat.linalg.eigenvectors import varimax
+from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 from spcastat.search import climbing
 from spcastat.search.component_order import permuted, reordered
@@ -202,6 +203,11 @@ def _rows(criterion: Criterion, fits: Fits, rng: np.random.Generator) -> np.ndar
     main = criterion.M if criterion.T is None else criterion.T
     residual_variances = np.maximum(main.of(fits.of).diagonal() - diagonal, 0.0)
     return np.concatenate([largest(residual_variances, row_count), spread], axis=1)
+
+
+def twice(op: Operator, k: int) -> int:
+    """Return how many leading eigenvectors serve as starts for k components."""
+    return min(2 * k, op.p, max(op.rank_limit, k))
 
 
 def from_directions(

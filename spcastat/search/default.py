@@ -14,7 +14,6 @@ from spcastat.linalg.operators import Gram, Operator, Rows
 from spcastat.linalg.ties import tie_width
 from spcastat.progress import stage
 from spcastat.search import chains
-from spcastat.search.best_predictor import best_predictor
 from spcastat.search.climbing import EFFORTS, LONG, VALUE_TOLERANCE, climb, exchange_until_optimal, sweep
 from spcastat.search.component_order import reordered
 from spcastat.search.criteria import (
@@ -27,7 +26,7 @@ from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, directly, result_of_climbs
-from spcastat.search.working_set import Prepared, more_groups, prepared, restricted, twice
+from spcastat.search.working_set import Prepared, best_predictor, more_groups, prepared, restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
 
@@ -196,7 +195,7 @@ def _with_quick_products(op: Operator) -> Operator:
 
 def directions(op: Operator, k: int) -> np.ndarray:
     """Return the leading eigenvectors: twice as many as components, or as many as the data have."""
-    return op.leading(twice(op, k))[1]
+    return op.leading(chains.twice(op, k))[1]
 
 
 def _single(op: Operator, card: int, objective: str) -> SearchResult:

@@ -172,8 +172,8 @@ class Joint(BatchSolver):
         return batch_size(p)
 
     def eigenpairs(self, op: Operator, k: int) -> int:
+        from spcastat.search.chains import twice
         from spcastat.search.default import needs_few_products
-        from spcastat.search.working_set import twice
 
         return k if op.held_matrix is not None or needs_few_products(op) else twice(op, k)
 

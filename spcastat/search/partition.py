@@ -29,10 +29,9 @@ from spcastat.measures import best_order
 from spcastat.search.climbing import LONG
 from spcastat.search.component_order import largest_first
 from spcastat.search.criteria import SupportRule
-from spcastat.search.group_values import added_variances
 from spcastat.search.matrices import best_vectors, divisor
 from spcastat.search.moves import ascend
-from spcastat.search.objectives import OBJECTIVES, Objective
+from spcastat.search.objectives import OBJECTIVES, Objective, added_variances
 from spcastat.search.penalty import TARGET_TOLERANCE, VarianceTarget
 
 # --- all partitions -------------------------------------------------------------------------------

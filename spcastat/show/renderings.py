@@ -10,8 +10,7 @@ from spcastat.argument_names import Explained, unknown_argument
 from spcastat.config import require_extra
 from spcastat.fit.record import deep_copy
 from spcastat.show import grid, html, latex, markdown
-from spcastat.show.plain_text import render_text
-from spcastat.show.screen import Screen, ending, screen_of
+from spcastat.show.screen import Screen, ending, render_text, screen_of
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:

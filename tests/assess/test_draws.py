@@ -17,8 +17,8 @@ from scipy import stats
 import spcastat as sp
 from spcastat.assess.jobs import run_jobs
 from spcastat.config import draw_generator, seed_of
-from spcastat.inputs import subsample
-from spcastat.inputs.subsample import SampledRows
+from spcastat.inputs import chunk_data
+from spcastat.inputs.chunk_data import SampledRows
 from spcastat.progress import listening
 
 # --- Draws depend on their number alone: how they are shared changes nothing ----------------------
@@ -154,7 +154,7 @@ def test_every_row_is_drawn_with_equal_probability(rows):
 
 
 def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
-    monkeypatch.setattr(subsample, "SAMPLE_ROWS", 150)
+    monkeypatch.setattr(chunk_data, "SAMPLE_ROWS", 150)
     data = [rows.iloc[:100], rows.iloc[100:]]
     fit = sp.spca(data, 2, 3)
     said = "a sample of 150 of 240 rows"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from spcastat.assess.sparse_sequence import residual_covariances, sparse_components, sparse_sequence
+from spcastat.assess.many_sets import residual_covariances, sparse_components, sparse_sequence
 from spcastat.inputs.noise import MomentNoise, RowNoise
 
 

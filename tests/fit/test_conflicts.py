@@ -11,8 +11,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.errors import OptionError
-from spcastat.fit.conflicts import CONFLICTS
-from spcastat.fit.method_table import CONTROLS, SOLVERS
+from spcastat.fit.method_table import CONFLICTS, CONTROLS, SOLVERS
 
 
 def rows() -> pd.DataFrame:

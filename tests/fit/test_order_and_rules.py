@@ -11,8 +11,8 @@ import pytest
 import spcastat as sp
 from spcastat.errors import CardinalityError, OptionError, SpcaError, UnknownOptionError
 from spcastat.fit.method_table import SOLVERS
-from spcastat.fit.order import order_and_sign
 from spcastat.fit.plan import cardinalities, checked_option
+from spcastat.fit.run import order_and_sign
 from spcastat.linalg.operators import Gram
 from spcastat.measures import best_order, totals_in_orders
 

@@ -12,7 +12,7 @@ import scipy.sparse as sps
 
 import spcastat as sp
 from spcastat.errors import ShapeError
-from spcastat.fit.arguments import ARGUMENTS
+from spcastat.fit.call import ARGUMENTS
 from spcastat.fit.method_table import SOLVERS
 
 METHODS = [

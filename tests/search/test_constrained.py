@@ -13,12 +13,11 @@ import spcastat as sp
 from spcastat.cli import main
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.linalg.operators import Gram
-from spcastat.search.constrained import constrained, nearest
+from spcastat.search.constrained import PenalisedCriterion, constrained, nearest
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.joint_method import Joint
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.penalised import PenalisedCriterion
 from tests.search.conftest import draw
 
 PROBLEMS = [(name, objective) for name, record in CONSTRAINTS.items() for objective in record.objectives]

@@ -18,9 +18,17 @@ from spcastat.measures import MEASURES
 from spcastat.proofs.jointly import PARTITION_BOUNDS, RELAXATIONS, certify_joint
 from spcastat.search.criteria import Projected
 from spcastat.search.default import joint
-from spcastat.search.group_values import GroupSearch, pev_slope, pev_values
 from spcastat.search.matrices import Identity
-from spcastat.search.objectives import ADJUSTED, LEAST_SQUARES, OBJECTIVES, PEV, Objective
+from spcastat.search.objectives import (
+    ADJUSTED,
+    LEAST_SQUARES,
+    OBJECTIVES,
+    PEV,
+    GroupSearch,
+    Objective,
+    pev_slope,
+    pev_values,
+)
 from tests.search.conftest import draw
 
 
