@@ -190,8 +190,8 @@ def test_options_of_rows_have_one_declaration(name):
     for option in shared:
         assert own[option].default == declared[option].default, option
         if (name, option) != ("spco", "na"):  # coordinates need complete rows
-            assert own[option].annotation.replace("types.", "") == declared[option].annotation.replace(
-                "types.", ""
+            assert own[option].annotation.replace("hints.", "") == declared[option].annotation.replace(
+                "hints.", ""
             ), option
         assert option in inspect.getdoc(getattr(sp, name))
 
