@@ -319,9 +319,11 @@ def search(
         The local optima that the climbs reached.
     """
     evidence = Evidence()
-    starts = effort.starts * (2 if criterion.rugged else 1)
+    if criterion.rugged:
+        effort = effort.for_distant_optima()
     chains = [
-        pool(criterion, vectors, starts, rng, deterministic=chain == 0) for chain in range(effort.chains)
+        pool(criterion, vectors, effort.starts, rng, deterministic=chain == 0)
+        for chain in range(effort.chains)
     ]
     if start is not None:
         chains[0] = join_fits([start, chains[0]])
@@ -338,7 +340,7 @@ def search(
             advance(1)
             lost = criterion.rugged & _behind(chain_values, stuck, effort.agree)
             stuck[lost] = 0
-            parts = _next_starts(criterion, vectors, elites, lost, effort, starts, rng)
+            parts = _next_starts(criterion, vectors, elites, lost, effort, rng)
             retained_elites = [
                 None if restarts else elite for restarts, elite in zip(lost, elites, strict=True)
             ]
@@ -444,7 +446,6 @@ def _next_starts(
     elites: Sequence[Fits],
     lost: np.ndarray,
     effort: climbing.Effort,
-    starts: int,
     rng: np.random.Generator,
 ) -> list[Fits]:
     """Return the next starts of every chain: perturbed best fits, or new starts for the chains `lost`."""
@@ -455,7 +456,7 @@ def _next_starts(
         [perturbed.subset(slice(a, a + effort.kicks)) for a in range(0, len(perturbed), effort.kicks)]
     )
     return [
-        pool(criterion, vectors, starts, rng, deterministic=False) if restarts else next(parts)
+        pool(criterion, vectors, effort.starts, rng, deterministic=False) if restarts else next(parts)
         for restarts in lost
     ]
 
@@ -470,20 +471,19 @@ def grow_chains(
 ) -> list[Fits]:
     """Sweep and climb from the fits of every chain; return the best fits of each, old and new.
 
-    Climbs start from the best m fits of a chain, where m is ``effort.climbs``, or twice that if good optima
-    lie far apart (`Criterion.rugged`) and fits are perturbed. In a new chain with such optima, they also
-    start from 2m random ones of the other fits; if cardinalities differ and fits are perturbed, from m random
-    ones and from m fits in which two components have exchanged their cardinalities.
+    Climbs start from the best m fits of a chain, where m is ``effort.climbs``. In a new chain of a criterion
+    whose good optima lie far apart (`Criterion.rugged`), they also start from 2m random ones of the other
+    fits; if cardinalities differ and fits are perturbed, from m random ones and from m fits in which two
+    components have exchanged their cardinalities.
     """
-    climbs = effort.climbs * (2 if criterion.rugged and effort.kicks else 1)
     changing = criterion.rugged and effort.kicks > 0 and not criterion.equal
 
     def positions_to_climb(chain: int, values: np.ndarray) -> np.ndarray:
-        positions = distinct(values, climbs)
+        positions = distinct(values, effort.climbs)
         if elites[chain] is None and criterion.rugged:
             remainder = np.setdiff1d(np.arange(len(values)), positions)
             positions = np.concatenate(
-                [positions, rng.permutation(remainder)[: climbs if changing else 2 * climbs]]
+                [positions, rng.permutation(remainder)[: effort.climbs if changing else 2 * effort.climbs]]
             )
         return positions
 
@@ -495,7 +495,9 @@ def grow_chains(
             interchanged(criterion, start_fits.subset(distinct(start_fits.value, 8)))
             for start_fits in (fresh[c] for c in new_chains)
         ]
-        changed = _tops(criterion, exchanged_starts, effort, lambda _, values: distinct(values, climbs))
+        changed = _tops(
+            criterion, exchanged_starts, effort, lambda _, values: distinct(values, effort.climbs)
+        )
         for chain, exchanged in zip(new_chains, changed, strict=True):
             fresh[chain] = join_fits([fresh[chain], exchanged])
     best_fits = []
