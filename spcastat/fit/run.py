@@ -13,13 +13,14 @@ from spcastat.errors import ComponentsError
 from spcastat.fit.plan import STARTS, Plan, Start, require_memory
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
 from spcastat.linalg.eigenvectors import numerical_rank, symmetric, varimax
-from spcastat.linalg.operators import Operator, Rows
+from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
 from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
 from spcastat.search.enumeration import best_of_all_choices, few_choices
 from spcastat.search.objectives import PEV, Objective
 from spcastat.search.result import optima_of
+from spcastat.search.single_variables import first_single_variables
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
 # --- the fit --------------------------------------------------------------------------------------
@@ -94,6 +95,8 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
         )
         if plan.compares_supports and (plan.aim is None or plan.aim is PEV):
             solution = _of_all_supports(op, solution, solver.card)  # type: ignore[attr-defined]
+            if op.p <= GRAM_ORDER:
+                solution = replace(solution, V=first_single_variables(op, solution.V))
     else:
         assert isinstance(solver, ComponentSolver)
         solution = _one_by_one(op, solver, values, n_init, rng, start)

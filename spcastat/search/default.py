@@ -11,7 +11,6 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows
-from spcastat.linalg.ties import tie_width
 from spcastat.progress import stage
 from spcastat.search import chains
 from spcastat.search.climbing import EFFORTS, LONG, VALUE_TOLERANCE, climb, exchange_until_optimal, sweep
@@ -26,6 +25,7 @@ from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, directly, result_of_climbs
+from spcastat.search.single_variables import single_variables
 from spcastat.search.working_set import Prepared, best_predictor, more_groups, prepared, restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support
@@ -91,7 +91,7 @@ def joint(
     seeded = np.random.default_rng(0) if rng is None else rng
     sums_variances = OBJECTIVES[objective].equals_variance and not OBJECTIVES[objective].ordered
     if rule is None and max(card) == 1 and sums_variances:
-        return directly(op, _single_variables(op, k), objective, settled=True, proven=True)
+        return directly(op, single_variables(op, k), objective, settled=True, proven=True)
     if rule is None and k == 1 and OBJECTIVES[objective].equals_variance and op.p <= GRAM_LIMIT:
         return _single(op, card[0], objective)
     if k > SEQUENTIAL and op.p <= GRAM_LIMIT:
@@ -214,33 +214,6 @@ def _single(op: Operator, card: int, objective: str) -> SearchResult:
         S = op.block(np.arange(op.p))
         proven = proves(symmetric(S), V[:, 0], card)
     return directly(op, V, objective, True, proven)
-
-
-def _single_variables(op: Operator, k: int) -> np.ndarray:
-    """Return the components of one variable each that have the largest PEV, the sum of their variances.
-
-    Of equal variances, such as those of scaled variables, it takes the first variable that the earlier ones
-    do not determine.
-    """
-    variances, V = op.diagonal().astype(float), np.zeros((op.p, k))
-    selection: list[int] = []
-    for i in range(k):
-        largest = variances.max()
-        ties = np.flatnonzero(variances >= largest - tie_width(largest, largest)).tolist()
-        variable = next((j for j in ties if not _determined(op, selection, j)), ties[0])
-        V[variable, i] = 1.0
-        variances[variable] = -np.inf
-        selection.append(variable)
-    return V
-
-
-def _determined(op: Operator, selection: Sequence[int], variable: int) -> bool:
-    """Return whether regression on the selected variables leaves nothing of a variable but rounding."""
-    if not selection:
-        return False
-    S = symmetric(op.block(np.array([*selection, variable])))
-    coefficients = np.linalg.lstsq(S[:-1, :-1], S[:-1, -1], rcond=ROUNDED**2)[0]
-    return bool(S[-1, -1] - S[-1, :-1] @ coefficients <= ROUNDED**2 * S[-1, -1])
 
 
 def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> SearchResult:

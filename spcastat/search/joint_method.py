@@ -14,7 +14,8 @@ from spcastat.search.climbing import VALUE_TOLERANCE
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule, first_of_equals, with_zero
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES, PEV
+from spcastat.search.single_variables import first_single_variables
 from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
@@ -216,7 +217,10 @@ class Joint(BatchSolver):
 
         V, value = search_result.V, search_result.value * op.total
         if op.p <= GRAM_LIMIT:
-            V = first_of_equals(op, V, self.rule(*V.shape))
+            rule = self.rule(*V.shape)
+            if self.objective == PEV.name:
+                V = first_single_variables(op, V, rule)
+            V = first_of_equals(op, V, rule)
         return Solution(V, "searched", n_iter, value, np.array([value]), criterion=criterion)
 
     def _grouped(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:

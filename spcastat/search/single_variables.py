@@ -1,0 +1,122 @@
+"""Components of one variable: those of largest PEV, and the first of several that are equally good.
+
+The loading of such a component is one, and its share of PEV is the variance of its variable, where the other
+components do not have that. Scaled variables have equal variances, and rounding would choose between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from spcastat.linalg.eigenvectors import orthonormalise, symmetric
+from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import tie_width
+from spcastat.search.criteria import SupportRule
+from spcastat.search.grouped import GroupRule
+
+#: A variable is determined by scores if regression on them leaves no more than this share of its variance.
+DETERMINED = 1e-12
+#: An axis is among the loadings of the others if no more than this share of its squared length remains: its
+#: gain then has fewer than half of the digits.
+SAME_AXIS = 1e-8
+
+
+def single_variables(op: Operator, k: int) -> np.ndarray:
+    """Return the loadings, shape (p, k), of the k variables that have the largest PEV: the sum of variances.
+
+    Of equal variances it takes the first variable that the earlier ones do not determine.
+    """
+    variances, V = op.diagonal().astype(float), np.zeros((op.p, k))
+    for i in range(k):
+        V[_first_of_largest(op, variances, V[:, :i]), i] = 1.0
+        variances[V[:, i] > 0.0] = -np.inf
+    return V
+
+
+def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
+    """Return loadings of equal PEV in which components of one variable have the first that tie.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+        Unit loadings.
+    rule : SupportRule, optional
+        What the components may have. Loadings with a rule for groups of variables are returned as they are.
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+    """
+    singles = np.flatnonzero(np.count_nonzero(V, axis=0) == 1).tolist()
+    if not singles or isinstance(rule, GroupRule):
+        return V
+    S = symmetric(op.block(np.arange(op.p)))
+    for _ in singles:  # one may take the variable that another leaves
+        previous_V, V = V, V.copy()
+        for i in singles:
+            other_loadings = np.delete(V, i, axis=1)
+            gains = _gains(S, other_loadings)
+            gains[~_admissible(rule, i, other_loadings)] = -np.inf
+            V[:, i] = 0.0
+            V[_first_of_largest(op, gains, other_loadings), i] = 1.0
+        if rule is None:
+            V[:, singles] = _in_order(S, V[:, singles])
+        if (previous_V == V).all():
+            break
+    return V
+
+
+def _gains(S: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return the variance, shape (p,), that each variable alone adds to the projection on loadings (p, k)."""
+    Q = orthonormalise(V)[0]
+    image = S @ Q
+    remaining = 1.0 - (Q**2).sum(axis=1)
+    variances = S.diagonal() - 2.0 * (image * Q).sum(axis=1) + ((Q @ (Q.T @ image)) * Q).sum(axis=1)
+    # a variable that is a component already adds nothing
+    return np.where(remaining > SAME_AXIS, variances / np.maximum(remaining, SAME_AXIS), 0.0)
+
+
+def _admissible(rule: SupportRule | None, i: int, other_loadings: np.ndarray) -> np.ndarray:
+    """Return which variables component i may have beside loadings of the others, shape (p,)."""
+    if rule is None:
+        return np.ones(len(other_loadings), dtype=bool)
+    if rule.must[i].any():
+        return rule.must[i]
+    used = np.count_nonzero(other_loadings, axis=1) > 0
+    return np.asarray(rule.admissible(i, used[None])).reshape(-1)
+
+
+def _in_order(S: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Return components of one variable, shape (p, m), in which those of equal variance are ascending."""
+    variables, V = np.asarray(V.argmax(axis=0)), np.zeros_like(V)
+    variances = np.asarray(S.diagonal()[variables])
+    for variance in variances:
+        ties = np.flatnonzero(np.abs(variances - variance) <= tie_width(variance, S.diagonal().max()))
+        variables[ties] = np.sort(variables[ties])
+    V[variables, np.arange(len(variables))] = 1.0
+    return V
+
+
+def _first_of_largest(op: Operator, gains: np.ndarray, V: np.ndarray) -> int:
+    """Return the first variable of largest gain, if possible one that the scores of V do not determine."""
+    largest = gains.max()
+    ties = np.flatnonzero(gains >= largest - tie_width(largest, largest)).tolist()
+    return int(next(_undetermined(op, V, ties), ties[0]))
+
+
+def _undetermined(op: Operator, V: np.ndarray, variables: list[int]) -> Iterator[int]:
+    """Yield the variables of which regression on the scores of V leaves more than rounding."""
+    used = np.flatnonzero(V.any(axis=1))
+    for j in variables:
+        if not used.size:
+            yield j
+            continue
+        S = symmetric(op.block(np.append(used, j)))
+        W = V[used]
+        covariances = W.T @ S[:-1, -1]
+        coefficients = np.linalg.lstsq(W.T @ S[:-1, :-1] @ W, covariances, rcond=DETERMINED)[0]
+        if S[-1, -1] - covariances @ coefficients > DETERMINED * S[-1, -1]:
+            yield j

@@ -1,0 +1,54 @@
+"""Fits of tables in another order of rows, whose covariances differ by rounding, are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+
+OPTIONS = [{"objective": "pev", "effort": "quick"}, {"nonneg": True}]
+
+
+def table(kind: str, rng: np.random.Generator) -> pd.DataFrame:
+    rows = rng.standard_normal((30, 6)) + rng.standard_normal((30, 1))
+    if kind == "answers":
+        rows = rng.integers(0, 4, (30, 6)).astype(float)
+    if kind == "units":
+        rows = rows * 10.0 ** rng.integers(-3, 4, 6) + 1000.0
+    return pd.DataFrame(rows).add_prefix("v")
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("kind", ["numbers", "answers", "units"])
+def test_variances_that_scaling_makes_equal(kind, options):
+    """PEV of a component of one variable is its variance, if the others do not have the variable."""
+    rng = np.random.default_rng(len(kind))
+    for card in ([3, 1], [2, 1, 1]):
+        rows = table(kind, rng)
+        first, *others = (
+            sp.spca(rows.iloc[order], len(card), card, scale=True, **options).loadings
+            for order in [np.arange(len(rows)), *(rng.permutation(len(rows)) for _ in range(3))]
+        )
+        for other in others:
+            # loadings at the end of an ascent have at least half of the digits
+            np.testing.assert_allclose(other, first, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_of_equal_variables_that_the_rule_allows(seed):
+    """One pair is correlated; of the other variables, which are all alike, the first are taken."""
+    R = np.eye(7)
+    R[4, 5] = R[5, 4] = 0.5
+    R += np.diag(1e-15 * np.random.default_rng(seed).standard_normal(7))
+    R = pd.DataFrame(R).add_prefix("v").set_axis([f"v{i}" for i in range(7)])
+
+    def names(**rule):
+        loadings = sp.spca_cov(R, 3, [2, 1, 1], objective="pev", effort="quick", **rule).loadings
+        return [list(loadings.index[column != 0]) for _, column in loadings.items()]
+
+    assert names() == [["v4", "v5"], ["v0"], ["v1"]]
+    assert names(exclude=["v0"]) == [["v4", "v5"], ["v1"], ["v2"]]
+    assert names(include={"PC3": ["v6"]})[1:] == [["v0"], ["v6"]]
+    assert names(disjoint=True, exclude={"PC2": ["v0", "v1"]})[1:] == [["v2"], ["v0"]]
