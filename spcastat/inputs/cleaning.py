@@ -233,6 +233,11 @@ class Cleaning:
         """The value of `robust` that gave this."""
         return True if self.cells and self.rows else "cells" if self.cells else "rows"
 
+    @property
+    def replaced_cells(self) -> np.ndarray:
+        """Row and column of the cells that are pulled to the middle of their column, shape (c, 2)."""
+        return self.places[(np.abs(self.z) >= END) & self.cells]
+
     def cleaned(self, X: np.ndarray) -> np.ndarray:
         """Return rows with outlying cells pulled in; the same array if there are none."""
         return self.wrapping.cleaned(X) if self.cells else X

@@ -294,6 +294,7 @@ def biplot_data(
         points["color"] = score_plots.row_numbers(color, scores.index)
     points["label"] = score_plots.row_labels(labels, scores.index, np.hypot(*xy.T))
     points["left_out"] = np.isin(np.arange(len(points)), scores.attrs.get("left_out", ()))
+    points["replaced"] = _rows_of_cells(scores, loadings, pair)
     markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
     strong = markers["nonzero"] | markers["supplementary"] | (arrows == "correlations")
     stretch = stretch_of(xy, markers.loc[strong.to_numpy(), ["x", "y"]].to_numpy())
@@ -320,6 +321,13 @@ def biplot_data(
     return replace(data, caption=" ".join(_sentences(data, scale, arrows)))
 
 
+def _rows_of_cells(scores: pd.DataFrame, loadings: pd.DataFrame, pair: list[int]) -> NDArray[np.bool_]:
+    """Return which rows have a cell that the fit replaces, in a variable of one of the two components."""
+    used = (loadings.iloc[:, pair] != 0).any(axis=1).to_numpy()
+    cells = scores.attrs.get("replaced", ())
+    return np.isin(np.arange(len(scores)), [row for row, variable in cells if used[variable]])
+
+
 def _biplot_pair(components: Pair, names: list[Any]) -> list[int]:
     """Return the positions of the two components of a biplot."""
     advice = "Fit with k=2 or more, or take plot_scores() for the scores and plot_loadings() for loadings."
@@ -339,9 +347,10 @@ class BiplotData:
 
     Attributes
     ----------
-    points : DataFrame, n x 4 or more
+    points : DataFrame, n x 6 or more
         "x" and "y" of every row, its "group" or "color" if given, its "label", which may be "", and whether
-        it is "far" from all others, so that it is drawn at the edge.
+        it is "far" from all others, so that it is drawn at the edge. Of robust fits, whether the row is
+        "left_out", and whether it has cells of these variables that the fit has "replaced".
     arrows : DataFrame, q x 6
         The arrows that are drawn, the longest first: "x" and "y" of the tip; whether the loading is "nonzero"
         on either component; whether it is a "supplementary" variable; the "position" of the variable in the
@@ -377,6 +386,11 @@ class BiplotData:
     levels: pd.DataFrame = field(default_factory=pd.DataFrame)
     undrawn: int = 0
     caption: str = ""
+
+    @property
+    def ringed(self) -> pd.Series:
+        """Whether a row has a ring: it is in the fit and within the axes, with replaced cells."""
+        return self.points["replaced"] & ~self.points["left_out"] & ~self.points["far"]
 
 
 # --- points ---------------------------------------------------------------------------------------
@@ -450,6 +464,12 @@ def _sentences(data: BiplotData, scale: float, arrows: str) -> list[str]:
     """Return the sentences of the caption."""
     power = "" if scale == 1 else f"^{scale:g}"
     sentences = [f"Points: scores{'' if scale == 0 else f' / sd{power}'}."]
+    out = int(data.points["left_out"].sum())
+    if out:
+        sentences.append(f"Open: {plural(out, 'row')} left out of the fit.")
+    ringed = int(data.ringed.sum())
+    if ringed:
+        sentences.append(f"Rings: {plural(ringed, 'row')} with outlying values, which the fit replaces.")
     if len(data.arrows):
         markers = "loadings" if scale == 0 else f"loadings × sd{power}"
         markers = "correlations with the scores" if arrows == "correlations" else markers
@@ -463,9 +483,6 @@ def _sentences(data: BiplotData, scale: float, arrows: str) -> list[str]:
     if data.undrawn:
         count = int(data.arrows["nonzero"].sum())
         sentences.append(f"{count} of {count + data.undrawn} arrows are drawn, the longest.")
-    out = int(data.points["left_out"].sum())
-    if out:
-        sentences.append(f"Open: {plural(out, 'row')} left out of the fit.")
     far = int(data.points["far"].sum())
     if far:
         sentences.append(f"Triangles at the edge: {plural(far, 'row')} farther out.")
@@ -485,6 +502,7 @@ def _points(
     xy = data.points[["x", "y"]].to_numpy()
     far = frame.far(data.points)
     style: dict[str, Any] = {**score_plots.dots(len(xy), 16.0), "zorder": 2}
+    _rings(ax, xy[data.ringed.to_numpy()], style)
     if "color" in data.points:
         numbers = data.points["color"].to_numpy(dtype=float)
         artist = score_plots.scatter_numbers(ax, xy[~far], numbers[~far], palette=palette, **style)
@@ -507,6 +525,14 @@ def _points(
     title = title if len(clouds) >= TITLED else None
     legend = drawing.write_legend(ax, artists, [cloud.name for cloud in clouds], title=title, **options)
     return legend, None
+
+
+def _rings(ax: Axes, xy: NDArray[np.float64], style: dict[str, Any]) -> None:
+    """Draw rings around the points of rows with cells that the fit replaces."""
+    if len(xy):
+        colours: dict[str, Any] = {"facecolors": "none", "edgecolors": [ink(ax)], "linewidths": line(0.6)}
+        options = {**style, **colours, "s": 3.0 * style["s"] + 8.0, "marker": "o", "alpha": 1.0}
+        ax.scatter(xy[:, 0], xy[:, 1], gid="replaced", **options)
 
 
 #: A legend of so many groups has a title.

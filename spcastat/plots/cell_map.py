@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 #: Inches of a row and of a column of a new figure.
 ROW_INCHES, COLUMN_INCHES = 0.17, 0.19
-#: Share of given axes that the cells have, beside names and colour bar; smallest size of names in points.
-OF_AXES, SMALLEST_NAMES = 0.65, 4.5
+#: Shares of the width and height of given axes that the cells have, beside names, legend and note: about what
+#: figures of 3.4 x 3 and 3.4 x 4.5 inches leave with names of 20 characters.
+OF_WIDTH, OF_HEIGHT = 0.9, 0.5
+#: Smallest size of names in points, and the height of a line of them, in sizes.
+SMALLEST_NAMES, LINE = 6.0, 1.25
 
 
 @dataclass(frozen=True)
@@ -106,44 +109,50 @@ def cell_map_of(
 
 def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
     """Draw a map: orange below and purple above the usual values, white within, grey if not judged."""
-    count, width = found.values.shape
-    room = (COLUMN_INCHES, ROW_INCHES) if ax is None else _room(ax, width, count)
-    ax = axes_for(ax, 2.6 + COLUMN_INCHES * max(width, 8), 1.7 + ROW_INCHES * max(count, 6), bar=True)
-    sizes = np.abs(found.values)
-    strength = np.sign(found.values) * np.clip(0.35 + 0.65 * (sizes - BEND) / (END - BEND), 0.0, 1.0)
-    strength = np.where(sizes > BEND, strength, np.where(np.isnan(sizes), np.nan, 0.0))
     from matplotlib import colormaps
 
+    count, width = found.values.shape
+    room = (COLUMN_INCHES, ROW_INCHES) if ax is None else _room(ax, width, count)
+    ax = axes_for(ax, 1.4 + COLUMN_INCHES * max(width, 12), 1.9 + ROW_INCHES * max(count, 6))
     colours = colormaps["PuOr"].with_extremes(bad=shade(ax, 0.18))
     style: dict[str, Any] = {"edgecolors": shade(ax, 0.12), "linewidth": line(0.4)}
-    image = ax.pcolormesh(np.ma.masked_invalid(strength), cmap=colours, vmin=-1, vmax=1, **style)
+    ax.pcolormesh(np.ma.masked_invalid(_strength(found.values)), cmap=colours, vmin=-1, vmax=1, **style)
     ax.set_xlim(0, width)
     ax.set_ylim(count, 0)
     for axis, names, inches in ((ax.xaxis, found.columns, room[0]), (ax.yaxis, found.rows, room[1])):
-        size, step = _name_size(inches)
-        axis.set_ticks(np.arange(len(names))[::step] + 0.5, names[::step], parse_math=False, fontsize=size)
+        size = max(min(_small_text(), 72.0 * inches / LINE), SMALLEST_NAMES)
+        axis.set_ticks(np.arange(len(names)) + 0.5, names, parse_math=False, fontsize=size)
     ax.tick_params(axis="x", rotation=90)
     ax.tick_params(length=0)
     _signs(ax, found.values)
     if found.left_out:
         ax.axhline(found.left_out, color=ink(ax), linewidth=line(1.4))
-    _bar(ax, image)
+    _legend(ax, colours, found.values)
     write_note(ax, _sentences(found))
     return ax
+
+
+def _strength(values: np.ndarray) -> np.ndarray:
+    """Return the place of each cell on the colour map, from -1 to 1: 0 within the usual values."""
+    sizes = np.abs(values)
+    strength = np.sign(values) * np.clip(0.35 + 0.65 * (sizes - BEND) / (END - BEND), 0.0, 1.0)
+    return np.where(sizes > BEND, strength, np.where(np.isnan(sizes), np.nan, 0.0))
 
 
 def _room(ax: Axes, columns: int, rows: int) -> tuple[float, float]:
     """Return about how many inches a column and a row of the map will have in given axes."""
     figure, box = figure_of(ax), ax.get_position()
     width, height = figure.get_size_inches()
-    return OF_AXES * box.width * width / max(columns, 1), OF_AXES * box.height * height / max(rows, 1)
+    return OF_WIDTH * box.width * width / max(columns, 1), OF_HEIGHT * box.height * height / max(rows, 1)
 
 
-def _name_size(inches: float) -> tuple[float, int]:
-    """Return the size of names in points where each has so many inches, and of how many one is written."""
-    size = min(_small_text(), 72.0 * inches / 1.15)
-    step = max(int(np.ceil(SMALLEST_NAMES / size)), 1)
-    return max(size, SMALLEST_NAMES), step
+def limits_in(ax: Axes | None, rows: int, columns: int) -> tuple[int, int]:
+    """Return the largest numbers of rows and columns whose names have room in given axes."""
+    if ax is None:
+        return rows, columns
+    width, height = _room(axes_for(ax, 0.0, 0.0), 1, 1)
+    line_inches = LINE * SMALLEST_NAMES / 72.0
+    return min(rows, max(int(height / line_inches), 1)), min(columns, max(int(width / line_inches), 1))
 
 
 def _small_text() -> float:
@@ -155,22 +164,35 @@ def _small_text() -> float:
 
 def _signs(ax: Axes, values: np.ndarray) -> None:
     """Mark cells below the usual values with a minus, so that a greyscale print tells the sides apart."""
-    for i, j in np.argwhere(values < -BEND).tolist():
-        dark = abs(values[i, j]) >= (BEND + END) / 2
-        style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": "x-small"}
-        ax.text(j + 0.5, i + 0.5, "−", color="white" if dark else "black", **style)
+    rows, columns = np.nonzero(values < -BEND)
+    dark = np.abs(values[rows, columns]) >= (BEND + END) / 2
+    colours = np.where(dark, "white", "black").tolist()
+    ax.hlines(rows + 0.5, columns + 0.28, columns + 0.72, colors=colours, linewidth=line(0.8))
 
 
-def _bar(ax: Axes, image: Any) -> None:
-    bar = figure_of(ax).colorbar(image, ax=ax, ticks=[-1, 0, 1], aspect=30, shrink=0.6, pad=0.02)
-    bar.ax.set_yticklabels([f"z below −{END:g}", f"within {BEND:g}", f"z above {END:g}"], fontsize="small")
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0)
+def _legend(ax: Axes, colours: Any, values: np.ndarray) -> None:
+    """Write what the colours mean, above the map and the names of its rows."""
+    from matplotlib.patches import Patch
+
+    middle = (BEND + END) / 2
+    entries = {
+        f"z < −{END:g}": -END,
+        f"−{END:g} to −{BEND:g}": -middle,
+        f"{BEND:g} to {END:g}": middle,
+        f"z > {END:g}": END,
+    }
+    if np.isnan(values).any():
+        entries["not judged"] = np.nan
+    shades = colours((1.0 + _strength(np.array(list(entries.values())))) / 2)
+    handles = [Patch(facecolor=colour, label=label) for label, colour in zip(entries, shades, strict=True)]
+    style: dict[str, Any] = {"frameon": False, "fontsize": "small", "columnspacing": 1.0}
+    style |= {"borderaxespad": 0.2, "handlelength": 1.0, "handletextpad": 0.4}
+    ax.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(entries), **style)
 
 
 def _sentences(cell_map: CellMap) -> Sequence[str]:
     left_out = f"Rows above the line are left out ({cell_map.left_out})." if cell_map.left_out else ""
-    grey = "Grey: not judged, or missing." if np.isnan(cell_map.values).any() else ""
+    grey = "Not judged: missing values too." if np.isnan(cell_map.values).any() else ""
     return [left_out, grey, cell_map.remark]
 
 

@@ -2361,6 +2361,7 @@ class SpcaResult(Picklable, Shown):
         scores = self._row_scores()
         if self._state.cleaning is not None:
             scores.attrs["left_out"] = tuple(self._state.cleaning.left_out.tolist())
+            scores.attrs["replaced"] = tuple(map(tuple, self._state.cleaning.replaced_cells.tolist()))
         return scores
 
     def _by_row(self, given: Any, option: str) -> Any:

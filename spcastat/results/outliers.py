@@ -10,7 +10,7 @@ from spcastat import hints
 from spcastat.fit import outliers
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
-from spcastat.plots.cell_map import checked_sizes, draw_cell_map
+from spcastat.plots.cell_map import checked_sizes, draw_cell_map, limits_in
 from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document
 from spcastat.show.outlier_tables import outlier_map, outliers_document
@@ -87,9 +87,9 @@ class Outliers(Picklable, Summary):
         Parameters
         ----------
         rows, columns : int
-            Largest numbers of rows and variables. Rows that are left out come first, above a line, then those
-            with the furthest cells. Variables are in the order of the components; of more, those with the
-            furthest cells in these rows are drawn.
+            Largest numbers of rows and variables; `ax` shows fewer if more names lack room there. Rows that
+            are left out come first, above a line, then those with the furthest cells. Variables are in the
+            order of the components; of more, those with the furthest cells in these rows are drawn.
         ax : Axes, optional
             By default a new figure is created.
 
@@ -103,5 +103,5 @@ class Outliers(Picklable, Summary):
         OptionError
             If a number is below 1, or `ax` is not an Axes.
         """
-        shown = outlier_map(self._state, self._source, checked_sizes(rows, columns))
+        shown = outlier_map(self._state, self._source, limits_in(ax, *checked_sizes(rows, columns)))
         return draw_cell_map(shown, ax)

@@ -478,19 +478,58 @@ def test_long_names_are_short_in_the_list_and_rows_with_many_cells_are_named():
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_names_of_a_small_map_do_not_overlap():
-    """Axes 3.4 inches wide, for a column of a journal, with the names of twenty variables."""
+@pytest.mark.parametrize("height", [3.0, 4.5])
+@pytest.mark.parametrize("p", [30, 2000])
+def test_every_row_and_column_of_a_small_map_has_a_legible_name(p, height):
+    """Axes 3.4 inches wide, as a column of a journal: all names, in 6 points or more, without overlap."""
     import matplotlib.pyplot as plt
 
     rng = np.random.default_rng(22)
-    X = pd.DataFrame(rng.standard_t(2, size=(60, 40))).add_prefix("gene ")
-    fit = sp.spca(X, 1, card=3, robust=True, **QUICK)
-    figure, ax = plt.subplots(figsize=(3.4, 3.4), layout="constrained")
-    fit.robust.plot_cells(rows=15, columns=20, ax=ax)
+    X = pd.DataFrame(rng.standard_t(2, size=(60, p)), index=[f"sample of day {i}" for i in range(60)])
+    fit = sp.spca(X.add_prefix("concentration "), 1, card=3, robust=True, **QUICK)
+    figure, ax = plt.subplots(figsize=(3.4, height), layout="constrained")
+    fit.robust.plot_cells(ax=ax)
     figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
-    assert len(boxes) == 20
-    assert all(left.x1 <= right.x0 + 1 for left, right in pairwise(boxes))  # pixels
+    sides = {
+        "x": (ax.get_xlim()[1], ax.get_xticklabels()),
+        "y": (ax.get_ylim()[0], ax.get_yticklabels()[::-1]),
+    }
+    for side, (count, labels) in sides.items():
+        assert len(labels) == count >= 8
+        assert all(label.get_fontsize() >= 6 for label in labels)
+        boxes = [label.get_window_extent() for label in labels]
+        ends = [(getattr(box, f"{side}0"), getattr(box, f"{side}1")) for box in boxes]
+        assert all(box[1] <= following[0] + 1 for box, following in pairwise(ends))  # pixels
+    plt.close(figure)
+
+
+def test_biplots_have_rings_around_rows_whose_cells_are_replaced():
+    """Cells beyond z = 5 of variables on the two components; rows left out are open points instead."""
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(23)
+    X = pd.DataFrame(rng.standard_normal((80, 6)) + np.repeat(rng.standard_normal((80, 2)), 3, axis=1))
+    X.iloc[4, 0] = X.iloc[9, 5] = 40.0
+    X.iloc[30, 3] = -40.0
+    fit = sp.spca(X, 2, card=2, robust="cells", **QUICK)
+    used = (fit.loadings != 0).any(axis=1).to_numpy()
+    cells = fit.robust.cells[lambda table: table["z"].abs() >= 5]
+    expected = {
+        row
+        for row, name in zip(cells["position"], cells["variable"], strict=True)
+        if used[X.columns.get_loc(int(name))]
+    }
+    data = fit.biplot_data()
+    assert set(np.flatnonzero(data.points["replaced"])) == expected
+    assert 0 < len(expected) <= 3
+    figure, ax = plt.subplots()
+    fit.biplot(ax=ax)
+    (rings,) = [artist for artist in ax.collections if artist.get_gid() == "replaced"]
+    np.testing.assert_allclose(np.asarray(rings.get_offsets()), data.points.loc[data.ringed, ["x", "y"]])
+    assert f"Rings: {data.ringed.sum()} row" in data.caption
+    plain = sp.spca(X, 2, card=2, robust="rows", **QUICK)
+    assert not plain.biplot_data().points["replaced"].any()
+    plt.close(figure)
 
 
 # --- refusals -----------------------------------------------------------------------------------------
