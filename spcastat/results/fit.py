@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from spcastat import plots
 from spcastat.argument_names import attribute_error, explained
 from spcastat.config import checked_level, is_whole, one_of
 from spcastat.errors import OptionError
-from spcastat.fit import frames, outliers, rows, saved_fits, supplementary
+from spcastat.fit import frames, outliers, rows, supplementary
 from spcastat.fit.archive import file_path
 from spcastat.fit.call import Call, card_by_number, names_for
 from spcastat.fit.record import deep_copy
@@ -24,6 +23,7 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, proofs, resampling
+from spcastat.results.component_fit import ComponentFit
 from spcastat.results.inference import (
     FITS_INSTEAD,
     FORMER,
@@ -37,7 +37,6 @@ from spcastat.results.inference import (
 from spcastat.results.interpretation import Scales, Supplement
 from spcastat.results.loadings import SparseLoadings
 from spcastat.results.outliers import Outliers
-from spcastat.results.pickling import Picklable
 from spcastat.results.principal_variables import PrincipalVariablesResult
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitInference, Stability
@@ -45,10 +44,10 @@ from spcastat.show import methods_text
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.prints import print_of_fit
-from spcastat.show.renderings import Outcome, Shown, Summary
+from spcastat.show.renderings import Outcome, Summary
 from spcastat.show.report import write_report
 from spcastat.show.screen import Screen
-from spcastat.show.summary import NOTEBOOK, Extras, summarise
+from spcastat.show.summary import Extras, summarise
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
@@ -58,10 +57,9 @@ if TYPE_CHECKING:
     from spcastat.fit.plan import Plan
     from spcastat.fit.run import Fit
     from spcastat.plots.biplot import BiplotData
-    from spcastat.streams.base import ScoreChunks
 
 
-class SpcaResult(Picklable, Shown):
+class SpcaResult(ComponentFit):
     """A fitted sparse PCA.
 
     The most important methods, by topic:
@@ -97,11 +95,6 @@ class SpcaResult(Picklable, Shown):
 
     _instead, _former = FITS_INSTEAD, FORMER
 
-    def __init__(self, state: FitState, source: Data | None = None, call: Call | None = None) -> None:
-        self._state = state
-        self._source = source
-        self._call = call
-
     if not TYPE_CHECKING:  # type checkers report attributes that do not exist
 
         def __getattr__(self, name: str) -> Any:
@@ -113,16 +106,6 @@ class SpcaResult(Picklable, Shown):
     # --- components -----------------------------------------------------------------------------
 
     @property
-    def k(self) -> int:
-        """The number of components."""
-        return int(self._state.V.shape[1])
-
-    @property
-    def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk, or the names that `rename` gave them."""
-        return self._state.components
-
-    @property
     def loadings(self) -> pd.DataFrame:
         """Loadings, p x k; every column has unit length and its largest absolute entry is positive."""
         return frames.loadings(self._state)
@@ -131,22 +114,6 @@ class SpcaResult(Picklable, Shown):
     def card(self) -> pd.Series:
         """Number of nonzero loadings of each component, length k."""
         return pd.Series(np.count_nonzero(self._state.V, axis=0), index=self.components, name="card")
-
-    @property
-    def scores(self) -> pd.DataFrame:
-        """Scores, n x k, in the order and with the labels of the fitted rows.
-
-        With ``na="em"`` missing values are replaced by conditional means; with ``na="pairwise"`` a score is
-        missing if one of its variables is. For rows in chunks they are
-        :class:`~spcastat.streams.base.ScoreChunks`, which yield a frame for each chunk, and for dask
-        collections a dask collection.
-
-        Raises
-        ------
-        NoRowsError
-            For a fit of a covariance matrix, or from a file saved without scores.
-        """
-        return deep_copy(self._scores)
 
     # --- variance -------------------------------------------------------------------------------
 
@@ -170,11 +137,6 @@ class SpcaResult(Picklable, Shown):
         """
         values = frames.spectrum(self._state)
         return pd.Series(values, index=[f"PC{j + 1}" for j in range(len(values))], name="eigenvalue")
-
-    @property
-    def total_variance(self) -> float:
-        """The sum of the variances of all variables, in squared units of the (scaled) data."""
-        return float(self._state.moments.total)
 
     @property
     def component_shares(self) -> pd.DataFrame:
@@ -222,11 +184,6 @@ class SpcaResult(Picklable, Shown):
         return float(self._state.moments.measure(one_of("name", name, MEASURES))[-1])
 
     # --- variables and components ---------------------------------------------------------------
-
-    @property
-    def correlations(self) -> pd.DataFrame:
-        """Correlations of the variables with the scores, p x k; NaN if either is constant."""
-        return frames.correlations(self._state)
 
     @property
     def communalities(self) -> pd.Series:
@@ -468,96 +425,7 @@ class SpcaResult(Picklable, Shown):
         self._source.require_same()
         return Scales(supplementary.numbers(self._state, self._source))
 
-    def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
-        """Return the same fit with new names of its components, which are used in all output.
-
-        Parameters
-        ----------
-        names : mapping or sequence of str
-            Mapping from old names or numbers (from 1) to new names, or a sequence of names for all
-            components.
-
-        Raises
-        ------
-        ComponentsError
-            If a component does not exist, or the number of names is wrong.
-        OptionError
-            If a name is not text, or is empty.
-        DuplicateNamesError
-            If two components would have the same name.
-
-        See Also
-        --------
-        components : The names.
-
-        Examples
-        --------
-        >>> import spcastat as sp
-        >>> fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 5).rename({"PC1": "size"})
-        >>> list(fit.components)
-        ['size', 'PC2']
-        """
-        return type(self)(interpretation.renamed(self._state, names), self._source, self._call)
-
     # --- rows of the fit and new rows -----------------------------------------------------------
-
-    @overload
-    def transform(  # type: ignore[overload-overlap]
-        self, new: hints.Matrix, *, na: hints.Missing | None = None
-    ) -> pd.DataFrame: ...
-    @overload
-    def transform(  # type: ignore[overload-overlap]
-        self, new: hints.OwnT, *, na: hints.Missing | None = None
-    ) -> hints.OwnT: ...
-    @overload
-    def transform(self, new: hints.Chunks, *, na: hints.Missing | None = None) -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: hints.Missing | None = None) -> Any:
-        """Return the scores of new rows, using the formula, centre and scale of the fit.
-
-        Outlying cells are pulled in first if the fit is robust; ``fit.robust.cells_of(new)`` lists them.
-
-        Parameters
-        ----------
-        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
-            Sparse components need only their own variables: columns whose loadings are zero in all
-            components may have missing values, and a frame may lack them. Other columns of a frame are
-            ignored. A formula needs the columns that its terms with nonzero loadings read, and the
-            covariates. The sources of chunks are those of :func:`spcastat.spca`.
-        na : {"raise", "drop", "em", "pairwise"}, optional
-            How to treat rows with missing values in columns that are needed: raise an error; leave them out;
-            return the scores expected given the measured values of all columns, for a fit with ``na="em"``;
-            or return missing scores for components with a missing value among their variables. By default
-            "em" and "pairwise" if the fit used them, and otherwise "raise", as for rows in chunks.
-
-        Returns
-        -------
-        DataFrame of shape (m, k), or table
-            A polars or Arrow table if one was given. It has no row labels; if rows were dropped, or labels of
-            a data frame were stored with the table, these are in a first column ("row"). For chunks, scores
-            chunk by chunk; for dask collections, a dask collection.
-
-        Raises
-        ------
-        NewDataError
-            If needed columns are missing, or a factor has a level that did not occur in the fit.
-        NoRowsError
-            For a fit of a covariance matrix given without `mean`.
-        OptionError
-            For ``na="em"`` if the fit has no model of missing values.
-
-        See Also
-        --------
-        inverse_transform : Rows from scores.
-        transform_to : Scores of many rows into a file.
-
-        Examples
-        --------
-        >>> import spcastat as sp
-        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
-        >>> fit.transform(sp.datasets.load_judges().head(3)).shape
-        (3, 2)
-        """
-        return rows.transform(self._state, new, na)
 
     def transform_to(
         self,
@@ -1637,74 +1505,12 @@ class SpcaResult(Picklable, Shown):
             sheets |= {f"outlying {name}": frame for name, frame in self.robust.frames.items()}
         write_workbook(path, sheets | sheets_of(inference_of(self._state)))
 
-    def save(self, path: hints.Path, *, scores: bool | None = None) -> None:
-        """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
-
-        Parameters
-        ----------
-        path : str or path
-            An existing file is replaced once the new one is complete.
-        scores : bool, optional
-            Whether to store the scores and the labels of the rows. By default they are stored if they are in
-            memory (use `transform_to` for others). The data themselves are never stored.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written, or something cannot be stored in it, such as a user's function in
-            a formula.
-        OptionError
-            For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
-            the fit are read from.
-
-        See Also
-        --------
-        spcastat.load : Read the file.
-
-        Notes
-        -----
-        The file is an npz file with the member ``manifest.json``. Labels of rows and columns that JSON cannot
-        hold, such as periods, intervals and times with a zone, become text, with a DataWarning; data for
-        `transform` then need columns with the same text.
-
-        Examples
-        --------
-        >>> import spcastat as sp
-        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
-        >>> fit.save("judges.spca")  # doctest: +SKIP
-        >>> sp.load("judges.spca")  # doctest: +SKIP
-        """
-        saved_fits.save(self._state, self._source, path, scores)
-
     # --- how it was fitted ----------------------------------------------------------------------
-
-    @property
-    def call(self) -> str:
-        """The call that reproduces this fit, with `data` for the data."""
-        return self._state.record.call
 
     @property
     def method(self) -> hints.MethodName:
         """Name of the method; ``spcastat.methods(name)`` describes it."""
         return cast("hints.MethodName", self._state.record.method)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The options of the method, including defaults."""
-        return deep_copy(self._state.record.options)
-
-    @property
-    def status(self) -> hints.Status:
-        """How the fit ended.
-
-        "converged", "exact" (no iteration needed), "searched", "compared" (with all supports) or "max_iter".
-        """
-        return cast("hints.Status", self._state.record.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the fit ended before reaching `max_iter`."""
-        return self._state.record.converged
 
     @property
     def objective_value(self) -> float:
@@ -2321,16 +2127,8 @@ class SpcaResult(Picklable, Shown):
 
     # --- helpers --------------------------------------------------------------------------------
 
-    def _tables(self, notebook: bool) -> Summary:
-        return self.summary(max_rows=NOTEBOOK if notebook else None)
-
     def _screen(self) -> Screen:
         return print_of_fit(self._state, self.notes)
-
-    @cached_property
-    def _scores(self) -> Any:
-        """Scores of the rows of the fit, n x k, or chunk by chunk."""
-        return rows.scores(self._state, self._source)
 
     def _row_scores(self) -> pd.DataFrame:
         """Return a copy of the scores of the rows, n x k."""

@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pandas as pd
 
 from spcastat import plots
 from spcastat.config import text
-from spcastat.fit import frames, rows, saved_fits, sparse_loadings
-from spcastat.fit.call import Call
-from spcastat.fit.record import Bootstrapped, deep_copy
+from spcastat.fit import frames, rows, sparse_loadings
+from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import with_loadings
-from spcastat.fit.state import FitState
-from spcastat.inputs.data import Data
 from spcastat.results import interpretation, resampling
+from spcastat.results.component_fit import ComponentFit
 from spcastat.results.inference import FITS_INSTEAD, FORMER, showing, with_results
-from spcastat.results.pickling import Picklable
 from spcastat.show import loading_tables
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.inference_prints import print_of_bootstrap
 from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.prints import print_of_loadings
-from spcastat.show.renderings import Shown, Summary
+from spcastat.show.renderings import Summary
 from spcastat.show.report import write_chapters
 from spcastat.show.screen import Screen
-from spcastat.show.summary import NOTEBOOK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat import hints
     from spcastat.show.grid import Document
-    from spcastat.streams.base import ScoreChunks
 
 
-class SparseLoadings(Picklable, Shown):
+class SparseLoadings(ComponentFit):
     """Sparse loadings: X is about T P', P sparse, scores T uncorrelated and of unit variance.
 
     Returned by :func:`spcastat.sparse_loadings` and :func:`spcastat.sparse_loadings_cov`. All output is
@@ -56,22 +50,7 @@ class SparseLoadings(Picklable, Shown):
 
     _instead, _former = FITS_INSTEAD, FORMER
 
-    def __init__(self, state: FitState, source: Data | None = None, call: Call | None = None) -> None:
-        self._state = state
-        self._source = source
-        self._call = call
-
     # --- numbers --------------------------------------------------------------------------------
-
-    @property
-    def k(self) -> int:
-        """The number of components."""
-        return int(self._state.V.shape[1])
-
-    @property
-    def components(self) -> pd.Index:
-        """The labels PC1, ..., PCk, or the names that `rename` gave them."""
-        return self._state.components
 
     @property
     def loadings(self) -> pd.DataFrame:
@@ -96,20 +75,6 @@ class SparseLoadings(Picklable, Shown):
         return (self.loadings != 0).sum().rename("card")
 
     @property
-    def scores(self) -> pd.DataFrame:
-        """Scores, n x k, uncorrelated and of unit variance, with the labels of the fitted rows.
-
-        With ``na="em"`` missing values are replaced by conditional means, so that variances are below one.
-        Rows in chunks give scores chunk by chunk, as for :func:`spcastat.spca`.
-
-        Raises
-        ------
-        NoRowsError
-            For a fit of a covariance matrix.
-        """
-        return deep_copy(self._scores)
-
-    @property
     def variance(self) -> pd.DataFrame:
         """One row per component: "cardinality", "sum of squares", and three shares of the total variance.
 
@@ -127,102 +92,7 @@ class SparseLoadings(Picklable, Shown):
         """
         return sparse_loadings.communalities(self._state)
 
-    @property
-    def correlations(self) -> pd.DataFrame:
-        """Correlations of the variables with the scores, p x k, also where the loading is zero."""
-        return frames.correlations(self._state)
-
-    @property
-    def total_variance(self) -> float:
-        """The sum of the variances of all variables, in squared units of the (scaled) data."""
-        return float(self._state.moments.total)
-
-    @property
-    def call(self) -> str:
-        """The call that reproduces this fit, with `data` for the data."""
-        return self._state.record.call
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """How sparse the loadings should be, and the number of starts."""
-        return deep_copy(self._state.record.options)
-
-    @property
-    def status(self) -> hints.Status:
-        """How the fit ended: "searched", or "max_iter" if the last ascent was cut short."""
-        return cast("hints.Status", self._state.record.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last ascent ended before its largest number of steps."""
-        return self._state.record.converged
-
-    def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
-        """Return the same fit with new names of its components, which are used in all output.
-
-        Parameters
-        ----------
-        names : mapping or sequence of str
-            Mapping from old names or numbers (from 1) to new names, or a sequence of names for all.
-
-        See Also
-        --------
-        components : The names.
-
-        Examples
-        --------
-        >>> import spcastat as sp
-        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
-        >>> list(fit.rename({"PC1": "size"}).components)
-        ['size', 'PC2']
-        """
-        return type(self)(interpretation.renamed(self._state, names), self._source, self._call)
-
     # --- rows -----------------------------------------------------------------------------------
-
-    @overload
-    def transform(  # type: ignore[overload-overlap]
-        self, new: hints.Matrix, *, na: hints.Missing | None = None
-    ) -> pd.DataFrame: ...
-    @overload
-    def transform(  # type: ignore[overload-overlap]
-        self, new: hints.OwnT, *, na: hints.Missing | None = None
-    ) -> hints.OwnT: ...
-    @overload
-    def transform(self, new: hints.Chunks, *, na: hints.Missing | None = None) -> ScoreChunks: ...
-    def transform(self, new: Any, *, na: hints.Missing | None = None) -> Any:
-        """Return the scores X W of new rows, using the formula, centre, scale and weights of the fit.
-
-        Parameters
-        ----------
-        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
-            Must hold the columns with a nonzero weight.
-        na : {"raise", "drop", "em", "pairwise"}, optional
-            How to treat rows with missing values, as in ``SpcaResult.transform``.
-
-        Returns
-        -------
-        DataFrame of shape (m, k), or a table of the library of `new`
-
-        Raises
-        ------
-        NewDataError
-            If columns are missing, or a factor has a level that did not occur in the fit.
-        NoRowsError
-            For a fit of a covariance matrix given without `mean`.
-
-        See Also
-        --------
-        scores : Scores of the rows of the fit.
-
-        Examples
-        --------
-        >>> import spcastat as sp
-        >>> fit = sp.sparse_loadings(sp.datasets.load_wine(), 2, card=4, scale=True, n_init=2)
-        >>> fit.transform(sp.datasets.load_wine().head(3)).shape
-        (3, 2)
-        """
-        return rows.transform(self._state, new, na)
 
     def bootstrap(
         self,
@@ -446,37 +316,6 @@ class SparseLoadings(Picklable, Shown):
         """
         return describe_loadings(self._state)
 
-    def save(self, path: hints.Path, *, scores: bool | None = None) -> None:
-        """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
-
-        Parameters
-        ----------
-        path : str or path
-            An existing file is replaced once the new one is complete.
-        scores : bool, optional
-            Whether to store the scores and the labels of the rows; by default if they are in memory. The data
-            themselves are never stored.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written, or something cannot be stored in it.
-        OptionError
-            For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
-            the fit are read from.
-
-        See Also
-        --------
-        spcastat.load : Read the file.
-
-        Examples
-        --------
-        >>> import spcastat as sp
-        >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
-        >>> fit.save("fit.spca")  # doctest: +SKIP
-        """
-        saved_fits.save(self._state, self._source, path, scores)
-
     def report(
         self,
         path: hints.Path,
@@ -654,9 +493,6 @@ class SparseLoadings(Picklable, Shown):
 
     # --- helpers --------------------------------------------------------------------------------
 
-    def _tables(self, notebook: bool) -> Summary:
-        return self.summary(max_rows=NOTEBOOK if notebook else None)
-
     def _screen(self) -> Screen:
         return print_of_loadings(self._state, self.notes)
 
@@ -665,10 +501,6 @@ class SparseLoadings(Picklable, Shown):
         """Whether scores are in memory, those of the data or of the file."""
         source = self._source
         return self._state.scores is not None or (source is not None and source.holds_scores)
-
-    @cached_property
-    def _scores(self) -> Any:
-        return rows.scores(self._state, self._source)
 
 
 class LoadingsBootstrap(resampling.FromDraws):

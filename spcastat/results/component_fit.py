@@ -1,0 +1,230 @@
+"""What fits of components have in common: labels, scores, the record of the fit, new rows and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, cast, overload
+
+import pandas as pd
+
+from spcastat.fit import frames, rows, saved_fits
+from spcastat.fit.call import Call
+from spcastat.fit.record import deep_copy
+from spcastat.fit.state import FitState
+from spcastat.inputs.data import Data
+from spcastat.results import interpretation
+from spcastat.results.pickling import Picklable
+from spcastat.show.renderings import Shown, Summary
+from spcastat.show.summary import NOTEBOOK
+
+if TYPE_CHECKING:
+    from spcastat import hints
+    from spcastat.streams.base import ScoreChunks
+
+
+class ComponentFit(Picklable, Shown):
+    """A fit of components, from its state; the data and the call are None for a fit from a file."""
+
+    summary: Callable[..., Summary]  # each kind of fit has its own
+
+    def __init__(self, state: FitState, source: Data | None = None, call: Call | None = None) -> None:
+        self._state = state
+        self._source = source
+        self._call = call
+
+    @property
+    def k(self) -> int:
+        """The number of components."""
+        return int(self._state.V.shape[1])
+
+    @property
+    def components(self) -> pd.Index:
+        """The labels PC1, ..., PCk, or the names that `rename` gave them."""
+        return self._state.components
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Scores, n x k, in the order and with the labels of the fitted rows.
+
+        With ``na="em"`` missing values are replaced by conditional means, so that scores of sparse loadings
+        have variances below one; with ``na="pairwise"`` a score is missing if one of its variables is. For
+        rows in chunks they are :class:`~spcastat.streams.base.ScoreChunks`, which yield a frame for each
+        chunk, and for dask collections a dask collection.
+
+        Raises
+        ------
+        NoRowsError
+            For a fit of a covariance matrix, or from a file saved without scores.
+        """
+        return deep_copy(self._scores)
+
+    @cached_property
+    def _scores(self) -> Any:
+        """Scores of the rows of the fit, n x k, or chunk by chunk."""
+        return rows.scores(self._state, self._source)
+
+    @property
+    def correlations(self) -> pd.DataFrame:
+        """Correlations of the variables with the scores, p x k; NaN if either is constant."""
+        return frames.correlations(self._state)
+
+    @property
+    def total_variance(self) -> float:
+        """The sum of the variances of all variables, in squared units of the (scaled) data."""
+        return float(self._state.moments.total)
+
+    @property
+    def call(self) -> str:
+        """The call that reproduces this fit, with `data` for the data."""
+        return self._state.record.call
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the method, including defaults; of sparse loadings, how sparse they should be."""
+        return deep_copy(self._state.record.options)
+
+    @property
+    def status(self) -> hints.Status:
+        """How the fit ended.
+
+        "converged", "exact" (no iteration needed), "searched", "compared" (with all supports) or "max_iter".
+        """
+        return cast("hints.Status", self._state.record.status)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit ended before its largest number of steps."""
+        return self._state.record.converged
+
+    def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
+        """Return the same fit with new names of its components, which are used in all output.
+
+        Parameters
+        ----------
+        names : mapping or sequence of str
+            Mapping from old names or numbers (from 1) to new names, or a sequence of names for all
+            components.
+
+        Raises
+        ------
+        ComponentsError
+            If a component does not exist, or the number of names is wrong.
+        OptionError
+            If a name is not text, or is empty.
+        DuplicateNamesError
+            If two components would have the same name.
+
+        See Also
+        --------
+        components : The names.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca_cov(sp.datasets.load_pitprops(), 2, 5).rename({"PC1": "size"})
+        >>> list(fit.components)
+        ['size', 'PC2']
+        """
+        return type(self)(interpretation.renamed(self._state, names), self._source, self._call)
+
+    @overload
+    def transform(  # type: ignore[overload-overlap]
+        self, new: hints.Matrix, *, na: hints.Missing | None = None
+    ) -> pd.DataFrame: ...
+    @overload
+    def transform(  # type: ignore[overload-overlap]
+        self, new: hints.OwnT, *, na: hints.Missing | None = None
+    ) -> hints.OwnT: ...
+    @overload
+    def transform(self, new: hints.Chunks, *, na: hints.Missing | None = None) -> ScoreChunks: ...
+    def transform(self, new: Any, *, na: hints.Missing | None = None) -> Any:
+        """Return the scores of new rows, using the formula, centre and scale of the fit.
+
+        Outlying cells are pulled in first if the fit is robust; ``fit.robust.cells_of(new)`` lists them.
+
+        Parameters
+        ----------
+        new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
+            Components need only the variables with nonzero weights (of :func:`~spcastat.spca`, nonzero
+            loadings): columns whose weights are zero in all components may have missing values, and a frame
+            may lack them. Other columns of a frame are ignored. A formula needs the columns that its terms
+            with nonzero weights read, and the covariates. The sources of chunks are those of
+            :func:`spcastat.spca`.
+        na : {"raise", "drop", "em", "pairwise"}, optional
+            How to treat rows with missing values in columns that are needed: raise an error; leave them out;
+            return the scores expected given the measured values of all columns, for a fit with ``na="em"``;
+            or return missing scores for components with a missing value among their variables. By default
+            "em" and "pairwise" if the fit used them, and otherwise "raise", as for rows in chunks.
+
+        Returns
+        -------
+        DataFrame of shape (m, k), or table
+            A polars or Arrow table if one was given. It has no row labels; if rows were dropped, or labels of
+            a data frame were stored with the table, these are in a first column ("row"). For chunks, scores
+            chunk by chunk; for dask collections, a dask collection.
+
+        Raises
+        ------
+        NewDataError
+            If needed columns are missing, or a factor has a level that did not occur in the fit.
+        NoRowsError
+            For a fit of a covariance matrix given without `mean`.
+        OptionError
+            For ``na="em"`` if the fit has no model of missing values.
+
+        See Also
+        --------
+        scores : Scores of the rows of the fit.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.transform(sp.datasets.load_judges().head(3)).shape
+        (3, 2)
+        """
+        return rows.transform(self._state, new, na)
+
+    def save(self, path: hints.Path, *, scores: bool | None = None) -> None:
+        """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced once the new one is complete.
+        scores : bool, optional
+            Whether to store the scores and the labels of the rows. By default they are stored if they are in
+            memory (``transform_to`` of :class:`spcastat.SpcaResult` writes others). The data themselves are
+            never stored.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written, or something cannot be stored in it, such as a user's function in
+            a formula.
+        OptionError
+            For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
+            the fit are read from.
+
+        See Also
+        --------
+        spcastat.load : Read the file.
+
+        Notes
+        -----
+        The file is an npz file with the member ``manifest.json``. Labels of rows and columns that JSON cannot
+        hold, such as periods, intervals and times with a zone, become text, with a DataWarning; data for
+        `transform` then need columns with the same text.
+
+        Examples
+        --------
+        >>> import spcastat as sp
+        >>> fit = sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+        >>> fit.save("judges.spca")  # doctest: +SKIP
+        >>> sp.load("judges.spca")  # doctest: +SKIP
+        """
+        saved_fits.save(self._state, self._source, path, scores)
+
+    def _tables(self, notebook: bool) -> Summary:
+        return self.summary(max_rows=NOTEBOOK if notebook else None)
