@@ -28,6 +28,7 @@ import numpy as np
 
 from spcastat.config import shown
 from spcastat.errors import FileError, OptionError
+from spcastat.linalg.wrapping import BEND, NORMAL_BEND
 from spcastat.version import __version__
 
 MANIFEST = "manifest.json"
@@ -306,6 +307,7 @@ RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("cleaning.components", "cleaning.known", "cleaning.grouped"), _COUNT),
     **dict.fromkeys(("cleaning.distance",), _NOT_NEGATIVE),
     **dict.fromkeys(("cleaning.wrapping.unit", "cleaning.wrapping.scale"), _ABOVE_ZERO),
+    "cleaning.wrapping.bend": (BEND, NORMAL_BEND),
     **dict.fromkeys(("principal.share", "principal.pca_share"), (np.finfo(float).tiny, 1.0)),
     **dict.fromkeys(("principal.bound", "principal.without", "principal.with_other"), _SHARE),
     **dict.fromkeys(("principal.with_further", "principal.shares", "principal.pca_shares"), _SHARE),

@@ -12,7 +12,7 @@ from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
 from spcastat.inputs.cleaning import Cleaning
 from spcastat.inputs.opening import source_of
-from spcastat.linalg.wrapping import BEND, wrapped
+from spcastat.linalg.wrapping import wrapped
 from spcastat.reading.read import replay
 
 
@@ -35,7 +35,7 @@ def cells(state: FitState) -> pd.DataFrame:
 
     "row", "variable": labels. "position": the number of the row, from 0. "value": in the data. "z":
     standardised, on the scale of the power. "used": the value that the fit uses. "low", "high": the values
-    within BEND. "kept": whether the fit uses the row.
+    that are not outlying. "kept": whether the fit uses the row.
     """
     cleaning, labels = cleaning_of(state), labels_of(state)
     frame = _cells(state, labels, cleaning.places, cleaning.values, cleaning.z)
@@ -70,8 +70,10 @@ def _cells(
     order, cleaning = _order(places, z), cleaning_of(state)
     rows, columns = places[order].T
     wrapping = cleaning.wrapping.of_columns(columns)
-    limits = [wrapping.restored(np.full((1, len(order)), side * BEND))[0] for side in (-1.0, 1.0)]
-    pulled_in = wrapping.restored(wrapped(z[order])[None])[0] if cleaning.cells else values[order]
+    limits = [wrapping.restored(np.full((1, len(order)), side * wrapping.bend))[0] for side in (-1.0, 1.0)]
+    pulled_in = (
+        wrapping.restored(wrapped(z[order], wrapping.bend)[None])[0] if cleaning.cells else values[order]
+    )
     return pd.DataFrame(
         {
             "row": deep_copy(labels[rows]),
@@ -99,13 +101,15 @@ def columns(state: FitState) -> pd.DataFrame:
     """Return how each column was judged.
 
     "judged": False for columns that were left as they are. "transformation": "" for none, "Box-Cox" or
-    "Yeo-Johnson", with its "power". "middle", "low", "high": the values at z of 0 and within BEND. "cells":
+    "Yeo-Johnson", with its "power". "middle", "low", "high": the values at z of 0 and at the bend. "cells":
     number of outlying cells in the rows kept; "share": their share of these rows.
     """
     cleaning = cleaning_of(state)
     wrapping = cleaning.wrapping
     p = len(wrapping.power)
-    middle, low, high = (wrapping.restored(np.full((1, p), z))[0] for z in (0.0, -BEND, BEND))
+    middle, low, high = (
+        wrapping.restored(np.full((1, p), z))[0] for z in (0.0, -wrapping.bend, wrapping.bend)
+    )
     plain = wrapping.plain
     counts = np.bincount(cleaning.places[cleaning.among_kept, 1], minlength=p)
     kinds = np.where(wrapping.power == 1.0, "", np.where(wrapping.box_cox, "Box-Cox", "Yeo-Johnson"))

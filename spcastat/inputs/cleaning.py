@@ -24,6 +24,7 @@ from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.linalg.wrapping import (
+    BEND,
     END,
     Wrapping,
     columnwise_location_and_scale,
@@ -93,17 +94,22 @@ class Cleaner:
 
     def of(self, X: np.ndarray, weights: np.ndarray | None) -> Cleaning:
         """Return the outlying cells and rows of X, shape (n, p), in which NaN is a missing value."""
-        return self._cleaning(X, weights, Wrapping.of)
+        return self._cleaning(X, weights, Wrapping.of, Wrapping.bent_for)
 
     def again(self, X: np.ndarray, weights: np.ndarray | None, known: Wrapping) -> Cleaning:
-        """Return the same of a draw of rows, with the powers of the columns in `known`."""
-        return self._cleaning(X, weights, known.located)
+        """Return the same of a draw of rows, with the powers of the columns and the bend in `known`."""
+
+        def with_bend(wrapping: Wrapping, X: np.ndarray, weights: np.ndarray | None) -> Wrapping:
+            return replace(wrapping, bend=known.bend)
+
+        return self._cleaning(X, weights, replace(known, bend=BEND).located, with_bend)
 
     def _cleaning(
         self,
         X: np.ndarray,
         weights: np.ndarray | None,
         wrapping_of: Callable[[np.ndarray, np.ndarray | None], Wrapping],
+        with_bend: Callable[[Wrapping, np.ndarray, np.ndarray | None], Wrapping],
     ) -> Cleaning:
         everyone = np.ones(len(X), dtype=bool) if weights is None else weights > 0
 
@@ -117,7 +123,9 @@ class Cleaner:
             last, settled, grouped = _without_far_rows(last, judged)
             if not grouped:
                 last = _with_rows_in_line(last, everyone, judged)
-        return self._result(X, last, settled, grouped)
+        kept_weights = None if weights is None else weights[last.kept]
+        wrapping = with_bend(last.wrapping, X[last.kept], kept_weights)
+        return self._result(X, replace(last, wrapping=wrapping), settled, grouped)
 
     def _result(self, X: np.ndarray, last: _Judged, settled: bool, grouped: int) -> Cleaning:
         kept, wrapping, scores = last.kept, last.wrapping, last.scores
@@ -200,7 +208,7 @@ class Cleaning:
     distance : ndarray of shape (n,)
         The largest robust distance of a score; further than FAR_ROW is far.
     places : ndarray of int, shape (m, 2)
-        Row and column of the cells beyond BEND, in all rows.
+        Row and column of the cells beyond the bend of `wrapping`, in all rows.
     values, z : ndarray of shape (m,)
         Their values in the data, and standardised.
     cells, rows : bool

@@ -66,9 +66,7 @@ def ranked(values: np.ndarray, *others: np.ndarray) -> np.ndarray:
     return np.lexsort(keys)
 
 
-def top(
-    values: np.ndarray, count: int, width: float = 0.0, largest: np.ndarray | None = None
-) -> np.ndarray:
+def top(values: np.ndarray, count: int, width: float = 0.0, largest: np.ndarray | None = None) -> np.ndarray:
     """Mark the `count` largest values of every column.
 
     Parameters

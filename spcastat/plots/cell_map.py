@@ -40,6 +40,8 @@ class CellMap:
         Number of rows at the top that the fit leaves out.
     remark : str
         How many rows and variables with outlying cells are not shown.
+    bend : float
+        Cells are outlying beyond this z.
     """
 
     values: np.ndarray
@@ -47,6 +49,7 @@ class CellMap:
     columns: list[str]
     left_out: int
     remark: str
+    bend: float = BEND
 
 
 def cell_map_of(
@@ -58,6 +61,7 @@ def cell_map_of(
     order: np.ndarray,
     most: tuple[int, int],
     missing: np.ndarray | None = None,
+    bend: float = BEND,
 ) -> CellMap:
     """Return the map of some rows and columns.
 
@@ -77,6 +81,8 @@ def cell_map_of(
         Largest numbers of rows and columns. Rows left out are first, by distance, then those with the
         largest z; the columns are those with the largest z in these rows.
     missing : ndarray of bool, shape (n, p), optional
+    bend : float
+        Cells are outlying beyond this z.
     """
     size, n, p = np.abs(np.asarray(z, dtype=float)), len(rows), len(columns)
     largest = np.zeros(n)
@@ -104,6 +110,7 @@ def cell_map_of(
         short_names(columns[column_places].tolist(), positions=column_places.tolist()),
         min(len(out), len(row_places)),
         remark.strip(),
+        bend,
     )
 
 
@@ -127,7 +134,7 @@ def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
     _signs(ax, found.values)
     if found.left_out:
         ax.axhline(found.left_out, color=ink(ax), linewidth=line(1.4))
-    _legend(ax, colours, found.values)
+    _legend(ax, colours, found)
     write_note(ax, _sentences(found))
     return ax
 
@@ -170,18 +177,18 @@ def _signs(ax: Axes, values: np.ndarray) -> None:
     ax.hlines(rows + 0.5, columns + 0.28, columns + 0.72, colors=colours, linewidth=line(0.8))
 
 
-def _legend(ax: Axes, colours: Any, values: np.ndarray) -> None:
+def _legend(ax: Axes, colours: Any, cell_map: CellMap) -> None:
     """Write what the colours mean, above the map and the names of its rows."""
     from matplotlib.patches import Patch
 
     middle = (BEND + END) / 2
     entries = {
         f"z < −{END:g}": -END,
-        f"−{END:g} to −{BEND:g}": -middle,
-        f"{BEND:g} to {END:g}": middle,
+        f"−{END:g} to −{cell_map.bend:g}": -middle,
+        f"{cell_map.bend:g} to {END:g}": middle,
         f"z > {END:g}": END,
     }
-    if np.isnan(values).any():
+    if np.isnan(cell_map.values).any():
         entries["not judged"] = np.nan
     shades = colours((1.0 + _strength(np.array(list(entries.values())))) / 2)
     handles = [Patch(facecolor=colour, label=label) for label, colour in zip(entries, shades, strict=True)]

@@ -19,7 +19,7 @@ from spcastat.inputs.cleaning import FAR_ROW, Cleaning
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups
-from spcastat.linalg.wrapping import BEND, END
+from spcastat.linalg.wrapping import END
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
 from spcastat.search.constraints import CONSTRAINTS
@@ -237,7 +237,7 @@ def _cells(cleaning: Cleaning, key: str = "cells pulled in") -> Fact:
         known=cleaning.known,
         share=100.0 * cleaning.pulled / max(cleaning.known, 1),
         emptied=cleaning.emptied,
-        bend=BEND,
+        bend=cleaning.wrapping.bend,
         end=END,
     )
 

@@ -14,7 +14,6 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.cleaning import FAR_ROW
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, short_names
-from spcastat.linalg.wrapping import BEND
 from spcastat.plots.cell_map import ROW_INCHES, CellMap, cell_map_of, draw_cell_map
 from spcastat.show.facts import robust
 from spcastat.show.grid import Document, Picture, Row, Table, fixed
@@ -50,7 +49,7 @@ def outliers_document(state: FitState) -> Document:
         notes += [f"{plural(hidden_count, 'other cell')}: see cells, and plot_cells()."] * (hidden_count > 0)
         notes.append(
             "z: distance from the middle of the column in robust standard deviations; usual: the values with "
-            f"z within {BEND:g}, about 99 % of a normal column, which are used as they are."
+            f"z within {cleaning.wrapping.bend:g}, which are used as they are."
         )
     if not tables:
         notes.append("There is no outlying cell or row.")
@@ -67,7 +66,15 @@ def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -
     missing = None if source is None else np.isnan(source.rows("plot_cells()").raw_rows)
     table, judged = outliers.rows(state), ~cleaning.wrapping.plain
     return cell_map_of(
-        pd.Series(cleaning.z), cleaning.places, table, state.spec.columns, judged, order, limits, missing
+        pd.Series(cleaning.z),
+        cleaning.places,
+        table,
+        state.spec.columns,
+        judged,
+        order,
+        limits,
+        missing,
+        cleaning.wrapping.bend,
     )
 
 
