@@ -42,7 +42,7 @@ PERTURBED_FITS, LAST_FITS = 4, 4
 #: Multiples of starts, of settled ends and of rounds without gain for orthogonal loadings, whose plain
 #: search, for PEV, takes three to six times as long as that for adjusted variance; and of starts and of
 #: perturbed fits where few loadings meet the constraint.
-LONGER, LONGER_ROUNDS, WIDER = 2, 3, 2
+LONGER, LONGER_ROUNDS, WIDER = 2, 2, 2
 #: A gain of this share counts, of an exchange and of a round.
 ROUND_GAIN = 1e-7
 
@@ -131,6 +131,7 @@ def constrained(
     rng: np.random.Generator | None = None,
     starts: Sequence[np.ndarray] = (),
     rule: SupportRule | None = None,
+    bound: float = np.inf,
 ) -> ConstrainedFit:
     """Search for the components that maximise the objective under a constraint.
 
@@ -149,13 +150,15 @@ def constrained(
         Loadings from which fits are settled, too. The result is never worse than one that meets the
         constraint.
     rule : SupportRule, optional
+    bound : float
+        The search ends when it reaches this share, that of the best fit without the constraint.
 
     Raises
     ------
     ComponentsError
         If no loadings of these cardinalities that meet the constraint were found.
     """
-    search = _ConstrainedSearch(S, cards, constraint, objective, effort, rule)
+    search = _ConstrainedSearch(S, cards, constraint, objective, effort, rule, bound)
     with stage("constrained search", unit="rounds") as advance:
         search.settle_ends(np.random.default_rng(0) if rng is None else rng, starts, lambda: advance(1))
     return search.result()
@@ -199,6 +202,7 @@ class _ConstrainedSearch:
     objective: Objective
     effort: str
     rule: SupportRule | None
+    bound: float = np.inf
     #: Places, loadings and values of the settled fits.
     places: list[np.ndarray] = field(default_factory=list)
     x: list[np.ndarray] = field(default_factory=list)
@@ -250,15 +254,19 @@ class _ConstrainedSearch:
             ends.append(self.from_loadings(starts))
         self.settle(join_fits(ends))
         without_gain = 0
-        while self.values and without_gain < settings.patience:
+        while self._is_improvable() and without_gain < settings.patience:
             previous_value = max(self.values)
             advance()
             self.settle(self._perturbed(rng))
             without_gain = 0 if max(self.values) > previous_value * (1.0 + ROUND_GAIN) else without_gain + 1
-        if self.values and settings.last_exchanges:
+        if self._is_improvable() and settings.last_exchanges:
             best_fits = chains.distinct(np.array(self.values), LAST_FITS)
             fits = self.strict.fits(np.array(self.places)[best_fits], np.array(self.x)[best_fits])
             self.settle(fits, settings.last_exchanges)
+
+    def _is_improvable(self) -> bool:
+        """Return whether there is a fit, and none has reached the bound."""
+        return bool(self.values) and max(self.values) < self.bound * (1.0 - ROUND_GAIN)
 
     def _pool(self, rng: np.random.Generator) -> Fits:
         """Return the starts of all levels."""

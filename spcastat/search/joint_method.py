@@ -292,7 +292,7 @@ class Joint(BatchSolver):
             result = ConstrainedFit(free.V, free.value, 1, 1)
         else:
             result = constrained(
-                S, self.card, constraint, objective, self.effort, rng, [free.V, *starts], rule
+                S, self.card, constraint, objective, self.effort, rng, [free.V, *starts], rule, free.value
             )
         value = float(objective.measure(result.V, op)[-1])
         constraint.warn_if_tight(S, self.card, free.value - value)
