@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables
-from benchmarks.speed import calls, clusters, memory, methods, parquet
+from benchmarks.speed import calls, clusters, growth, memory, methods, parquet
 from benchmarks.speed.fresh import Call
 
 TABLES: dict[str, Callable[[Call], Table]] = {
@@ -24,6 +24,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "parquet": parquet.parquet,
     "methods": methods.methods,
     "fits": calls.fits,
+    "growth": growth.growth,
     "resampling": calls.resampling,
 }
 #: Tables of large data, on the page scale.md.
@@ -64,6 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     versions = ["spcastat", "numpy", "scipy", "pandas"]
     versions += [name for module, name in FURTHER.items() if find_spec(module)]
     run_tables("speed", given, tables, call, f". {machine()}", versions)
+    if given.write and "growth" in (given.tables or tables):
+        growth.draw()
     return 0
 
 
