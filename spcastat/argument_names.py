@@ -62,6 +62,11 @@ _COLUMNS_BEFORE = (
     "it uses all columns of X: choose and transform them in a step before it, such as ColumnTransformer, or "
     "fit the rows with sp.spca(df, k, {}=...)"
 )
+#: Arguments of a few functions -> which ones have them.
+ELSEWHERE = {
+    "imputations": "imputations are pooled by spca(imputations=frames), spca_path(), choose() and rows(); "
+    "give the others one table"
+}
 #: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.
 NOT_IN_ESTIMATOR = {
     **{name: _COLUMNS_BEFORE.format(name) for name in ("formula", "categorical", "context", "codes")},
@@ -118,6 +123,8 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
         return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
+    if answer := ELSEWHERE.get(name):
+        return UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
     has = listed(options, 12) or "none"
     hint = close_name(name, options)
     return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{hint}")
@@ -264,6 +271,18 @@ def _refusal(
     ]
     if not missing:
         return None
+    if name := next((name for name in options if name in ELSEWHERE and name not in names), ""):
+        return unknown_argument(called, name, names)
+    return _too_few(called, missing, required, places)
+
+
+def _too_few(
+    called: str,
+    missing: Sequence[str],
+    required: Sequence[inspect.Parameter],
+    places: Sequence[inspect.Parameter],
+) -> ArgumentsError:
+    """Return the error for a call without required arguments, whose names are in `missing`."""
     example = ", ".join(
         parameter.name if parameter in places else f"{parameter.name}=..." for parameter in required
     )

@@ -253,8 +253,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     3
     """
     with listening(progress):
-        data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
         refuse_other_names("choose_k", options)
+        data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
         draws, least = NoiseDraws(alpha, n_draws, seed_of(rng)), checked_least(least)
         options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
         options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)

@@ -104,8 +104,8 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     >>> round(fit.measure("cpzc"), 2)
     0.5
     """
-    data, formula = table_and_formula("spco", data_or_formula, data, formula)
     refuse_other_names("spco", options)
+    data, formula = table_and_formula("spco", data_or_formula, data, formula)
     option_names = arguments_of(spco, TableReading)
     for name in options:
         if name not in option_names:

@@ -145,8 +145,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     True
     """
     with listening(progress):
-        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_other_names("sparse_loadings", options)
+        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_unknown("sparse_loadings", options, arguments_of(sparse_loadings, hints.LoadingsOptions))
         data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
         value = data_of("sparse_loadings", data, data_options)

@@ -183,8 +183,8 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     (0.6156, True)
     """
     with listening(progress):
-        data, formula = table_and_formula("principal_variables", data_or_formula, data, formula)
         refuse_other_names("principal_variables", options)
+        data, formula = table_and_formula("principal_variables", data_or_formula, data, formula)
         option_names = arguments_of(principal_variables, hints.LoadingsOptions)
         refuse_unknown("principal_variables", options, option_names)
         data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}

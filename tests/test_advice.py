@@ -28,6 +28,7 @@ def given() -> dict:
         "shifted": X.assign(z=1000 * rng.normal(size=40)),
         **{"fit": fit, "mfit": sp.spca_cov(S, 2, 3), "path": sp.spca_path(X, 2, cards=[2, 3])},
         "choice": sp.choose(X, k=2, rng=0),
+        "long": pd.concat([X.assign(**{".imp": i, ".id": range(40)}) for i in (1, 2)], ignore_index=True),
         "pure": pd.DataFrame(np.random.default_rng(1).normal(size=(40, 5))),
     }
 
@@ -257,6 +258,22 @@ ADVICE: list[tuple[str, list[str]]] = [
     ('fit.certify(joint=False,time_limit=1,objective="pev")', ["fit.certify(joint=False,time_limit=1)"]),
     ("fit.bootstrap(seed=1)", ["fit.bootstrap(199,rng=1)"]),
     ("fit.biplot(colour=w)", ["fit.biplot(color=w)"]),
+    (
+        "sp.spca(long,2,3)",
+        [
+            "sp.spca(imputations=long,k=2,card=3)",
+            'sp.spca(long[long[".imp"]==1].drop(columns=[".imp",".id"]),2,3)',
+            "sp.rows(imputations=long)",
+            "sp.spca_path(imputations=long,k=2,cards=[2,3])",
+        ],
+    ),
+    ("sp.principal_variables(imputations=long,m=2)", ["sp.rows(imputations=long)"]),
+    (
+        'sp.spca(X,2,3,nonneg=True,constraint="orthogonal")',
+        ['sp.spca(X,2,3,constraint="orthogonal")'],
+    ),
+    ("sp.spca(X,2,3,nonneg=True,disjoint=True)", ["sp.spca(X,2,3,disjoint=True)"]),
+    ("sp.spca(X,2,variance=.8,nonneg=True)", ["sp.spca(X,2,card=3,nonneg=True)"]),
 ]
 
 

@@ -114,6 +114,10 @@ _PHRASES = (
     (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
     (r"or df\.replace\(\[np\.inf, -np\.inf\], np\.nan\)", "or read them as missing, --na-values inf,-inf"),
     (r" with pandas\.cut", ""),
+    (
+        r"Give imputations=data in place of the data, .*?, or one imputation, .*?\)\.",
+        "Give --imputations, or --drop .imp,.id with a file of one imputation.",
+    ),
     (r"a formula and categorical='dummy'", "--formula and --dummy"),
     (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),
     (r"use scale=False", "leave out --scale"),

@@ -782,8 +782,13 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
         advice = " It sets its own starts and its own end: effort= says how long it searches." * (
             name in ITERATION_OPTIONS and method.name == DEFAULT
         )
-        if name in RULE:
-            advice += f" Only its search has rules: give card= and {name}= without method= and nonneg=."
+        if name in (*RULE, "constraint"):
+            restrictions = "rules" if name in RULE else "constraints"
+            advice += (
+                f" Only its search has {restrictions}: give card= and {name}= without method= and nonneg=."
+            )
+        if name == "nonneg" and default:
+            advice += " Give card= and nonneg= without method= and variance=."
         return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"
     return (
         f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{hint(name)}"

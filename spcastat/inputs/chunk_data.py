@@ -16,6 +16,7 @@ from spcastat import errors
 from spcastat.config import plural, shown, whole_number
 from spcastat.inputs.cleaning import checked_robust
 from spcastat.inputs.data import Data, center_and_scale
+from spcastat.inputs.imputations import refuse_long_imputations
 from spcastat.inputs.opening import Source
 from spcastat.inputs.row_data import (
     ROW_OPTIONS,
@@ -80,6 +81,7 @@ class ChunkData(Data):
                 "Give a table that fits into memory, such as a sample, and transform the rows by its fit."
             )
         stream = source.stream(reading)
+        refuse_long_imputations(stream.spec.columns)
         if reading.formula is None:
             warn_of_row_numbers(None, stream.spec.columns)
         else:

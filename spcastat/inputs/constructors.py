@@ -13,7 +13,7 @@ from spcastat.config import flag, nearest, shown
 from spcastat.inputs.chunk_data import ChunkData
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
 from spcastat.inputs.data import Data, copied_option
-from spcastat.inputs.imputations import Imputations, with_imputations
+from spcastat.inputs.imputations import Imputations, refuse_long_imputations, with_imputations
 from spcastat.inputs.imputed_data import ImputedData
 from spcastat.inputs.opening import source_of, table_of
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
@@ -299,6 +299,7 @@ def data_of(
     data_options = describing(options, is_covariance, owner)
     if is_covariance:
         return CovarianceData.read(source.data, data_options, files=source.files)
+    refuse_long_imputations(source.column_names)
     if source.in_memory:
         return RowData.read(source.data, data_options, files=source.files)
     return ChunkData.read(source, data_options)

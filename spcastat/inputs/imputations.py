@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,6 +124,23 @@ def _require_alike(reference: pd.DataFrame, frame: pd.DataFrame, number: int) ->
 LEAST_EQUAL = 0.5
 #: Rows that are compared.
 COMPARED_ROWS = 10_000
+
+
+def refuse_long_imputations(columns: Iterable[Any]) -> None:
+    """Raise DataError for rows with the columns of imputations in the long format of mice.
+
+    Parameters
+    ----------
+    columns : iterable
+        The names of the columns.
+    """
+    if {IMPUTATION_COLUMN, ROW_COLUMN} <= {name for name in columns if isinstance(name, str)}:
+        raise DataError(
+            f"The table has the columns {IMPUTATION_COLUMN!r} and {ROW_COLUMN!r} of multiple imputations in "
+            "mice's long format, and every imputation would count as further rows. Give imputations=data in "
+            "place of the data, to spca(), spca_path(), choose() or rows(), or one imputation, "
+            "data[data['.imp'] == 1].drop(columns=['.imp', '.id'])."
+        )
 
 
 def refuse_imputations(data: Any) -> None:

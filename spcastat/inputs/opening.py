@@ -69,6 +69,13 @@ class Source:
         """Whether the rows are a table in memory."""
         return self.chunks is None and not self.on_dask
 
+    @property
+    def column_names(self) -> Iterable[Any]:
+        """The names of the columns of a table in memory; none for arrays."""
+        names = getattr(self.data, "column_names", None)  # of Arrow, whose columns are arrays
+        names = getattr(self.data, "columns", None) if names is None else names
+        return names if isinstance(names, pd.Index | list | tuple) else ()
+
     def stream(self, reading: ReadOptions = DEFAULT_OPTIONS, spec: Spec | None = None) -> Stream:
         """Return the rows that are not in memory as a stream.
 

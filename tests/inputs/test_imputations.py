@@ -296,3 +296,46 @@ def test_coverage_of_intervals():
         signed = truth * np.sign(intervals["estimate"])
         covered.append(intervals["lower"].le(signed) & intervals["upper"].ge(signed))
     assert 0.93 <= np.mean(covered) <= 0.97
+
+
+def long_table() -> pd.DataFrame:
+    """Two imputations of 20 rows as mice stores them."""
+    rows = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 4)), columns=list("abcd"))
+    return pd.concat([rows.assign(**{".imp": i, ".id": range(20)}) for i in (1, 2)], ignore_index=True)
+
+
+@pytest.mark.parametrize("source", ["frame", "file", "chunks", "arrow", "formula"])
+def test_a_long_table_of_imputations_is_not_taken_for_rows(source, tmp_path):
+    """Its rows would count twice."""
+    long, options = long_table(), {}
+    data = long
+    if source == "file":
+        data = tmp_path / "long.csv"
+        long.to_csv(data, index=False)
+    if source == "chunks":
+        data = [long.iloc[:15], long.iloc[15:]]
+    if source == "arrow":
+        data = pytest.importorskip("pyarrow").Table.from_pandas(long)
+    if source == "formula":
+        options = {"formula": "~ a + b + c"}
+    with pytest.raises(sp.errors.DataError, match="imputations=data"):
+        sp.spca(data, 2, 2, **options)
+    assert sp.rows(long[long[".imp"] == 1].drop(columns=[".imp", ".id"])).n == 20
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda frames: sp.spca_cov(k=2, card=2, imputations=frames),
+        lambda frames: sp.spca_cov(frames[0].cov(), 2, 2, imputations=frames),
+        lambda frames: sp.choose_k(imputations=frames),
+        lambda frames: sp.principal_variables(m=2, imputations=frames),
+        lambda frames: sp.sparse_loadings(k=2, total=4, imputations=frames),
+        lambda frames: sp.spco(k=2, zeros=0.5, imputations=frames),
+        lambda frames: sp.compare_groups(groups=["a", "b"] * 10, k=2, card=2, imputations=frames),
+    ],
+)
+def test_functions_without_imputations_name_those_that_have_them(call):
+    frames = [group.drop(columns=[".imp", ".id"]) for _, group in long_table().groupby(".imp")]
+    with pytest.raises(sp.errors.UnknownOptionError, match=r"pooled by spca\(imputations=frames\)"):
+        call(frames)
