@@ -63,7 +63,7 @@ _COLUMNS_BEFORE = (
     "fit the rows with sp.spca(df, k, {}=...)"
 )
 #: Arguments of a few functions -> which ones have them.
-ELSEWHERE = {
+FEW_FUNCTIONS = {
     "imputations": "imputations are pooled by spca(imputations=frames), spca_path(), choose() and rows(); "
     "give the others one table"
 }
@@ -123,7 +123,7 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
         return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
-    if answer := ELSEWHERE.get(name):
+    if answer := FEW_FUNCTIONS.get(name):
         return UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
     has = listed(options, 12) or "none"
     hint = close_name(name, options)
@@ -271,7 +271,7 @@ def _refusal(
     ]
     if not missing:
         return None
-    if name := next((name for name in options if name in ELSEWHERE and name not in names), ""):
+    if name := next((name for name in options if name in FEW_FUNCTIONS and name not in names), ""):
         return unknown_argument(called, name, names)
     return _too_few(called, missing, required, places)
 

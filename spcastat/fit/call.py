@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_names import ARGUMENTS, ELSEWHERE, explained
+from spcastat.argument_names import ARGUMENTS, FEW_FUNCTIONS, explained
 from spcastat.config import listed, nearest, shown
 from spcastat.errors import (
     CardinalityError,
@@ -260,7 +260,7 @@ def refuse_other_names(function: str, options: Mapping[str, Any], method: Any = 
     """
     method_options = SOLVERS[method].options if isinstance(method, str) and method in SOLVERS else ()
     for name in options:
-        answer = RENAMED.get((function, name)) or ARGUMENTS.get(name) or ELSEWHERE.get(name)
+        answer = RENAMED.get((function, name)) or ARGUMENTS.get(name) or FEW_FUNCTIONS.get(name)
         if answer is not None and name not in method_options:
             raise UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
 
