@@ -24,7 +24,7 @@ from spcastat.fit.call import (
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, data_for, make_plan, require_components
 from spcastat.fit.run import Fit, run
-from spcastat.inputs.constructors import data_of, given_of, table_and_formula
+from spcastat.inputs.constructors import data_of, given_of, table_and_formula, with_shared_entries
 from spcastat.inputs.data import Data
 from spcastat.progress import listening
 from spcastat.results.fit import SpcaResult, result_of
@@ -87,6 +87,7 @@ def spca(
     **options: Unpack[hints.SpcaKeywords],
 ) -> SpcaResult: ...
 @with_table_by_name
+@with_shared_entries
 def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -128,7 +129,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
         Rows are observations, columns are variables; not modified. The first argument without a name, or
         ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta), rows in chunks, or what :func:`rows`
-        returned, which describes all options of the data from `formula` to `block_length`.
+        returned.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
         long format of mice. Their covariance matrices are averaged, and ``fit.bootstrap()`` follows Rubin's
@@ -141,24 +142,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     variance : float in (0, 1], optional
         Share of dense PCA's explained variance to keep, with as few nonzeros as the method finds; an
         alternative to `card`. If neither is given, 0.9 is used.
-    formula : str, optional
-        One-sided, as in ``"~ a + b + log(c)"``, ``"~ . - id"`` or, with covariates, ``"~ . | age"``; also the
-        first argument if the table is given as ``data=``. It runs as code: do not use untrusted ones.
-    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations (ddof = 1), or the divisors. By default columns
-        are not scaled, with a warning if their variances differ much; False gives no warning.
-    na : {"raise", "drop", "em", "pairwise"}
-        Missing values: raise an error, omit incomplete rows, or estimate covariances by EM or by pairs of
-        variables.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows, or the name of a column with them.
-    weights_are : {"frequency", "sampling"}
-        Whether a row of weight 2 counts as two rows, or weights are those of a survey.
-    clusters, strata : str or array-like of shape (n,), optional
-        Rows that belong together, and strata of the sample: a column or one label for each row. They do not
-        change the loadings; resampling draws whole clusters.
-    block_length : int or "auto", optional
-        For rows in the order of time: resampling draws blocks of so many successive rows.
+    formula, scale, na, weights, weights_are, clusters, strata, block_length
+        As for :func:`rows`.
     method : str, optional
         A name in :func:`methods`. The default is "joint", which searches the supports of all components
         together from many starts, or "bcd-l0" with `card` and `nonneg`. Others follow their papers.
@@ -193,11 +178,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     Other Parameters
     ----------------
-    robust : {False, True, "cells", "rows"}
-        Whether outlying cells are pulled in, and rows with far scores have no weight; "cells" keeps all rows,
-        "rows" leaves cells as they are. ``fit.robust`` lists and draws them. See :func:`rows`.
-    center, blocks, categorical, context, codes, k_em, passes
-        Further options of the data. See :func:`rows`.
+    robust, center, blocks, categorical, context, codes, k_em, passes
+        As for :func:`rows`.
     promise : {"every", "total"}, optional
         Whether the target `variance` applies after every component (the default), or only to all together.
     order : {None, "variance", "given", "best"}
@@ -264,6 +246,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 
 @explained
+@with_shared_entries
 def spca_cov(
     S: pd.DataFrame | NDArray[Any] | hints.DataValue,
     k: hints.Whole,
@@ -304,18 +287,8 @@ def spca_cov(
         Number of nonzero loadings, of all components or of each. See :func:`spca`.
     variance : float in (0, 1], optional
         Share of dense PCA's explained variance to keep, instead of `card`.
-    n_obs : int, optional
-        Number of rows from which the matrix was computed, for the summary and for resampling.
-    scale : bool, "blocks" or "raw blocks", optional
-        True replaces `S` by its correlation matrix; False gives no warning of unequal variances.
-    blocks : mapping of name to list of labels, optional
-        The variables of each block, with ``scale="blocks"``.
-    mean, sd : array-like of shape (p,), optional
-        Means and, for a correlation matrix, standard deviations of the variables, for ``transform(rows)``.
-    given : list of labels, optional
-        Variables for which the others are adjusted (partial PCA).
-    nearest : bool
-        Whether to replace a matrix that is not positive semidefinite by the nearest one.
+    n_obs, scale, blocks, mean, sd, given, nearest
+        As for :func:`covariance`.
     method : str, optional
         A name in :func:`methods` that does not need rows; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
@@ -413,6 +386,7 @@ def spca_path(
     **options: Unpack[hints.PathKeywords],
 ) -> SpcaPath: ...
 @with_table_by_name
+@with_shared_entries
 def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -452,21 +426,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     cards : sequence of ints or of sequences of k ints, optional
         Cardinalities of all components, as in ``cards=range(1, 11)``, or of each. By default 1 to 10, about
         ten larger numbers up to the rank of the data (at most n - 1, or p), and p.
-    formula : str, optional
-        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`rows`.
-    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
-    na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`rows`.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. See :func:`rows`.
-    weights_are : {"frequency", "sampling"}
-        Whether weights are numbers of equal rows, or those of a survey. See :func:`rows`.
-    clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample. See :func:`rows`.
-    block_length : int or "auto", optional
-        For dependent rows in the order of time. See :func:`rows`.
+    formula, scale, na, weights, weights_are, clusters, strata, block_length
+        As for :func:`rows`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed.
     covariance : bool, optional
@@ -482,11 +443,13 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         Seed of random starts; every fit starts from it. None uses a fixed seed.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
+    robust, center, blocks, categorical, context, codes, k_em, passes
+        As for :func:`rows`.
+    mean, sd, given, nearest
+        As for :func:`covariance`.
     **options
-        Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), of the method (`order`,
-        `n_init`, `tol`, `max_iter` and those in :func:`methods`), and of the data: `center`, `blocks`,
-        `categorical`, `context`, `codes`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`,
-        `blocks`, `given` and `nearest` of :func:`covariance` for a covariance matrix.
+        Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), and of the method
+        (`order`, `n_init`, `tol`, `max_iter` and those in :func:`methods`).
 
     Returns
     -------

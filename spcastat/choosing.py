@@ -62,7 +62,7 @@ from spcastat.fit.call import (
 )
 from spcastat.fit.plan import RULE, Request, make_plan, require_feasible
 from spcastat.fit.run import run
-from spcastat.inputs.constructors import data_of, given_of, table_and_formula
+from spcastat.inputs.constructors import data_of, given_of, table_and_formula, with_shared_entries
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.operators import Operator
@@ -101,6 +101,7 @@ def choose_k(
     formula: str, /, *, data: hints.Rows, **options: Unpack[hints.ComponentChoiceKeywords]
 ) -> ComponentChoice: ...
 @with_table_by_name
+@with_shared_entries
 def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -141,21 +142,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     n_draws : int
         Number of draws of simulated noise for each test; up to four times as many are made if a p-value is
         too near its level.
-    formula : str, optional
-        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`rows`.
-    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
-    na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`rows` and Notes.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. See :func:`rows`.
-    weights_are : {"frequency", "sampling"}
-        Whether weights are numbers of equal rows, or those of a survey. See :func:`rows`.
-    clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample. See :func:`rows`.
-    block_length : int or "auto", optional
-        For dependent rows in the order of time. See :func:`rows`.
+    formula, scale, na, weights, weights_are, clusters, strata, block_length
+        As for :func:`rows`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed; needed for one.
     covariance : bool, optional
@@ -165,10 +153,10 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         Seed of the draws; None uses a fixed seed.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
-    **options
-        Options of the data: `center`, `blocks`, `categorical`, `context`, `codes`, `k_em` and `passes` of
-        :func:`rows` for rows; `mean`, `sd`, `blocks`, `given` and `nearest` of :func:`covariance` for a
-        covariance matrix.
+    robust, center, blocks, categorical, context, codes, k_em, passes
+        As for :func:`rows`.
+    mean, sd, given, nearest
+        As for :func:`covariance`.
 
     Returns
     -------
@@ -321,6 +309,7 @@ def choose(
     **options: Unpack[hints.ChoiceKeywords],
 ) -> Choice: ...
 @with_table_by_name
+@with_shared_entries
 def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -405,21 +394,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Level of parallel analysis, if `k` is not given. See :func:`choose_k`.
     n_draws : int
         Number of draws of simulated noise for each test, if `k` is not given.
-    formula : str, optional
-        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`rows`.
-    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
-    na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`rows`.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. See :func:`rows`.
-    weights_are : {"frequency", "sampling"}
-        Whether weights are numbers of equal rows, or those of a survey. See :func:`rows`.
-    clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample. See :func:`rows`.
-    block_length : int or "auto", optional
-        For dependent rows in the order of time. See :func:`rows`.
+    formula, scale, na, weights, weights_are, clusters, strata, block_length
+        As for :func:`rows`.
     n_obs : int, optional
         Number of rows from which a covariance matrix was computed.
     covariance : bool, optional
@@ -438,12 +414,14 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         all processors. Results do not depend on it.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
+    robust, center, blocks, categorical, context, codes, k_em, passes
+        As for :func:`rows`.
+    mean, sd, given, nearest
+        As for :func:`covariance`.
     **options
         Options of the rules (`include`, `exclude`, `disjoint`, `together`, `nonneg`), `constraint` of
-        :func:`spca`, options of the method (`order`, `n_init`, `tol`, `max_iter` and those in
-        :func:`methods`), and of the data: `center`, `blocks`,
-        `categorical`, `context`, `codes`, `k_em` and `passes` of :func:`rows` for rows; `mean`, `sd`,
-        `blocks`, `given` and `nearest` of :func:`covariance` for a covariance matrix.
+        :func:`spca`, and options of the method (`order`, `n_init`, `tol`, `max_iter` and those in
+        :func:`methods`).
 
     Returns
     -------

@@ -12,7 +12,7 @@ from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, Un
 from spcastat.fit.call import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components
 from spcastat.hints import CoordinateKeywords, Scale, Table, TableReading, Vector, Whole
-from spcastat.inputs.constructors import data_of, table_and_formula
+from spcastat.inputs.constructors import data_of, table_and_formula, with_shared_entries
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
 from spcastat.results.spco import SpcoResult
@@ -42,6 +42,7 @@ def spco(
     **options: Unpack[CoordinateKeywords],
 ) -> SpcoResult: ...
 @with_table_by_name
+@with_shared_entries
 def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -77,21 +78,18 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         as two rows. One of the two must be given.
     ridge : float
         Divides all coordinates by 1 + ridge.
-    formula : str, optional
-        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`rows`.
-    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
+    formula, scale
+        As for :func:`rows`.
     na : {"raise", "drop"}
         Whether missing values raise an error, or incomplete rows are left out.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights. See :func:`rows`.
+    weights
+        As for :func:`rows`.
     tol : float
         The fit has converged when a sweep changes no loading by more than this.
     max_iter : int
         Largest number of sweeps.
-    **options
-        Options of the data: `center`, `blocks`, `categorical`, `context` and `codes` of :func:`spca`.
+    center, blocks, categorical, context, codes
+        As for :func:`rows`.
 
     Returns
     -------

@@ -22,7 +22,7 @@ from spcastat.errors import (
     OptionError,
     TooFewRowsError,
 )
-from spcastat.inputs.constructors import data_of, given_of, table_and_formula
+from spcastat.inputs.constructors import data_of, given_of, table_and_formula, with_shared_entries
 from spcastat.inputs.data import Data
 from spcastat.inputs.opening import source_of
 from spcastat.inputs.row_data import RowData
@@ -63,6 +63,7 @@ def compare_groups(
     **options: Unpack[hints.GroupKeywords],
 ) -> GroupComparison: ...
 @explained
+@with_shared_entries
 def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -119,10 +120,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         variances are those of clusters. Each cluster lies in one group.
     method, objective, effort
         How the common components are fitted. See :func:`spca`.
-    categorical, context
-        For a formula. See :func:`spca`.
-    codes : bool
-        Whether categories count as the numbers of their value labels, or of their order. See :func:`rows`.
+    categorical, context, codes
+        As for :func:`rows`.
     rng : None, int or numpy Generator
         Seed of the permutations and of the fit. None is a fixed seed.
     n_jobs : int

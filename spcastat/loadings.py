@@ -8,7 +8,7 @@ from spcastat import hints
 from spcastat.argument_names import explained
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.sparse_loadings import fitted, requested
-from spcastat.inputs.constructors import data_of, table_and_formula
+from spcastat.inputs.constructors import data_of, table_and_formula, with_shared_entries
 from spcastat.inputs.data import Data
 from spcastat.progress import listening
 from spcastat.results.loadings import SparseLoadings
@@ -40,6 +40,7 @@ def sparse_loadings(
     **options: Unpack[hints.LoadingsKeywords],
 ) -> SparseLoadings: ...
 @with_table_by_name
+@with_shared_entries
 def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -80,16 +81,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     variance : float in (0, 1], optional
         Share of dense PCA's explained variance to keep, with as few nonzeros as the search finds, instead of
         `card`. If none of the three is given, 0.9 is used.
-    formula : str, optional
-        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`rows`.
-    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. With True the loadings are
-        correlations of the variables with the scores. See :func:`rows`.
-    na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`rows`.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative frequency weights of the rows. See :func:`rows`.
+    formula, scale, na, weights
+        As for :func:`rows`.
     n_init : int, optional
         Number of starts; 30 by default: the principal components, their varimax rotation, and random
         rotations of them.
@@ -104,15 +97,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
 
     Other Parameters
     ----------------
-    clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample. They do not change the
-        loadings: `bootstrap` draws whole clusters within strata. See :func:`rows`.
-    block_length : int or "auto", optional
-        For rows in the order of time: `bootstrap` draws blocks of so many rows. See :func:`rows`.
-    weights_are : {"frequency", "sampling"}
-        What `weights` are. See :func:`rows`.
-    center, blocks, categorical, context, codes, k_em, passes
-        See :func:`spca`.
+    weights_are, clusters, strata, block_length, center, blocks, categorical, context, codes, k_em, passes
+        As for :func:`rows`.
 
     Raises
     ------
@@ -154,6 +140,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
 
 
 @explained
+@with_shared_entries
 def sparse_loadings_cov(
     S: pd.DataFrame | NDArray[Any] | hints.DataValue,
     k: hints.Whole,
@@ -186,17 +173,12 @@ def sparse_loadings_cov(
         Number of nonzero loadings of all components together, instead of `card`.
     variance : float in (0, 1], optional
         Share of dense PCA's explained variance to keep, instead of `card`; 0.9 if none is given.
-    n_obs : int, optional
-        Number of rows from which the matrix was computed, for the summary and for `bootstrap`.
+    n_obs
+        As for :func:`covariance`.
     scale : bool, optional
         True replaces `S` by its correlation matrix.
-    mean, sd : array-like of shape (p,), optional
-        Means, and for a correlation matrix standard deviations, of the variables, which ``transform(rows)``
-        needs. See :func:`spca_cov`.
-    given : list of labels, optional
-        Variables for which the others are adjusted (partial PCA). See :func:`spca_cov`.
-    nearest : bool
-        Whether to replace a matrix that is not positive semidefinite by the nearest one.
+    mean, sd, given, nearest
+        As for :func:`covariance`.
     n_init : int, optional
         Number of starts; 30 by default.
     rng : None, int or numpy Generator

@@ -16,7 +16,7 @@ from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.principal_variables import KeepRequest, fitted, requested, set_of
 from spcastat.fit.state import FitState
-from spcastat.inputs.constructors import data_of, table_and_formula
+from spcastat.inputs.constructors import data_of, table_and_formula, with_shared_entries
 from spcastat.inputs.data import Data
 from spcastat.progress import listening
 from spcastat.proofs.principal_variables import first_bound
@@ -55,6 +55,7 @@ def principal_variables(
     **options: Unpack[hints.KeepKeywords],
 ) -> PrincipalVariablesResult: ...
 @with_table_by_name
+@with_shared_entries
 def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     data_or_formula: Any = None,
     /,
@@ -109,15 +110,8 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     together : mapping of str to list of labels, or "terms", optional
         Groups of variables that are kept or left as a whole, such as the items of a scale; "terms" are those
         of a formula.
-    formula : str, optional
-        One-sided, as in ``"~ a + log(b)"``; also the first argument if the table is given as ``data=``. See
-        :func:`rows`.
-    scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations; not by default. See :func:`rows`.
-    na : {"raise", "drop", "em", "pairwise"}
-        How to treat missing values. See :func:`rows`.
-    weights : str or array-like of shape (n,), optional
-        Nonnegative weights of the rows. See :func:`rows`.
+    formula, scale, na, weights
+        As for :func:`rows`.
     effort : {"quick", "auto", "thorough"}, optional
         Number of starts of the search.
     folds : int, optional
@@ -137,15 +131,8 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
 
     Other Parameters
     ----------------
-    clusters, strata : str or array-like of shape (n,), optional
-        Labels of the rows that belong together, and of the strata of the sample: whole clusters are held out
-        and resampled. See :func:`rows`.
-    block_length : int or "auto", optional
-        For rows in the order of time: blocks of so many rows are held out and resampled. See :func:`rows`.
-    weights_are : {"frequency", "sampling"}
-        What `weights` are. See :func:`rows`.
-    center, blocks, categorical, context, codes, k_em, passes
-        See :func:`spca`.
+    weights_are, clusters, strata, block_length, center, blocks, categorical, context, codes, k_em, passes
+        As for :func:`rows`.
 
     Raises
     ------
@@ -195,6 +182,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
 
 
 @explained
+@with_shared_entries
 def principal_variables_cov(
     S: pd.DataFrame | NDArray[Any] | hints.DataValue,
     m: hints.Whole | None = None,
@@ -229,13 +217,8 @@ def principal_variables_cov(
         samples of so many normal rows.
     scale : bool, optional
         True replaces `S` by its correlation matrix.
-    mean, sd : array-like of shape (p,), optional
-        Means, and for a correlation matrix standard deviations, of the variables, which ``transform(rows)``
-        needs. See :func:`spca_cov`.
-    given : list of labels, optional
-        Variables for which the others are adjusted. See :func:`spca_cov`.
-    nearest : bool
-        Whether to replace a matrix that is not positive semidefinite by the nearest one.
+    mean, sd, given, nearest
+        As for :func:`covariance`.
     n_resamples : int, optional
         Number of normal samples; 50 by default with `n_obs` and up to 200 variables.
     rng : None, int or numpy Generator

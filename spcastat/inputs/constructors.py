@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pandas as pd
 
@@ -234,6 +235,34 @@ def covariance(
         "nearest": nearest,
     }
     return data_of("covariance", S, options, True)
+
+
+# --- their documentation elsewhere -------------------------------------------------------------------
+
+
+#: In docstrings of other functions: names of options that have the text of a constructor. It reads well, too.
+_SHARED_OPTIONS = re.compile(r"(?m)^    ([\w, ]+)\n        As for :func:`(rows|covariance)`\.$")
+#: An entry of a docstring: the line with its names, and its text.
+_DOCUMENTED_OPTION = re.compile(r"(?m)^    (\w[\w, ]*) :.*(?:\n        .*)+")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_shared_entries(function: Function) -> Function:
+    """Insert in a docstring the entries of `rows()` and `covariance()` for options that it names as theirs.
+
+    Signatures stay as they are. Without docstrings (``python -OO``) nothing is done.
+    """
+    if function.__doc__ is not None:
+        function.__doc__ = _SHARED_OPTIONS.sub(_entries, function.__doc__)
+    return function
+
+
+def _entries(reference: re.Match[str]) -> str:
+    """Return the entries of a constructor that have one of the names to which a docstring refers."""
+    names = set(reference[1].split(", "))
+    text = {"rows": rows, "covariance": covariance}[reference[2]].__doc__ or ""
+    options = _DOCUMENTED_OPTION.finditer(text)
+    return "\n".join(option[0] for option in options if names & set(option[1].split(", ")))
 
 
 # --- data of a call ---------------------------------------------------------------------------------

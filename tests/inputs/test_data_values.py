@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -193,7 +194,43 @@ def test_options_of_rows_have_one_declaration(name):
             assert own[option].annotation.replace("hints.", "") == declared[option].annotation.replace(
                 "hints.", ""
             ), option
-        assert option in inspect.getdoc(getattr(sp, name))
+
+
+def entries(function):
+    """The entries of the parameters in a docstring: name -> its line and text."""
+    sections = re.findall(r"(?ms)^(?:Other )?Parameters\n-+\n(.*?)(?=\n\n|\Z)", inspect.getdoc(function))
+    found = [re.match(r"\*{0,2}([\w, ]+)", entry) for entry in re.split(r"\n(?=\S)", "\n".join(sections))]
+    return {name: match.string for match in found for name in match[1].split(" : ")[0].strip().split(", ")}
+
+
+#: Options that mean something else than for rows and matrices, or take fewer values.
+OWN_TEXTS = {
+    "spco": {"na"},
+    "compare_groups": {"formula", "scale", "na", "clusters"},
+    "sparse_loadings_cov": {"scale"},
+    "principal_variables_cov": {"scale", "n_obs"},
+    **{name: {"n_obs"} for name in ("spca_path", "choose", "choose_k")},
+    "correlation": {"codes"},
+    "covariance": {"scale", "blocks"},
+}
+FUNCTIONS = [name for name in sp.__all__ if inspect.isfunction(getattr(sp, name))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_and_documentation_of_public_functions_agree(name):
+    """Each parameter has an entry, each entry is an argument; shared options have the constructors' text."""
+    function = getattr(sp, name)
+    parameters = inspect.signature(function).parameters
+    documented = {option: text for option, text in entries(function).items() if option != "options"}
+    named = {"data" if option == "data_or_formula" else option for option in parameters} - {"options"}
+    assert named <= set(documented)
+    of_data = {*row_data.ROW_OPTIONS, *covariance_data.COVARIANCE_OPTIONS}
+    by_keyword = of_data | set(hints.SpcaOptions.__annotations__)
+    assert set(documented) - named <= (by_keyword if "options" in parameters else set())
+    constructors = (sp.rows, sp.covariance) if name.endswith("_cov") else (sp.covariance, sp.rows)
+    texts = {option: text for constructor in constructors for option, text in entries(constructor).items()}
+    for option in (set(documented) & of_data) - OWN_TEXTS.get(name, set()):
+        assert documented[option] == texts[option], option
 
 
 def test_constructors_have_and_document_every_option():
