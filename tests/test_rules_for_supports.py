@@ -123,7 +123,7 @@ def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
     refused("include= and disjoint= was given without card= and variance=", 2, include="clear", disjoint=True)
     for name in ("include", "exclude"):
         rule = {name: ["clear"]}
-        refused("Only its search has rules", method="greedy", error=UnknownOptionError, **rule)
+        refused("Only the default method accepts", method="greedy", error=UnknownOptionError, **rule)
     refused(
         "method='bcd-l0', the default, has no option", nonneg=True, disjoint=True, error=UnknownOptionError
     )
@@ -240,7 +240,7 @@ def test_a_refit_has_the_rule_until_it_is_told_otherwise(rows):
     free = rows.refit(include=None, exclude=None, disjoint=False)
     assert "Rule" not in str(free)
     assert free.measure("adjusted") > rows.measure("adjusted")
-    with pytest.raises(UnknownOptionError, match="Only its search has rules"):
+    with pytest.raises(UnknownOptionError, match="Only the default method accepts"):
         rows.refit(method="greedy")
     assert obeys(rows.refit(variance=0.8).loadings)
 

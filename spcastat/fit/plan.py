@@ -783,10 +783,8 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
             name in ITERATION_OPTIONS and method.name == DEFAULT
         )
         if name in (*RULE, "constraint"):
-            restrictions = "rules" if name in RULE else "constraints"
-            advice += (
-                f" Only its search has {restrictions}: give card= and {name}= without method= and nonneg=."
-            )
+            advice += f" Only the default method accepts {name}=: give card= and {name}= without method= and "
+            advice += "nonneg=."
         if name == "nonneg" and default:
             advice += " Give card= and nonneg= without method= and variance=."
         return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"

@@ -278,6 +278,8 @@ def plot_correlations(
     drawing.label_components(ax, (x_name, y_name), size)
     from matplotlib.patches import Circle
 
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_ticks([-1.0, -0.5, 0.0, 0.5, 1.0], ["−1", "", "0", "", "1"])
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
     drawing.cross(ax)
     tips = data[["x", "y"]].to_numpy(dtype=float)

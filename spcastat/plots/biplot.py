@@ -586,7 +586,13 @@ def _name_far(texts: Names, frame: Frame, points: pd.DataFrame, names: list[str]
     """Name marks at the edge, with the coordinates of their points."""
     xy = points[frame.far(points)][["x", "y"]].to_numpy(dtype=float)
     for name, (x, y), mark in zip(names, xy, frame.edge(xy), strict=True):
-        texts.add(mark, f"{name} ({x:.3g}, {y:.3g})".replace("-", "−"), colour, needed=True)
+        texts.add(mark, f"{name} ({_coordinate(x)}, {_coordinate(y)})", colour, needed=True)
+
+
+def _coordinate(value: float) -> str:
+    """Return a coordinate with three digits, and without a power of ten below a million."""
+    digits = f"{value:.3g}" if abs(value) < 999.5 or abs(value) >= 1e6 else f"{value:,.0f}"
+    return digits.replace("-", "−")
 
 
 def _all_positions(frame: pd.DataFrame) -> NDArray[np.float64]:

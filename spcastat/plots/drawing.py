@@ -72,14 +72,16 @@ def shade(ax: Axes, strength: float) -> RGB:
     return _rgb(strength * np.array(ink(ax)) + (1.0 - strength) * paper(ax))
 
 
+#: Least contrast of colours with a dark background (WCAG 2).
+DARK_CONTRAST = 4.5
+
+
 def visible(ax: Axes, colour: Any) -> RGB:
     """Return a colour, moved towards that of the text if its contrast with the background is too small."""
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
-    least_contrast = (
-        2.2 if _light(behind) > 0.18 else 4.5
-    )  # contrast ratios (WCAG 2) on light and dark backgrounds
+    least_contrast = 2.2 if _light(behind) > 0.18 else DARK_CONTRAST
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         mixture = (1 - share) * rgb + share * towards
         if _contrast(mixture, behind) >= least_contrast:
@@ -214,6 +216,18 @@ def colour_map(given: Any) -> Colormap:
             f"'cividis' or 'tab20'.{nearest(given, matplotlib.colormaps) if isinstance(given, str) else ''}"
         )
     return matplotlib.colormaps[given]
+
+
+def map_of_numbers(ax: Axes, palette: Any) -> Colormap:
+    """Return the colour map of numbers; the default begins with its first colour that a dark page shows."""
+    from matplotlib.colors import ListedColormap
+
+    colours = colour_map(palette)
+    if palette is not None or _light(paper(ax)) > 0.18:
+        return colours
+    shades = colours(np.linspace(0.0, 1.0, 256))
+    legible = [_contrast(shade[:3], paper(ax)) >= DARK_CONTRAST for shade in shades]
+    return ListedColormap(shades[legible.index(True) :])
 
 
 def _rgb(values: Any) -> RGB:

@@ -19,9 +19,9 @@ from spcastat.plots.drawing import (
     MARKERS,
     accents,
     area,
-    colour_map,
     colours_of,
     line,
+    map_of_numbers,
     paper,
     shade,
 )
@@ -182,7 +182,7 @@ def scatter_numbers(
     if not finite.all():
         ax.scatter(*xy[~finite].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
     x, y = xy[finite].T
-    return ax.scatter(x, y, c=numbers[finite], cmap=colour_map(palette), linewidths=0, **style)
+    return ax.scatter(x, y, c=numbers[finite], cmap=map_of_numbers(ax, palette), linewidths=0, **style)
 
 
 def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> Axes:

@@ -439,3 +439,26 @@ def test_colours_of_groups_and_signs_are_legible_on_dark_pages(background):
         colours = [*colours_of(ax, None, range(20)), *accents(ax)]
     behind = luminance(to_rgb(background)) + 0.05
     assert min((luminance(colour) + 0.05) / behind for colour in colours) >= 4.5
+
+
+def test_numbers_are_legible_as_colours_on_dark_pages(scores, loadings):
+    """A contrast of 4.5 for all colours of the default map; given maps are used as they are."""
+    values = np.linspace(0.0, 1.0, len(scores))
+    with plt.style.context("dark_background"):
+        ax = biplot(scores, loadings, color=values, ax=plt.figure().subplots())
+        points = next(child for child in ax.collections if child.get_array() is not None)
+        shades = points.get_cmap()(np.linspace(0.0, 1.0, 50))
+        assert min((luminance(shade) + 0.05) / 0.05 for shade in shades) >= 4.5
+        ax = biplot(scores, loadings, color=values, palette="cividis", ax=plt.figure().subplots())
+        points = next(child for child in ax.collections if child.get_array() is not None)
+        assert points.get_cmap().name == "cividis"
+    plt.close("all")
+
+
+def test_far_coordinates_have_no_powers_of_ten(scores, loadings):
+    new = scores.iloc[:1] * 5000 / scores.iloc[0].abs().max()
+    ax = biplot(scores, loadings, new=new, ax=plt.figure(figsize=(6, 5)).subplots())
+    names = [name.text for name in names_in(ax) if name.text.startswith(f"{new.index[0]} (")]
+    assert names
+    assert all("e+" not in name and ",0" in name.replace(",000", ",0") for name in names)
+    plt.close("all")
