@@ -32,7 +32,7 @@ ELSEWHERE = {
     **{f"quality-{name}": "default-search" for name in ("defaults", "large")},
     **{f"quality-loadings-{name}": "loadings" for name in ("known", "planted")},
     "trust-groups": "groups",
-    **{f"trust-robust{name}": "robust" for name in ("", "-loss", "-real", "-k", "-intervals")},
+    **{f"trust-robust{name}": "robust" for name in ("", "-loss", "-real", "-k", "-intervals", "-inputs")},
     **{f"speed-{name}": "scale" for name in ("cluster-dense", "cluster-sparse", "limits")},
 }
 PACKAGES = ("spcastat", "numpy", "scipy", "pandas", "statsmodels")

@@ -18,7 +18,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from benchmarks.report import Table, command_line, read_arguments, run_tables
-from benchmarks.trust import assumptions, choosing, groups, intervals, missing, robust, selections, together
+from benchmarks.trust import (
+    assumptions,
+    choosing,
+    groups,
+    intervals,
+    missing,
+    robust,
+    robust_inputs,
+    selections,
+    together,
+)
 from benchmarks.trust.sets import Call, with_number_of_sets
 
 TABLES: dict[str, Callable[[Call], Table]] = {
@@ -42,6 +52,7 @@ TABLES: dict[str, Callable[[Call], Table]] = {
     "robust-real": robust.real,
     "robust-k": robust.number_of_components,
     "robust-intervals": robust.intervals,
+    "robust-inputs": robust_inputs.inputs,
 }
 
 

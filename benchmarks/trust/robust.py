@@ -78,7 +78,7 @@ def _rows(share: float, clean: Clean) -> Draw:
     return draw
 
 
-def _cells(share: float, clean: Clean, at: float | None = None) -> Draw:
+def cells(share: float, clean: Clean, at: float | None = None) -> Draw:
     """Outlying cells of standard deviation WILD, or all `at` standard deviations above zero."""
 
     def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +131,7 @@ def _chi2(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return scores @ V.T + rng.chisquare(2, size=(100, 12)) / 2, V
 
 
-def _broken(share: float) -> Draw:
+def broken(share: float) -> Draw:
     """Rows that break the correlations only: their values are drawn anew from each column by itself."""
 
     def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -151,8 +151,8 @@ DESIGNS: dict[str, Draw] = {
     "clean, weak, 60 x 50": Clean(60, 50),
     "clean, weak, 500 x 30, k = 4": Clean(500, 30, 4),
     **{f"rows {share:.2f}": _rows(share, _STRONG) for share in (0.05, 0.1, 0.2, 0.3, 0.4)},
-    **{f"cells {share:.2f}": _cells(share, _STRONG) for share in (0.05, 0.1, 0.2)},
-    "cells 0.10, all at 6 sd": _cells(0.1, _STRONG, 6.0),
+    **{f"cells {share:.2f}": cells(share, _STRONG) for share in (0.05, 0.1, 0.2)},
+    "cells 0.10, all at 6 sd": cells(0.1, _STRONG, 6.0),
     **{f"cluster 0.20 at {shift} sd": _cluster(0.2, shift) for shift in (8, 6, 4, 3)},
     **{f"cluster 0.30 at {shift} sd": _cluster(0.3, shift) for shift in (8, 6, 4)},
     "cluster 0.40 at 4 sd": _cluster(0.4, 4),
@@ -161,9 +161,9 @@ DESIGNS: dict[str, Draw] = {
     "t1 rows": _t_rows(1),
     "lognormal": _lognormal,
     "chi2(2)": _chi2,
-    "cells 0.10, 100 x 200": _cells(0.1, _WIDE),
+    "cells 0.10, 100 x 200": cells(0.1, _WIDE),
     "rows 0.20, 100 x 200": _rows(0.2, _WIDE),
-    "broken correlations 0.20": _broken(0.2),
+    "broken correlations 0.20": broken(0.2),
 }
 #: Means over 20 of these data sets of R's rospca 1.1.1 (Hubert, Reynkens, Schmitt and Verdonck 2016), alpha
 #: .5 and .75, and of the first estimate of ltsspca 0.1.0 (Wang and Van Aelst 2019), with eight nonzeros.
@@ -294,7 +294,7 @@ def _spoilt(kind: str, k: int) -> Draw:
     clean = Clean(k=k) if k else Clean(k=0, sd=())
     draws: dict[str, Draw] = {
         "clean": clean,
-        "cells": _cells(0.1, clean),
+        "cells": cells(0.1, clean),
         "rows": _rows(0.1, clean),
         "cluster": _cluster(0.1, 8, clean),
     }
@@ -332,7 +332,7 @@ def intervals(call: Call) -> Table:
     clean = Clean(100, 4, 1, (2.0,))
     designs: dict[str, Draw] = {
         "clean": clean,
-        "cells 0.10": _cells(0.1, clean),
+        "cells 0.10": cells(0.1, clean),
         "rows 0.10": _far_rows(clean),
     }
     columns = ("plain covers", "robust covers", "plain width", "robust width")
