@@ -48,6 +48,10 @@ SEQUENTIAL = 60
 #: A criterion whose value exceeds the measure by this share is mostly rounding, as scores depend on one
 #: another; the search is repeated with variances that are larger by the share VARIANCE_RIDGE.
 ROUNDED, VARIANCE_RIDGE = 1e-6, 1e-7
+#: Supports of one component that exchanges improve in a quick search. With 6 of 24, and no exchanges of two
+#: variables, twelve searches took .3 to .7 of the time, and lost .4, .4 and .2 % in noise of 300, 600 and 900
+#: variables and nothing in the nine others; with 3 they lost up to 2 %.
+QUICKLY_IMPROVED = 6
 #: effort -> the effort below it, whose fit is one of the starts.
 LOWER_EFFORTS = {"auto": "quick", "thorough": "auto"}
 
@@ -93,7 +97,7 @@ def joint(
     if rule is None and max(card) == 1 and sums_variances:
         return directly(op, single_variables(op, k), objective, settled=True, proven=True)
     if rule is None and k == 1 and OBJECTIVES[objective].equals_variance and op.p <= GRAM_LIMIT:
-        return _single(op, card[0], objective)
+        return _single(op, card[0], objective, effort)
     if k > SEQUENTIAL and op.p <= GRAM_LIMIT:
         return _one_after_another(op, card, objective)
     if op.p > GRAM_LIMIT:
@@ -198,10 +202,16 @@ def directions(op: Operator, k: int) -> np.ndarray:
     return op.leading(chains.twice(op, k))[1]
 
 
-def _single(op: Operator, card: int, objective: str) -> SearchResult:
-    """Return the component of largest variance: the search over one support."""
-    # exchanges of two variables at once are tried where they are cheap
-    _, support = best_support(op, card, pairs=card * op.p <= 6000)
+def _single(op: Operator, card: int, objective: str, effort: str) -> SearchResult:
+    """Return the component of largest variance: the search over one support.
+
+    A quick search improves fewer supports, and exchanges single variables only.
+    """
+    if effort == "quick":
+        _, support = best_support(op, card, improved=QUICKLY_IMPROVED, pairs=False)
+    else:
+        # exchanges of two variables at once are tried where they are cheap
+        _, support = best_support(op, card, pairs=card * op.p <= 6000)
     V = np.zeros((op.p, 1))
     if card <= GRAM_LIMIT:  # by LAPACK: products alone give half of the digits of an eigenvector
         S = op.block(support)

@@ -44,6 +44,7 @@ def best_support(
     *,
     running: Keep | None = None,
     seeds: int = STARTING_ROWS,
+    improved: int = IMPROVED_SUPPORTS,
     pairs: bool = True,
 ) -> tuple[float, np.ndarray]:
     """Search for the largest eigenvalue of S[J, J] over supports J of `c` variables.
@@ -58,6 +59,8 @@ def best_support(
         Called from time to time; if it returns False, the best support so far is returned.
     seeds : int
         The largest number of rows of S used as starts.
+    improved : int
+        The largest number of supports that exchanges improve.
     pairs : bool
         Whether exchanges of two variables at once are tried at the end.
 
@@ -80,7 +83,7 @@ def best_support(
     for supports in _candidates(op, variances, c, go_on, seeds):
         pool.add(supports)
     visited: set[tuple[int, ...]] = set()
-    for support in pool.top_supports(IMPROVED_SUPPORTS):
+    for support in pool.top_supports(improved):
         if not go_on():
             break
         pool.add(_polish(op, variances, support, go_on, visited)[None])

@@ -185,6 +185,22 @@ def test_one_component_is_the_largest_sparse_eigenvalue(R):
     assert (found.V == joint(Gram(S), 1, (5,), "pev").V).all()
 
 
+def test_a_quick_search_for_one_component_ends_sooner_at_supports_that_no_exchange_improves():
+    values = {"quick": [], "auto": []}
+    for seed in range(12):
+        S = np.cov(np.random.default_rng(seed).standard_normal((30, 40)), rowvar=False)
+        for effort, found in values.items():
+            V = joint(Gram(S), 1, (6,), effort=effort).V[:, 0]
+            J, others = np.flatnonzero(V), np.flatnonzero(V == 0)
+            exchanged = [np.append(np.delete(J, a), j) for a in range(6) for j in others]
+            best = max(np.linalg.eigvalsh(S[np.ix_(K, K)])[-1] for K in exchanged)
+            assert best <= V @ S @ V * (1 + 1e-10)  # eigenvalues are exact to about 1e-15
+            found.append(V @ S @ V)
+    quick, auto = np.array(list(values.values()))
+    assert (quick <= auto * (1 + 1e-10)).all()
+    assert (quick < auto * (1 - 1e-6)).any()  # exchanges of two variables, or of more starts, find more
+
+
 def operator(X: np.ndarray):
     return prepare(X, None, True, False, pd.Index([f"v{i}" for i in range(X.shape[1])]))[1]
 
