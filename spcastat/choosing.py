@@ -486,7 +486,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
     ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of
-    the largest rotated loadings, up to all variables, with the leading eigenvector on each support.
+    the largest rotated loadings, up to all variables, with the leading eigenvector on each support, and the
+    call has ``effort="quick"`` unless another effort is given.
 
     Examples
     --------
@@ -718,6 +719,8 @@ def _options_of(candidate: Candidate, fitting: Mapping[str, Any], p: int) -> dic
     """Return the arguments of `spca` that fit a candidate."""
     k, key = len(candidate.card), candidate.key
     card = list(key) if isinstance(key, tuple) else key
+    if p > MOMENTS_VARIABLES and fitting.get("method") in (None, "joint"):
+        fitting = {"effort": "quick", **fitting}
     if candidate.family != "partition":
         return {"k": k, "card": card, **fitting}
     grouped = fitting.get("objective") in (None, PEV.name)  # adjusted variance would make one general group

@@ -118,24 +118,6 @@ CHOOSE = {
     "E": Model(200, 50, (6, 6), (8, 5), "hetero"),
     "F": Model(200, 50, (10, 10), (10, 6), least=0.4),
 }
-#: Rows and loadings of many kinds, on which the rules of the package are compared.
-RULED = {
-    "B": CHOOSE["B"],
-    "C": CHOOSE["C"],
-    "F": CHOOSE["F"],
-    "graded 1 to .2": Model(200, 50, (10, 10), (10, 6), least=0.2),
-    "graded, three": Model(300, 40, (8, 8, 8), (9, 6, 4), least=0.2),
-    "graded 1 to .1": Model(400, 40, (12, 12), (12, 8), least=0.1),
-    "graded, unequal noise": Model(200, 50, (8, 8), (8, 5), "hetero", least=0.3),
-    "overlap 3 of 8": Model(200, 50, (8, 8), (8, 5), overlap=3),
-    "overlap, three": Model(300, 40, (8, 8, 8), (9, 7, 5), overlap=2),
-    "lognormal": Model(150, 30, (6, 5), (8, 5), "lognormal"),
-    "t5 rows": Model(200, 50, (6, 6), (8, 5), "t5"),
-    "t3 cells": Model(150, 40, (7, 7), (7, 5), "t3 cells"),
-    "outlying rows": Model(150, 40, (6, 6), (8, 5), "outliers"),
-    "ordinal": Model(200, 30, (5, 5, 5), (6, 5, 4), "ordinal"),
-    "n = 60": Model(60, 30, (5, 5), (6, 4)),
-}
 #: Models for the number of components; the first six are noise alone.
 NUMBER = {
     "null": Model(100, 50),

@@ -495,6 +495,19 @@ def test_a_column_that_a_fold_takes_away_is_named(gapped, na):
             folds.split(2)
 
 
+def test_the_fit_to_many_variables_is_quick_unless_an_effort_is_given():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((24, 1001))
+    X[:, :40] += 2.0 * rng.standard_normal((24, 1))
+    choice = sp.choose(X, k=1, scale=True)
+    assert "effort='quick'" in choice.call
+    assert choice.fit._call.arguments["effort"] == "quick"
+    assert choice.fit.loadings.equals(sp.spca(X, 1, card=choice.card, scale=True, effort="quick").loadings)
+    assert "effort='auto'" in sp.choose(X, k=1, scale=True, effort="auto").call
+    assert "effort" not in sp.choose(X[:, :60], k=1, scale=True).call
+    assert "effort" not in sp.choose(X, k=1, scale=True, method="threshold", cards=[40]).call
+
+
 # --- Paths over cardinalities: what each fit is, how it is started, and how it is shown ---------
 
 
