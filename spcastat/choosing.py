@@ -32,6 +32,7 @@ from spcastat.assess.families import (
     cardinalities_of,
     families_of,
     fitter_of,
+    partition_sizes,
     repeats_of,
     select,
     table,
@@ -708,7 +709,7 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
     if cards is None and p > MOMENTS_VARIABLES and "rotated" in families:
         found.add_rotated(sizes(2 * k, p * k, SIZES))
     if "partition" in families:
-        found.add_partitions(sizes(min(2 * k, p), p, SIZES))
+        found.add_partitions(partition_sizes(k, p))
     share = 0.9 if how.share is None else how.share
     return Compared(
         found, select(found, how.by, how.rule, share), repeats, groups, "" if parts is None else parts.remark

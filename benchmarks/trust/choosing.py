@@ -13,8 +13,7 @@ from benchmarks.trust.models import NUMBER, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, shares
 from benchmarks.trust.structures import DESIGNS, NUMBERS, PARTITIONS, Structure
 from benchmarks.trust.together import DEPENDENCES, planted
-from spcastat.assess.comparison import Settings
-from spcastat.assess.families import select
+from spcastat.assess.families import Settings, select
 from spcastat.choosing import _compared
 from spcastat.inputs.constructors import data_of
 
@@ -112,13 +111,14 @@ def _found_scales(choice: Any, design: Structure) -> Measured:
 def table_noise(call: Call) -> Table:
     """Level of `choose_k` in noise of many kinds, and in dependent rows with their design."""
     columns = ["k too large", "parallel too large"]
-    models = [*NOISES, *(f"noise in {name}, design given" for name in DEPENDENCES)]
+    kinds = [name for name, noise in NOISES.items() if not (noise.k > 1 and not noise.cards)]
+    models = [*kinds, *(f"noise in {name}, design given" for name in DEPENDENCES)]
     table = Table("Noise of many kinds: a component too many", ["rows", *columns, "data sets"])
     for name, found in call.measured("choose-noise", models, _noisy).items():
         table.rows.append([name, *shares(found, columns)])
     table.notes.append(
-        "choose_k() with columns scaled; the models are those of the tables noise and together. card does "
-        "not matter here."
+        "choose_k() with columns scaled; the models are those of the tables noise and together, where card "
+        "is that of the fit."
     )
     return table
 

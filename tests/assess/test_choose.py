@@ -495,6 +495,19 @@ def test_a_column_that_a_fold_takes_away_is_named(gapped, na):
             folds.split(2)
 
 
+@pytest.mark.parametrize("groups", [(10, 6, 3), (8, 6)])
+def test_every_number_of_variables_is_tried_for_partitions_of_few_variables(groups):
+    """The planted groups of a sum that a geometric series of sixteen from 2k to 30 leaves out."""
+    rng = np.random.default_rng(0)
+    X, end = 0.7 * rng.standard_normal((200, 30)), 0
+    for size in groups:
+        X[:, end : end + size] += 0.7 * rng.standard_normal((200, 1))
+        end += size
+    choice = sp.choose(X, k=len(groups), scale=True, family="partition")
+    assert sorted(choice.card, reverse=True) == sorted(groups, reverse=True)
+    assert (choice.fit.loadings.to_numpy()[end:] == 0).all()
+
+
 def test_the_fit_to_many_variables_is_quick_unless_an_effort_is_given():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((24, 1001))
