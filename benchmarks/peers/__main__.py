@@ -21,8 +21,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.peers.cells import Measured, measured
+from benchmarks.peers.cells import Cell, Measured, measured
 from benchmarks.peers.fits import PROGRAMS, fitted, prepare, run_python, run_r
+from benchmarks.peers.times import cells_of, times
 from benchmarks.report import Table, command_line, read_arguments, stamp, write_section
 from spcastat.errors import ConvergenceWarning
 
@@ -32,7 +33,7 @@ SAME = 1e-4
 ORTHOGONAL = 1e-4
 OTHERS = (
     *("msPCA", "GeoSPCA", "abess", "nsprcomp", "elasticnet", "mixOmics"),
-    *("PMA", "sparsepca", "amanpg", "sklearn"),
+    *("PMA", "sparsepca", "amanpg", "spca", "sklearn"),
 )
 NOTE = {
     "msPCA": "Cory-Wright and Pauphilet: orthogonal loadings",
@@ -44,9 +45,9 @@ NOTE = {
     "PMA": "Witten et al., along its penalty, cut",
     "sparsepca": "Erichson et al., along its penalty, cut",
     "amanpg": "manifold proximal gradient, along its penalty, cut",
+    "spca": "Merola: uncorrelated LS-SPCA, along its share of R2, cut",
     "sklearn": "SparsePCA, along its penalty, cut",
 }
-Cell = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -289,13 +290,24 @@ def refitted(found: Found) -> Table:
     return table
 
 
+def timed_values(found: Found) -> Table:
+    """Compare values and CPU seconds with those of the R packages that have run."""
+    cells = cells_of(found.work)
+    everything = Found(found.work, cells)
+    programs = [name for name in OTHERS if any((name, cell) in everything.measured for cell in cells)]
+    return times(found.work, cells, programs, everything.measured, everything.seconds)
+
+
 TABLES: dict[str, Callable[[Found], Table]] = {
     "summary": summary,
     "orthogonal": constrained,
     "pev": shares,
     "adjusted": adjusted,
     "refitted": refitted,
+    "times": timed_values,
 }
+#: Tables with sections of their own, which need few programs or none of R; and the options of their command.
+APART = {"refitted": "--fit", "times": "--r"}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -314,17 +326,21 @@ def main(arguments: list[str] | None = None) -> int:
     found = Found(given.work, [cell for cell in cells if fitted(given.work, cell)])
     about = Path(__file__).with_name("about.md").read_text(encoding="utf-8").strip()
     made = {name: TABLES[name](found) for name in given.tables or TABLES}
-    first = ahead(found)
-    print("\n\n".join(table.show(False) for table in (first, *made.values())))
+    for name, options in APART.items():
+        if name in made:
+            command = f"`python -m benchmarks.peers {name} --work WORK --data DIR {options}`"
+            made[name].notes.append(f"{command}. {stamp()}")
+    joint = {name: table for name, table in made.items() if name not in APART}
+    first = ahead(found) if joint else None
+    shown = [table for table in (first, *made.values()) if table is not None]
+    print("\n\n".join(table.show(False) for table in shown))
     if given.write:
-        # this table needs no R, and has a section of its own
-        if (last := made.pop("refitted", None)) is not None:
-            command = "`python -m benchmarks.peers refitted --work WORK --data DIR --fit`"
-            last.notes.append(f"{command}. {stamp()}")
-            write_section("peers-refitted", last.show(True))
-        if made:
+        for name in APART:
+            if name in made:
+                write_section(f"peers-{name}", made[name].show(True))
+        if first is not None:
             command = f"`python -m benchmarks.peers`. {stamp()} {missing}".strip()
-            others = [table.show(True) for table in made.values()]
+            others = [table.show(True) for table in joint.values()]
             body = ["# Comparison with other programs", command, first.show(True)]
             body += ["### What is compared, and how", about, *others]
             write_section("peers", "\n\n".join(body))

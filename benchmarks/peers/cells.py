@@ -26,6 +26,17 @@ CELLS: dict[str, tuple[tuple[int, int], ...]] = {
     "normCommunities": ((2, 5), (3, 5), (3, 10)),
     "snp500": ((4, 10), (4, 20), (4, 30)),
 }
+#: Numbers of nonzeros of single components, which are compared by value and time only.
+SINGLE: dict[str, tuple[int, ...]] = {
+    "pitprops": (5,),
+    "mtcars": (4,),
+    "diabetes": (4,),
+    "wine": (5,),
+    "breast_cancer": (5,),
+    "normCommunities": (10,),
+}
+#: Data, components and cardinality.
+Cell = tuple[str, int, int]
 #: The correlations of the last variable of pitprops with the eighth to twelfth in msPCA's benchmarks; those
 #: of Jeffers are others.
 PRINTED_DIAKNOT = (-0.172, -0.175, -0.545, 0.054, 0.220)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import spcastat as sp
-from benchmarks.peers.cells import CELLS, rows
+from benchmarks.peers.cells import CELLS, SINGLE, Cell, rows
 from spcastat.linalg.operators import Gram
 from spcastat.proofs.jointly import certify_joint
 from spcastat.solvers.thresholding import fitted as refit
@@ -82,8 +82,11 @@ PROGRAMS: dict[str, Fit] = {
 }
 
 
-def prepare(work: Path, data: Path | None) -> list[tuple[str, int, int]]:
-    """Write the rows and the cells where R reads them; return the cells whose data are here."""
+def prepare(work: Path, data: Path | None) -> list[Cell]:
+    """Write the rows and the cells where R reads them; return the cells whose data are here.
+
+    R fits single components, too.
+    """
     (work / "found").mkdir(parents=True, exist_ok=True)
     cells = []
     for name, settings in CELLS.items():
@@ -92,7 +95,9 @@ def prepare(work: Path, data: Path | None) -> list[tuple[str, int, int]]:
             np.savetxt(path, X, delimiter=",", fmt="%.17g")
         if path.exists():
             cells += [(name, k, card) for k, card in settings]
-    lines = ["data,k,card", *(f"{name},{k},{card}" for name, k, card in cells)]
+    names = {name for name, _, _ in cells}
+    single = [(name, 1, card) for name in SINGLE if name in names for card in SINGLE[name]]
+    lines = ["data,k,card", *(f"{name},{k},{card}" for name, k, card in [*cells, *single])]
     (work / "cells.csv").write_text("\n".join(lines) + "\n")
     return cells
 

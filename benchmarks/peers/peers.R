@@ -50,6 +50,10 @@ peers <- list(
       amanpg::spca.amanpg(X, lambda1 = rep(a, k), lambda2 = Inf, k = k, verbose = FALSE)$loadings
     }
     along(10^seq(-1, 1.5, length.out = 15), fit, S, card)
+  },
+  spca = function(X, S, k, card) {
+    fit <- function(a) spca::spca(S, n_comps = k, alpha = a, method = "uspca")$loadings
+    along(seq(0.5, 0.99, length.out = 15), fit, S, card)
   }
 )
 if (length(arguments) > 1) peers <- peers[arguments[-1]]
