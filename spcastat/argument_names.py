@@ -64,7 +64,8 @@ _COLUMNS_BEFORE = (
 )
 #: Arguments of a few functions -> which ones have them.
 FEW_FUNCTIONS = {
-    "imputations": "imputations are pooled by spca(imputations=frames), spca_path(), choose() and rows(); "
+    "imputations": "imputations are pooled by spca(imputations=frames), spca_path(), choose() and "
+    "rows(imputations=frames), which choose_k(), sparse_loadings() and principal_variables() take as data; "
     "give the others one table"
 }
 #: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.

@@ -339,3 +339,21 @@ def test_functions_without_imputations_name_those_that_have_them(call):
     frames = [group.drop(columns=[".imp", ".id"]) for _, group in long_table().groupby(".imp")]
     with pytest.raises(sp.errors.UnknownOptionError, match=r"pooled by spca\(imputations=frames\)"):
         call(frames)
+
+
+def test_what_the_message_on_imputations_advises_works(table):
+    """Imputations that are all equal have the covariance matrix of the one table: results are its own."""
+    frames = [table.copy() for _ in range(2)]
+    with pytest.raises(sp.errors.UnknownOptionError) as error:
+        sp.principal_variables(imputations=frames, m=3, k=2, scale=True)
+    calls = {
+        "choose_k()": lambda data, **options: sp.choose_k(data, rng=0, **options).k,
+        "sparse_loadings()": lambda data, **options: sp.sparse_loadings(data, 2, **options).loadings,
+        "principal_variables()": lambda data, **options: (
+            sp.principal_variables(data, 3, k=2, **options).share
+        ),
+    }
+    pooled = sp.rows(imputations=frames, scale=True)
+    for name, call in calls.items():
+        assert name in str(error.value)
+        assert np.asarray(call(pooled)) == pytest.approx(np.asarray(call(table, scale=True)), abs=1e-9)
