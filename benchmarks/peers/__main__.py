@@ -341,7 +341,7 @@ def main(arguments: list[str] | None = None) -> int:
         if first is not None:
             command = f"`python -m benchmarks.peers`. {stamp()} {missing}".strip()
             others = [table.show(True) for table in joint.values()]
-            body = ["# Comparison with other programs", command, first.show(True)]
+            body = [command, first.show(True)]
             body += ["### What is compared, and how", about, *others]
             write_section("peers", "\n\n".join(body))
     return 0
