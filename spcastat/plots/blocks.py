@@ -41,6 +41,10 @@ BAR_NAME_GAP = 4.0
 COLUMN_GAP = 10.0
 #: Length of the small arrow after a name with the space before it, and its middle, in font sizes.
 ARROW, ARROW_MIDDLE = 1.5, 1.05
+#: What a name may take of the space before its arrow, in font sizes.
+BEFORE_ARROW = 0.4
+#: Room of a bold text, relative to the width of a plain one.
+BOLD = 1.12
 #: The number of variables of a component that should be named.
 NAMED_VARIABLES = 5
 #: A name shortened to this number of characters is as easy to read as a longer one.
@@ -87,14 +91,21 @@ def wrapped(text: str, room: float, size: float, indent: float = 0.0) -> list[st
 
 
 class MeasuredText(Text):
-    """A text that is drawn no wider than its measured width.
+    """A text that is drawn no wider than its room, by default its measured width.
 
     A raster backend moves letters to whole pixels, so that a text may be up to 9 % wider; its font is then
     smaller by that.
+
+    Attributes
+    ----------
+    room : float, optional
+        In points.
     """
 
+    room: float | None = None
+
     def draw(self, renderer: Any) -> None:
-        """Draw the text, with a smaller font if its letters would take more room than was measured."""
+        """Draw the text, with a smaller font if its letters would take more than its room."""
         with self._room_kept(renderer):
             super().draw(renderer)
 
@@ -105,11 +116,18 @@ class MeasuredText(Text):
         with self._room_kept(renderer):
             return super().get_window_extent(renderer, dpi)
 
+    def fitting_size(self, renderer: Any) -> float:
+        """Return the size of font with which the text has room."""
+        with self._room_kept(renderer):
+            return float(self.get_fontsize())
+
     @contextmanager
     def _room_kept(self, renderer: Any) -> Iterator[None]:
-        """Give the text a font with which it is as wide as was measured, within the context."""
+        """Give the text a font with which it has room, within the context."""
         size = float(self.get_fontsize())
-        points = _width(self.get_text(), size, tuple(self.get_fontfamily()), self.get_fontweight())
+        points = self.room
+        if points is None:
+            points = _width(self.get_text(), size, tuple(self.get_fontfamily()), self.get_fontweight())
         room = points * float(drawing.figure_of(self).dpi) / 72.0
         for step in range(NARROWER_FONTS):
             if self._drawn_width(renderer) <= room:
@@ -514,7 +532,12 @@ class Block(Artist):
     def draw(self, renderer: Any) -> None:
         """Draw bars and names."""
         if self.layout is not None and self.get_visible():
-            for part in self._parts(self.layout):
+            parts = list(self._parts(self.layout))
+            texts = [part for part in parts if isinstance(part, MeasuredText)]
+            size = min([text.fitting_size(renderer) for text in texts], default=self.layout.size)
+            for text in texts:  # all in one size, with which each has room
+                text.set_fontsize(size)
+            for part in parts:
                 part.draw(renderer)
 
     def _pixels(self) -> float:
@@ -526,9 +549,11 @@ class Block(Artist):
         head = bool(layout.heading)
         if head:
             y = BLOCK_LINE * layout.size / 2
-            yield self._text(0.0, y, layout.heading, fontweight="bold")
+            heading = self._text(0.0, y, layout.heading, fontweight="bold")
+            heading.room = width_of(layout.heading, layout.size) * BOLD
+            yield heading
             if self.direction is not None:
-                x = width_of(layout.heading, layout.size) * 1.12 + 0.9 * layout.size
+                x = heading.room + 0.9 * layout.size
                 yield from self._arrow(x, y, self.direction, self.ink)
         tops = [
             (column * layout.pitch, (line + head) * BLOCK_LINE * layout.size)
@@ -564,13 +589,19 @@ class Block(Artist):
         if row.interval is not None:
             yield from self._interval(start, y, row.interval)
         if layout.values:
-            yield self._text(
-                x + layout.name_start - BAR_NAME_GAP, y, layout.values[i], ha="right", color=self.grey
-            )
+            at = x + layout.name_start - BAR_NAME_GAP
+            number = self._text(at, y, layout.values[i], ha="right", color=self.grey)
+            number.room = width_of(layout.values[i], layout.size) + 0.5 * BAR_NAME_GAP
+            yield number
         style = "italic" if row.italic else "normal"
-        for number, words in enumerate(layout.texts[i]):
-            at = x + layout.name_start + NAME_INDENT * layout.size * (number > 0)
-            yield self._text(at, y + number * BLOCK_LINE * layout.size, words, fontstyle=style)
+        for line, words in enumerate(layout.texts[i]):
+            at = x + layout.name_start + NAME_INDENT * layout.size * (line > 0)
+            text = self._text(at, y + line * BLOCK_LINE * layout.size, words, fontstyle=style)
+            if row.direction is None and not row.section:
+                text.room = x + layout.pitch - COLUMN_GAP - at
+            elif not row.section:
+                text.room = width_of(words, layout.size) + BEFORE_ARROW * layout.size
+            yield text
         name_end = x + layout.name_start + _widest(layout.texts[i], layout.size)
         if row.direction is not None:
             yield from self._arrow(name_end + ARROW_MIDDLE * layout.size, y, row.direction, row.colour)
@@ -586,7 +617,7 @@ class Block(Artist):
         for x in (low, high):
             yield self._line([x, x], [y - CAP * layout.size, y + CAP * layout.size], self.ink, 0.9)
 
-    def _text(self, x: float, y: float, words: str, **style: Any) -> Text:
+    def _text(self, x: float, y: float, words: str, **style: Any) -> MeasuredText:
         """Return a text that begins at (x, y), in points to the right of and below the corner."""
         layout, pixels = self.layout, self._pixels()
         assert layout is not None

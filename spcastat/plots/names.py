@@ -13,7 +13,7 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
 from spcastat.plots import drawing
-from spcastat.plots.blocks import MeasuredText, width_of
+from spcastat.plots.blocks import BOLD, MeasuredText, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +29,8 @@ SHAFT_COST = 3.0
 PIECE = 4.0
 #: A name that costs more is left out: of a row, and of an arrow or of a point that must be named.
 MOST_COVERED, MOST_COVERED_NEEDED = 3.0, 8.0
-#: Height of a name, in font sizes, and width of a bold one relative to a plain one.
-NAME_HEIGHT, BOLD = 1.15, 1.1
+#: Height of a name, in font sizes.
+NAME_HEIGHT = 1.15
 
 
 @dataclass(frozen=True)

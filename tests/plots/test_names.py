@@ -22,7 +22,7 @@ from matplotlib.transforms import Bbox
 import spcastat as sp
 from spcastat import plots
 from spcastat.plots.biplot import biplot, biplot_data
-from spcastat.plots.blocks import Block
+from spcastat.plots.blocks import Block, MeasuredText
 from spcastat.plots.drawing import note_of
 from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
@@ -372,3 +372,31 @@ def test_the_plots_of_a_fit_take_the_options_of_the_functions(name):
     assert taken[0] == "self"
     assert not {"loadings", "scores", "shares", "variance", "errors", "spectrum", "sparse"} & set(taken)
     assert (taken[-1] == "ax") == (not name.endswith("_data"))
+
+
+@pytest.mark.parametrize("dpi", [72, 100, 110, 300])
+def test_the_texts_of_a_block_have_one_size(dpi, monkeypatch):
+    """Letters at whole pixels widen some names more than others; no name alone has a smaller font."""
+    sizes: dict[int, set[float]] = {}
+    drawn, parts = MeasuredText.draw, Block._parts
+
+    def collect(block, layout):
+        for part in parts(block, layout):
+            part.block = id(block)
+            yield part
+
+    def draw(text, renderer):
+        if hasattr(text, "block"):
+            sizes.setdefault(text.block, set()).add(round(text.fitting_size(renderer), 6))
+        drawn(text, renderer)
+
+    monkeypatch.setattr(Block, "_parts", collect)
+    monkeypatch.setattr(MeasuredText, "draw", draw)
+    X, _ = SHAPES["collinear cells"]()
+    fit = sp.spca(X, k=2, card=8, scale=True, effort="quick")
+    figure, ax = plt.subplots(figsize=(6, 5), layout="constrained", dpi=dpi)
+    fit.biplot(arrows="correlations", ax=ax)
+    figure.canvas.draw()
+    assert len(sizes) == 2
+    assert all(len(block) == 1 for block in sizes.values())
+    plt.close(figure)
