@@ -300,11 +300,15 @@ SHORT_ASCENT, LONGER_ASCENT, FINAL_ASCENT = 15, 40, 500
 #: Further starts on so many of the best choices, and how many random ones; so many of the best fits go on to
 #: the end.
 PROMISING, RANDOM, FULL_NONNEGATIVE_ASCENTS = 500, 4, 20
-#: Added to the inner products of unit loadings, so that dependent ones have an inverse.
-INVERSE_RIDGE = 1e-12
+#: Added to the inner products of unit loadings, so that dependent ones have an inverse. With 1e-12, values of
+#: nearly equal components were mostly rounding, and took the places of others.
+INVERSE_RIDGE = 1e-10
 #: The share of random loadings that differs between components: good optima have either different components,
 #: or nearly equal ones, whose difference is a contrast.
 SIMILAR = (1.0, 0.1)
+#: Components this near to each other are drawn together, in so many steps, to the least distance, at which
+#: the contrast of the two has ten digits; nearer ones count as the same.
+NEARLY_EQUAL, DRAWINGS, LEAST_DISTANCE, SAME_DIRECTION = 0.3, 8, 1e-6, 1e-7
 #: Smaller loadings of a fit at the end count as zero.
 NEGLIGIBLE_LOADING = 1e-7
 #: Steps of an ascent along the gradient: the first, the shortest and the longest.
@@ -356,7 +360,8 @@ def best_of_all_choices(S: np.ndarray, cards: Sequence[int], V: np.ndarray) -> n
         x += size * rng.exponential(size=x.shape)
         ends.append(problem.ascended(places[promising], x, LONGER_ASCENT))
     all_ends = _concatenation(ends)
-    final = problem.finished(all_ends.subset(distinct(all_ends.values, FULL_NONNEGATIVE_ASCENTS)))
+    accurate_values = problem.values_of(problem.dense(all_ends))
+    final = problem.finished(all_ends.subset(distinct(accurate_values, FULL_NONNEGATIVE_ASCENTS)))
     final_values = problem.values_of(final)
     best_index = int(np.argmax(final_values))
     return final[best_index].T if final_values[best_index] > value * (1.0 + GAIN) else V
@@ -417,7 +422,7 @@ class _NonnegativeProblem:
     def values_of(self, V: np.ndarray) -> np.ndarray:
         """Return the PEV of loadings, shape (B, k, p), accurate also for dependent components."""
         Q = np.linalg.svd(V, full_matrices=False)
-        rank = Q[1] > 1e-12 * Q[1][:, :1]
+        rank = Q[1] > SAME_DIRECTION * Q[1][:, :1]
         return np.asarray((np.einsum("bip,pq,biq->bi", Q[2], self.S, Q[2]) * rank).sum(axis=1))
 
     def in_turn(self, places: np.ndarray) -> np.ndarray:
@@ -503,8 +508,28 @@ class _NonnegativeProblem:
         for b, V in enumerate(ends):
             V = self._at_end(fits.places[b], fits.x[b])
             polished = fitted(Gram(self.S), V.T, nonneg=True)
-            ends[b] = V if polished is None else polished.T
+            ends[b] = self._drawn_together(V if polished is None else polished.T)
         return ends
+
+    def _drawn_together(self, V: np.ndarray) -> np.ndarray:
+        """Return unit loadings, shape (k, p), with nearly equal components nearer, where that raises PEV.
+
+        Where the value rises without an end as components become equal, ascents end far from its limit.
+        """
+        for i, j in combinations(range(len(V)), 2):
+            pair = V[[i, j]]
+            distance = float(np.linalg.norm(pair[0] - pair[1]))
+            if not LEAST_DISTANCE < distance < NEARLY_EQUAL:
+                continue
+            common = pair.mean(axis=0) * (pair > 0.0).all(axis=0)
+            sizes = np.geomspace(LEAST_DISTANCE / distance, 1.0, DRAWINGS)[:, None, None]
+            trials = np.repeat(V[None], DRAWINGS, axis=0)
+            trials[:, [i, j]] = common + sizes * (pair - common)
+            trials /= np.linalg.norm(trials, axis=2, keepdims=True)
+            values = self.values_of(trials)
+            if values.max() > values[-1] * (1.0 + GAIN):
+                V = trials[int(np.argmax(values))]
+        return V
 
     def _at_end(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return unit loadings, shape (k, p), at the end of an ascent on given supports."""

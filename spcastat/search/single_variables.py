@@ -12,7 +12,8 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import tie_width
+from spcastat.linalg.ties import RELATIVE, tie_width
+from spcastat.measures import cumulative_pev
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 
@@ -53,7 +54,7 @@ def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None
     singles = np.flatnonzero(np.count_nonzero(V, axis=0) == 1).tolist()
     if not singles or isinstance(rule, GroupRule):
         return V
-    S = symmetric(op.block(np.arange(op.p)))
+    S, first_V = symmetric(op.block(np.arange(op.p))), V
     for _ in singles:  # one may take the variable that another leaves
         previous_V, V = V, V.copy()
         for i in singles:
@@ -66,7 +67,9 @@ def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None
             V[:, singles] = _in_order(S, V[:, singles])
         if (previous_V == V).all():
             break
-    return V
+    # gains beside nearly equal components may be rounding
+    values = [cumulative_pev(loadings, op)[-1] for loadings in (first_V, V)]
+    return V if values[1] >= values[0] * (1.0 - RELATIVE) else first_V
 
 
 def _gains(S: np.ndarray, V: np.ndarray) -> np.ndarray:

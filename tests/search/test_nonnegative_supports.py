@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
@@ -73,3 +74,43 @@ def test_a_method_that_is_named_ends_as_published_and_the_default_never_below_it
     assert sp.spca_cov(R, 2, 2, nonneg=True, method="bcd-l0").status == "converged"
     # more than 20,000 choices: 1,287 supports of each component
     assert sp.spca_cov(R, 2, 5, nonneg=True).status == "converged"
+
+
+def nearly_equal(weights: np.ndarray) -> tuple[pd.DataFrame, float]:
+    """A covariance matrix, and the largest PEV of two nonnegative components of two variables.
+
+    Of the loadings (c, a, 0) and (c, 0, b), for small a and b, the sum is the first variable and the
+    difference a contrast of the two others, which have a negative correlation. So the supremum is the
+    variance of the first and that of the contrast.
+    """
+    S = np.zeros((4, 4))
+    S[0, 0], S[3, 3] = 3.0, 0.1
+    S[1:3, 1:3] = np.outer(weights, weights) * [[1.0, -0.95], [-0.95, 1.0]]
+    values = np.linalg.eigvalsh(S[1:3, 1:3])
+    return pd.DataFrame(S), float((3.0 + values[1]) / np.trace(S))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_supremum_of_components_that_become_equal(seed):
+    S, supremum = nearly_equal(np.random.default_rng(seed).uniform(0.7, 1.3, 2))
+    fit = sp.spca_cov(S, 2, 2, nonneg=True, scale=False)
+    # of loadings that differ by 1e-6, the contrast has that share of the error
+    assert supremum - 3e-6 <= fit.measure("pev") <= supremum + 1e-9
+    assert (fit.loadings >= 0).all(axis=None)
+
+
+@pytest.mark.parametrize("seed", [9, 15])
+def test_one_variable_beside_nearly_equal_components(seed):
+    """No other variable in its place is better: what each adds beside equal components is mostly rounding."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 5)) @ rng.standard_normal((5, 5))
+    card = rng.integers(1, 5, 3).tolist()
+    S = np.cov(X.T)
+    fit = sp.spca_cov(S, 3, card, nonneg=True, scale=False)
+    supports = [np.flatnonzero(v) for v in fit.loadings.to_numpy().T]
+    single = min(range(3), key=lambda i: len(supports[i]))
+    for j in range(5):
+        supports[single] = np.array([j])
+        other = pev(S, ascended(S, supports, rng))
+        # ascents towards components that become equal end 1e-4 below the limit or nearer
+        assert fit.measure("pev") >= other * (1.0 - 1e-4)
