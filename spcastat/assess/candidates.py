@@ -22,8 +22,7 @@ from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import stage
-from spcastat.search.climbing import sweep
-from spcastat.search.component_order import reordered
+from spcastat.search.climbing import reordered, sweep
 from spcastat.search.default import GRAM_LIMIT, batch_size, best_of_each, fits_at_starts, several
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
@@ -249,7 +248,7 @@ class Fitter:
     def run(self, op: Operator, card: CardinalitySet, starts: Sequence[np.ndarray] = ()) -> Fit:
         """Fit the method of the plan, from the starts if it uses starts; each has the shape (p, k)."""
         assert self.plan is not None
-        plan = replace(self.plan, compares_supports=False)
+        plan = self.plan.of_samples()
         takes = isinstance(plan.solver, JointSolver) and plan.solver.uses_starts
         given = np.stack([V.T for V in starts]) if takes and starts else None
         return run(op, plan.with_card(card), self.k, np.random.default_rng(self.seed), given)

@@ -177,7 +177,7 @@ class Refit:
         if not isinstance(solver, BatchSolver):
             if self.fixed:
                 return [self._on_supports(op)]
-            plan = replace(self.plan, order="given", compares_supports=False)
+            plan = replace(self.plan.of_samples(), order="given")
             starts = np.array([V.T for V in start_loadings]) if start_loadings else None
             return [run(op, plan, k, rng, starts).solution.V]
         if self.fixed:

@@ -587,6 +587,10 @@ class Plan:
         solver = with_positions(self.solver, spec, check)
         return replace(self, start=matched(self.start, spec.columns), solver=solver)
 
+    def of_samples(self) -> Plan:
+        """Return the plan for fits of folds and samples, which start near a fit and compare no supports."""
+        return replace(self, compares_supports=False)
+
     def with_card(self, card: Sequence[int]) -> Plan:
         """Return the plan with other cardinalities, for a method that has them."""
         return replace(self, solver=replace(cast(Any, self.solver), card=tuple(card)))

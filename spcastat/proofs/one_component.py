@@ -31,7 +31,7 @@ from spcastat.proofs.eigenvalue_bounds import (
     split_bound,
     trace_bound,
 )
-from spcastat.search.component_order import reordered
+from spcastat.search.climbing import reordered
 from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
 from spcastat.search.grouped import GroupRule

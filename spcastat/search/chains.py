@@ -11,7 +11,7 @@ from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 from spcastat.search import climbing
-from spcastat.search.component_order import permuted, reordered
+from spcastat.search.climbing import permuted, reordered
 from spcastat.search.correlated_groups import groups_of_matrix
 from spcastat.search.criteria import Criterion, Fits, join_fits
 from spcastat.search.matrices import Dense, largest

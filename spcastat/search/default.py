@@ -13,8 +13,15 @@ from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows
 from spcastat.progress import stage
 from spcastat.search import chains
-from spcastat.search.climbing import EFFORTS, LONG, VALUE_TOLERANCE, climb, exchange_until_optimal, sweep
-from spcastat.search.component_order import reordered
+from spcastat.search.climbing import (
+    EFFORTS,
+    LONG,
+    VALUE_TOLERANCE,
+    climb,
+    exchange_until_optimal,
+    reordered,
+    sweep,
+)
 from spcastat.search.criteria import (
     Criterion,
     Fits,

@@ -19,8 +19,7 @@ from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Gram
 from spcastat.search import matrices
 from spcastat.search.chains import distinct
-from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE
-from spcastat.search.component_order import reordered
+from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE, reordered
 from spcastat.search.criteria import Criterion, Fits, SupportRule, join_fits
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import FLAT, GAIN, refined, steepness

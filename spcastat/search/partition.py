@@ -26,8 +26,7 @@ from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import top_eigh, varimax
 from spcastat.linalg.ties import RELATIVE
 from spcastat.measures import best_order
-from spcastat.search.climbing import LONG
-from spcastat.search.component_order import largest_first
+from spcastat.search.climbing import LONG, largest_first
 from spcastat.search.criteria import SupportRule
 from spcastat.search.matrices import best_vectors, divisor
 from spcastat.search.moves import ascend

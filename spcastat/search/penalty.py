@@ -25,8 +25,7 @@ from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.measures import MEASURES
 from spcastat.search.chains import distinct, perturb
-from spcastat.search.climbing import LONG, SHORT, Effort, climb, sweep
-from spcastat.search.component_order import reordered
+from spcastat.search.climbing import LONG, SHORT, Effort, climb, reordered, sweep
 from spcastat.search.criteria import Adjusted, Fits, SupportRule, join_fits, triangle
 from spcastat.search.matrices import TIE_TOLERANCE, TINY, SymmetricMatrix
 from spcastat.search.moves import refined, stationary

@@ -9,8 +9,7 @@ import numpy as np
 
 from spcastat.linalg.operators import Operator
 from spcastat.search import criteria
-from spcastat.search.climbing import VALUE_TOLERANCE
-from spcastat.search.component_order import falling
+from spcastat.search.climbing import VALUE_TOLERANCE, falling
 from spcastat.search.moves import FLAT, stationary, steepness
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.solver import Searched

@@ -15,8 +15,7 @@ from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import Operator
 from spcastat.search import criteria
 from spcastat.search.chains import empty, from_directions, search, twice
-from spcastat.search.climbing import Effort, climb, exchange_until_optimal, sweep
-from spcastat.search.component_order import reordered
+from spcastat.search.climbing import Effort, climb, exchange_until_optimal, reordered, sweep
 from spcastat.search.correlated_groups import ROWS_AT_ONCE, Groups, groups_of
 from spcastat.search.criteria import Criterion, Fits
 from spcastat.search.matrices import (

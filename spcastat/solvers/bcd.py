@@ -106,7 +106,7 @@ class BCD(JointSolver):
         with stage("block coordinate descent", unit="sweeps") as advance:
             return self._descend(op, k, starts, advance)
 
-    def _descend(self, op: Operator, k: int, starts: np.ndarray, advance: Advance) -> Solution:  # noqa: C901  the sweeps of one algorithm
+    def _descend(self, op: Operator, k: int, starts: np.ndarray, advance: Advance) -> Solution:
         updates = self.updates()
         floor = 1e-14 * float(op.diagonal().max())  # smaller residuals are rounding
         V = np.array(starts)
@@ -114,77 +114,61 @@ class BCD(JointSolver):
             V *= better_signs(V, 2)
         may_rise = self.norm == "l1" and self.t is None
         state = _BlockIterates(op, V, may_rise)
-        n_starts = len(V)
-        running = np.arange(n_starts)
-        loadings_of_starts = np.empty_like(V)
-        value = np.full(n_starts, np.inf)
-        sweeps = np.zeros(n_starts, dtype=int)
-        quiet = np.zeros(n_starts, dtype=int)
+        ends = _DescentEnds(V, self.tol * op.total, may_rise)
         paths = _SlowPaths(V) if self.norm == "l0" else None
-        leader = np.arange(n_starts)
-        lowest, lowest_loadings = np.full(n_starts, np.inf), np.empty_like(V)
-        bettered = np.zeros(n_starts, dtype=int)
+        running = np.arange(len(V))
         for sweep in range(1, self.max_iter + 1):
             for i in range(k):
                 state.update(i, updates[i], floor)
             advance(1)
-            new_value = state.criterion()
-            if may_rise:
-                residual = state.residual()
-                lower = residual < lowest[running] - 1e-13 * op.total  # else it is rounding
-                lowest[running[lower]], lowest_loadings[running[lower]] = residual[lower], state.V[lower]
-                bettered[running[lower]] = sweep
-            change = np.abs(value[running] - new_value)
-            quiet[running] = np.where(change <= self.tol * op.total, quiet[running] + 1, 0)
-            if may_rise:
-                quiet[running[sweep - bettered[running] >= 500]] = QUIET_SWEEPS
-            value[running] = new_value
-            sweeps[running] = sweep
-            still = (quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
-            if paths is not None:
-                for start in np.flatnonzero(paths.slow(state.V) & still).tolist():
-                    paths.shorten(state, start, self.nonneg)
-                at_end = (quiet[running] >= QUIET_SWEEPS) & (sweep < self.max_iter)
-                for start in np.flatnonzero(at_end).tolist():
-                    if paths.finish(state, start, self.nonneg):  # sweeps show whether the supports stay
-                        quiet[running[start]], still[start] = 0, True
-            loadings_of_starts[running[~still]] = state.V[~still]
-            if sweep % 5 == 0:  # merge starts with the same loadings
-                for later_start, earlier_start in _with_same_loadings(
-                    state.V, new_value, still, self.tol * op.total
-                ):
-                    leader[running[later_start]] = running[earlier_start]
-                    still[later_start] = False
+            ends.add(sweep, running, state)
+            still = (ends.quiet[running] < QUIET_SWEEPS) & (sweep < self.max_iter)
+            if paths is not None and sweep < self.max_iter:
+                self._along_paths(paths, state, ends, running, still)
+            ends.loadings[running[~still]] = state.V[~still]
+            if sweep % 5 == 0:
+                ends.merge(running, state.V, still)
             state.keep(still)
             if paths is not None:
                 paths.keep(still)
             running = running[still]
             if running.size == 0:
                 break
-        if may_rise:
-            loadings_of_starts, value = lowest_loadings, lowest
-        for start in range(n_starts):  # a merged start has an earlier one as its leader
-            if leader[start] == start:
-                if self.norm == "l0" and quiet[start] >= QUIET_SWEEPS:
-                    loadings_of_starts[start], value[start] = self._finished(
-                        op, loadings_of_starts[start], value[start]
-                    )
-            else:
-                leader_of_start = leader[start] = leader[leader[start]]
-                loadings_of_starts[start], value[start] = (
-                    loadings_of_starts[leader_of_start],
-                    value[leader_of_start],
-                )
-                sweeps[start], quiet[start] = sweeps[leader_of_start], quiet[leader_of_start]
+        return self._best_fit(op, ends)
+
+    def _along_paths(
+        self,
+        paths: _SlowPaths,
+        state: _BlockIterates,
+        ends: _DescentEnds,
+        running: np.ndarray,
+        still: np.ndarray,
+    ) -> None:
+        """Shorten slow paths of running starts; one that ended runs on if its path can be finished."""
+        for start in np.flatnonzero(paths.slow(state.V) & still).tolist():
+            paths.shorten(state, start, self.nonneg)
+        for start in np.flatnonzero(ends.quiet[running] >= QUIET_SWEEPS).tolist():
+            if paths.finish(state, start, self.nonneg):  # sweeps show whether the supports stay
+                ends.quiet[running[start]], still[start] = 0, True
+
+    def _best_fit(self, op: Operator, ends: _DescentEnds) -> Solution:
+        """Return the best of the loadings at the ends, which are optimised on their supports with "l0"."""
+        loadings, value = ends.fits()
+        for start in np.flatnonzero(ends.leader == np.arange(len(value))).tolist():
+            if self.norm == "l0" and ends.quiet[start] >= QUIET_SWEEPS:
+                loadings[start], value[start] = self._finished(op, loadings[start], value[start])
+        leader = ends.leaders()
+        loadings, value = loadings[leader], value[leader]
+        sweeps, quiet = ends.sweeps[leader], ends.quiet[leader]
         best_index = int(np.flatnonzero(value <= value.min() + self.tol * op.total)[0])
         status = "converged" if quiet[best_index] >= QUIET_SWEEPS else "max_iter"
         return Solution(
-            loadings_of_starts[best_index].T,
+            loadings[best_index].T,
             status,
             int(sweeps[best_index]),
             float(value[best_index]),
             value,
-            candidates=loadings_of_starts,
+            candidates=loadings,
         )
 
     def _finished(self, op: Operator, V: np.ndarray, value: float) -> tuple[np.ndarray, float]:
@@ -255,6 +239,59 @@ class _BlockIterates:
         if not mask.all():
             self.V, self.A, self.G = self.V[mask], self.A[mask], self.G[mask]
             self.SV = None if self.SV is None else self.SV[mask]
+
+
+class _DescentEnds:
+    """Where the sweeps from each of m starts ended: loadings, criterion, and numbers of sweeps.
+
+    `tol` is the change of the criterion in a quiet sweep. If the criterion may rise, the loadings with the
+    smallest residual of a start are its end.
+    """
+
+    def __init__(self, V: np.ndarray, tol: float, may_rise: bool):
+        m = len(V)
+        self.tol, self.may_rise = tol, may_rise
+        self.loadings = np.empty_like(V)
+        self.value = np.full(m, np.inf)
+        self.sweeps, self.quiet = np.zeros(m, dtype=int), np.zeros(m, dtype=int)
+        self.leader = np.arange(m)
+        self.lowest, self.lowest_loadings = np.full(m, np.inf), np.empty_like(V)
+        self.bettered = np.zeros(m, dtype=int)
+
+    def add(self, sweep: int, running: np.ndarray, state: _BlockIterates) -> None:
+        """Add the iterates of the running starts after a sweep."""
+        new_value = state.criterion()
+        if self.may_rise:
+            residual = state.residual()
+            lower = residual < self.lowest[running] - 1e-13 * state.op.total  # else it is rounding
+            self.lowest[running[lower]] = residual[lower]
+            self.lowest_loadings[running[lower]] = state.V[lower]
+            self.bettered[running[lower]] = sweep
+        change = np.abs(self.value[running] - new_value)
+        self.quiet[running] = np.where(change <= self.tol, self.quiet[running] + 1, 0)
+        if self.may_rise:
+            self.quiet[running[sweep - self.bettered[running] >= 500]] = QUIET_SWEEPS
+        self.value[running] = new_value
+        self.sweeps[running] = sweep
+
+    def merge(self, running: np.ndarray, V: np.ndarray, still: np.ndarray) -> None:
+        """End running starts whose loadings are those of an earlier one, which becomes their leader."""
+        for later, earlier in _with_same_loadings(V, self.value[running], still, self.tol):
+            self.leader[running[later]] = running[earlier]
+            still[later] = False
+
+    def leaders(self) -> np.ndarray:
+        """Return for each start the earliest one with which it was merged."""
+        leader = self.leader.copy()
+        for start in range(len(leader)):
+            leader[start] = leader[leader[start]]
+        return leader
+
+    def fits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the loadings at the ends, shape (m, k, p), and their criterion."""
+        if self.may_rise:
+            return self.lowest_loadings, self.lowest
+        return self.loadings, self.value
 
 
 class _SlowPaths:

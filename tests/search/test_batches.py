@@ -13,8 +13,7 @@ from spcastat.measures import MEASURES
 from spcastat.search import chains, climbing
 from spcastat.search import matrices as columns
 from spcastat.search.chains import interchanged
-from spcastat.search.climbing import EFFORTS, VALUE_TOLERANCE, climb, sweep
-from spcastat.search.component_order import falling, reordered
+from spcastat.search.climbing import EFFORTS, VALUE_TOLERANCE, climb, falling, reordered, sweep
 from spcastat.search.criteria import Fits, join_fits
 from spcastat.search.default import nearby_optima
 from spcastat.search.moves import exchange, promising, refined, trials

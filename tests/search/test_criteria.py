@@ -16,7 +16,7 @@ from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import criteria
-from spcastat.search.component_order import reordered
+from spcastat.search.climbing import reordered
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense
 from spcastat.search.moves import (
