@@ -30,10 +30,10 @@ from spcastat.show.screen import LINES, WIDTH, Screen, filled, render_tables, re
 from spcastat.show.templates import Fact, fact, lines, notes
 from spcastat.show.templates import methods as sentences
 
-#: Characters of a line of notes.
-NOTE_WIDTH = 78
 #: Lines besides facts, rows and notes: title, three empty ones, and the heads of two tables.
 OTHER_LINES = 8
+#: Those of the second table, which goes where the first one has no room beside it.
+OTHER_TABLE_LINES = 3
 #: The smallest numbers of variables that are shown, of those kept and of the others.
 FEWEST_KEPT, FEWEST_OTHERS = 2, 3
 #: Longest name within a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
@@ -49,8 +49,11 @@ def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> 
         max_rows = whole_number("max_rows", max_rows, 1)
     selection, represented, path = kept_table(state), represented_table(state), path_table(state)
     about_all, remarks = tuple(lines(header(state))), tuple(notes(_notes(state)))
-    used_lines = len(about_all) + sum(-(-len(remark) // NOTE_WIDTH) for remark in remarks)
+    head = render_text(Document(_title(state), about_all), Layout(width=WIDTH)).splitlines()
+    used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
     most_kept, other_limit = _room(used_lines, len(selection)) if max_rows is None else (max_rows, max_rows)
+    if other_limit == 0 and len(represented):
+        remarks = ("The variables not kept are in the table represented.", *remarks)
     document = Document(
         _title(state),
         about_all,
@@ -75,7 +78,12 @@ def _room(used_lines: int, kept_count: int) -> tuple[int, int]:
     room = LINES - OTHER_LINES - used_lines
     if kept_count <= room - FEWEST_OTHERS:
         return kept_count, room - kept_count
-    return max(room - FEWEST_OTHERS - 1, FEWEST_KEPT), FEWEST_OTHERS  # a note says how many more are kept
+    kept_limit = room + OTHER_TABLE_LINES - 1  # a note names the table
+    if kept_count <= kept_limit:
+        return kept_count, 0
+    if room - FEWEST_OTHERS - 1 < FEWEST_KEPT:
+        return max(kept_limit - 1, FEWEST_KEPT), 0
+    return room - FEWEST_OTHERS - 1, FEWEST_OTHERS  # a note says how many more are kept
 
 
 def _title(state: FitState) -> str:
@@ -177,7 +185,7 @@ def _kept_rows(selection: pd.DataFrame, limit: int) -> Table:
 
 
 def _represented_rows(represented: pd.DataFrame, limit: int) -> Table | None:
-    if not len(represented):
+    if not len(represented) or limit == 0:
         return None
     count = len(represented)
     places = [*range(count)]

@@ -486,3 +486,18 @@ def test_variables_that_are_all_included_are_the_choice(m, p):
             S = (X.corr() if scale else X.cov()).to_numpy()
             assert chosen.share == pytest.approx(share(S, range(p - m, p), k), abs=ROUNDING)
     assert sorted(sp.principal_variables_cov(X.cov(), m, include=kept).kept) == kept
+
+
+@pytest.mark.parametrize("m", [2, 4, 6, 12])
+def test_a_print_with_remarks_on_the_rows_is_one_screen(m):
+    """Serially correlated rows: a fact of three lines, which takes its room from the tables."""
+    rng = np.random.default_rng(3)
+    walk = rng.normal(size=(300, 4)).cumsum(axis=0) * 0.2
+    X = pd.DataFrame(walk @ rng.normal(size=(4, 30)) + rng.normal(size=(300, 30)))
+    X.columns = [f"concentration of the substance {j} in the sample" for j in range(30)]
+    text = str(sp.principal_variables(X, m=m, k=2, scale=True, folds=3))
+    lines = text.splitlines()
+    assert "block_length='auto'" in text
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 80
+    assert "Represented" in text or "table represented" in text
