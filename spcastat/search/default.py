@@ -56,8 +56,8 @@ SEQUENTIAL = 60
 #: another; the search is repeated with variances that are larger by the share VARIANCE_RIDGE.
 ROUNDED, VARIANCE_RIDGE = 1e-6, 1e-7
 #: Supports of one component that exchanges improve in a quick search. With 6 of 24, and no exchanges of two
-#: variables, twelve searches took .3 to .7 of the time, and lost .4, .4 and .2 % in noise of 300, 600 and 900
-#: variables and nothing in the nine others; with 3 they lost up to 2 %.
+#: variables, thirteen searches took .3 to .7 of the time, and lost .4, .8, .4 and .2 % in noise of 300, 500,
+#: 600 and 900 variables and nothing in the nine others; with 3 they lost up to 2 %.
 QUICKLY_IMPROVED = 6
 #: effort -> the effort below it, whose fit is one of the starts.
 LOWER_EFFORTS = {"auto": "quick", "thorough": "auto"}
