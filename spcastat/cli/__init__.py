@@ -60,9 +60,7 @@ COMMANDS = {
         commands.choose,
         commands.CHOOSE,
     ),
-    "keep": Command(
-        "choose which variables to keep", commands.keep_arguments, commands.keep, commands.KEEP
-    ),
+    "keep": Command("choose which variables to keep", commands.keep_arguments, commands.keep, commands.KEEP),
     "show": Command("print a saved fit", commands.show_arguments, commands.show, commands.SHOW),
     "plot": Command("draw a figure of a fit", commands.plot_arguments, commands.plot, commands.PLOT),
     "transform": Command(
