@@ -17,6 +17,8 @@ from benchmarks.report import PAPERS
 from spcastat.errors import UnknownOptionError
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Benchmarks that are one module, not a package.
+ONE_FILE = ("proofs", "constraints")
 
 
 @pytest.fixture(autouse=True)
@@ -192,11 +194,11 @@ def test_the_index_names_every_page_and_every_section_is_on_its_page():
             assert f"<!-- {section}:end -->" in text
 
 
-@pytest.mark.parametrize("command", ["quality", "proofs", "speed", "trust"])
+@pytest.mark.parametrize("command", ["quality", "proofs", "speed", "trust", "constraints"])
 def test_every_table_is_on_a_page(command):
     from benchmarks.report import page_of
 
-    module = importlib.import_module(f"benchmarks.{command}{'' if command == 'proofs' else '.__main__'}")
+    module = importlib.import_module(f"benchmarks.{command}{'' if command in ONE_FILE else '.__main__'}")
     for name in {**module.TABLES, **getattr(module, "SCALE", {})}:
         page = page_of(f"{command}-{name}").read_text(encoding="utf-8")
         section = page.split(f"<!-- {command}-{name}:begin -->")[1].split(":end -->")[0]
@@ -210,7 +212,9 @@ INDEX = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
 def test_the_commands_of_the_index_are_valid(command, monkeypatch, capsys):
     """With ``--help`` a command line ends before anything is measured; unknown options end it with 2."""
     module, *words = command.split()
-    target = importlib.import_module(module if module == "benchmarks.proofs" else f"{module}.__main__")
+    target = importlib.import_module(
+        module if module.removeprefix("benchmarks.") in ONE_FILE else f"{module}.__main__"
+    )
     with pytest.raises(SystemExit) as end:
         target.main(["--help"])
     assert end.value.code == 0
