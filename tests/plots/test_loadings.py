@@ -160,7 +160,9 @@ def test_nothing_is_clipped_or_overlaps(make_loadings, kind, p, k):
         figure = plt.figure(figsize=size, layout=layout)
         ax = plot_loadings(loadings, kind=kind, ax=figure.subplots())
         figure.canvas.draw()
-        page, boxes = figure.bbox, [text.get_window_extent() for text in texts(ax)]
+        # texts have their room only with the renderer that draws them
+        renderer = figure.canvas.get_renderer()
+        page, boxes = figure.bbox, [text.get_window_extent(renderer) for text in texts(ax)]
         for box in boxes:
             assert page.x0 - 1 <= box.x0 < box.x1 <= page.x1 + 1
             assert page.y0 - 1 <= box.y0 < box.y1 <= page.y1 + 1
