@@ -71,7 +71,9 @@ class Source:
 
     @property
     def column_names(self) -> Iterable[Any]:
-        """The names of the columns of a table in memory; none for arrays."""
+        """The names of the columns of a table in memory; none for arrays and other objects."""
+        if not self.in_memory or library_of(self.data) not in _IN_MEMORY:
+            return ()
         names = getattr(self.data, "column_names", None)  # of Arrow, whose columns are arrays
         names = getattr(self.data, "columns", None) if names is None else names
         return names if isinstance(names, pd.Index | list | tuple) else ()
