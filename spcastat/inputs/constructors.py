@@ -241,9 +241,10 @@ def covariance(
 
 
 #: In docstrings of other functions: names of options that have the text of a constructor. It reads well, too.
-_SHARED_OPTIONS = re.compile(r"(?m)^    ([\w, ]+)\n        As for :func:`(rows|covariance)`\.$")
+#: From Python 3.13 on docstrings have no indentation in common.
+_SHARED_OPTIONS = re.compile(r"(?m)^((?:    )?)([\w, ]+)\n\1    As for :func:`(rows|covariance)`\.$")
 #: An entry of a docstring: the line with its names, and its text.
-_DOCUMENTED_OPTION = re.compile(r"(?m)^    (\w[\w, ]*) :.*(?:\n        .*)+")
+_DOCUMENTED_OPTION = re.compile(r"(?m)^((?:    )?)(\w[\w, ]*) :.*(?:\n\1    .*)+")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -259,10 +260,10 @@ def with_shared_entries(function: Function) -> Function:
 
 def _entries(reference: re.Match[str]) -> str:
     """Return the entries of a constructor that have one of the names to which a docstring refers."""
-    names = set(reference[1].split(", "))
-    text = {"rows": rows, "covariance": covariance}[reference[2]].__doc__ or ""
+    names = set(reference[2].split(", "))
+    text = {"rows": rows, "covariance": covariance}[reference[3]].__doc__ or ""
     options = _DOCUMENTED_OPTION.finditer(text)
-    return "\n".join(option[0] for option in options if names & set(option[1].split(", ")))
+    return "\n".join(option[0] for option in options if names & set(option[2].split(", ")))
 
 
 # --- data of a call ---------------------------------------------------------------------------------
