@@ -94,23 +94,20 @@ class Cleaner:
 
     def of(self, X: np.ndarray, weights: np.ndarray | None) -> Cleaning:
         """Return the outlying cells and rows of X, shape (n, p), in which NaN is a missing value."""
-        return self._cleaning(X, weights, Wrapping.of, Wrapping.bent_for)
+        return self._cleaning(X, weights, Wrapping.of)
 
     def again(self, X: np.ndarray, weights: np.ndarray | None, known: Wrapping) -> Cleaning:
         """Return the same of a draw of rows, with the powers of the columns and the bend in `known`."""
-
-        def with_bend(wrapping: Wrapping, X: np.ndarray, weights: np.ndarray | None) -> Wrapping:
-            return replace(wrapping, bend=known.bend)
-
-        return self._cleaning(X, weights, replace(known, bend=BEND).located, with_bend)
+        return self._cleaning(X, weights, replace(known, bend=BEND).located, known.bend)
 
     def _cleaning(
         self,
         X: np.ndarray,
         weights: np.ndarray | None,
         wrapping_of: Callable[[np.ndarray, np.ndarray | None], Wrapping],
-        with_bend: Callable[[Wrapping, np.ndarray, np.ndarray | None], Wrapping],
+        bend: float | None = None,
     ) -> Cleaning:
+        """Return the outlying cells and rows; cells are judged with `bend`, or the one that they call for."""
         everyone = np.ones(len(X), dtype=bool) if weights is None else weights > 0
 
         def judged(kept: np.ndarray) -> _Judged:
@@ -123,8 +120,11 @@ class Cleaner:
             last, settled, grouped = _without_far_rows(last, judged)
             if not grouped:
                 last = _with_rows_in_line(last, everyone, judged)
-        kept_weights = None if weights is None else weights[last.kept]
-        wrapping = with_bend(last.wrapping, X[last.kept], kept_weights)
+        if bend is None:
+            kept_weights = None if weights is None else weights[last.kept]
+            wrapping = last.wrapping.bent_for(X[last.kept], kept_weights)
+        else:
+            wrapping = replace(last.wrapping, bend=bend)
         return self._result(X, replace(last, wrapping=wrapping), settled, grouped)
 
     def _result(self, X: np.ndarray, last: _Judged, settled: bool, grouped: int) -> Cleaning:
