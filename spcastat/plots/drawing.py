@@ -63,7 +63,7 @@ def ink(ax: Axes) -> RGB:
     behind = paper(ax)
     label_colour = np.array(to_rgb(ax.xaxis.label.get_color()))
     if _contrast(label_colour, behind) < 3.0:
-        label_colour = np.zeros(3) if _light(behind) > 0.18 else np.ones(3)
+        label_colour = np.zeros(3) if _is_light(behind) else np.ones(3)
     return _rgb(label_colour)
 
 
@@ -81,7 +81,7 @@ def visible(ax: Axes, colour: Any) -> RGB:
     from matplotlib.colors import to_rgb
 
     rgb, behind, towards = np.array(to_rgb(colour)), paper(ax), np.array(ink(ax))
-    least_contrast = 2.2 if _light(behind) > 0.18 else DARK_CONTRAST
+    least_contrast = 2.2 if _is_light(behind) else DARK_CONTRAST
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         mixture = (1 - share) * rgb + share * towards
         if _contrast(mixture, behind) >= least_contrast:
@@ -223,7 +223,7 @@ def map_of_numbers(ax: Axes, palette: Any) -> Colormap:
     from matplotlib.colors import ListedColormap
 
     colours = colour_map(palette)
-    if palette is not None or _light(paper(ax)) > 0.18:
+    if palette is not None or _is_light(paper(ax)):
         return colours
     shades = colours(np.linspace(0.0, 1.0, 256))
     legible = [_contrast(shade[:3], paper(ax)) >= DARK_CONTRAST for shade in shades]
@@ -239,6 +239,11 @@ def _light(rgb: np.ndarray) -> float:
     """Return the relative luminance of a colour (WCAG 2)."""
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     return float(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def _is_light(background: np.ndarray) -> bool:
+    """Return whether black has more contrast with a background than white."""
+    return _light(background) > 0.18
 
 
 def _contrast(a: np.ndarray, b: np.ndarray) -> float:
