@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import spcastat as sp
-from benchmarks.data import correlation, file_of
+from benchmarks.data import correlation, covariance_of_communities
 from benchmarks.report import Table, command_line, read_arguments, run_tables, timed
 from spcastat.errors import ConvergenceWarning
 from spcastat.linalg.operators import Gram
@@ -33,10 +33,9 @@ SAME, AGREE = 1e-3, 0.05
 SEEDS = 3
 #: The objective of each constraint in the tables of msPCA.
 OBJECTIVE = {"orthogonal": "pev", "uncorrelated": "adjusted"}
-#: Data set -> its file, where it is not one of `benchmarks.data`.
-MATRICES = {"communities": "cov_normCommunities.npz"}
 
 
+@cache
 def simulated() -> dict[str, np.ndarray]:
     """Return two correlation matrices of simulated rows.
 
@@ -59,15 +58,7 @@ def matrix(name: str, folder: Path | None) -> np.ndarray | None:
     """Return the correlation matrix of a data set, None if its file is not in the folder."""
     if name in simulated():
         return simulated()[name]
-    if name not in MATRICES:
-        return correlation(name, folder)
-    path = file_of(MATRICES[name], folder)
-    if path is None:
-        return None
-    with np.load(path) as file:
-        S = file[file.files[0]]
-    sd = np.sqrt(np.diag(S))
-    return np.asarray(S / np.outer(sd, sd))
+    return covariance_of_communities(folder) if name == "communities" else correlation(name, folder)
 
 
 @dataclass(frozen=True)

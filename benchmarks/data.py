@@ -84,6 +84,12 @@ def correlation(name: str, folder: Path | None) -> np.ndarray | None:
     return np.corrcoef(X, rowvar=False)
 
 
+def covariance_of_communities(folder: Path | None) -> np.ndarray | None:
+    """Return the correlation matrix of 101 normalised variables of communities, None without its file."""
+    path = file_of("cov_normCommunities.npz", folder)
+    return None if path is None else np.load(path)["S"]
+
+
 def planted(
     n: int, p: int, card: int, seed: int = 0, strengths: tuple[float, ...] = STRENGTHS
 ) -> tuple[np.ndarray, np.ndarray]:

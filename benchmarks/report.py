@@ -142,6 +142,29 @@ def page_of(section: str) -> Path:
     return RESULTS / f"{page}.md"
 
 
+def section_of(name: str, page_text: str | None = None) -> str:
+    """Return what stands between the markers of section `name`.
+
+    Parameters
+    ----------
+    name : str
+    page_text : str, optional
+        The text of the page, that of `page_of` by default.
+
+    Raises
+    ------
+    IndexError
+        If the page has no such section.
+    """
+    text = page_of(name).read_text(encoding="utf-8") if page_text is None else page_text
+    return text.split(f"<!-- {name}:begin -->", 1)[1].split(f"<!-- {name}:end -->", 1)[0]
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Return how time grows with size: the slope of the least-squares line through the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
 def write_section(name: str, body: str, path: Path | None = None) -> None:
     """Put `body` between the markers of section `name`; other sections do not change.
 

@@ -13,6 +13,7 @@ from benchmarks.draws import Cell, Draw
 from benchmarks.papers.fits import Call
 from benchmarks.papers.sheet import Sheet
 from benchmarks.papers.verdicts import Claim, value_of
+from benchmarks.report import exponent
 from spcastat.errors import ConvergenceWarning
 
 #: Sizes double from the first; (n, p, nonzeros) of the first, and which of them doubles.
@@ -62,7 +63,7 @@ def exponents(call: Call) -> Sheet:
             for result in call.measured(sheet.name, cells).values()
             if not isinstance(result, str)
         ]
-        slope = float(np.polyfit(np.log(2.0) * np.arange(len(row)), np.log(row), 1)[0])
+        slope = exponent([2.0**j for j in range(len(row))], row)
         sheet.add(label, [None] * (len(heads) + 1), [*map(float, row), slope])
     slopes = {row[0]: value_of(row[2][-1]) for row in sheet.rows}
     for text, label in (

@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 from benchmarks.papers import colon, digits, pitprops
 from benchmarks.papers.rows import totals
 from benchmarks.papers.verdicts import FINDINGS
-from benchmarks.report import page_of
+from benchmarks.report import page_of, section_of
 
 #: Where the pictures are: beside the page of the documentation that shows them.
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "papers"
@@ -296,7 +296,7 @@ def numbers(table: str) -> tuple[list[str], list[list[str]]]:
     rows: list[list[str]] = []
     columns: list[int] = []
     fresh = True
-    for line in _section(table).splitlines():
+    for line in section_of(table).splitlines():
         if not line.startswith("|"):
             fresh = True
             continue
@@ -316,12 +316,6 @@ def numbers(table: str) -> tuple[list[str], list[list[str]]]:
         if not skipped:
             rows.append([cells[j] for j in columns])
     return heads, rows
-
-
-def _section(table: str) -> str:
-    """Return the section of a table on its page."""
-    page_text = page_of(table).read_text(encoding="utf-8")
-    return page_text.split(f"<!-- {table}:begin -->", 1)[1].split(f"<!-- {table}:end -->", 1)[0]
 
 
 def _cells(line: str) -> list[str]:
@@ -422,7 +416,7 @@ def draw_record(folder: Path = FOLDER) -> Path:
 
 def claims(table: str) -> list[str]:
     """Return a line for each claim of a section: what the paper states, what ours show, and the finding."""
-    section = _section(table)
+    section = section_of(table)
     if "| the paper states |" not in section:
         return []
     rows = section.split("| the paper states |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]

@@ -7,7 +7,7 @@ from collections import Counter
 
 from benchmarks.papers.sheet import COUNTED, in_words
 from benchmarks.papers.verdicts import FINDINGS
-from benchmarks.report import markdown_table
+from benchmarks.report import markdown_table, section_of
 
 #: What the page says above the list of the preprint.
 PREPRINT = (
@@ -140,10 +140,9 @@ def _counted(text: str) -> Counter[str]:
 
 def _judged(table: str, page: str) -> tuple[str, str]:
     """Return how many printed rows of a table have each finding, and the rows' numbers of draws."""
-    begin = f"<!-- {table}:begin -->"
-    if begin not in page:
+    if f"<!-- {table}:begin -->" not in page:
         return "", ""
-    section = page.split(begin, 1)[1].split(":end -->", 1)[0]
+    section = section_of(table, page)
     rows = in_words(totals(section)[0]) or "trials only"
     draws, head = {1}, [""]
     for line in section.replace("\\|", "").splitlines():

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 import spcastat as sp
-from benchmarks.data import file_of
+from benchmarks.data import covariance_of_communities
 from benchmarks.quality.call import Call
 from benchmarks.report import Table, timed
 
@@ -82,11 +82,11 @@ def certificates(call: Call) -> Table:
         ],
     )
     cases = [("pitprops", sp.datasets.load_pitprops(), dict(enumerate(PITPROPS, 1)))]
-    path = file_of("cov_normCommunities.npz", call.data)
-    if path is None:
+    communities = covariance_of_communities(call.data)
+    if communities is None:
         table.notes.append("Communities needs cov_normCommunities.npz in the folder of --data.")
     else:
-        cases.append(("communities", np.load(path)["S"], COMMUNITIES))
+        cases.append(("communities", communities, COMMUNITIES))
     for label, S, targets in cases:
         total = 0.0
         for card, best in targets.items():

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import spcastat as sp
-from benchmarks.data import correlation, file_of
+from benchmarks.data import correlation, covariance_of_communities, file_of
 from benchmarks.quality.call import Call
 from benchmarks.quality.pitprops import BEST, OBJECTIVES
 from benchmarks.report import Table, timed
@@ -90,8 +90,7 @@ def matrix(name: str, folder: Path | None) -> np.ndarray | None:
         loadings = np.stack([np.ones(22), np.linspace(-1.7, 1.7, 22)])
         return np.corrcoef(factors @ loadings + rng.standard_normal((200, 22)), rowvar=False)
     if name == "communities":
-        path = file_of("cov_normCommunities.npz", folder)
-        return None if path is None else np.load(path)["S"]
+        return covariance_of_communities(folder)
     if name in ("heart", "mtcars", "USJudgeRatings"):
         path = file_of(f"{name}.csv", folder)
         return None if path is None else np.corrcoef(pd.read_csv(path).select_dtypes("number"), rowvar=False)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 import spcastat as sp
-from benchmarks.data import file_of
+from benchmarks.data import covariance_of_communities, file_of
 from benchmarks.quality.call import Call
 from benchmarks.report import Table, timed
 
@@ -37,9 +37,9 @@ def cases(folder: Path | None) -> Iterator[Case]:
         path = file_of(file, folder)
         if path is not None:
             yield from of_file(pd.read_csv(path))
-    path = file_of("cov_normCommunities.npz", folder)
-    if path is not None:
-        S = np.load(path)["S"][:100, :100]
+    communities = covariance_of_communities(folder)
+    if communities is not None:
+        S = communities[:100, :100]
         for k, value in ((3, 0.43534), (5, 0.52772)):
             yield f"communities, {k} groups, PEV", f"{value:.5f} or more", partial(_partition, S, k, "pev")
 

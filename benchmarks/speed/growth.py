@@ -10,7 +10,7 @@ import numpy as np
 
 import spcastat as sp
 from benchmarks.data import expression
-from benchmarks.report import RESULTS, Table, page_of, timed
+from benchmarks.report import RESULTS, Table, exponent, section_of, timed
 from benchmarks.speed.fresh import Call, fresh
 
 #: The size from which one at a time is varied: rows, variables, components, nonzeros of each.
@@ -72,18 +72,13 @@ def seconds_of_fits(X: np.ndarray, k: int, card: int) -> dict[str, float]:
     return {effort: float(np.median(taken)) for effort, taken in seconds.items()}
 
 
-def exponent(sizes: tuple[int, ...], seconds: list[float]) -> float:
-    """Return the slope of the least-squares line through the logarithms."""
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-
-
 def draw() -> None:
     """Draw the times on the page of results, from the table there."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
-    section = page_of("speed-growth").read_text(encoding="utf-8").partition("<!-- speed-growth:begin -->")[2]
-    lines = re.findall(r"^\| (\w+) \| (quick|auto) \| ([^|]+) \| +([\d.-]+) ", section, flags=re.MULTILINE)
+    pattern = r"^\| (\w+) \| (quick|auto) \| ([^|]+) \| +([\d.-]+) "
+    lines = re.findall(pattern, section_of("speed-growth"), flags=re.MULTILINE)
     figure = Figure(figsize=(8.0, 2.6), layout="constrained")
     panels = dict(zip(VALUES, figure.subplots(1, len(VALUES), sharey=True), strict=True))
     for name, effort, cells, slope in lines:

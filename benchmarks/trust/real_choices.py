@@ -20,6 +20,7 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 import spcastat as sp
+from benchmarks.data import file_of
 from benchmarks.report import Table, timed
 from benchmarks.trust.sets import Call, Measured, shares
 from benchmarks.trust.structures import blocks, rows_of
@@ -31,18 +32,20 @@ SEEDS = 5
 
 def _numbers(folder: Path | None, name: str) -> pd.DataFrame | None:
     """Return the complete rows and the numeric columns that vary of a file, if there is one."""
-    if folder is None or not (folder / name).exists():
+    path = file_of(name, folder)
+    if path is None:
         return None
-    table = pd.read_csv(folder / name).drop(columns="class", errors="ignore")
+    table = pd.read_csv(path).drop(columns="class", errors="ignore")
     table = table.select_dtypes("number").dropna()
     return table.loc[:, table.std() > 0]
 
 
 def _bfi(folder: Path | None) -> pd.DataFrame | None:
     """Return the complete answers to the 25 items of personality."""
-    if folder is None or not (folder / "psych_bfi.csv").exists():
+    path = file_of("psych_bfi.csv", folder)
+    if path is None:
         return None
-    table = pd.read_csv(folder / "psych_bfi.csv")
+    table = pd.read_csv(path)
     items = [name for name in table if name[0] in "ACENO" and name[1:].isdigit()]
     return table[items].dropna()
 
@@ -230,9 +233,10 @@ def _battery(battery: Battery, folder: Path | None) -> pd.DataFrame | None:
         return sp.datasets.load_harman74()
     if battery.file == "psych_bfi.csv":
         return _bfi(folder)
-    if folder is None or not (folder / battery.file).exists():
+    path = file_of(battery.file, folder)
+    if path is None:
         return None
-    table = pd.read_csv(folder / battery.file)
+    table = pd.read_csv(path)
     if not battery.n:
         return table
     matrix = table.to_numpy(dtype=float)
