@@ -45,6 +45,7 @@ ADVICE: list[tuple[str, list[str]]] = [
         [
             'sp.spca(D.drop(columns=["g"]),2,3)',
             'sp.spca(D.select_dtypes(["number","bool"]),2,3)',
+            'sp.spca(D,2,3,formula="~ . - g")',
             'sp.spca(D,2,3,formula="~ .",categorical="dummy")',
         ],
     ),

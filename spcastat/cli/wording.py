@@ -6,6 +6,7 @@ commands, so that the command has one place for this, and messages are written o
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 
@@ -107,9 +108,13 @@ _PLOT_OPTIONS = frozenset(
         "intervals",
     ]
 )
+#: A string as Python writes it.
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+#: Two ways to leave out the columns without numbers.
+_NUMERIC_COLUMNS = rf"df\.select_dtypes\(\['number', 'bool'\]\) or (?:a formula|formula=(?:{_QUOTED}))"
 #: Phrases with advice for Python, and what the command has instead, in this order.
 _PHRASES = (
-    (r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula", "--columns, --drop or --formula"),
+    (_NUMERIC_COLUMNS, "--columns, --drop or --formula"),
     (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
     (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
     (r"or df\.replace\(\[np\.inf, -np\.inf\], np\.nan\)", "or read them as missing, --na-values inf,-inf"),
@@ -160,8 +165,7 @@ _CALL = re.compile(
 def for_command(message: str) -> str:
     """Return a message in which options and commands replace arguments and calls of Python."""
     message = re.sub(
-        r"(?:df|data)\.drop\(columns=\[(.*?)\]\)"
-        r"(?:, df\.select_dtypes\(\['number', 'bool'\]\) or a formula)?",
+        rf"(?:df|data)\.drop\(columns=\[(.*?)\]\)(?:, {_NUMERIC_COLUMNS})?",
         _drop,
         message,
     )
@@ -171,7 +175,7 @@ def for_command(message: str) -> str:
 
 
 def _drop(match: re.Match[str]) -> str:
-    names = [quoted[1:-1] for quoted in re.findall(r"'[^']*'|\"[^\"]*\"", match[1])]
+    names = [ast.literal_eval(quoted) for quoted in re.findall(_QUOTED, match[1])]
     return "--drop " + shlex.quote(",".join(names)) + ",..." * (" more" in match[1])
 
 

@@ -16,6 +16,7 @@ from spcastat.errors import DataWarning
 from spcastat.labels import flat_labels
 from spcastat.linalg.accumulate import extremes
 from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
+from spcastat.reading.expressions import formula_without
 
 # --- identifiers and row numbers ------------------------------------------------------------------
 
@@ -316,9 +317,11 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     noun = "column does" if len(bad) == 1 else "columns do"
     labels = [label for label, _, _ in columns]
     drop = f"df.drop(columns=[{listed(labels)}]), " if len(bad) <= 8 else ""
+    formula = formula_without(labels) if len(bad) <= 8 else None
+    option = "a formula" if formula is None else f"formula={formula!r}"
     raise errors.ColumnTypeError(
         f"{len(bad)} {noun} not hold real numbers: {text}. Numbers and booleans are allowed; leave the "
-        f"others out with {drop}df.select_dtypes(['number', 'bool']) or a formula; {'; '.join(hints)}."
+        f"others out with {drop}df.select_dtypes(['number', 'bool']) or {option}; {'; '.join(hints)}."
     )
 
 

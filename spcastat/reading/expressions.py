@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -82,6 +82,16 @@ def formula_name(label: Any) -> str:
     """
     name = str(stored_name(label))
     return f"column {name}" if _NUMERAL.fullmatch(name) else name
+
+
+def formula_without(labels: Iterable[Any]) -> str | None:
+    """Return the formula that takes all columns but those labelled so; None if it cannot name one of them."""
+    names = [formula_name(label) for label in labels]
+    quotes = {"'", '"'} <= set("".join(names))  # which a quoted formula could hold with backslashes only
+    if quotes or any("`" in name or not name.isprintable() for name in names):
+        return None
+    terms = [name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`" for name in names]
+    return " - ".join(["~ .", *terms])
 
 
 def read_expression(text: str) -> Expression:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -88,6 +91,26 @@ def test_columns_without_numbers_are_refused(values, phrase):
     assert "df.drop(columns=['strange'])" in text
     assert ("select_dtypes" in text) != ("with numbers as values" in text)
     pd.testing.assert_frame_equal(df, before)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["g"], ["x y", 7], ["class"], ["it's"], ['6" pipe'], [".", "g.h"], ["x:y", "x*y"], ["None", "~", "1.5"]],
+)
+def test_the_formula_that_a_message_advises_leaves_out_columns_with_text(labels):
+    numbers = frame().reset_index(drop=True)
+    df = numbers.assign(**{f"text {place}": "t" for place in range(len(labels))})
+    df.columns = [*numbers.columns, *labels]
+    with pytest.raises(ColumnTypeError) as caught:
+        read_data(df)
+    formula = ast.literal_eval(re.search(r"or formula=(.*?);", str(caught.value))[1])
+    assert list(read_data(df, ReadOptions(formula)).columns) == list(numbers.columns)
+
+
+@pytest.mark.parametrize("label", ["a`b", "x\ny", "it's 6\" wide"])
+def test_no_formula_is_advised_that_cannot_name_the_column(label):
+    with pytest.raises(ColumnTypeError, match="or a formula;"):
+        read_data(frame().assign(**{label: "t"}))
 
 
 # --- shapes and containers ----------------------------------------------------------------------
