@@ -32,7 +32,7 @@ class Frame:
     def around(cls, points: pd.DataFrame, new: pd.DataFrame, *others: Array) -> Frame:
         """Return the frame of points, new points and other positions, (m, 2), without a few far points."""
         xy = positions(points)
-        near_points = np.vstack([np.zeros((1, 2)), xy[~_far_rows(xy)], *others])
+        near_points = np.vstack([np.zeros((1, 2)), xy[~far_rows(xy)], *others])
         low, high = near_points.min(axis=0), near_points.max(axis=0)
         middle, half = (low + high) / 2.0, (high - low) / 2.0
         new_points = positions(new)
@@ -62,7 +62,7 @@ def positions(frame: pd.DataFrame) -> Array:
     return xy[np.isfinite(xy).all(axis=1)]
 
 
-def _far_rows(xy: Array) -> NDArray[np.bool_]:
+def far_rows(xy: Array) -> NDArray[np.bool_]:
     """Return which of the points are far from all others in a coordinate; none, unless they are few."""
     far = np.zeros(len(xy), dtype=bool)
     if len(xy) < FEWEST_ROWS:

@@ -1,7 +1,7 @@
 """A path of fits as one HTML page with a slider for the cardinality.
 
-The page contains the data as JSON; ``assets/explorer.js`` displays them, and ``assets/placing.js`` finds
-the positions of the labels.
+The page contains the data as JSON; ``assets/explorer.js`` displays them, and ``assets/blocks.js`` lays
+out the biplot.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from spcastat.config import text, whole_number
 from spcastat.fit import frames, rows
@@ -27,6 +28,7 @@ from spcastat.inputs.data import Data
 from spcastat.labels import name_text, short_names
 from spcastat.measures import measures_of
 from spcastat.plots.biplot import stretch_of
+from spcastat.plots.frame import far_rows
 from spcastat.show import facts
 from spcastat.show.grid import Document
 from spcastat.show.html import content
@@ -35,8 +37,8 @@ from spcastat.show.report import EQUATION_TERMS, PAGE_ENDINGS, asset, page_of
 from spcastat.show.summary import largest_with_another, variance_table
 from spcastat.show.templates import line
 
-#: The scripts of the page: placement of labels, and everything else.
-SCRIPTS = ("placing.js", "explorer.js")
+#: The scripts of the page: the layout of the biplot, and everything else.
+SCRIPTS = ("blocks.js", "explorer.js")
 #: The largest number of components that the biplot offers: each pair has its own scale.
 BIPLOT_COMPONENTS = 12
 
@@ -204,14 +206,23 @@ def _position(
         # rounded to thousandths, which are much smaller than a pixel
         content["scores"] = [_numbers(np.round(1000 * line)) for line in scaled[list(row_places)]]
         content["scores"] = [[None if v is None else int(v) for v in line] for line in content["scores"]]
-        pairs = combinations(range(min(V.shape[1], BIPLOT_COMPONENTS)), 2)
+        pairs = list(combinations(range(min(V.shape[1], BIPLOT_COMPONENTS)), 2))
         content["stretch"] = {
             f"{i}-{j}": stretch_of(scaled[:, [i, j]], (V * spread)[:, [i, j]]) for i, j in pairs
         }
+        content["far"] = {f"{i}-{j}": _far_positions(scaled[:, [i, j]], row_places) for i, j in pairs}
     else:
         content["stretch"] = {}
     content["sd"] = _numbers(spread)
     return content
+
+
+def _far_positions(xy: NDArray[np.float64], row_places: Sequence[int]) -> list[int]:
+    """Return which of these rows are far from all others, counted among these."""
+    complete_rows = np.isfinite(xy).all(axis=1)
+    mask = np.zeros(len(xy), dtype=bool)
+    mask[complete_rows] = far_rows(xy[complete_rows])
+    return np.flatnonzero(mask[list(row_places)]).tolist()
 
 
 def _numbers(values: Any) -> list[float | None]:

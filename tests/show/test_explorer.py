@@ -9,7 +9,6 @@ import re
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import spcastat as sp
@@ -84,7 +83,7 @@ def test_it_is_one_file_that_runs_its_own_script_alone(page):
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
 
 
-def test_a_covariance_matrix_has_arrows_alone(covariance_fit, tmp_path):
+def test_a_covariance_matrix_has_no_points(covariance_fit, tmp_path):
     data = explored(sp.spca_path(sp.datasets.load_pitprops(), 2, cards=[2, 4], method="greedy"), tmp_path)
     assert data["norows"] == "A covariance matrix has no rows, so there are no points."
     assert data["rows"] == []
@@ -151,7 +150,7 @@ def grid(tab, selector: str) -> list[list[str]]:
 
 
 def assert_shown(tab, fit, card, panel="#now", pair=(1, 2)):
-    """Heading, table, variances, equations, call, and every point and arrow are those of the fit."""
+    """Heading, table, variances, equations, call, and every point, arrow and bar are those of the fit."""
     count = int(fit.card.sum())
     assert tab.js(f"document.querySelector('{panel} h2').textContent").endswith(
         f"ardinality {card} ({count} nonzeros)"
@@ -169,44 +168,43 @@ def assert_shown(tab, fit, card, panel="#now", pair=(1, 2)):
     lines = f"[...document.querySelectorAll('{panel} .equations span')].map(s => s.textContent)"
     assert tab.js(lines) == str(fit.equations(width=100_000)).splitlines()
     assert tab.js(f"document.querySelector('{panel} .call').textContent").endswith(fit.call)
+    assert_biplot(tab, fit, panel, pair)
+
+
+#: The bars of a block with the names and values beside them, from top to bottom in each column.
+BARS = """(panel => [...document.querySelectorAll(`${panel} .block`)].map(block =>
+  [...block.querySelectorAll(".bar")].map(bar => +bar.getAttribute("width")
+    * (bar.getAttribute("fill") === "currentColor" ? 1 : -1))))"""
+
+
+def assert_biplot(tab, fit, panel, pair):
+    """Points, arrows and bars are those of `fit.biplot()`."""
     data = fit.biplot_data(components=pair)
     dots = f"[...document.querySelectorAll('{panel} .points circle')].map(c => [+c.getAttribute('cx'), "
     drawn = np.array(tab.js(dots + "+c.getAttribute('cy')])"))
-    own = data.points[["x", "y"]].to_numpy()
+    rows = tab.js(f"[...document.querySelectorAll('{panel} .points title')].map(t => t.textContent)")
+    outside = tab.js(f"[...document.querySelectorAll('{panel} .far title')].map(t => t.textContent)")
+    assert len(rows) + len(outside) == len(data.points)
+    assert {row.split(" ")[0] for row in outside} <= set(data.points.index[data.points["far"]])
+    own = data.points.loc[rows, ["x", "y"]].to_numpy()
     (right, left), (down, top) = (np.polyfit(own[:, i], drawn[:, i], 1) for i in (0, 1))
     assert right == pytest.approx(-down, rel=1e-3)  # a unit is as long across as up
     # Coordinates are written with two decimals, scores with three.
     np.testing.assert_allclose(drawn, own * [right, down] + [left, top], atol=0.01 + 6e-4 * right)
     tips = f"[...document.querySelectorAll('{panel} .arrows .shaft')].map(s => [+s.getAttribute('x2'), "
-    ends = np.array(tab.js(tips + "+s.getAttribute('y2')])"))
-    assert_arrows(ends, np.array([left, top]), np.array([right, down]), fit, data, pair)
-    words = tab.js(f"document.querySelector('{panel} .biplot').textContent")
-    words += tab.js(f"document.querySelector('{panel} .plot .note').textContent")
-    chosen = fit.loadings.iloc[:, [number - 1 for number in pair]]
-    for name in chosen.index[chosen.any(axis=1)]:
-        assert name in words
-
-
-def assert_arrows(ends, origin, unit, fit, data, pair):
-    """Every arrow is a variable's loadings times the standard deviations of the scores and one factor.
-
-    Variables of one component alone share the arrow of the longest on their side of the axis.
-    """
-    places = [number - 1 for number in pair]
-    named = fit.loadings.iloc[:, places] * np.sqrt(fit.variance["score variance"].iloc[places])
-    loadings = named.to_numpy()
-    loadings = loadings[loadings.any(axis=1)]
-    loadings = loadings[np.argsort(-np.hypot(*loadings.T), kind="stable")]
-    sides = pd.DataFrame(np.sign(loadings))
-    loadings = loadings[~(sides.duplicated() & (sides == 0).any(axis=1))]
-    assert len(ends) == len(loadings)
-    drawn = (ends - origin) / unit
-    factor = np.hypot(*drawn.T).max() / np.hypot(*loadings.T).max()
-    for end in drawn:
-        # coordinates are written with two decimals
-        assert (np.abs(factor * loadings - end).sum(axis=1) * abs(unit[0])).min() < 0.1
-    for name, x in data.arrows["x"].items():
-        assert x == pytest.approx(factor * named.loc[name].iloc[0], rel=2e-2)
+    ends = np.array(tab.js(tips + "+s.getAttribute('y2')])")).reshape(-1, 2)
+    arrows = data.arrows[["x", "y"]].to_numpy() * [right, down] + [left, top]
+    np.testing.assert_allclose(ends, arrows, atol=0.1)  # origin and unit are estimated from the points
+    blocks = tab.js(f"{BARS}({json.dumps(panel)})")
+    words = tab.js(f"[...document.querySelectorAll('{panel} .block')].map(b => b.textContent)")
+    scale = max(abs(bar) for bars in blocks for bar in bars) / data.blocks["value"].abs().max()
+    for i, (number, bars) in enumerate(zip(pair, blocks, strict=True)):
+        loadings = fit.loadings.iloc[:, number - 1]
+        loadings = loadings[loadings != 0]
+        expected = loadings.reindex(loadings.abs().sort_values(ascending=False, kind="stable").index)
+        np.testing.assert_allclose(bars, scale * expected, atol=1.1)  # hollow bars lose their edge of a pixel
+        at = [words[i].index(name) for name in expected.index]
+        assert at == sorted(at)
 
 
 def curve_shows(tab, path, card):
@@ -265,19 +263,18 @@ def test_by_keyboard(tab, page, path):
     assert tab.ran() == []
 
 
-#: What stands within figures: a list at the end of an axis is one block, every other text its own.
+#: What stands within figures: texts, and the bars of blocks.
 BLOCKS = """(() => { const found = [];
 for (const svg of document.querySelectorAll('svg.chart')) {
-  const lists = [...svg.querySelectorAll('g.list')], frame = svg.getBoundingClientRect();
-  const blocks = [...lists, ...[...svg.querySelectorAll('text')].filter(text => !text.closest('g.list'))];
-  found.push([frame, ...blocks.map(block => block.getBoundingClientRect())]
+  const parts = [svg, ...svg.querySelectorAll('text, .bar, .pointer')];
+  found.push(parts.map(part => part.getBoundingClientRect())
     .map(box => [box.left, box.top, box.right, box.bottom]));
 }
 return found; })()"""
 
 
 def assert_no_text_on_another(tab):
-    """Within its figure, and on no other text; glyphs leave a little of the height of their boxes empty."""
+    """Within its figure, and on no other text or bar; glyphs leave some of the height of their boxes free."""
     figures = tab.js(BLOCKS)
     assert len(figures) >= 2
     for frame, *boxes in figures:
@@ -305,9 +302,9 @@ def test_texts_of_figures_do_not_overlap(tab, name, cards, tmp_path):
 
 
 def assert_all_named(tab, fit):
-    """Every variable that is drawn has its whole name in the figure (titles count) or in the note."""
-    words = tab.js("document.querySelector('.plot').textContent")
-    for name in fit.biplot_data().arrows.index:
+    """Every variable of the two components has its whole name in the figure (titles count)."""
+    words = tab.js("document.querySelector('.plot svg').textContent").replace("_ ", "_")
+    for name in fit.biplot_data().blocks.index:
         assert name in words
     used = fit.loadings.index[fit.loadings.any(axis=1)]
     assert [name for name, *_ in grid(tab, ".loadings")[1:]] == list(used)
@@ -327,7 +324,7 @@ def test_other_paths(tab, kind, pitprops, tmp_path):
     wanted = {
         "covariance": "no points",
         "one component": "needs two components",
-        "hostile": "Arrows: loadings × sd × ",
+        "hostile": "Bars: loadings; a hollow bar is negative.",
     }
     assert wanted[kind] in note
     assert tab.js("document.getElementById('title').textContent") == MARKUP[4]

@@ -5,7 +5,7 @@
   const NS = "http://www.w3.org/2000/svg";
   const COLOURS = ["var(--accent)", "var(--second)", "var(--third)"];
   const DASHES = ["", "6 3", "2 3"];
-  const MOST_ARROWS = 30; // as in fit.biplot()
+  const MOST_ARROWS = 12; // as in fit.biplot()
   const MOST_ROWS = 200;
   // Colours that follow the page; a saved figure has those of paper.
   const ACCENT = "var(--accent)", PAPER = "var(--paper)";
@@ -82,7 +82,7 @@
     let end = -Infinity;
     for (const place of places) {
       svg.append(draw("line", { x1: x(place), x2: x(place), y1: box.bottom, y2: box.bottom + 4, stroke: "currentColor" }));
-      const half = placing.width(String(place)) / 2;
+      const half = blocks.width(String(place)) / 2;
       if (x(place) - half > end + 6) {
         svg.append(draw("text", { x: x(place), y: box.bottom + 17, "text-anchor": "middle", fill: "currentColor" },
           String(place)));
@@ -136,22 +136,30 @@
 
   // --- the biplot -------------------------------------------------------------------------------
 
+  const pairKey = ([i, j]) => `${Math.min(i, j)}-${Math.max(i, j)}`;
+
   // The same both ways round: a length.
   function stretchOf(position, [i, j]) {
-    return position.stretch[`${Math.min(i, j)}-${Math.max(i, j)}`] ?? 1;
+    return position.stretch[pairKey([i, j])] ?? 1;
   }
 
+  // The variables on both components, whose arrows are drawn.
   function arrowsOf(position, pair) {
     const scale = position.sd, stretch = stretchOf(position, pair);
-    const found = [];
-    for (const [variable, ...loadings] of position.loadings) {
-      const [a, b] = pair.map(j => loadings[j]);
-      if (a === 0 && b === 0) continue;
-      const x = a * scale[pair[0]] * stretch, y = b * scale[pair[1]] * stretch;
-      const side = b === 0 ? (a > 0 ? "right" : "left") : a === 0 ? (b > 0 ? "top" : "bottom") : "";
-      found.push({ name: data.variables[variable], full: whole(variable), x, y, side, length: Math.hypot(x, y), weight: a === 0 ? b : a });
-    }
-    return found;
+    return position.loadings.filter(([, ...loadings]) => pair.every(j => loadings[j] !== 0))
+      .map(([variable, ...loadings]) => {
+        const [x, y] = pair.map(j => loadings[j] * scale[j] * stretch);
+        return { variable, name: data.variables[variable], full: whole(variable), x, y, length: Math.hypot(x, y) };
+      });
+  }
+
+  // The variables of a component, the largest first, each with the direction of its arrow, if it has one.
+  function barsOf(position, j, arrows) {
+    const directions = new Map(arrows.map(({ variable, x, y, length }) => [variable, [x / length, -y / length]]));
+    return position.loadings.filter(([, ...loadings]) => loadings[j] !== 0)
+      .map(([variable, ...loadings]) => ({ name: data.variables[variable], full: whole(variable), value: loadings[j],
+        direction: directions.get(variable) }))
+      .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   }
 
   // The arrows to draw, the longest first, as in fit.biplot(): if there are more, the components take turns, and each
@@ -181,14 +189,31 @@
       holder.replaceChildren(note);
       return;
     }
-    const wide = Math.min(holder.clientWidth || 480, 620), high = wide * 0.86;
-    const all = arrowsOf(position, pair), arrows = chosen(all);
-    const points = (position.scores || []).map(row => [row[pair[0]], row[pair[1]]])
-      .map(([a, b], i) => [a, b, i]).filter(([a, b]) => a !== null && b !== null).map(([a, b, i]) => [a / 1000, b / 1000, i]);
-    const frame = { left: 38, right: wide - 6, top: 6, bottom: high - 40 };
-    const named = pair.map(j => position.components[j]);
-    const placed = placing.laidOut(frame, arrows, named, points, wide, high), { X, Y, unit } = placed;
+    const wide = Math.min(holder.clientWidth || 480, 620);
+    const all = arrowsOf(position, pair), arrows = chosen(all), far = new Set(position.far?.[pairKey(pair)] ?? []);
+    const points = (position.scores || []).map((row, i) => [row[pair[0]], row[pair[1]], i])
+      .filter(([a, b]) => a !== null && b !== null).map(([a, b, i]) => [a / 1000, b / 1000, i]);
+    const framed = points.length + arrows.length > 0;
+    const bars = pair.map(j => barsOf(position, j, arrows));
+    const { frame, high, blocks: placed } = blocks.arranged(bars, pair.map(j => position.components[j]), wide, framed);
     const svg = draw("svg", { class: "chart biplot", viewBox: `0 0 ${wide} ${high}`, height: high, role: "img" });
+    const outer = framed ? within(svg, frame, position, pair, points, arrows, far) : 0;
+    placed.forEach(([layout, x, y], i) => block(svg, layout, x, y, i ? [0, -1] : [1, 0]));
+    const r = position.correlation[pair[0]][pair[1]];
+    svg.setAttribute("aria-label", `Biplot of ${position.components[pair[0]]} and ${position.components[pair[1]]}: `
+      + `${plural(points.length, "row")}, ${pair.map((j, i) => `${plural(bars[i].length, "variable")} on `
+        + position.components[j]).join(", ")}`
+      + `${r === null ? "" : `, correlation of the scores ${r.toFixed(2)}`}. The table contains the loadings.`);
+    note.textContent = sentences(position, pair, all.length, arrows.length, points.length, outer).join(" ");
+    const save = make("button", { type: "button", class: "save" }, "Save the biplot as SVG");
+    save.addEventListener("click", () => saved(svg, `biplot-${position.card}`));
+    holder.replaceChildren(svg, note, save);
+  }
+
+  // The axes with points and arrows; returns how many points are farther out, and therefore marks at the edge.
+  function within(svg, frame, position, pair, points, arrows, far) {
+    const scale = blocks.scaled(frame, [...points.filter(([, , i]) => !far.has(i)), ...arrows.map(({ x, y }) => [x, y])]);
+    const { X, Y, unit } = scale, box = [frame.left, frame.top, frame.right, frame.bottom];
     svg.append(draw("rect", { x: frame.left, y: frame.top, width: frame.right - frame.left,
       height: frame.bottom - frame.top, fill: "none", stroke: "currentColor" }));
     const grey = { stroke: "currentColor", "stroke-opacity": 0.25 };
@@ -196,37 +221,64 @@
     svg.append(draw("line", { x1: X(0), x2: X(0), y1: frame.top, y2: frame.bottom, ...grey }));
     axes(svg, frame, X, Y, unit, position, pair);
     const cloud = draw("g", { class: "points", fill: ACCENT, "fill-opacity": 0.6 });
-    for (const [a, b, i] of points) {
+    const near = points.filter(([a, b]) => blocks.inside(box, [X(a), Y(b)]));
+    for (const [a, b, i] of near) {
       cloud.append(draw("circle", { cx: X(a), cy: Y(b), r: points.length > 400 ? 1.8 : 2.6 },
         draw("title", {}, data.rows[i])));
     }
-    svg.append(cloud);
+    svg.append(cloud, edge(frame, X, Y, points.filter(point => !near.includes(point))));
     const shafts = draw("g", { class: "arrows", stroke: "currentColor", fill: "currentColor" });
-    const furthest = {};
-    for (const arrow of arrows) {
-      if (arrow.side) {
-        const across = arrow.side === "left" || arrow.side === "right";
-        shafts.append(draw("line", { class: "tick", x1: X(arrow.x) - (across ? 0 : 4), x2: X(arrow.x) + (across ? 0 : 4),
-          y1: Y(arrow.y) - (across ? 4 : 0), y2: Y(arrow.y) + (across ? 4 : 0) }));
-        if (furthest[arrow.side]) continue;
-        furthest[arrow.side] = true;
-      }
-      shaft(shafts, X(0), Y(0), X(arrow.x), Y(arrow.y));
+    for (const { x, y } of arrows) shaft(shafts, X(0), Y(0), X(x), Y(y));
+    const texts = blocks.names(arrows, frame, scale, near).map(({ x, y, text, full }) =>
+      draw("text", { x, y, "text-anchor": "middle" }, text, draw("title", {}, full)));
+    svg.append(shafts, draw("g", { class: "names", ...inked }, ...texts));
+    return points.length - near.length;
+  }
+
+  // Rows outside of the frame: triangles at its edge that point to them.
+  function edge(frame, X, Y, points) {
+    const clamp = (v, low, high) => Math.max(low + 8, Math.min(high - 8, v)), digits = v => Number(v.toPrecision(3));
+    return draw("g", { class: "far", fill: ACCENT }, ...points.map(([a, b, i]) => {
+      const [x, y] = [clamp(X(a), frame.left, frame.right), clamp(Y(b), frame.top, frame.bottom)];
+      const turn = Math.atan2(Y(b) - y, X(a) - x) * 180 / Math.PI;
+      return draw("path", { d: "M 6 0 L -4 5 L -4 -5 Z", transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) `
+        + `rotate(${turn.toFixed(1)})` }, draw("title", {}, `${data.rows[i]} (${digits(a)}, ${digits(b)})`));
+    }));
+  }
+
+  // Bars with values and names; negative bars are hollow and to the left of the zero line.
+  function block(svg, layout, left, top, direction) {
+    const group = draw("g", { class: "block", fill: "currentColor" }), { LINE } = blocks;
+    const text = (x, y, words, given = {}, full = undefined) => group.append(draw("text",
+      { x: left + x, y: top + y + 12, ...given }, words, ...(full ? [draw("title", {}, full)] : [])));
+    if (layout.heading) {
+      text(0, 0, layout.heading, { "font-weight": 600 });
+      pointer(group, left + blocks.width(layout.heading, true) + 11, top + 8, direction);
     }
-    svg.append(shafts);
-    const tips = placing.namesOf(arrows.filter(a => !a.side), frame, placed, arrows);
-    write(svg, placed, tips);
-    const notes = [];
-    tell(notes, position, pair, all.length, arrows.length, points.length);
-    notes.push(tips.note, ...placed.lists.filter(list => list.note).map(list => `\n${list.note}`));
-    const r = position.correlation[pair[0]][pair[1]];
-    svg.setAttribute("aria-label", `Biplot of ${position.components[pair[0]]} and ${position.components[pair[1]]}: `
-      + `${plural(points.length, "row")}, ${plural(arrows.length, "variable")}`
-      + `${r === null ? "" : `, correlation of the scores ${r.toFixed(2)}`}. The table holds the loadings.`);
-    note.textContent = notes.filter(Boolean).join(" ");
-    const save = make("button", { type: "button", class: "save" }, "Save the biplot as SVG");
-    save.addEventListener("click", () => saved(svg, `biplot-${position.card}`));
-    holder.replaceChildren(svg, note, save);
+    for (const { x, y, value, texts, number, full, direction: arrow } of layout.rows) {
+      const zero = left + x + layout.zero, length = Math.abs(layout.unit * value), middle = top + y + 8;
+      group.append(draw("rect", { class: "bar", x: value < 0 ? zero - length + 0.5 : zero, y: middle - 2.5, height: 5,
+        width: Math.max(value < 0 ? length - 1 : length, 0.5), stroke: "currentColor",
+        "stroke-width": value < 0 ? 1 : 0, fill: value < 0 ? PAPER : "currentColor" }));
+      group.append(draw("line", { x1: zero, x2: zero, y1: top + y, y2: top + y + LINE * texts.length,
+        stroke: "currentColor", "stroke-width": 0.8 }));
+      if (number) text(x + layout.start - 5, y, number, { "text-anchor": "end", "fill-opacity": 0.8 });
+      texts.forEach((line, i) => text(x + layout.start + (i && 10), y + LINE * i, line, {}, i ? "" : full));
+      const end = Math.max(...texts.map((line, i) => blocks.width(line) + (i && 10)));
+      if (arrow) pointer(group, left + x + layout.start + end + 10, middle, arrow);
+    }
+    if (layout.more) {
+      text(layout.more.x, layout.more.y, layout.more.text, { "font-style": "italic" },
+        layout.rest.map(row => row.full).join(", "));
+    }
+    svg.append(group);
+  }
+
+  // A small arrow around (x, y).
+  function pointer(group, x, y, [a, b]) {
+    const turn = Math.atan2(b, a) * 180 / Math.PI;
+    group.append(draw("path", { class: "pointer", d: "M -5 0 H 5 M 1.5 -3 L 5 0 L 1.5 3", fill: "none",
+      stroke: "currentColor", transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(${turn.toFixed(1)})` }));
   }
 
   function axes(svg, frame, X, Y, unit, position, pair) {
@@ -244,7 +296,7 @@
     }
     const named = (j, room) => {
       const share = ` (${(100 * position.shares[j]).toFixed(1)} %)`;
-      return placing.fit(position.components[j], room - placing.width(share)) + share;
+      return blocks.fit(position.components[j], room - blocks.width(share)) + share;
     };
     const middle = (frame.top + frame.bottom) / 2;
     svg.append(draw("text", { x: (frame.left + frame.right) / 2, y: frame.bottom + 33, ...text },
@@ -262,34 +314,26 @@
       + `${(up - 8 * b - 3 * a).toFixed(2)} L ${(to - 8 * a - 3 * b).toFixed(2)} ${(up - 8 * b + 3 * a).toFixed(2)} Z` }));
   }
 
-  function write(svg, { boxes }, { texts }) {
-    const text = (given, words, full) => draw("text", given, words, ...(full ? [draw("title", {}, full)] : []));
-    for (const [{ side, lines }, [left, top]] of boxes) {
-      svg.append(draw("g", { class: `list ${side}`, ...inked }, ...lines.map(([line, full], i) =>
-        text({ x: left, y: top + 11 + placing.LINE * i, "xml:space": "preserve", ...(i ? {} : { "font-weight": 600 }) },
-          line, full))));
-    }
-    svg.append(draw("g", { class: "names", ...inked }, ...texts.map(({ x, y, text: name, full }) =>
-      text({ x, y, "text-anchor": "middle" }, name, full))));
-  }
-
-  function tell(notes, position, pair, all, drawn, points) {
+  function sentences(position, pair, all, drawn, points, outer) {
+    const notes = [];
     if (position.scores) {
-      const stretch = Number(stretchOf(position, pair).toPrecision(3));
-      notes.push(`Points: scores / sd. Arrows: loadings × sd × ${stretch}.`);
+      notes.push("Points: scores / sd.");
       if (data.rows.length < data.n) notes.push(`${data.rows.length} of ${data.n} rows are drawn.`);
-      else if (points < data.n) notes.push(`${data.n - points} rows with missing values have no scores.`);
+      else if (points < data.n) notes.push(`${plural(data.n - points, "row")} with missing values have no scores.`);
     } else {
-      notes.push(`${data.norows} Arrows: loadings × sd.`);
+      notes.push(data.norows);
     }
+    const stretch = position.scores ? ` × ${Number(stretchOf(position, pair).toPrecision(3))}` : "";
+    if (drawn) notes.push(`Arrows: loadings × sd${stretch}, of variables on both components.`);
+    notes.push("Bars: loadings; a hollow bar is negative.");
     const r = position.correlation[pair[0]][pair[1]];
-    if (r !== null && Math.abs(r) > 0.1) {
+    if (drawn && r !== null && Math.abs(r) > 0.1) {
       notes.push(`Correlated scores (r = ${r.toFixed(2).replace("-", "−")}): inner products are approximate.`);
     }
-    if (drawn < all) {
-      notes.push(`${drawn} of the ${all} variables with a nonzero loading are drawn: the longest of each component.`);
-    }
-    notes.push("%: adjusted variance.");
+    if (drawn < all) notes.push(`${drawn} of ${all} arrows are drawn: the longest of each component.`);
+    if (outer) notes.push(`Triangles at the edge: ${plural(outer, "row")} farther out.`);
+    if (drawn + points) notes.push("%: adjusted variance.");
+    return notes;
   }
 
   function saved(svg, name) {
