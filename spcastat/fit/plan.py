@@ -749,8 +749,6 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
     """Refuse options that conflict with `constraint`, and set the objective that it has by default."""
     if "constraint" not in values:
         return
-    from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
-
     constraint = CONSTRAINTS[values["constraint"]]
     clause, card = f"constraint={constraint.name!r} was given", values.get("card")
     if card is None:
@@ -771,11 +769,20 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
         raise errors.OptionError(
             f"{clause} with order='best', and no order is better than another: leave order out."
         )
-    if p > GRAM_LIMIT or len(card) > SEQUENTIAL:
+    if not can_be_constrained(p, len(card)):
+        from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL
+
         raise errors.OptionError(
             f"{clause} with {p} variables and k={len(card)}; give at most {GRAM_LIMIT} variables and "
             f"k={SEQUENTIAL}, or leave constraint out."
         )
+
+
+def can_be_constrained(p: int, k: int) -> bool:
+    """Whether the search under a constraint takes p variables and k components."""
+    from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
+
+    return p <= GRAM_LIMIT and k <= SEQUENTIAL
 
 
 def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[str], str]) -> str:

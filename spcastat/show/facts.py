@@ -12,6 +12,7 @@ import pandas as pd
 from spcastat.config import shown
 from spcastat.fit import frames, outliers
 from spcastat.fit.frames import variance
+from spcastat.fit.plan import can_be_constrained
 from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
 from spcastat.fit.sparse_loadings import loadings_variance
 from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, rule_words, shares
@@ -685,7 +686,7 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
     if largest.max() > 0.1:
         yield fact("correlated scores")
     if largest.max() > 0.6:
-        yield fact("strongly correlated scores", r=largest.max(), remedy=remedy(record))
+        yield fact("strongly correlated scores", r=largest.max(), remedy=remedy(state))
 
 
 def missed(record: Record, counts: pd.Series, groups: bool) -> Iterator[Fact]:
@@ -698,12 +699,17 @@ def missed(record: Record, counts: pd.Series, groups: bool) -> Iterator[Fact]:
             yield fact("missed", component=name, groups=groups, count=count, card=card)
 
 
-def remedy(record: Record) -> Fact:
+def remedy(state: FitState) -> Fact:
     """Return advice for strongly correlated scores."""
-    if record.evidence is None:
+    options, objective = state.record.options, _objective(state.record)
+    if state.record.evidence is None:
         return fact("remedy joint")
-    objective = _objective(record)
-    return fact("remedy adjusted" if objective is not None and objective.ordered else "remedy objective")
+    if objective is None or not objective.ordered:
+        return fact("remedy objective")
+    plain_cards = options.get("card") and not options.get("together")
+    if plain_cards and can_be_constrained(len(state.spec.columns), len(state.components)):
+        return fact("remedy constraint")
+    return fact("remedy fewer")
 
 
 def copies(state: FitState) -> Iterator[Fact]:

@@ -651,9 +651,11 @@ TEMPLATES: dict[str, Template] = {
     ),
     "strongly correlated scores": Template(note="Two scores have |r| = {r:.2f}: {remedy}."),
     "remedy joint": Template(part='method="joint", the default, counts only what each component adds'),
-    "remedy adjusted": Template(
-        part='a smaller k leaves one of them out, and method="alspca" bounds such correlations'
+    "remedy constraint": Template(
+        part='a smaller k leaves one of them out, and constraint="uncorrelated" finds scores without '
+        "correlation"
     ),
+    "remedy fewer": Template(part="a smaller k leaves one of them out"),
     "remedy objective": Template(part='objective="adjusted" counts only what each component adds'),
     "split factors": Template(note="Levels of a factor are selected one by one: {factors}."),
     "split factor": Template(part="{component} has {number} of the {levels|# level|# levels} of {name}"),

@@ -253,3 +253,19 @@ def test_a_note_on_counts_names_the_logarithm(tmp_path, change, options, expecte
     fit.save(tmp_path / "fit.spca")
     for result in (fit, sp.load(tmp_path / "fit.spca")):
         assert any("np.log1p(data) and scale=True" in note for note in result.notes) is expected
+
+
+def test_the_advice_for_correlated_scores_is_accepted_by_the_call():
+    rng = np.random.default_rng(0)
+    general, groups = rng.normal(size=(100, 1)), rng.normal(size=(100, 2))
+    data = pd.DataFrame(
+        general + 0.5 * np.repeat(groups, 3, axis=1) + 0.6 * rng.normal(size=(100, 6)), columns=list("abcdef")
+    )
+    call = {"k": 2, "card": 3, "disjoint": True}
+    advice = 'constraint="uncorrelated" finds scores without correlation'
+    assert any(advice in note for note in sp.spca(data, **call).notes)
+    scores = sp.spca(data, **call, constraint="uncorrelated").scores
+    assert abs(np.corrcoef(scores.T)[0, 1]) < 1e-10  # what the constraint promises
+    together = sp.spca(data, k=2, card=2, together={"g": ["a", "b"], "h": ["d", "e"]})
+    assert any("Two scores have" in note for note in together.notes)
+    assert not any("constraint" in note for note in together.notes)  # it is refused beside groups
