@@ -329,9 +329,8 @@ class _ConstrainedSearch:
             x[at] = new_x.reshape(n, L, N)[rows, winners][risen]
             values[at] = new_values[rows, winners][risen]
             active = at
-        final_x, final_values, _ = self.loadings.best_loadings(places, x, FIT_STEPS)
-        is_better = final_values >= values
-        self.keep(places, np.where(is_better[:, None], final_x, x), np.maximum(final_values, values))
+        x, values, _ = self.loadings.best_loadings(places, x, FIT_STEPS)
+        self.keep(places, x, values)
 
     def _exchanges(self, places: np.ndarray, x: np.ndarray, exchanges: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the most promising exchanges of each fit: places and loadings, shape (n, L, N)."""

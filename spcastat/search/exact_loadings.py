@@ -20,6 +20,8 @@ from spcastat.search.objectives import Objective
 MET = 1e-14
 #: Fits whose largest violation stays above this do not meet the constraints.
 NOT_MET = 1e-11
+#: The same in rough ascents: steps square the error, so that the last one is left out.
+ROUGHLY_MET = 1e-8
 #: Steps back to the constraints at most: from any loadings, and after a step along them.
 RETURNS, SHORT_RETURNS = 40, 8
 #: The ridge of least-norm steps, as a share of the squared length of a constraint's gradient.
@@ -88,17 +90,18 @@ class ExactLoadings:
         """
         problem = _Problem(self, places)
         x = problem.with_lengths(x)
-        x, met = problem.returned(x, RETURNS)
+        least_rise, lengths = (ROUGH_RISE, LENGTHS[:ROUGH_LENGTHS]) if rough else (RISE, LENGTHS)
+        tolerance = ROUGHLY_MET if rough else MET
+        x, met = problem.returned(x, RETURNS, tolerance)
         values = np.where(met, problem.value(x), -np.inf)
         slopes = np.full(len(x), np.inf)
         active = np.flatnonzero(met)
-        least_rise, lengths = (ROUGH_RISE, LENGTHS[:ROUGH_LENGTHS]) if rough else (RISE, LENGTHS)
         for _ in range(steps):
             if not active.size:
                 break
             sub = problem.subset(active)
             direction, slopes[active] = sub.direction(x[active])
-            x[active], risen = sub.searched(x[active], direction, values[active], lengths)
+            x[active], risen = sub.searched(x[active], direction, values[active], lengths, tolerance)
             rises = risen > values[active] * (1.0 + least_rise)
             values[active] = risen
             active = active[rises & (slopes[active] > SLOPE_SHARE)]
@@ -106,7 +109,7 @@ class ExactLoadings:
         sizes = np.sqrt(x**2 @ self.member)
         x = x / np.where(sizes > 0, sizes, 1.0)[:, self.owner]
         cosines = problem.violations(x)[:, : len(self.pair_first)]
-        met = (sizes > 0).all(axis=1) & (cosines <= NOT_MET).all(axis=1)
+        met = (sizes > 0).all(axis=1) & (cosines <= max(tolerance, NOT_MET)).all(axis=1)
         return x, np.where(met, values * self.scale, -np.inf), slopes
 
 
@@ -119,14 +122,14 @@ class _Problem:
         S = loadings.S[blocks]
         self.M = S if loadings.constraint.of_scores else (blocks[0] == blocks[1]).astype(float)
         self.A = (S if loadings.square is None else loadings.square[blocks]) * loadings.same_component
-        self.B = np.broadcast_to(np.eye(places.shape[1]), S.shape)
-        if loadings.square is not None:
-            self.B = S * loadings.same_component
+        #: None for the identity.
+        self.B = None if loadings.square is None else S * loadings.same_component
 
     def subset(self, indices: np.ndarray) -> _Problem:
         subset = object.__new__(_Problem)
         subset.loadings = self.loadings
-        subset.M, subset.A, subset.B = (matrix[indices] for matrix in (self.M, self.A, self.B))
+        subset.M, subset.A = self.M[indices], self.A[indices]
+        subset.B = None if self.B is None else self.B[indices]
         return subset
 
     def value(self, x: np.ndarray) -> np.ndarray:
@@ -134,68 +137,61 @@ class _Problem:
 
     def with_lengths(self, x: np.ndarray) -> np.ndarray:
         """Return loadings with v_j'B v_j = 1."""
-        squares = (x * _times(self.B, x)) @ self.loadings.member
+        squares = (x * self.B_times(x)) @ self.loadings.member
         return x / np.sqrt(np.maximum(squares, np.finfo(float).tiny))[:, self.loadings.owner]
+
+    def B_times(self, x: np.ndarray) -> np.ndarray:
+        return x if self.B is None else _times(self.B, x)
 
     def violations(self, x: np.ndarray) -> np.ndarray:
         """Return the cosines of pairs, and the errors of squared lengths, in absolute value."""
-        products, squares = self._products(x)
-        lengths = np.sqrt(np.maximum(np.einsum("bii->bi", products), np.finfo(float).tiny))
-        i, j = self.loadings.pair_first, self.loadings.pair_second
-        cosines = products[:, i, j] / (lengths[:, i] * lengths[:, j])
-        return np.abs(np.concatenate([cosines, squares - 1.0], axis=1))
+        return _PairProducts(self, x).violations()
 
-    def _products(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return V'MV, shape (n, k, k), and v_j'B v_j, shape (n, k)."""
-        V = x[:, :, None] * self.loadings.member
-        return V.mT @ (self.M @ V), (x * _times(self.B, x)) @ self.loadings.member
+    def returned(self, x: np.ndarray, returns: int, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return loadings that meet the constraints, near given ones, and whether they do.
 
-    def _jacobian(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the constraints h, shape (n, q), and their gradients, shape (n, N, q)."""
-        member, i, j = self.loadings.member, self.loadings.pair_first, self.loadings.pair_second
-        MV = self.M @ (x[:, :, None] * member)
-        products, squares = self._products(x)
-        pairs = member[:, i] * MV[:, :, j] + member[:, j] * MV[:, :, i]
-        lengths = 2.0 * _times(self.B, x)[:, :, None] * member
-        h = np.concatenate([products[:, i, j], squares - 1.0], axis=1)
-        return h, np.concatenate([pairs, lengths], axis=2)
-
-    def returned(self, x: np.ndarray, returns: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return loadings that meet the constraints, near given ones, and whether they do."""
-        x, largest = x.copy(), self.violations(x).max(axis=1, initial=0.0)
-        active = np.flatnonzero(largest > MET)
+        Violations up to `tolerance` need no further step.
+        """
+        x, products = x.copy(), _PairProducts(self, x)
+        largest = products.violations().max(axis=1, initial=0.0)
+        active = np.flatnonzero(largest > tolerance)
+        sub, products = self.subset(active), products.subset(active)
         for _ in range(returns):
             if not active.size:
                 break
-            sub = self.subset(active)
-            h, J = sub._jacobian(x[active])
-            step = -(J @ _solved(J, h[:, :, None]))[:, :, 0]
-            trial = x[active] + step
-            errors = sub.violations(trial).max(axis=1)
+            J = products.jacobian()
+            trial = x[active] - _times(J, _solved(J, products.constraints()[:, :, None])[:, :, 0])
+            trial_products = _PairProducts(sub, trial)
+            errors = trial_products.violations().max(axis=1)
             # rounding is reached if an error that meets the constraints falls no more
-            is_final = (errors <= MET) | (largest[active] <= NOT_MET) & (errors > 0.5 * largest[active])
+            is_final = (errors <= tolerance) | (largest[active] <= NOT_MET) & (errors > 0.5 * largest[active])
             lower = (errors <= largest[active]) | (largest[active] > NOT_MET)
             x[active[lower]], largest[active[lower]] = trial[lower], errors[lower]
             wild = ~np.isfinite(errors) | (np.abs(trial).max(axis=1) > 1e6)
             largest[active[wild]] = np.inf
-            active = active[~is_final & ~wild]
-        return x, largest <= NOT_MET
+            unfinished = np.flatnonzero(~is_final & ~wild)
+            if len(unfinished) < len(active):
+                sub = sub.subset(unfinished)
+            active, products = active[unfinished], trial_products.subset(unfinished)
+        return x, largest <= max(tolerance, NOT_MET)
 
     def direction(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the steps of the quadratic model, and the share of the gradient along the constraints."""
         loadings = self.loadings
         gradient, q = _times(self.A, x), len(loadings.pair_first)
-        _, J = self._jacobian(x)
+        J = _PairProducts(self, x).jacobian()
         multipliers = _solved(J, _times(J.mT, gradient)[:, :, None])[:, :, 0]
         slope = gradient - _times(J, multipliers)
         weights = np.zeros((len(x), loadings.k, loadings.k))
         weights[:, loadings.pair_first, loadings.pair_second] = multipliers[:, :q]
         weights = weights + weights.mT
-        W = (
-            self.A
-            - 2.0 * self.B * multipliers[:, q:][:, loadings.owner][:, :, None] * loadings.same_component
-        )
-        W = W - self.M * weights[:, loadings.owner][:, :, loadings.owner]
+        W = self.A - self.M * weights[:, loadings.owner][:, :, loadings.owner]
+        squares = 2.0 * multipliers[:, q:][:, loadings.owner]
+        if self.B is None:
+            diagonal = np.arange(x.shape[1])
+            W[:, diagonal, diagonal] -= squares
+        else:
+            W = W - self.B * squares[:, :, None]
         P = np.eye(x.shape[1]) - J @ _solved(J, J.mT)
         values, vectors = np.linalg.eigh(_symmetric(P @ _symmetric(W) @ P))
         sizes = np.abs(values)
@@ -205,14 +201,19 @@ class _Problem:
         return _times(P, step), np.linalg.norm(slope, axis=1) / np.where(lengths > 0, lengths, 1.0)
 
     def searched(
-        self, x: np.ndarray, direction: np.ndarray, values: np.ndarray, lengths: tuple[float, ...]
+        self,
+        x: np.ndarray,
+        direction: np.ndarray,
+        values: np.ndarray,
+        lengths: tuple[float, ...],
+        tolerance: float,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the first loadings on the lengths of the step that are better, and their values."""
         x, values = x.copy(), values.copy()
         open_fits = np.arange(len(x))
         for length in lengths:
             sub = self.subset(open_fits)
-            trial, met = sub.returned(x[open_fits] + length * direction[open_fits], SHORT_RETURNS)
+            trial, met = sub.returned(x[open_fits] + length * direction[open_fits], SHORT_RETURNS, tolerance)
             trial_values = np.where(met, sub.value(trial), -np.inf)
             # a last step that is lost in rounding still makes the gradient smaller
             is_higher = trial_values > values[open_fits] * (1.0 - VALUE_ROUNDING)
@@ -222,6 +223,48 @@ class _Problem:
             if not open_fits.size:
                 break
         return x, values
+
+
+class _PairProducts:
+    """The products of the constraints at loadings of n fits: MV, Bx, v_i'M v_j and v_j'B v_j.
+
+    Parameters
+    ----------
+    problem : _Problem
+    x : ndarray of shape (n, N)
+    """
+
+    def __init__(self, problem: _Problem, x: np.ndarray):
+        self.loadings = problem.loadings
+        V = x[:, :, None] * self.loadings.member
+        self.MV, self.Bx = problem.M @ V, problem.B_times(x)
+        self.of_pairs = V.mT @ self.MV
+        self.squares = (x * self.Bx) @ self.loadings.member
+
+    def subset(self, indices: np.ndarray) -> _PairProducts:
+        subset = object.__new__(_PairProducts)
+        subset.loadings = self.loadings
+        subset.MV, subset.Bx = self.MV[indices], self.Bx[indices]
+        subset.of_pairs, subset.squares = self.of_pairs[indices], self.squares[indices]
+        return subset
+
+    def violations(self) -> np.ndarray:
+        """Return the cosines of pairs, and the errors of squared lengths, in absolute value."""
+        lengths = np.sqrt(np.maximum(np.einsum("bii->bi", self.of_pairs), np.finfo(float).tiny))
+        i, j = self.loadings.pair_first, self.loadings.pair_second
+        cosines = self.of_pairs[:, i, j] / (lengths[:, i] * lengths[:, j])
+        return np.abs(np.concatenate([cosines, self.squares - 1.0], axis=1))
+
+    def constraints(self) -> np.ndarray:
+        """Return h, shape (n, q)."""
+        i, j = self.loadings.pair_first, self.loadings.pair_second
+        return np.concatenate([self.of_pairs[:, i, j], self.squares - 1.0], axis=1)
+
+    def jacobian(self) -> np.ndarray:
+        """Return the gradients of h, shape (n, N, q)."""
+        member, i, j = self.loadings.member, self.loadings.pair_first, self.loadings.pair_second
+        pairs = member[:, i] * self.MV[:, :, j] + member[:, j] * self.MV[:, :, i]
+        return np.concatenate([pairs, 2.0 * self.Bx[:, :, None] * member], axis=2)
 
 
 def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -13,9 +13,9 @@ import spcastat as sp
 from spcastat.cli import main
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.linalg.operators import Gram
-from spcastat.search.constrained import PenalisedCriterion, constrained, nearest
+from spcastat.search.constrained import ROUND_GAIN, PenalisedCriterion, constrained, nearest
 from spcastat.search.constraints import CONSTRAINTS
-from spcastat.search.exact_loadings import ExactLoadings
+from spcastat.search.exact_loadings import ROUGHLY_MET, ExactLoadings
 from spcastat.search.joint_method import Joint
 from spcastat.search.objectives import OBJECTIVES
 from tests.search.conftest import draw
@@ -252,7 +252,10 @@ def test_a_constraint_that_leaves_few_free_numbers_has_a_warning(cards, free):
 
 @pytest.mark.parametrize(("name", "objective"), PROBLEMS)
 def test_rough_ascents_end_near_exact_ones(name, objective):
-    """Both meet the constraint; the rough value is below the exact one by at most a thousandth here."""
+    """Rough ones meet the constraint to 1e-8, and their value is below the exact one by a thousandth here.
+
+    Values at cosines of 1e-8 are above the exact ones by at most some 1e-8, less than what counts as a gain.
+    """
     rng = np.random.default_rng(5)
     S = draw(9, 4)
     S /= np.trace(S)
@@ -264,12 +267,12 @@ def test_rough_ascents_end_near_exact_ones(name, objective):
     exact = loadings.best_loadings(places, x, 200)[1]
     met = np.isfinite(rough)
     assert met.sum() >= 7
-    assert (exact[met] >= rough[met] * (1.0 - 1e-12)).all()
+    assert (exact[met] >= rough[met] * (1.0 - ROUND_GAIN)).all()
     assert np.median(exact[met] / rough[met]) <= 1.001
     for b in np.flatnonzero(met):
         V = np.zeros((9, 3))
         V[places[b], loadings.owner] = x[b]
-        assert np.abs(products(S, V, name)).max() <= 1e-11
+        assert np.abs(products(S, V, name)).max() <= ROUGHLY_MET
 
 
 def test_a_fit_states_its_constraint_in_print_file_and_text(tmp_path):
