@@ -24,8 +24,16 @@ from spcastat.fit.call import (
 from spcastat.fit.method_table import SOLVERS
 from spcastat.fit.plan import Plan, Request, data_for, make_plan, require_components
 from spcastat.fit.run import Fit, run
-from spcastat.inputs.constructors import data_of, given_of, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import (
+    data_of,
+    divided_options,
+    given_of,
+    table_and_formula,
+    with_shared_entries,
+)
+from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
+from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.progress import listening
 from spcastat.results.fit import SpcaResult, result_of
 from spcastat.solvers.solver import ADVICE
@@ -217,32 +225,16 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     >>> [list(fit.loadings.index[fit.loadings[c] != 0]) for c in fit.loadings]
     [['X5', 'X6', 'X7', 'X8'], ['X1', 'X2', 'X3', 'X4']]
     """
+    data_options, fit_options = divided_options(dict(locals()), ROW_OPTIONS)
     with listening(progress):
-        data, formula = table_and_formula("spca", data_or_formula, data, formula, imputations)
-        refuse_other_names("spca", options, method)
-        data_options = {name: options.pop(name) for name in READING_OPTIONS if name in options}
-        request = request_of(
-            {
-                "k": _number(k),
-                "card": card,
-                "variance": variance,
-                "method": method,
-                "objective": objective,
-                "effort": effort,
-                "include": include,
-                "exclude": exclude,
-                "disjoint": disjoint,
-                "together": together,
-                "nonneg": nonneg,
-                "rng": rng,
-                **options,
-            }
+        table, data_options["formula"] = table_and_formula(
+            "spca", data_or_formula, data, formula, imputations
         )
-        data_options |= {"formula": formula, "scale": scale, "na": na, "weights": weights}
-        data_options |= {"clusters": clusters, "strata": strata, "block_length": block_length}
-        data_options["weights_are"] = weights_are
+        refuse_other_names("spca", options, method)
+        _require_number(k)
+        request = request_of(fit_options)
         call = Call(spca, {**request.arguments, "progress": progress})
-        return _fitted(data_of("spca", data, data_options), request, call)
+        return _fitted(data_of("spca", table, data_options), request, call)
 
 
 @explained
@@ -330,34 +322,10 @@ def spca_cov(
     >>> fit.card.tolist()
     [4, 3]
     """
+    data_options, fit_options = divided_options(dict(locals()), COVARIANCE_OPTIONS)
     with listening(progress):
         refuse_other_names("spca_cov", options, method)
-        request = request_of(
-            {
-                "k": k,
-                "card": card,
-                "variance": variance,
-                "method": method,
-                "objective": objective,
-                "effort": effort,
-                "include": include,
-                "exclude": exclude,
-                "disjoint": disjoint,
-                "together": together,
-                "nonneg": nonneg,
-                "rng": rng,
-                **options,
-            }
-        )
-        data_options: dict[str, Any] = {
-            "n_obs": n_obs,
-            "scale": scale,
-            "blocks": blocks,
-            "mean": mean,
-            "sd": sd,
-            "given": given,
-            "nearest": nearest,
-        }
+        request = request_of(fit_options)
         call = Call(spca_cov, {**request.arguments, "progress": progress})
         return _fitted(data_of("spca_cov", S, data_options, True), request, call)
 
@@ -475,18 +443,20 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     >>> path.table["nonzeros"].tolist()
     [1, 4, 7]
     """
+    data_options, _ = divided_options(dict(locals()), (*ROW_OPTIONS, *COVARIANCE_OPTIONS))
     from spcastat.assess.candidates import fit_path, path_cards
     from spcastat.results.path import SpcaPath  # imported late, as few calls need it
 
     with listening(progress):
-        data, formula = table_and_formula("spca_path", data_or_formula, data, formula, imputations)
+        table, data_options["formula"] = table_and_formula(
+            "spca_path", data_or_formula, data, formula, imputations
+        )
         purpose = "fits a range of cardinalities"
         refuse_controls("spca_path", purpose, options, "such as cards=[1, 4, 7], ")
         refuse_other_names("spca_path", options, method)
-        options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
-        options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
+        options |= given_of(**data_options)
         k = request_of({"k": k}).k
-        value = data_of("spca_path", data, options, covariance)
+        value = data_of("spca_path", table, options, covariance)
         function = FITS[value.constructor]
         require_components(k, value.p)
         keys, cardinalities = path_cards(cards, k, value.p)
@@ -521,8 +491,6 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         return SpcaPath(fits)
 
 
-#: Options of :func:`spca` that describe the data and are not in its signature.
-READING_OPTIONS = ("center", "blocks", "categorical", "context", "codes", "k_em", "passes", "robust")
 #: The constructor of data -> the function that fits them.
 FITS: dict[str, Callable[..., SpcaResult]] = {"rows": spca, "covariance": spca_cov}
 
@@ -536,14 +504,13 @@ def request_of(arguments: Mapping[str, Any]) -> Request:
     )
 
 
-def _number(k: Any) -> Any:
-    """Return k; raise ComponentsError if it is missing."""
+def _require_number(k: Any) -> None:
+    """Raise ComponentsError if k is missing."""
     if k is None:
         raise ComponentsError(
             "spca() was given no k, the number of components: spca(data, k=3, card=5). If it is not known, "
             "choose(data) chooses k and card."
         )
-    return k
 
 
 def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:

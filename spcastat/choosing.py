@@ -63,9 +63,16 @@ from spcastat.fit.call import (
 )
 from spcastat.fit.plan import RULE, Request, make_plan, require_feasible
 from spcastat.fit.run import run
-from spcastat.inputs.constructors import data_of, given_of, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import (
+    data_of,
+    divided_options,
+    given_of,
+    table_and_formula,
+    with_shared_entries,
+)
+from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
-from spcastat.inputs.row_data import RowData
+from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.linalg.operators import Operator
 from spcastat.progress import listening, stage
 from spcastat.results.choice import Choice, ComponentChoice
@@ -241,13 +248,13 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     >>> sp.choose_k(sp.datasets.load_pitprops(), n_obs=180).k
     3
     """
+    data_options, _ = divided_options(dict(locals()), (*ROW_OPTIONS, *COVARIANCE_OPTIONS))
     with listening(progress):
         refuse_other_names("choose_k", options)
-        data, formula = table_and_formula("choose_k", data_or_formula, data, formula)
+        table, data_options["formula"] = table_and_formula("choose_k", data_or_formula, data, formula)
         draws, least = NoiseDraws(alpha, n_draws, seed_of(rng)), checked_least(least)
-        options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
-        options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
-        value = data_of("choose_k", data, options, covariance, owner=choose_k)
+        options |= given_of(**data_options)
+        value = data_of("choose_k", table, options, covariance, owner=choose_k)
         if value.out_of_core:  # before rows are read
             checked_numbers(value.p, value.p, kmax)
         value.variance_check  # noqa: B018  # may warn
@@ -497,8 +504,11 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     >>> choice.card
     6
     """
+    data_options, _ = divided_options(dict(locals()), (*ROW_OPTIONS, *COVARIANCE_OPTIONS))
     with listening(progress):
-        data, formula = table_and_formula("choose", data_or_formula, data, formula, imputations)
+        table, data_options["formula"] = table_and_formula(
+            "choose", data_or_formula, data, formula, imputations
+        )
         one_of("rule", rule, RULES)
         one_of("family", family, ("auto", *FAMILIES))
         if share is not None:
@@ -511,8 +521,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)
         refuse_other_names("choose", options, method)
-        options |= given_of(formula=formula, scale=scale, na=na, weights=weights, weights_are=weights_are)
-        options |= given_of(clusters=clusters, strata=strata, block_length=block_length, n_obs=n_obs)
+        options |= given_of(**data_options)
         options |= given_of(method=method, objective=objective, effort=effort)
         if k is not None:
             k = whole_number("k", k, 1, error=ComponentsError)
@@ -524,7 +533,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
                 n_draws=(n_draws, 199),
             )
         how = Settings(by, rule, family, share, folds, repeats, jobs, seed)
-        value = data_of("choose", data, options, covariance)
+        value = data_of("choose", table, options, covariance)
         fitting = {name: option for name, option in options.items() if name not in value.option_names}
         return _chosen(value, Asked(k, cards, kmax, least, draws, how, fitting))
 

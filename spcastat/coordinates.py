@@ -12,7 +12,8 @@ from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, Un
 from spcastat.fit.call import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components
 from spcastat.hints import CoordinateKeywords, Scale, Table, TableReading, Vector, Whole
-from spcastat.inputs.constructors import data_of, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import data_of, divided_options, table_and_formula, with_shared_entries
+from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
 from spcastat.results.spco import SpcoResult
@@ -102,8 +103,9 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     >>> round(fit.measure("cpzc"), 2)
     0.5
     """
+    data_options, _ = divided_options(dict(locals()), ROW_OPTIONS)
     refuse_other_names("spco", options)
-    data, formula = table_and_formula("spco", data_or_formula, data, formula)
+    table, data_options["formula"] = table_and_formula("spco", data_or_formula, data, formula)
     option_names = arguments_of(spco, TableReading)
     for name in options:
         if name not in option_names:
@@ -112,8 +114,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     k = whole_number("k", k, 1, error=ComponentsError)
     solver = _solver(penalty, zeros, ridge, tol, max_iter)
-    data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
-    value = data_of("spco", data, data_options)
+    value = data_of("spco", table, data_options)
     require_components(k, value.p)
     source = value.for_method("spco").rows("spco()", "spco")
     source.variance_check  # noqa: B018  # may warn

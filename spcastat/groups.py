@@ -22,10 +22,16 @@ from spcastat.errors import (
     OptionError,
     TooFewRowsError,
 )
-from spcastat.inputs.constructors import data_of, given_of, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import (
+    data_of,
+    divided_options,
+    given_of,
+    table_and_formula,
+    with_shared_entries,
+)
 from spcastat.inputs.data import Data
 from spcastat.inputs.opening import source_of
-from spcastat.inputs.row_data import RowData
+from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.row_groups import content_keys, run_numbers, sums_of_keys
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
@@ -167,15 +173,14 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     >>> found.table["group"].tolist()
     ['Barolo', 'Grignolino', 'Barbera']
     """
+    data_options, _ = divided_options(dict(locals()), ROW_OPTIONS)
     with listening(progress):
-        data, formula = table_and_formula("compare_groups", data_or_formula, data, formula)
+        data, data_options["formula"] = table_and_formula("compare_groups", data_or_formula, data, formula)
         if groups is None or k is None:
             missing = "groups, the group of each row" if groups is None else "k, the number of components"
             raise OptionError(
                 f"compare_groups() was given no {missing}: compare_groups(data, groups, k=2, card=5)."
             )
-        data_options = {"formula": formula, "scale": scale, "na": na, "clusters": clusters}
-        data_options |= {"categorical": categorical, "context": context, "codes": codes}
         data, data_options = _table_and_options(data, data_options)
         na, scale = data_options.get("na", "raise"), data_options.get("scale")
         n_draws = whole_number("n_draws", n_draws, 1, MOST_PERMUTATIONS)

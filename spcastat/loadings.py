@@ -8,8 +8,10 @@ from spcastat import hints
 from spcastat.argument_names import explained
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.sparse_loadings import fitted, requested
-from spcastat.inputs.constructors import data_of, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import data_of, divided_options, table_and_formula, with_shared_entries
+from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
+from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.progress import listening
 from spcastat.results.loadings import SparseLoadings
 
@@ -130,12 +132,12 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     >>> round(float(fit.scores.corr().iloc[0, 1]), 8) == 0
     True
     """
+    data_options, _ = divided_options(dict(locals()), ROW_OPTIONS)
     with listening(progress):
         refuse_other_names("sparse_loadings", options)
-        data, formula = table_and_formula("sparse_loadings", data_or_formula, data, formula)
+        table, data_options["formula"] = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_unknown("sparse_loadings", options, arguments_of(sparse_loadings, hints.LoadingsOptions))
-        data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
-        value = data_of("sparse_loadings", data, data_options)
+        value = data_of("sparse_loadings", table, data_options)
         return _fitted(sparse_loadings, value, (k, card, total, variance, n_init, rng))
 
 
@@ -205,15 +207,8 @@ def sparse_loadings_cov(
     >>> round(float(fit.variance["cumulative"].iloc[-1]), 5)
     0.60597
     """
+    data_options, _ = divided_options(dict(locals()), COVARIANCE_OPTIONS)
     with listening(progress):
-        data_options: dict[str, Any] = {
-            "n_obs": n_obs,
-            "scale": scale,
-            "mean": mean,
-            "sd": sd,
-            "given": given,
-            "nearest": nearest,
-        }
         value = data_of("sparse_loadings_cov", S, data_options, True)
         return _fitted(sparse_loadings_cov, value, (k, card, total, variance, n_init, rng))
 

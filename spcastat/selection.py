@@ -16,8 +16,10 @@ from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.principal_variables import KeepRequest, fitted, requested, set_of
 from spcastat.fit.state import FitState
-from spcastat.inputs.constructors import data_of, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import data_of, divided_options, table_and_formula, with_shared_entries
+from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
+from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.progress import listening
 from spcastat.proofs.principal_variables import first_bound
 from spcastat.results.principal_variables import PrincipalVariablesResult
@@ -169,15 +171,16 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     >>> round(plan.share, 4), plan.proven
     (0.6156, True)
     """
+    data_options, set_options = divided_options(dict(locals()), ROW_OPTIONS)
     with listening(progress):
         refuse_other_names("principal_variables", options)
-        data, formula = table_and_formula("principal_variables", data_or_formula, data, formula)
+        table, data_options["formula"] = table_and_formula(
+            "principal_variables", data_or_formula, data, formula
+        )
         option_names = arguments_of(principal_variables, hints.LoadingsOptions)
         refuse_unknown("principal_variables", options, option_names)
-        data_options = {"formula": formula, "scale": scale, "na": na, "weights": weights, **options}
-        value = data_of("principal_variables", data, data_options)
-        size = (m, k, share, budget, cost, include, exclude, together, effort)
-        arguments = dict(zip(CALL_ARGUMENTS, size, strict=True))
+        value = data_of("principal_variables", table, data_options)
+        arguments = {name: set_options[name] for name in CALL_ARGUMENTS}
         return _selection(principal_variables, value, arguments, folds, n_resamples, rng)
 
 
@@ -245,18 +248,10 @@ def principal_variables_cov(
     >>> round(plan.share, 4)
     0.6603
     """
+    data_options, set_options = divided_options(dict(locals()), COVARIANCE_OPTIONS)
     with listening(progress):
-        data_options: dict[str, Any] = {
-            "n_obs": n_obs,
-            "scale": scale,
-            "mean": mean,
-            "sd": sd,
-            "given": given,
-            "nearest": nearest,
-        }
         value = data_of("principal_variables_cov", S, data_options, True)
-        size = (m, k, None, budget, cost, include, exclude, together, effort)
-        arguments = dict(zip(CALL_ARGUMENTS, size, strict=True))
+        arguments = {name: set_options.get(name) for name in CALL_ARGUMENTS}  # a matrix has no `share`
         return _selection(principal_variables_cov, value, arguments, None, n_resamples, rng)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pandas as pd
@@ -141,25 +141,8 @@ def rows(
     >>> sp.spca(d, k=3, card=4).card.tolist()
     [4, 4, 4]
     """
-    table, formula = table_and_formula("rows", data_or_formula, data, formula, imputations)
-    options = {
-        "formula": formula,
-        "scale": scale,
-        "na": na,
-        "weights": weights,
-        "center": center,
-        "blocks": blocks,
-        "categorical": categorical,
-        "context": context,
-        "codes": codes,
-        "k_em": k_em,
-        "passes": passes,
-        "clusters": clusters,
-        "strata": strata,
-        "block_length": block_length,
-        "weights_are": weights_are,
-        "robust": robust,
-    }
+    options, _ = divided_options(dict(locals()), ROW_OPTIONS)
+    table, options["formula"] = table_and_formula("rows", data_or_formula, data, formula, imputations)
     return data_of("rows", table, options)
 
 
@@ -225,15 +208,7 @@ def covariance(
     >>> sp.spca_cov(d, k=2, card=[4, 3]).card.tolist()
     [4, 3]
     """
-    options = {
-        "n_obs": n_obs,
-        "scale": scale,
-        "blocks": blocks,
-        "mean": mean,
-        "sd": sd,
-        "given": given,
-        "nearest": nearest,
-    }
+    options, _ = divided_options(dict(locals()), COVARIANCE_OPTIONS)
     return data_of("covariance", S, options, True)
 
 
@@ -344,6 +319,29 @@ def _of_imputations(
     if is_covariance:
         raise errors.OptionError("covariance=True was given with imputations=, which are rows; leave it out.")
     return ImputedData.read(data, describing(options, False, owner))
+
+
+#: Parameters of public functions that are no options: the table, what shows progress, and further options.
+NO_OPTIONS = ("data_or_formula", "data", "imputations", "S", "progress", "options")
+
+
+def divided_options(
+    arguments: Mapping[str, Any], names: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options of a call that describe the data, and the others.
+
+    Parameters
+    ----------
+    arguments : Mapping
+        The parameters of a public function by name, ``dict(locals())`` of its first statement, so that a
+        signature is the only list of its options. Those that it takes as ``**options`` are included.
+    names : collection of str
+        The options of the data: ROW_OPTIONS or COVARIANCE_OPTIONS.
+    """
+    options = {name: value for name, value in arguments.items() if name not in NO_OPTIONS}
+    options |= arguments.get("options", {})
+    data_options = {name: options.pop(name) for name in names if name in options}
+    return data_options, options
 
 
 def given_of(**arguments: Any) -> dict[str, Any]:
