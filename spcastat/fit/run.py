@@ -18,9 +18,9 @@ from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
 from spcastat.search.enumeration import best_of_all_choices, few_choices
+from spcastat.search.equal_variables import first_single_variables
 from spcastat.search.objectives import PEV, Objective
 from spcastat.search.result import optima_of
-from spcastat.search.single_variables import first_single_variables
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
 # --- the fit --------------------------------------------------------------------------------------

@@ -29,10 +29,10 @@ from spcastat.search.criteria import (
     join_fits,
 )
 from spcastat.search.enumeration import best_of_all_supports, few_supports
+from spcastat.search.equal_variables import single_variables
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, directly, result_of_climbs
-from spcastat.search.single_variables import single_variables
 from spcastat.search.working_set import Prepared, best_predictor, more_groups, prepared, restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import best_support

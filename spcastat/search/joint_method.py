@@ -13,9 +13,9 @@ from spcastat.linalg.operators import Operator
 from spcastat.search.climbing import VALUE_TOLERANCE
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
-from spcastat.search.grouped import GroupRule, first_of_equals, with_zero
+from spcastat.search.equal_variables import first_of_equals, first_single_variables
+from spcastat.search.grouped import GroupRule, with_zero
 from spcastat.search.objectives import OBJECTIVES, PEV
-from spcastat.search.single_variables import first_single_variables
 from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Searched, Solution, Sparser
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, FileError, OptionError, UnknownOptionError
 from spcastat.linalg.operators import Gram
-from spcastat.search.grouped import first_of_equals
+from spcastat.search.equal_variables import first_of_equals
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE, proves
 from spcastat.solvers.solver import Searched, Sparser
 from tests.fit.test_archive import seal

@@ -1,7 +1,8 @@
-"""Components of one variable: those of largest PEV, and the first of several that are equally good.
+"""Which of several equally good variables a fit has: the first one, not the one that rounding favours.
 
-The loading of such a component is one, and its share of PEV is the variance of its variable, where the other
-components do not have that. Scaled variables have equal variances, and rounding would choose between them.
+Scaled variables have equal variances. Equal variables can be exchanged in all loadings (`first_of_equals`). A
+component of one variable has the loading one, and its share of PEV is the variance of its variable, where the
+other components do not have that; others may tie with it (`first_single_variables`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,81 @@ DETERMINED = 1e-12
 #: An axis is among the loadings of the others if no more than this share of its squared length remains: its
 #: gain then has fewer than half of the digits.
 SAME_AXIS = 1e-8
+
+
+# --- equal variables ------------------------------------------------------------------------------
+
+
+def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
+    """Return equally good loadings in which the first of equal variables are used first.
+
+    Two variables are equal if exchanging them changes the covariance matrix by rounding only. All measures of
+    the loadings are then the same, and rounding would choose between the variables.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+    rule : SupportRule, optional
+        Variables for which it has different restrictions are not equal.
+
+    Returns
+    -------
+    ndarray of shape (p, k)
+    """
+    used = np.flatnonzero(V.any(axis=1))
+    columns, diagonal = op.columns(used), op.diagonal()
+    groups: list[np.ndarray] = []
+    for place, j in enumerate(used):
+        if any(j in group for group in groups):
+            continue
+        equals = _equals(op, used, columns, diagonal, place)
+        if rule is not None:
+            group_labels = [rule.of[None]] if isinstance(rule, GroupRule) else []
+            requirements = np.concatenate([rule.may, rule.must, *group_labels])
+            equals = equals[(requirements[:, equals] == requirements[:, [j]]).all(axis=0)]
+        if equals.size > 1:
+            groups.append(equals)
+    if not groups:
+        return V
+    V = V.copy()
+    for group in groups:
+        rows = V[group]
+        # lexsort takes the last key first: supports in the order of components, then absolute loadings
+        sizes = -np.abs(rows).T.round(9)
+        V[group] = rows[np.lexsort([*sizes[::-1], *(rows == 0).T[::-1]])]
+    return V
+
+
+def _equals(
+    op: Operator, used: np.ndarray, columns: np.ndarray, diagonal: np.ndarray, place: int
+) -> np.ndarray:
+    """Return the variables equal to the one at `place` in `used`, including itself, in ascending order."""
+    j = used[place]
+    width = tie_width(diagonal, diagonal.max())
+    like = np.abs(diagonal - diagonal[j]) <= width[j]
+    differs = np.abs(columns - columns[j]) > _width(diagonal, diagonal[used], diagonal[j])
+    differs[:, place] = False
+    differs[used, np.arange(used.size)] = False
+    candidates = np.flatnonzero(like & ~differs.any(axis=1))
+    if candidates.size == 1:
+        return candidates
+    candidate_columns = op.columns(candidates)
+    differs = np.abs(candidate_columns - columns[:, [place]]) > _width(
+        diagonal, diagonal[candidates], diagonal[j]
+    )
+    differs[candidates, np.arange(candidates.size)] = False
+    differs[j] = False
+    return candidates[~differs.any(axis=0)]
+
+
+def _width(diagonal: np.ndarray, other_variances: np.ndarray, variance: float) -> np.ndarray:
+    """Return how far covariances of two variables may differ and still tie, shape (p, len(others))."""
+    size = np.sqrt(diagonal.clip(min=0.0))
+    return tie_width(np.outer(size, np.sqrt(np.maximum(other_variances, variance))), diagonal.max())
+
+
+# --- components of one variable -------------------------------------------------------------------
 
 
 def single_variables(op: Operator, k: int) -> np.ndarray:
