@@ -6,8 +6,9 @@ import argparse
 import ast
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from spcastat import hints
 from spcastat.cli.input_tables import (
     BUNDLED,
     DATA,
@@ -131,6 +132,12 @@ def named_value(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
+def _alternatives(kind: Any) -> str:
+    """Return the values of a literal type in words: "adjusted, pev or least_squares"."""
+    *first_names, last_name = get_args(kind)
+    return f"{', '.join(first_names)} or {last_name}"
+
+
 def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments on data and method that all fitting commands share."""
     add = parser.add_argument
@@ -165,10 +172,10 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
     add("--tol", type=float, help="convergence tolerance of the method")
     add("--max-iter", type=int, metavar="N", help="most iterations")
-    add("--objective", metavar="NAME", help="what is maximised: adjusted, pev or least_squares")
+    add("--objective", metavar="NAME", help=f"what is maximised: {_alternatives(hints.Objective)}")
     about = "with --card: uncorrelated scores, or orthogonal loadings"
     add("--constraint", metavar="NAME", help=about)
-    add("--effort", metavar="NAME", help="effort of the default method: quick, auto or thorough")
+    add("--effort", metavar="NAME", help=f"effort of the default method: {_alternatives(hints.Effort)}")
     add("--option", type=named_value, action="append", metavar="NAME=VALUE", help="an option of the method")
     switch = argparse.BooleanOptionalAction
     add("--progress", action=switch, help="show progress; by default on a terminal, after some seconds")
