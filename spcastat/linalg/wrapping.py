@@ -42,6 +42,9 @@ CENTRAL = 2.576
 LIKELIHOOD_GAIN = 10.83
 #: A power is used if at most this share of the values is then beyond `FAR`.
 MOST_FAR, FAR = 0.05, 3.0
+#: Steps of the EM algorithm for two groups of values. 200 steps raise the log-likelihood by less than 1e-4 in
+#: half of the columns, and by .2 in one of 100; limits at which powers are chosen differ by several units.
+EM_STEPS = 20
 #: So many equally spaced order statistics represent a longer column. With 5000 to 100,000 values of a normal,
 #: t3 or lognormal distribution, or with a fifth of the values 4 standard deviations out, locations then
 #: differ from those of all values by at most .001 scales, and scales by at most .1 % (root mean squares over
@@ -239,11 +242,43 @@ def _central_power(u: np.ndarray, box_cox: bool) -> float:
     return float(POWERS[np.where(mad > 0, loss, np.inf).argmin()])
 
 
+def likelihood_of_two_groups(x: np.ndarray) -> float:
+    """Return the largest log-likelihood of a mixture of two normal distributions of equal variance.
+
+    `x` is sorted. The EM algorithm starts from the split into low and high values that has the largest
+    likelihood with every value in one group.
+    """
+    n = len(x)
+    total = ((x - x.mean()) ** 2).sum()
+    low_count = np.arange(1, n)
+    high_count = n - low_count
+    low_mean = np.cumsum(x)[:-1] / low_count
+    high_mean = (x.sum() - low_count * low_mean) / high_count
+    residual_squares = total - low_count * high_count / n * (high_mean - low_mean) ** 2
+    residual_squares = np.maximum(residual_squares, np.finfo(float).eps * total)
+    of_splits = low_count * np.log(low_count / n) + high_count * np.log(high_count / n)
+    at = int((of_splits - 0.5 * n * np.log(residual_squares)).argmax())
+    means, shares = np.array([low_mean[at], high_mean[at]]), np.array([at + 1, n - at - 1]) / n
+    variance = residual_squares[at] / n
+    for _ in range(EM_STEPS):
+        squares = (x - means[:, None]) ** 2
+        logs = np.log(shares)[:, None] - 0.5 * squares / variance
+        in_group = np.exp(logs - np.logaddexp(*logs))
+        counts = np.maximum(in_group.sum(axis=1), np.finfo(float).tiny)
+        means, shares = in_group @ x / counts, counts / n
+        variance = (in_group * (x - means[:, None]) ** 2).sum() / n
+    logs = np.log(shares)[:, None] - 0.5 * (x - means[:, None]) ** 2 / variance
+    return float(np.logaddexp(*logs).sum() - 0.5 * n * np.log(variance))
+
+
 def power_of(u: np.ndarray, box_cox: bool, multiple: float = 1.0) -> tuple[float, float]:
     """Return the power that makes a sorted column normal but for 5 % of it, and the curvature that is left.
 
     Without such a power it is 1, with an infinite curvature. The power has the largest likelihood of the
-    values near the middle (Raymaekers and Rousseeuw 2024). Each value represents `multiple` rows.
+    values near the middle (Raymaekers and Rousseeuw 2024). It is not used if two groups of values have a
+    larger likelihood: of columns of 100 values, a fifth of which is shifted by 4 standard deviations, 42 %
+    had a power without this rule, and none has one with it; of lognormal ones 95 % have one (150 columns).
+    Each value represents `multiple` rows.
     """
     logs = np.log1p(u) if box_cox else np.sign(u) * np.log1p(np.abs(u))
     power = _central_power(u, box_cox)
@@ -262,7 +297,12 @@ def power_of(u: np.ndarray, box_cox: bool, multiple: float = 1.0) -> tuple[float
         return 1.0, np.inf
     z = (y - m[0]) / s[0]
     curvature_left, limit = curvature(z)
-    good = gain > LIKELIHOOD_GAIN and (np.abs(z) > FAR).mean() <= MOST_FAR and curvature_left <= limit
+    is_usual = np.abs(z) <= FAR
+    good = gain > LIKELIHOOD_GAIN and is_usual.mean() >= 1.0 - MOST_FAR and curvature_left <= limit
+    if good:
+        of_power = (power - 1.0) * logs[is_usual].sum()
+        of_power -= 0.5 * is_usual.sum() * (1.0 + np.log(y[is_usual].var()))
+        good = of_power >= likelihood_of_two_groups(u[is_usual])
     return (power, curvature_left) if good else (1.0, np.inf)
 
 
