@@ -182,10 +182,13 @@ class Refit:
             return [run(op, plan, k, rng, starts).solution.V]
         if self.fixed:
             return [self.start]
-        values, vectors = op.leading(min(k, op.p))
+        searched = self.starts != "near"
+        # the directions of the starts, up to twice as many as components, are computed once
+        count = max(k, min(2 * k, op.rank_limit)) if searched else k
+        values, vectors = op.leading(min(count, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
-        if self.starts == "near":
+        if not searched:
             return [*start_loadings, vectors[:, :k]]
         return [*start_loadings, *solver.data_starts(op, k, rng)]
 

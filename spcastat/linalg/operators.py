@@ -7,7 +7,7 @@ matrix itself; `DenseRows` and `SparseRows` centre and scale the rows inside the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -93,6 +93,8 @@ class Operator(ABC):
 
     #: The diagonal, for operators that compute it once.
     _variances: np.ndarray
+    #: The eigenpairs that were computed last, for operators that keep them: seed, number, values and vectors.
+    _eigenpairs: tuple[int, int, np.ndarray, np.ndarray] | None = None
 
     def diagonal(self) -> np.ndarray:
         """Return the variances, shape (p,)."""
@@ -157,6 +159,16 @@ class Operator(ABC):
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the k largest eigenvalues of S, descending, and unit eigenvectors, shape (p, k)."""
         return top_lanczos(self.dot, self.p, k, lanczos_start(self.p, seed), self.lanczos_basis)
+
+    def _stored_eigenpairs(
+        self, k: int, seed: int, eigenpairs: Callable[[], tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return k of the eigenpairs that were computed last, or compute k of them and keep these."""
+        stored = self._eigenpairs
+        if stored is None or stored[0] != seed or stored[1] < k:
+            stored = self._eigenpairs = seed, k, *eigenpairs()
+        values, vectors = stored[2:]
+        return values[:k].copy(), vectors[:, :k].copy()
 
     def sketched(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return what :meth:`leading` returns, or an approximation from a few passes if that is expensive.
@@ -273,7 +285,7 @@ class Gram(Operator):
         return projected_off(self.S, Q) if self.p <= GRAM_ORDER else None
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        return top_dense(self.S, k, lanczos_start(self.p, seed))
+        return self._stored_eigenpairs(k, seed, lambda: top_dense(self.S, k, lanczos_start(self.p, seed)))
 
 
 # --- rows in memory -------------------------------------------------------------------------------
@@ -310,8 +322,6 @@ class Rows(Operator):
 
     n: int
     root_weights: np.ndarray
-    #: Cache of the eigenpairs that were computed last: seed, number, values and vectors.
-    _last: tuple[int, int, np.ndarray, np.ndarray] | None = None
     #: Leading eigenpairs come from the smaller of Y'Y and Y Y' if its order is at most this.
     small_side: ClassVar[int] = 3 * DENSE_ORDER
 
@@ -354,10 +364,7 @@ class Rows(Operator):
         return self.adjoint(self.forward(V))
 
     def leading(self, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        if self._last is None or self._last[0] != seed or self._last[1] < k:
-            self._last = seed, k, *self._leading(k, seed)
-        values, vectors = self._last[2:]
-        return values[:k].copy(), vectors[:, :k].copy()
+        return self._stored_eigenpairs(k, seed, lambda: self._leading(k, seed))
 
     def _leading(self, k: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if min(self.n, self.p) > self.small_side:

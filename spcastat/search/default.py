@@ -355,6 +355,9 @@ def batch_size(p: int) -> int:
 #: Starts of a search on one of several data sets, and from how many of the best of them it climbs; the second
 #: pair is for criteria whose good optima lie far apart.
 SET_STARTS, MANY_STARTS = (14, 8), (28, 15)
+#: Exchanges of a component for which the criterion is computed. With 2 for 6 no value was worse by 1e-4 in
+#: 300 draws of wine, breast cancer and noise, in .65 to .95 of the time.
+VALUED_IN_SETS = 2
 
 
 def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
@@ -448,7 +451,7 @@ def nearby_optima(
                 indices[chains.distinct(fits.value[indices], climbs)] for indices in starts_of_set
             ]
             fits = fits.subset(np.concatenate(best_indices))
-        fits = fits if is_large else climb(criterion, fits, 24, 6)
+        fits = fits if is_large else climb(criterion, fits, 24, VALUED_IN_SETS)
     return list(criterion.dense(refined(criterion, best_of_each(fits, len(ops)), LONG)))
 
 
