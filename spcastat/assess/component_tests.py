@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -250,17 +250,11 @@ def _deflated(noise: Noise, first: float, tested: int, m: int, draws: NoiseDraws
     for j in range(tested):
         left = noise.without(U[:, :j]) if j else noise
         if j or is_near(first, draws.level, draws.n_draws):
-            drawn = partial(_largest_of_flips, left)
+            drawn = partial(map, left.largest_of_flips)
             p_values[j] = draws.p_value(left.leading(1)[0], drawn, j * draws.most)
         if not p_values[j] <= draws.level:
             break
     return p_values
-
-
-def _largest_of_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
-    """Yield the largest eigenvalue of flips drawn from each generator."""
-    for rng in rngs:
-        yield float(noise.flipped(rng).leading(1)[0])
 
 
 def _sparse(noise: Noise, start: int, tested: int, m: int, draws: NoiseDraws) -> np.ndarray:

@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from spcastat.linalg.eigenvectors import top_eigh, varimax
-from spcastat.linalg.operators import Operator
+from spcastat.linalg.operators import DenseRows, Operator
 from spcastat.linalg.ties import RELATIVE
 
 # --- data sets -------------------------------------------------------------------------------------
@@ -23,6 +24,8 @@ from spcastat.linalg.ties import RELATIVE
 
 #: Power steps for the leading eigenvector on a support of many variables.
 EIGENVECTOR_STEPS = 12
+#: Rounds in which variables change their group, and power steps in each.
+GROUP_ROUNDS, ROUND_STEPS = 20, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,21 +71,57 @@ class DataSets(ABC):
             self._rotated[k] = varimax(A) if k > 1 else A
         return self._rotated[k]
 
-    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = EIGENVECTOR_STEPS) -> np.ndarray:
+    def weights(
+        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = EIGENVECTOR_STEPS
+    ) -> np.ndarray:
         """Return the leading eigenvector on each support, by power steps.
 
         Parameters
         ----------
         masks : ndarray of bool, shape (m, f, p, k)
-        near : ndarray of shape (f, p, k) or (m, f, p, k)
+        start_loadings : ndarray of shape (f, p, k) or (m, f, p, k)
             Loadings from which the steps start.
         steps : int
             Number of power steps, where these are used.
         """
-        V = unit_columns(masks * near)
+        V = unit_columns(masks * start_loadings)
         for _ in range(steps):
             V = unit_columns(masks * self.products(V))
         return V
+
+    def settled_groups(self, groups: np.ndarray, start_loadings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Move each variable to the group with whose component it correlates most, until none moves.
+
+        Parameters
+        ----------
+        groups : ndarray of int, shape (s, f, p)
+            Groups of s starts.
+        start_loadings : ndarray of shape (f, p, k)
+            Loadings from which the power steps start.
+
+        Returns
+        -------
+        groups : ndarray of int, shape (s, f, p)
+        covariances : ndarray of shape (s, f, p, k)
+            Of the variables with the standardised scores of the components, absolute.
+        """
+        groups, group_numbers = groups.copy(), np.arange(start_loadings.shape[2])
+        V = np.stack([start_loadings] * len(groups))
+        C = np.empty_like(V)
+        changing = np.arange(len(start_loadings))  # data sets whose groups changed in the last round
+        for _ in range(GROUP_ROUNDS):
+            part = self if len(changing) == len(start_loadings) else self.part(changing.tolist())
+            members = groups[:, changing, :, None] == group_numbers
+            near_loadings = np.where(members, V[:, changing], 0.0) + 1e-3 * members
+            V[:, changing] = part.weights(members, near_loadings, ROUND_STEPS)
+            C[:, changing] = with_scores = part.with_scores(V[:, changing])
+            regrouped = most_related(with_scores)
+            still = (regrouped == groups[:, changing]).all(axis=(0, 2))
+            groups[:, changing] = regrouped
+            changing = changing[~still]
+            if not len(changing):
+                break
+        return groups, C
 
     def with_scores(self, V: np.ndarray) -> np.ndarray:
         """Return the covariances of the variables with the standardised scores of V, absolute."""
@@ -116,10 +155,12 @@ class Matrices(DataSets):
     def part(self, numbers: Sequence[int]) -> Matrices:
         return replace(self, S=self.S[np.asarray(numbers)])
 
-    def weights(self, masks: np.ndarray, near: np.ndarray, steps: int = EIGENVECTOR_STEPS) -> np.ndarray:
+    def weights(
+        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = EIGENVECTOR_STEPS
+    ) -> np.ndarray:
         m, f, p, k = masks.shape
         if p > (DECOMPOSED_VARIABLES if steps >= EIGENVECTOR_STEPS else EIGH_ORDER):
-            return super().weights(masks, near, steps)
+            return super().weights(masks, start_loadings, steps)
         columns = masks.transpose(0, 1, 3, 2).reshape(-1, p)
         of = np.tile(np.repeat(np.arange(f), k), m)
         sizes = columns.sum(axis=1)
@@ -165,10 +206,107 @@ class Operators(DataSets):
         return replace(self, ops=[self.ops[number] for number in numbers])
 
 
+@dataclass(frozen=True, eq=False)
+class FewRows(DataSets):
+    """Dense rows that are fewer than their variables: eigenvectors are computed from products of rows.
+
+    The loadings on a support with the columns Y_u are Y_u' z, where z is the leading eigenvector of the n x n
+    matrix Y_u Y_u'. Supports that contain each other, and groups of which a few variables move, share most of
+    these matrices.
+    """
+
+    ops: Sequence[DenseRows]
+
+    @cached_property
+    def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
+        return Operators(self.most, self.ops).eigenpairs
+
+    def products(self, V: np.ndarray) -> np.ndarray:
+        return Operators(self.most, self.ops).products(V)
+
+    def part(self, numbers: Sequence[int]) -> FewRows:
+        return replace(self, ops=[self.ops[number] for number in numbers])
+
+    def weights(
+        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = EIGENVECTOR_STEPS
+    ) -> np.ndarray:
+        """Return the leading eigenvector on each support, by power steps.
+
+        The supports of a component contain those before, and `start_loadings` has the shape (f, p, k).
+        """
+        V = np.zeros(masks.shape)
+        for number, j in np.ndindex(len(self.ops), masks.shape[-1]):
+            supports = masks[:, number, :, j]
+            counts = supports.sum(axis=1)
+            order = np.argsort(-supports.sum(axis=0), kind="stable")[: counts[-1]]  # by the first support
+            Y, loadings = self.ops[number].values(order), start_loadings[number, order, j]
+            parts = [slice(a, b) for a, b in pairwise([0, *counts.tolist()])]
+            products = np.cumsum([Y[:, part] @ Y[:, part].T for part in parts], axis=0)
+            scores = np.cumsum([Y[:, part] @ loadings[part] for part in parts], axis=0)
+            for _ in range(steps - 1):
+                scores = unit_rows((products @ scores[..., None])[..., 0])
+            for i, u in enumerate(counts):
+                V[i, number, order[:u], j] = scores[i] @ Y[:, :u]
+        return unit_columns(V)
+
+    def settled_groups(self, groups: np.ndarray, start_loadings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        groups, C = groups.copy(), np.empty((*groups.shape, start_loadings.shape[2]))
+        for i, number in np.ndindex(*groups.shape[:2]):
+            settled = _settled_groups(self.ops[number].Y, groups[i, number], start_loadings[number])
+            groups[i, number], C[i, number] = settled
+        return groups, C
+
+
+def _settled_groups(
+    Y: np.ndarray, groups: np.ndarray, start_loadings: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the groups, shape (p,), and covariances, (p, k), of `settled_groups` for rows Y, (n, p)."""
+    members = groups[:, None] == np.arange(start_loadings.shape[1])
+    scores = (Y @ (members * (start_loadings + 1e-3))).T
+    products = _products_of_groups(Y, groups, start_loadings.shape[1])
+    for _ in range(GROUP_ROUNDS):
+        for _ in range(ROUND_STEPS):
+            scores = unit_rows((products @ scores[..., None])[..., 0])
+        C = np.abs(Y.T @ scores.T)
+        regrouped = most_related(C)
+        changes = np.flatnonzero(regrouped != groups)
+        if not len(changes):
+            break
+        products += _products_of_groups(Y[:, changes], regrouped[changes], len(products))
+        products -= _products_of_groups(Y[:, changes], groups[changes], len(products))
+        products[np.bincount(regrouped, minlength=len(products)) == 0] = 0.0  # not rounding errors
+        groups = regrouped
+    return groups, C
+
+
+def _products_of_groups(Y: np.ndarray, groups: np.ndarray, k: int) -> np.ndarray:
+    """Return Y_j Y_j' for the columns of each of k groups, shape (k, n, n)."""
+    order = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.bincount(groups, minlength=k)).tolist()
+    columns = Y[:, order]
+    return np.stack([columns[:, a:b] @ columns[:, a:b].T for a, b in pairwise([0, *ends])])
+
+
+def most_related(covariances: np.ndarray) -> np.ndarray:
+    """Return for each variable the component with the largest covariance, the first of equal ones.
+
+    Takes absolute values, shape (..., p, k); returns the shape (..., p).
+    """
+    size = covariances.max(axis=(-2, -1), keepdims=True) + 1e-300
+    return np.asarray(np.round(covariances / size / RELATIVE).argmax(axis=-1))
+
+
+def unit_rows(Z: np.ndarray) -> np.ndarray:
+    """Return Z, shape (..., n), with vectors of unit length; zeros stay."""
+    lengths = np.linalg.norm(Z, axis=-1, keepdims=True)
+    return np.asarray(Z / np.where(lengths > 0, lengths, 1.0))
+
+
 def sets_of(ops: Sequence[Operator], most: int) -> DataSets:
     """Return data sets given by operators; up to FORMED_VARIABLES variables covariances are formed."""
     if ops[0].p > FORMED_VARIABLES:
-        return Operators(most, ops)
+        rows = [op for op in ops if isinstance(op, DenseRows) and op.n <= FORMED_ROWS]
+        return FewRows(most, rows) if len(rows) == len(ops) else Operators(most, ops)
     every = np.arange(ops[0].p)
     return Matrices(most, np.stack([op.block(every) for op in ops]))
 
@@ -182,6 +320,9 @@ def unit_columns(V: np.ndarray) -> np.ndarray:
 #: Up to this many variables covariance matrices of all folds are decomposed together, and up to so many they
 #: are formed.
 DECOMPOSED_VARIABLES, FORMED_VARIABLES = 200, 500
+#: For more variables, products of up to so many rows are formed for each support: 64 rows of 1,500 variables
+#: took .35 of the time so, 250 rows of 900 about as long.
+FORMED_ROWS = 200
 #: Up to this many variables, groups change by eigenvectors in place of a few power steps from the last ones.
 EIGH_ORDER = 40
 
@@ -227,10 +368,6 @@ def _ranks(values: np.ndarray, axis: int) -> np.ndarray:
     return ranks
 
 
-#: Rounds in which variables change their group, and power steps in each.
-GROUP_ROUNDS, ROUND_STEPS = 20, 3
-
-
 def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Divide the variables of each data set into k groups.
 
@@ -254,24 +391,8 @@ def partitions(sets: DataSets, k: int, near: np.ndarray | None = None) -> tuple[
     starts = [A.argmax(axis=2)]
     if near is not None:
         starts.append(np.broadcast_to(near, starts[0].shape))
-    groups, group_numbers = np.stack(starts), np.arange(k)
-    V = np.stack([A] * len(groups))
-    C = np.empty_like(V)
-    changing = np.arange(A.shape[0])  # data sets whose groups changed in the last round
-    for _ in range(GROUP_ROUNDS):
-        part = sets if len(changing) == len(A) else sets.part(changing.tolist())
-        members = groups[:, changing, :, None] == group_numbers
-        near_loadings = np.where(members, V[:, changing], 0.0) + 1e-3 * members
-        V[:, changing] = part.weights(members, near_loadings, ROUND_STEPS)
-        C[:, changing] = with_scores = part.with_scores(V[:, changing])
-        sizes_of_sets = with_scores.max(axis=(2, 3), keepdims=True) + 1e-300
-        regrouped = np.round(with_scores / sizes_of_sets / RELATIVE).argmax(axis=3)
-        still = (regrouped == groups[:, changing]).all(axis=(0, 2))
-        groups[:, changing] = regrouped
-        changing = changing[~still]
-        if not len(changing):
-            break
-    members = groups[..., None] == group_numbers
+    groups, C = sets.settled_groups(np.stack(starts), A)
+    members = groups[..., None] == np.arange(k)
     explained = np.einsum("sfpk,sfpk->sf", np.where(members, C, 0.0), np.where(members, C, 0.0))
     best = explained.round(12).argmax(axis=0)
     every = np.arange(len(best))

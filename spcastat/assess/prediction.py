@@ -63,6 +63,8 @@ KMAX = 8
 #: The comparison ends when so many numbers in a row do not count: groups may split in an order that helps
 #: only after two splits.
 MISSES = 4
+#: Or so many, once the first numbers have been compared.
+LATE_MISSES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +220,7 @@ def prediction(
             dense_errors = predictor.errors(dense) if dense else None
             result = Prediction(predictor.errors(found), predictor.p, least, dense_errors)
             misses = len(found) - result.number
-            if misses >= MISSES or (len(found) >= kmax and misses >= 2):
+            if misses >= MISSES or (len(found) >= kmax and misses >= LATE_MISSES):
                 break
             if len(found) >= kmax and most == kmax:
                 break
@@ -266,7 +268,7 @@ class _Predictor:
 
     def next_numbers(self, done: int, most: int) -> range:
         """Return the next numbers of components: one if folds are held in memory, otherwise several."""
-        step = 1 if self.stacked is not None else MISSES
+        step = 1 if self.stacked is not None else MISSES if done < KMAX else LATE_MISSES
         return range(done + 1, min(done + step, most) + 1)
 
     def press(self, numbers: range) -> list[np.ndarray]:

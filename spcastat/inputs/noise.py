@@ -85,6 +85,10 @@ class Noise(ABC):
     def flipped(self, rng: np.random.Generator) -> Noise:
         """Return the data with random signs."""
 
+    def largest_of_flips(self, rng: np.random.Generator) -> float:
+        """Return the largest eigenvalue of the data with random signs."""
+        return float(self.flipped(rng).leading(1)[0])
+
     @abstractmethod
     def without(self, Q: np.ndarray) -> Noise:
         """Return the data with the directions of an orthonormal Q, shape (p, j), projected out.
@@ -153,8 +157,30 @@ class RowNoise(Noise):
         """The cells whose signs are flipped, shape (n, p), each variable with its full variance."""
         return self.Z if self.directions_removed is None else self.Z * _inflation(self.directions_removed)
 
+    @cached_property
+    def _total(self) -> float:
+        """The sum of squares."""
+        return float((self.Z**2).sum())
+
     def flipped(self, rng: np.random.Generator) -> Noise:
-        Q, Z = self.directions_removed, self._cells
+        Q, flipped_rows = self.directions_removed, self._flipped_cells(rng)
+        if Q is None:
+            return RowNoise(flipped_rows)
+        flipped_rows -= (flipped_rows @ Q) @ Q.T
+        return RowNoise(flipped_rows * np.sqrt(_ratio(self._total, (flipped_rows**2).sum())))
+
+    def largest_of_flips(self, rng: np.random.Generator) -> float:
+        Q = self.directions_removed
+        if Q is None or len(self.Z) >= self.p:
+            return super().largest_of_flips(rng)
+        flipped_rows = self._flipped_cells(rng)
+        along = flipped_rows @ Q
+        products = flipped_rows @ flipped_rows.T - along @ along.T  # of the rows without the directions
+        return float(np.linalg.eigvalsh(products)[-1]) * _ratio(self._total, float(np.trace(products)))
+
+    def _flipped_cells(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the cells with random signs, shape (n, p)."""
+        Z = self._cells
         units = len(Z) if self.groups is None else int(self.groups.max()) + 1
         signs = self.p if self.terms is None else int(self.terms.max()) + 1
         flips = rng.integers(0, 2, size=(units, signs), dtype=np.int8)
@@ -162,11 +188,7 @@ class RowNoise(Noise):
             flips = flips[:, self.terms]
         if self.groups is not None:
             flips = flips[self.groups]
-        flipped_rows = Z * (2 * flips - 1)  # a third of the time of a choice between Z and -Z
-        if Q is None:
-            return RowNoise(flipped_rows)
-        flipped_rows -= (flipped_rows @ Q) @ Q.T
-        return RowNoise(flipped_rows * np.sqrt(_ratio((self.Z**2).sum(), (flipped_rows**2).sum())))
+        return np.asarray(Z * (2 * flips - 1))  # a third of the time of a choice between Z and -Z
 
     def without(self, Q: np.ndarray) -> Noise:
         Z, groups = self.Z - (self.Z @ Q) @ Q.T, self.groups

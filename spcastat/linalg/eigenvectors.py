@@ -263,7 +263,9 @@ def straightened(vectors: np.ndarray) -> np.ndarray:
     return np.linalg.qr(vectors)[0]
 
 
-def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.ndarray:
+def varimax(
+    A: np.ndarray, normalise: bool = False, max_iter: int = 500, tolerance: float = 1e-10
+) -> np.ndarray:
     """Rotate the columns of matrices to maximise the varimax criterion.
 
     Parameters
@@ -272,6 +274,8 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
     normalise : bool
         Give every variable the same weight (Kaiser's normalisation).
     max_iter : int
+    tolerance : float
+        Relative improvement of the criterion at which the steps end.
 
     Returns
     -------
@@ -283,21 +287,23 @@ def varimax(A: np.ndarray, normalise: bool = False, max_iter: int = 500) -> np.n
     """
     p, k = A.shape[-2:]
     normalised = quotients(A, np.linalg.norm(A, axis=-1, keepdims=True)) if normalise else A
-    B = normalised = normalised.reshape(-1, p, k)
-    rotation = np.tile(np.eye(k), (len(normalised), 1, 1))
-    going, objectives = np.arange(len(normalised)), np.zeros(len(normalised))
+    B = normalised.reshape(-1, p, k)
+    rotation, products = np.tile(np.eye(k), (len(B), 1, 1)), B.mT @ B
+    going, objectives = np.arange(len(B)), np.zeros(len(B))
     for _ in range(max_iter):
         if not len(going):
             break
-        L = B @ rotation[going]
-        squares = L**2
-        gradient = B.mT @ (L * (squares - squares.mean(axis=-2, keepdims=True)))
+        R = rotation[going]
+        L, with_rotated = B @ R, products @ R
+        means = np.einsum("mij,mij->mj", R, with_rotated) / p  # of the squares of L
+        gradient = B.mT @ (L * L * L) - with_rotated * means[:, None]
         U, values, Vt = np.linalg.svd(gradient)
         rotation[going] = U @ Vt
-        improved = values.sum(axis=-1) > objectives * (1.0 + 1e-10)
+        improved = values.sum(axis=-1) > objectives * (1.0 + tolerance)
         objectives = values.sum(axis=-1)
         if not improved.all():
-            going, objectives, B = going[improved], objectives[improved], B[improved]
+            going, objectives = going[improved], objectives[improved]
+            B, products = B[improved], products[improved]
     return np.asarray(A @ rotation.reshape(*A.shape[:-2], k, k))
 
 

@@ -416,6 +416,10 @@ class DenseRows(Rows):
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         return self.Y.T @ U
 
+    def products(self, V: np.ndarray) -> np.ndarray:
+        F = self.forward(V)
+        return np.asarray(F.T @ F)
+
     def values(self, J: np.ndarray) -> np.ndarray:
         return self.Y[:, J]
 
