@@ -648,9 +648,7 @@ class LoadingDraws:
         return places, P.T.ravel()[places], (P**2).sum(axis=0), on_fit_rows, aligned.similarity
 
 
-def bootstrap_loadings(
-    draws: LoadingDraws, n: int, n_jobs: int, drawn: str = "", notice: str = ""
-) -> Bootstrapped:
+def bootstrap_loadings(draws: LoadingDraws, n: int, n_jobs: int, drawn: str, notice: str) -> Bootstrapped:
     """Draw rows with replacement, fit sparse loadings to each draw and align them with the fit.
 
     Parameters

@@ -606,15 +606,18 @@ def _write(file: IO[bytes], frames: Iterable[pd.DataFrame], empty: pd.DataFrame,
             writer.close()
 
 
-def drawn_rows(state: FitState, data: Data, size: int = 2000, seed: int = 0) -> pd.DataFrame:
-    """Return scores, T2 and Q of at most `size` rows in chunks, after one pass.
+#: The largest number of rows in chunks that plots draw: more points cover each other.
+DRAWN_ROWS = 2000
+
+
+def drawn_rows(state: FitState, data: Data) -> pd.DataFrame:
+    """Return scores, T2 and Q of at most DRAWN_ROWS rows in chunks, after one pass.
 
     Parameters
     ----------
     state : FitState
     data : Data
         The rows of the fit.
-    size, seed : int
 
     Returns
     -------
@@ -623,10 +626,10 @@ def drawn_rows(state: FitState, data: Data, size: int = 2000, seed: int = 0) -> 
         it has all rows.
     """
     standard = state.need_centre("a sample of the rows")
-    X, total = data.random_rows(size, seed)
+    X, total = data.random_rows(DRAWN_ROWS, seed=0)
     t2, q = distances(X, standard, state.V, state.moments.scores)
     values = np.column_stack([standard.project(X, state.V), t2, q])
     frame = pd.DataFrame(values, columns=[*state.components, "T2", "Q"])
     if len(frame) < total:
-        frame.attrs["sample"] = f"{len(frame)} of {total} rows, drawn at random (seed {seed})"
+        frame.attrs["sample"] = f"{len(frame)} of {total} rows, drawn at random (seed 0)"
     return frame

@@ -263,7 +263,6 @@ def data_of(
     is_covariance: bool | None = False,
     *,
     owner: Callable[..., Any] | None = None,
-    unsure: bool = True,
 ) -> Data:
     """Return the data of a call: a value as it is, or a table that is read with the options of the call.
 
@@ -280,8 +279,6 @@ def data_of(
         Whether `data` is a covariance matrix; None determines it from the data.
     owner : callable, optional
         A function all of whose options describe the data; by default others are left to the caller.
-    unsure : bool
-        Whether rows that look like a covariance matrix are refused if `is_covariance` is False.
 
     Raises
     ------
@@ -295,11 +292,10 @@ def data_of(
         return _as_it_is(function, data, options, is_covariance, owner)
     if isinstance(data, Imputations):
         return _of_imputations(data, options, is_covariance, owner)
-    certain = is_covariance is not None and not unsure
     source = table_of(data) if is_covariance else source_of(data)
     if is_covariance is None:
         is_covariance = options.get("formula") is None and looks_like_covariance(source.data)
-    if not is_covariance and not certain and options.get("formula") is None:
+    if not is_covariance and options.get("formula") is None:
         refuse_covariance(source.data, bool(source.files))
     data_options = describing(options, is_covariance, owner)
     if is_covariance:

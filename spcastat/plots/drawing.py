@@ -367,9 +367,9 @@ def in_points(ax: Axes, pixels: Any) -> NDArray[np.float64]:
     return np.asarray(pixels, dtype=float) * (72.0 / figure_of(ax).dpi)
 
 
-def size_of(ax: Axes, artist: Any = None) -> NDArray[np.float64]:
-    """Return width and height of an artist, by default of the axes themselves, in points."""
-    box = (ax if artist is None else artist).get_window_extent()
+def size_of(ax: Axes) -> NDArray[np.float64]:
+    """Return width and height of the axes, in points."""
+    box = ax.get_window_extent()
     return in_points(ax, [box.width, box.height])
 
 

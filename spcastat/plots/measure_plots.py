@@ -80,13 +80,13 @@ def _dense_line(ax: Axes, value: float) -> None:
     ax.axhline(value, color=ink(ax), label="dense PCA", zorder=2, **dashes)
 
 
-def _labelled(ax: Axes, x: str, y: str, loc: Any = "best", whole: bool = True) -> Axes:
+def _labelled(ax: Axes, x: str, y: str, whole: bool = True) -> Axes:
     """Set the axis labels and draw the legend; if `whole`, ticks of the horizontal axis are integers."""
     if whole:
         ax.locator_params(axis="x", integer=True)
     size = drawing.name_size()
     drawing.label_components(ax, (x, y), size)
-    ax.legend(frameon=False, fontsize=size, loc=loc)
+    ax.legend(frameon=False, fontsize=size, loc="best")
     return ax
 
 

@@ -396,11 +396,11 @@ class Clock:
         return seconds <= self.seconds_left and seconds / steps <= LONGEST_STEP
 
 
-def formed(op: Operator, clock: Clock, share: float = 0.5) -> np.ndarray | None:
-    """Return the covariance matrix; None if computing it takes longer than `share` of the time left."""
+def formed(op: Operator, clock: Clock) -> np.ndarray | None:
+    """Return the covariance matrix; None if computing it takes longer than half of the time left."""
     if op.p <= BLOCK_COLUMNS:
         return symmetric(op.block(np.arange(op.p)))
-    part = clock.until(time.perf_counter() + share * clock.seconds_left)
+    part = clock.until(time.perf_counter() + 0.5 * clock.seconds_left)
     S = np.empty((op.p, op.p))
     for begin in range(0, op.p, BLOCK_COLUMNS):
         if not part.runs():

@@ -254,9 +254,9 @@ def matrix_kind(data: Any, unlabelled: bool = False) -> str:
         return ""
 
 
-def looks_like_covariance(data: Any, unlabelled: bool = False) -> bool:
-    """Whether data look like a covariance matrix; see :func:`matrix_kind`."""
-    return matrix_kind(data, unlabelled) == MATRIX
+def looks_like_covariance(data: Any) -> bool:
+    """Whether data with labels look like a covariance matrix; see :func:`matrix_kind`."""
+    return matrix_kind(data, False) == MATRIX
 
 
 #: What is advised if a covariance or correlation matrix is given to a function of rows.

@@ -24,6 +24,9 @@ from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.progress import stage
 
+#: The largest number of EM steps, after which a warning advises a smaller rank.
+EM_STEPS = 1000
+
 # --- the model, and expectations of missing values ------------------------------------------------
 
 
@@ -256,7 +259,6 @@ def em_moments(
     index: pd.Index | None = None,
     start: PpcaModel | None = None,
     tol: float = 1e-8,
-    max_iter: int = 1000,
 ) -> EmMoments:
     """Estimate means and covariances of rows with missing values, and impute these, by EM.
 
@@ -283,7 +285,6 @@ def em_moments(
     tol : float
         Stop when the log-likelihood is expected to gain less than this for each measured value; the expected
         gain is extrapolated from the last two.
-    max_iter : int
 
     Raises
     ------
@@ -311,12 +312,12 @@ def em_moments(
     heights: list[float] = []
     cells = float(w @ (~missing).sum(axis=1))
     converged = False
-    with stage("EM", max_iter, "iterations") as advance:
+    with stage("EM", EM_STEPS, "iterations") as advance:
         while True:
             filled, expectation = _expectation(Z, patterns, state)
             heights.append(float(w @ expectation.log_likelihood))
             converged = _settled(heights, tol * cells)
-            if converged or len(heights) > max_iter:
+            if converged or len(heights) > EM_STEPS:
                 break
             state = _maximisation(_EmMoments(filled, w, patterns, state, expectation), k_em, state)
             advance(1)

@@ -91,7 +91,7 @@ def _labelled(categories: pd.Index, name: Hashable, labels: Mapping[Any, Any]) -
     return {category: numbers[category] for category in categories}
 
 
-def with_numbers(table: InputTable, codes: Codes | None, error: type[Exception] = NewDataError) -> InputTable:
+def with_numbers(table: InputTable, codes: Codes | None) -> InputTable:
     """Return the table with numbers in place of the categories, and the text, of the columns of `codes`.
 
     Raises
@@ -110,7 +110,7 @@ def with_numbers(table: InputTable, codes: Codes | None, error: type[Exception] 
         values = column.astype(object)
         unknown = [value for value in values.dropna().unique() if value not in codes[name]]
         if unknown:
-            raise error(
+            raise NewDataError(
                 f"Column {shown(name)} has categories without a number: {listed(unknown)}. Known are "
                 f"{listed(codes[name], 12)}."
             )

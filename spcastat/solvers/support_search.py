@@ -43,7 +43,6 @@ def best_support(
     c: int,
     *,
     running: Keep | None = None,
-    seeds: int = STARTING_ROWS,
     improved: int = IMPROVED_SUPPORTS,
     pairs: bool = True,
 ) -> tuple[float, np.ndarray]:
@@ -57,8 +56,6 @@ def best_support(
         From 1 to p.
     running : callable or None
         Called from time to time; if it returns False, the best support so far is returned.
-    seeds : int
-        The largest number of rows of S used as starts.
     improved : int
         The largest number of supports that exchanges improve.
     pairs : bool
@@ -80,7 +77,7 @@ def best_support(
         largest = first_max(variances)
         return float(variances[largest]), np.array([largest])
     pool = _Pool(op, c)
-    for supports in _candidates(op, variances, c, go_on, seeds):
+    for supports in _candidates(op, variances, c, go_on):
         pool.add(supports)
     visited: set[tuple[int, ...]] = set()
     for support in pool.top_supports(improved):
@@ -149,11 +146,9 @@ def _values(op: Operator, supports: np.ndarray) -> np.ndarray:
     return np.linalg.eigvalsh(0.5 * (blocks + blocks.transpose(0, 2, 1)))[:, -1]
 
 
-def _candidates(
-    op: Operator, variances: np.ndarray, c: int, go_on: Keep, seed_limit: int
-) -> Iterator[np.ndarray]:
+def _candidates(op: Operator, variances: np.ndarray, c: int, go_on: Keep) -> Iterator[np.ndarray]:
     """Yield arrays of candidate supports, shape (m, c)."""
-    seeds = np.flatnonzero(top(variances, min(seed_limit, op.p)))
+    seeds = np.flatnonzero(top(variances, min(STARTING_ROWS, op.p)))
     columns = op.columns(seeds)
     partner = np.abs(columns)
     partner[seeds, np.arange(seeds.size)] = -1.0
