@@ -375,12 +375,44 @@ def start_loadings(value: Any, k: int, p: int) -> Start:
     return value if isinstance(value, pd.DataFrame) else V
 
 
+def exponent(value: Any, k: int, p: int) -> float:
+    """Return the exponent of a penalty, a number in (0, 1)."""
+    number = real_number("p", value, 0.0, 1.0, open_low=True)
+    if number == 1.0:
+        raise errors.OptionError(f"p={shown(value)} was given; it must be a number in (0, 1).")
+    return number
+
+
+def norms(value: Any, k: int, p: int) -> tuple[float, ...]:
+    """Return the l1 norms of k components of unit length; rounding may exceed the largest possible one."""
+    limit = float(np.sqrt(p))
+    numbers = [real_number("t", norm, 1.0, limit * (1.0 + 1e-12)) for norm in each("t", value, k)]
+    return tuple(min(number, limit) for number in numbers)
+
+
+def total_nonzeros(value: Any, k: int, p: int) -> int:
+    """Return the number of nonzero loadings of all components."""
+    return whole_number("total", value, k, k * p, errors.CardinalityError)
+
+
+def variance_share(value: Any, k: int, p: int) -> float:
+    """Return the share of the variance of dense PCA to keep."""
+    return real_number("variance", value, 0.0, 1.0, open_low=True, error=errors.VarianceError)
+
+
+def rotation_name(value: Any, k: int, p: int) -> str:
+    """Return the name of a rotation."""
+    from spcastat.solvers.thresholding import ROTATIONS  # most fits need no rotation
+
+    return one_of("rotation", value, ROTATIONS)
+
+
 #: Options that are True or False.
 FLAGS = (
     *("orth", "renormalise", "certify", "backward", "nonneg", "exact", "disjoint"),
     *("scaled", "kaiser", "refit", "fixed_penalty"),
 )
-#: Option -> the names that it takes; those of `rotation` are in `solvers.thresholding`.
+#: Option -> the names that it takes.
 NAMES: dict[str, Iterable[str]] = {
     "deflation": DEFLATIONS,
     "spread": SCALES,
@@ -406,7 +438,7 @@ NUMBERS = {
     "uncorrelated": (0.0, np.inf),
 }
 #: Option -> a number that it exceeds, and the largest that it takes.
-POSITIVE = {"epsilon": (0.0, 1.0), "orthonormality": (0.0, 1e12), "p": (0.0, 1.0)}
+POSITIVE = {"epsilon": (0.0, 1.0), "orthonormality": (0.0, 1e12)}
 #: Option -> the smallest and the largest of one number for all components, or of k numbers.
 COMPONENT_NUMBERS = {"penalty": (0.0, np.inf), "threshold": (0.0, 1.0), "mu": (1e-100, 1e100)}
 #: Option -> function of (value, k, p) that returns the checked value.
@@ -416,10 +448,15 @@ CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
     "include": partial(names_by_component, "include"),
     "exclude": partial(names_by_component, "exclude"),
     "together": groups_together,
+    "p": exponent,
+    "t": norms,
+    "total": total_nonzeros,
+    "variance": variance_share,
+    "rotation": rotation_name,
 }
 
 
-def checked_option(name: str, value: Any, k: int, p: int) -> Any:  # noqa: C901  a type of option a branch
+def checked_option(name: str, value: Any, k: int, p: int) -> Any:
     """Return the value of an option for the solver of k components of p variables, or raise OptionError."""
     if name in CHECKS:
         return CHECKS[name](value, k, p)
@@ -432,27 +469,8 @@ def checked_option(name: str, value: Any, k: int, p: int) -> Any:  # noqa: C901 
     if name in NUMBERS:
         return real_number(name, value, *NUMBERS[name])
     if name in POSITIVE:
-        number = real_number(name, value, *POSITIVE[name], open_low=True)
-        if name == "p" and number == 1.0:
-            raise errors.OptionError(f"p={shown(value)} was given; it must be a number in (0, 1).")
-        return number
-    if name in COMPONENT_NUMBERS:
-        return tuple(real_number(name, element, *COMPONENT_NUMBERS[name]) for element in each(name, value, k))
-    if name == "t":  # norms of p loadings of unit length; rounding may exceed the largest
-        upper_limit = float(np.sqrt(p))
-        values = each(name, value, k)
-        return tuple(
-            min(real_number(name, element, 1.0, upper_limit * (1.0 + 1e-12)), upper_limit)
-            for element in values
-        )
-    if name == "total":
-        return whole_number(name, value, k, k * p, errors.CardinalityError)
-    if name == "variance":
-        return real_number(name, value, 0.0, 1.0, open_low=True, error=errors.VarianceError)
-    assert name == "rotation"
-    from spcastat.solvers.thresholding import ROTATIONS
-
-    return one_of(name, value, ROTATIONS)
+        return real_number(name, value, *POSITIVE[name], open_low=True)
+    return tuple(real_number(name, element, *COMPONENT_NUMBERS[name]) for element in each(name, value, k))
 
 
 # --- the plan -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from spcastat.linalg.standardisation import CONSTANT
 from spcastat.progress import stage
 
 #: The largest number of EM steps, after which a warning advises a smaller rank.
-EM_STEPS = 1000
+PPCA_STEPS = 1000
 
 # --- the model, and expectations of missing values ------------------------------------------------
 
@@ -312,12 +312,12 @@ def em_moments(
     heights: list[float] = []
     cells = float(w @ (~missing).sum(axis=1))
     converged = False
-    with stage("EM", EM_STEPS, "iterations") as advance:
+    with stage("EM", PPCA_STEPS, "iterations") as advance:
         while True:
             filled, expectation = _expectation(Z, patterns, state)
             heights.append(float(w @ expectation.log_likelihood))
             converged = _settled(heights, tol * cells)
-            if converged or len(heights) > EM_STEPS:
+            if converged or len(heights) > PPCA_STEPS:
                 break
             state = _maximisation(_EmMoments(filled, w, patterns, state, expectation), k_em, state)
             advance(1)

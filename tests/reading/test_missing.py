@@ -206,7 +206,7 @@ def gappy():
 
 @pytest.mark.filterwarnings("error")
 def test_steps_that_do_not_suffice_are_warned_of(monkeypatch):
-    monkeypatch.setattr("spcastat.reading.missing_values.EM_STEPS", 2)
+    monkeypatch.setattr("spcastat.reading.missing_values.PPCA_STEPS", 2)
     with pytest.warns(ConvergenceWarning, match="the EM stopped after 2 iterations, before it converged"):
         sp.spca(gappy(), 2, 3, na="em")
 
