@@ -856,7 +856,7 @@ def _checked_settings(call: Asked, data: Data) -> Settings:
     if how.share is not None and how.rule != "keep" and by != "variance":
         raise OptionError(
             f"share={how.share:g} was given with rule={how.rule!r} and by={by!r}; it is the share that "
-            "rule='keep' or by='variance' keeps: give one of them, or leave it out."
+            "rule='keep' with by='cv', or by='variance', keeps: give these, or leave it out."
         )
     return replace(how, by=by)
 

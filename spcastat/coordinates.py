@@ -134,7 +134,7 @@ def _solver(penalty: Any, zeros: Any, ridge: Any, tol: Any, max_iter: Any) -> SP
     if (penalty is None) == (zeros is None):
         raise OptionError(
             "spco() needs exactly one of penalty= (in units of the data) and zeros= (the share of "
-            f"coordinates that should be zero); {'neither' if penalty is None else 'both'} was given."
+            f"coordinates that should be zero); {'neither was' if penalty is None else 'both were'} given."
         )
     if zeros is not None:
         zeros = real_number("zeros", zeros, 0.0, 1.0)

@@ -21,6 +21,7 @@ from spcastat.errors import (
     MissingValuesError,
 )
 from spcastat.hints import Table
+from spcastat.inputs.imputations import refuse_long_imputations
 from spcastat.inputs.opening import table_of
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.ties import is_sparse
@@ -424,6 +425,7 @@ def correlation(
     advice = "a correlation matrix goes to spca_cov(S, ...) as it is"
     refuse_covariance(source.data, bool(source.files), advice)
     table = open_table(source.data)
+    refuse_long_imputations(table.columns)
     if flag("codes", codes):
         table = with_numbers(table, codes_of(table))
     frame = pd.DataFrame(table.values.toarray() if is_sparse(table.values) else table.values)

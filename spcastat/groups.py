@@ -229,8 +229,9 @@ def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict
     foreign = [name for name in rows.options if name not in options]
     if foreign:
         raise OptionError(
-            f"Rows with {foreign[0]}= were given to compare_groups(), which has no such option; give "
-            f"data.changed({foreign[0]}=None) in their place."
+            f"Rows with {' and '.join(f'{name}=' for name in foreign)} were given to compare_groups(), which "
+            f"has no such option; give data.changed({', '.join(f'{name}=None' for name in foreign)}) in "
+            "their place."
         )
     return rows.table, dict(rows.options)
 

@@ -27,6 +27,7 @@ def given() -> dict:
         "D": X.assign(g=list("uvwx") * 10),
         "ind": pd.DataFrame(R, names, names),
         "shifted": X.assign(z=1000 * rng.normal(size=40)),
+        "g": np.array(list("xy") * 20),
         **{"fit": fit, "mfit": sp.spca_cov(S, 2, 3), "path": sp.spca_path(X, 2, cards=[2, 3])},
         "choice": sp.choose(X, k=2, rng=0),
         "long": pd.concat([X.assign(**{".imp": i, ".id": range(40)}) for i in (1, 2)], ignore_index=True),
@@ -272,6 +273,42 @@ ADVICE: list[tuple[str, list[str]]] = [
     ),
     ("sp.spca(X,2,3,nonneg=True,disjoint=True)", ["sp.spca(X,2,3,disjoint=True)"]),
     ("sp.spca(X,2,variance=.8,nonneg=True)", ["sp.spca(X,2,card=3,nonneg=True)"]),
+    (
+        "sp.correlation(long)",
+        ['sp.correlation(long[long[".imp"]==1].drop(columns=[".imp",".id"]),method="pearson")'],
+    ),
+    *(
+        (
+            f"sp.compare_groups(sp.rows(X,{option}),g,k=1,card=2)",
+            [f"sp.compare_groups(sp.rows(X,{option}).changed({change}),g,k=1,card=2,n_draws=19)"],
+        )
+        for option, change in {
+            "weights=np.ones(40)": "weights=None",
+            'weights=w,weights_are="sampling"': "weights=None,weights_are=None",
+            "robust=True": "robust=None",
+            "strata=g": "strata=None",
+            "block_length=4": "block_length=None",
+            "center=False": "center=None",
+        }.items()
+    ),
+    (
+        'sp.choose(X,k=2,share=.9,by="ebic")',
+        ['sp.choose(X,k=2,share=.9,rule="keep",by="cv")', 'sp.choose(X,k=2,share=.9,by="variance")'],
+    ),
+    (
+        'sp.spca(X,3,1,constraint="orthogonal",include=["a"])',
+        [
+            'sp.spca(X,3,2,constraint="orthogonal",include=["a"])',
+            'sp.spca(X,3,1,constraint="orthogonal",include={"PC1":["a"]})',
+        ],
+    ),
+    (
+        'sp.spca(X,3,2,constraint="orthogonal",exclude=list("abcd"))',
+        ['sp.spca(X,3,2,constraint="orthogonal",exclude=list("abc"))'],
+    ),
+    ("sp.principal_variables(S,m=2)", ["sp.principal_variables_cov(S,m=2)"]),
+    ("fit.plot_scores(groups=np.arange(40.))", ["fit.biplot(color=np.arange(40.))"]),
+    ('fit.biplot(labels="a")', ["fit.biplot(labels=True)", "fit.biplot(max_arrows=2)"]),
 ]
 
 
@@ -293,6 +330,29 @@ def test_what_a_message_recommends_is_accepted(names, part):
         for call in good:
             eval(call, dict(names))
         plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("call", "words", "absent"),
+    [
+        (
+            'sp.compare_groups(sp.rows(X,weights=w,weights_are="sampling"),g,k=1,card=2)',
+            "data.changed(weights=None, weights_are=None)",
+            None,
+        ),
+        ("sp.principal_variables(S,m=2)", "principal_variables_cov(S, ...)", None),
+        ("fit.plot_scores(groups=np.arange(40.))", "biplot(color=...)", None),
+        ('sp.spca(X,3,2,constraint="orthogonal",exclude=list("abcd"))', "exclude fewer", "larger cards"),
+        ('sp.spca(X,3,1,constraint="orthogonal",include=["a"])', "larger cards", "exclude"),
+        ('sp.choose(X,k=2,share=.9,by="ebic")', "rule='keep' with by='cv'", None),
+    ],
+)
+def test_a_message_names_what_the_call_accepts(names, call, words, absent):
+    """Each of these named something that the call refused, or left out what it accepts."""
+    with pytest.raises(sp.errors.SpcaError) as error:
+        eval(call, dict(names))
+    assert words in str(error.value)
+    assert absent is None or absent not in str(error.value)
 
 
 @pytest.mark.filterwarnings("ignore")

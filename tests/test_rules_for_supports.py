@@ -120,7 +120,8 @@ def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
 
 
 def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
-    refused("include= and disjoint= was given without card= and variance=", 2, include="clear", disjoint=True)
+    words = "include= and disjoint= were given without card= and variance="
+    refused(words, 2, include="clear", disjoint=True)
     for name in ("include", "exclude"):
         rule = {name: ["clear"]}
         refused("Only the default method accepts", method="greedy", error=UnknownOptionError, **rule)
@@ -476,7 +477,7 @@ def test_a_damaged_file_has_no_groups(wrong):
         ({"together": SIZE, "include": "size", "exclude": "length"}, "both name size for PC1"),
         ({"together": SIZE, "card": 6, "disjoint": True}, "asks for 12 groups, and .* 10 groups"),
         ({"together": SIZE, "card": None}, "together= was given without card="),
-        ({"together": SIZE, "card": None, "disjoint": True}, "together= was given without card="),
+        ({"together": SIZE, "card": None, "disjoint": True}, "together= were given without card="),
         ({"together": SIZE, "method": "greedy"}, "method='greedy' has no option 'together'"),
     ],
 )

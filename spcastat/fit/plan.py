@@ -132,20 +132,21 @@ def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
         return
     from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
 
-    rules_text, card = " and ".join(given_rules), options.get("card")
+    verb = "was" if len(given_rules) == 1 else "were"
+    rules_text, card = f"{' and '.join(given_rules)} {verb} given", options.get("card")
     if card is None and options.get("together"):
         raise errors.OptionError(
-            f"{rules_text} was given without card=, which counts the groups of together=: give card=, such "
+            f"{rules_text} without card=, which counts the groups of together=: give card=, such "
             "as card=2, or let sp.choose(data, k, together=...) choose it."
         )
     if card is None and "variance" not in options and given_rules != ["disjoint="]:
         raise errors.OptionError(
-            f"{rules_text} was given without card= and variance=; disjoint=True alone puts every variable "
+            f"{rules_text} without card= and variance=; disjoint=True alone puts every variable "
             "into one component. Give card=, such as card=5, or variance=, such as variance=0.8."
         )
     if p > GRAM_LIMIT:
         raise errors.OptionError(
-            f"{rules_text} was given with {p} variables; with more than {GRAM_LIMIT} the search runs on some "
+            f"{rules_text} with {p} variables; with more than {GRAM_LIMIT} the search runs on some "
             f"of them and tests the others without a rule. Give at most {GRAM_LIMIT} variables."
         )
     if p > MOST_GROUPED and options.get("together"):
@@ -155,7 +156,7 @@ def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
         )
     if card is not None and len(card) > SEQUENTIAL:
         raise errors.OptionError(
-            f"{rules_text} was given with k={len(card)}; more than {SEQUENTIAL} components are found one "
+            f"{rules_text} with k={len(card)}; more than {SEQUENTIAL} components are found one "
             f"after another, without a rule. Give k={SEQUENTIAL} or less."
         )
     component_rules = [name for name in RULE[:2] if len(set(map(frozenset, options.get(name) or ()))) > 1]
@@ -263,18 +264,28 @@ def _require_independent(rule: SupportRule, cards: tuple[int, ...], constraint: 
     Loadings of k components are independent only if k different variables can be found, one in the support
     of each (Hall's condition).
     """
+    required_counts = rule.must.sum(axis=1)
+    supports = np.where((required_counts == cards)[:, None], rule.must, rule.may)
+    if not _has_a_variable_each(rule.may):
+        cause, remedy = "exclude leaves some components fewer variables than their number", "exclude fewer"
+    elif not _has_a_variable_each(supports):
+        cause = "include names every variable of more components than these variables can have"
+        remedy = 'give larger cards, or include by component, include={"PC1": [...]}'
+    else:
+        return
+    raise errors.OptionError(
+        f"constraint={constraint!r} was given with card={list(cards)}, and {cause}, so that their loadings "
+        f"depend on each other: {remedy}."
+    )
+
+
+def _has_a_variable_each(supports: np.ndarray) -> bool:
+    """Whether different variables can be found for all components, given what each may have (k, p)."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    required_counts = rule.must.sum(axis=1)
-    supports = np.where((required_counts == cards)[:, None], rule.must, rule.may)
     partners = maximum_bipartite_matching(csr_array(supports.astype(int)), perm_type="column")
-    if (partners < 0).any():
-        raise errors.OptionError(
-            f"constraint={constraint!r} was given with card={list(cards)}, and include and exclude leave "
-            "some components fewer variables than their number, so that their loadings depend on each other: "
-            'give larger cards, exclude fewer, or include by component, include={"PC1": [...]}.'
-        )
+    return bool((partners >= 0).all())
 
 
 def _require_each_possible(

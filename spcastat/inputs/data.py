@@ -367,11 +367,12 @@ class Data(Explained, ABC):
     def changed(self, **changes: Any) -> Data:
         """Return the same data with other options; they are read again only if the options need it.
 
-        ``data.changed(scale=True)`` of :func:`spcastat.rows` and :func:`spcastat.covariance`.
+        ``data.changed(scale=True)`` of :func:`spcastat.rows` and :func:`spcastat.covariance`; an option that
+        is None has its default.
         """
 
     def changed_options(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options with some changed, without those that belong to the old ones.
+        """Return the options with some changed, without those that belong to the old ones or are None.
 
         Names in a new formula are looked up in the scope where the data are read again.
         """
@@ -380,7 +381,7 @@ class Data(Explained, ABC):
             merged.pop("blocks", None)
         if "formula" in changes and "context" not in changes:
             merged.pop("context", None)
-        return merged
+        return {name: value for name, value in merged.items() if value is not None}
 
     # --- whether they are as they were -------------------------------------------------------------
 

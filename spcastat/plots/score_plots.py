@@ -108,7 +108,8 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
     if len(values.categories) > MOST_GROUPS:
         raise OptionError(
             f"groups has {len(values.categories)} different values; at most {MOST_GROUPS} can be "
-            "distinguished: merge some, cut numbers into classes with pandas.cut, or give numbers as color=."
+            "distinguished: merge some, cut numbers into classes with pandas.cut, or draw numbers by "
+            "biplot(color=...)."
         )
     if all(isinstance(category, float) and category.is_integer() for category in values.categories):
         return values.rename_categories(int)  # 1, not 1.0
@@ -345,7 +346,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     if is_single(labels):
         raise OptionError(
             f"labels={shown(labels)} was given; it takes a number of rows, True for all, one name for each "
-            "row, or a Series of names. For the variables there is variables=."
+            "row, or a Series of names. For the variables there is max_arrows=."
         )
     texts_given = elements(labels, n)
     if len(texts_given) != n:

@@ -261,8 +261,8 @@ def looks_like_covariance(data: Any) -> bool:
 
 #: What is advised if a covariance or correlation matrix is given to a function of rows.
 ADVICE_OF_MATRIX = (
-    "give spca_cov(S, ...) or sparse_loadings_cov(S, ...), or covariance=True to choose, choose_k and "
-    "spca_path"
+    "give spca_cov(S, ...), sparse_loadings_cov(S, ...) or principal_variables_cov(S, ...), or "
+    "covariance=True to choose, choose_k and spca_path"
 )
 
 

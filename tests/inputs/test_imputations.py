@@ -320,6 +320,9 @@ def test_a_long_table_of_imputations_is_not_taken_for_rows(source, tmp_path):
         options = {"formula": "~ a + b + c"}
     with pytest.raises(sp.errors.DataError, match="imputations=data"):
         sp.spca(data, 2, 2, **options)
+    if source in ("frame", "file", "arrow"):
+        with pytest.raises(sp.errors.DataError, match="imputations=data"):
+            sp.correlation(data, "pearson")
     assert sp.rows(long[long[".imp"] == 1].drop(columns=[".imp", ".id"])).n == 20
 
 
