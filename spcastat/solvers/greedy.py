@@ -91,7 +91,7 @@ class Growth:
         if self.support.size:
             free = np.flatnonzero(self._free)
             block = self._columns[self.support]
-            values, vectors = top_eigh(symmetric(block), self.support.size)
+            values, vectors = np.linalg.eigh(symmetric(block))
             gains[free] = bordered_top(values, vectors.T @ self._columns[free].T, gains[free])
         return gains
 

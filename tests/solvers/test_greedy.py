@@ -14,6 +14,7 @@ from scipy.linalg import sqrtm
 import spcastat as sp
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.operators import Gram
+from spcastat.solvers import support_search
 from spcastat.solvers.greedy import TARGET_ROUNDING, Growth, without_each
 from spcastat.solvers.optimality import _short, proves, variance_bound
 from spcastat.solvers.support_search import _gains, best_support, improve_support
@@ -244,8 +245,15 @@ def exchanges(S: np.ndarray, J: tuple[int, ...], count: int) -> list[tuple[int, 
     ]
 
 
+@pytest.fixture(params=["all supports", "search"])
+def compared(request, monkeypatch):
+    """Compare all of the few supports, or search as among more."""
+    if request.param == "search":
+        monkeypatch.setattr(support_search, "COMPARED_ENTRIES", 0)
+
+
 @pytest.mark.parametrize("c", range(1, 10))
-def test_the_best_of_all_supports_is_found(c):
+def test_the_best_of_all_supports_is_found(compared, c):
     for seed, unit in enumerate((1.0, 2.0**-80, 2.0**80)):
         S = supports_covariance(seed)
         value, support = best_support(S * unit, c)
@@ -256,7 +264,7 @@ def test_the_best_of_all_supports_is_found(c):
         np.testing.assert_array_equal(best_support(Gram(S * unit), c)[1], support)
 
 
-def test_of_equal_variables_the_first_are_taken():
+def test_of_equal_variables_the_first_are_taken(compared):
     for S in (np.eye(6), np.full((6, 6), 0.5) + 0.5 * np.eye(6)):
         for c in (1, 2, 3, 6):
             assert best_support(S, c)[1].tolist() == list(range(c))
@@ -277,6 +285,24 @@ def test_no_exchange_of_one_or_two_variables_improves_an_improved_support(c):
         np.testing.assert_array_equal(improve_support(S, top, c), top)
 
 
+def test_exchanges_of_many_supports_are_those_of_each(monkeypatch):
+    """In one batch, in batches of one, and beside supports that no exchange improves."""
+    S = supports_covariance(3)
+    supports = np.array(list(itertools.combinations(range(9), 3)))
+    values = np.array([largest(S, J) for J in supports])
+    op = Gram(S)
+    batch = support_search._best_exchanges(op, op.diagonal(), supports, values)
+    monkeypatch.setattr(support_search, "COVARIANCES_AT_ONCE", 1)
+    singles = support_search._best_exchanges(op, op.diagonal(), supports, values)
+    for J, value, exchange, single in zip(supports, values, batch, singles, strict=True):
+        better = max(largest(S, K) for K in exchanges(S, tuple(J), 1))
+        assert (exchange is None) == (single is None) == (better <= value * (1 + 1e-11))
+        if exchange is not None:  # twelve of at most 18 exchanges are computed, ranked by a lower bound
+            np.testing.assert_array_equal(exchange[0], single[0])
+            assert exchange[1] == pytest.approx(largest(S, exchange[0]), rel=1e-12)
+            assert exchange[1] > value
+
+
 def test_supports_grow_by_the_best_variable():
     for seed in range(6):
         S = supports_covariance(seed)
@@ -288,6 +314,7 @@ def test_supports_grow_by_the_best_variable():
 
 
 def test_a_search_that_is_stopped_has_a_support_all_the_same(monkeypatch):
+    monkeypatch.setattr(support_search, "COMPARED_ENTRIES", 0)
     S = supports_covariance(7)
     for calls in (0, 1, 3, 8):
         left = iter([True] * calls)
@@ -307,7 +334,7 @@ def test_gains_of_exchanges_are_positive_where_the_eigenvalue_rises(rank):
     S = rows.T @ rows / rank
     for c in (1, 2, 5):
         value = np.linalg.eigvalsh(S[:c, :c])[-1]
-        gains = _gains(S[:c, :c], S[:c, c:], np.diag(S)[c:], value)
+        (gains,) = _gains(S[None, :c, :c], S[None, :c, c:], np.diag(S)[None, c:], np.array([value]))
         for i, f in itertools.product(range(c), range(c, 11)):
             J = [*(j for j in range(c) if j != i), f]
             change = np.linalg.eigvalsh(S[np.ix_(J, J)])[-1] / value - 1.0
