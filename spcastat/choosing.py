@@ -199,9 +199,10 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       counts if it predicts 1.5 `least` more, besides, for each p of its loadings beyond the first p.
     - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
       after removing the earlier components is compared with sign flips of these residuals, at the level
-      `alpha` / 5. With more variables than rows, and up to 500, an eigenvalue hardly shows a component of a
-      few variables. From the first component that does not exceed noise so, the variance of a sparse
-      component of the residuals of the regressions on earlier sparse ones is compared, at the same level.
+      `alpha` / 5. With more variables than rows, and up to 500, an eigenvalue rarely reveals a component
+      of few variables. From the first component on that does not exceed noise by its eigenvalue, the
+      variance of a sparse component is compared at the same level, after regression on the earlier sparse
+      ones.
 
     For comparison, parallel analysis keeps the leading components whose eigenvalues are exceeded by the
     eigenvalue of the same rank in at most a share `alpha` of the draws. A strong general component masks the

@@ -92,7 +92,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         For "joint": groups of features that enter a component together, by name; see :func:`spcastat.spca`.
     scale : bool, {"blocks", "raw blocks"}, or array-like of shape (n_features,), optional
         Whether to divide features by their standard deviations; not by default, with a warning if variances
-        differ by a factor of more than 10,000, which False does not give. See :func:`spcastat.spca`.
+        differ by a factor of more than 10,000; with False there is no warning. See :func:`spcastat.spca`.
     center : bool or array-like of shape (n_features,)
         Whether to subtract the means of the features; an array gives other centres.
     blocks : dict, optional

@@ -401,7 +401,7 @@ class SampleFits(ABC):
         return [(op, self.resampling.refit.draw_starts(op, rng)) for op in self.samples(rng, number)]
 
     def run(self, n: int, stage: str, unit: str = "draws") -> Finished:
-        """Fit the samples number 0, ..., n - 1."""
+        """Fit samples 0, ..., n - 1."""
         batch_size = self.resampling.refit.batch_size or 1
         return run_jobs(self, n, n_jobs=self.resampling.n_jobs, what=stage, unit=unit, together=batch_size)
 

@@ -172,8 +172,8 @@ def covariance(
         Number of rows from which the matrix was computed, for the summary and for resampling.
     scale : bool, "blocks" or "raw blocks", optional
         True replaces `S` by its correlation matrix. ``"blocks"`` and ``"raw blocks"`` divide the variables as
-        for :func:`rows`. By default `S` is used as it is, and a DataWarning is given if the variances differ
-        by a factor of more than 10,000, which False does not give.
+        for :func:`rows`. By default `S` is used as it is, with a DataWarning if the variances differ by a
+        factor of more than 10,000; with False there is no warning.
     blocks : mapping of name to list of labels, optional
         The variables of each block, with ``scale="blocks"``. See :func:`rows`.
     mean : array-like of shape (p,), optional

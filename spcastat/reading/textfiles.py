@@ -106,7 +106,7 @@ class TextOptions:
     sep : str
     decimal : {".", ","}
     encoding : str or None
-        Python's name of the encoding; None for that of the byte-order mark, or else UTF-8.
+        Python's name of the encoding; None for the encoding of the byte-order mark, or UTF-8 without one.
     header : bool or None
         Whether the first line has the names of the columns. None also refuses names that are all numbers.
     na_values : sequence of str

@@ -13,8 +13,9 @@ from spcastat.inputs.data import Data
 from spcastat.plots.cell_map import checked_sizes, draw_cell_map, limits_in
 from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document
-from spcastat.show.outlier_tables import outlier_map, outliers_document
+from spcastat.show.outlier_tables import outlier_map, outliers_document, outliers_screen
 from spcastat.show.renderings import Summary
+from spcastat.show.screen import Screen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +32,9 @@ class Outliers(Picklable, Summary):
 
     def _document(self) -> Document:
         return outliers_document(self._state)
+
+    def _screen(self) -> Screen:
+        return outliers_screen(self._state)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

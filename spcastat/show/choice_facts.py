@@ -390,13 +390,19 @@ def unequal_variances(choice: Chosen) -> Iterator[Fact]:
     yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED_CALL)
 
 
-def header(choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = ()) -> Iterator[Fact]:
-    """Yield the lines of the header of the choice; `between` is inserted after the data and the fit."""
+def header(
+    choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = (), is_brief: bool = False
+) -> Iterator[Fact]:
+    """Yield the lines of the header of the choice; `between` is inserted after the data and the fit.
+
+    With `is_brief`, remarks on the rows are without the advice after their colon.
+    """
     yield facts.dataset(choice.state)
     if choice.sampling_text:
         yield fact("drawn", text=choice.sampling_text)
     for remark in (*remarks_on_rows, *choice.remarks):
-        yield fact("remark on rows", remark=remark)
+        brief = f"{remark.partition(': ')[0].removesuffix('.')}: see choice.summary()."
+        yield fact("remark on rows", remark=brief if is_brief else remark)
     yield fact("fit of choice", call=choice.call)
     yield from between
     yield sparseness(choice)

@@ -129,13 +129,17 @@ def choice_screen(choice: Chosen, tests: ComponentTests | None) -> Document:
         about = list(choice_facts.untested(tests))
         between += choice_facts.large_rows(tests)
     remarks = () if tests is None else tests.remarks
-    header = [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, between, remarks)]
     fits = _table(choice, _columns(choice, True), choice_facts.compared(choice))
-    document = Document(_title(choice), tuple(lines(header)), (fits,), tuple(notes(about)))
-    for count in range(min(MOST_SHOWN, choice.k), 0, -1):
-        screen = replace(document, tables=(fits, _variables(choice, count)))
-        if len(Summary(screen, {}).as_text().splitlines()) <= LINES:
-            break
+    for is_brief in (False, True):
+        header = [
+            *choice_facts.unequal_variances(choice),
+            *choice_facts.header(choice, between, remarks, is_brief),
+        ]
+        document = Document(_title(choice), tuple(lines(header)), (fits,), tuple(notes(about)))
+        for count in range(min(MOST_SHOWN, choice.k), 0, -1):
+            screen = replace(document, tables=(fits, _variables(choice, count)))
+            if len(Summary(screen, {}).as_text().splitlines()) <= LINES:
+                return screen
     return screen
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,17 @@ from spcastat.inputs.cleaning import FAR_ROW
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, short_names
 from spcastat.plots.cell_map import ROW_INCHES, CellMap, cell_map_of, draw_cell_map
+from spcastat.show import screen
 from spcastat.show.facts import robust
-from spcastat.show.grid import Document, Picture, Row, Table, fixed
+from spcastat.show.grid import Document, Layout, Picture, Row, Table, fixed
+from spcastat.show.renderings import render
+from spcastat.show.screen import WIDTH, Screen
 from spcastat.show.templates import lines
 
 #: So many outlying cells, and rows, are printed; frames have all.
 CELLS_LISTED, ROWS_LISTED = 20, 10
+#: Lines of a table beside its rows: a blank one, headings and a rule.
+TABLE_LINES = 3
 #: Characters of the names of variables in the list of cells, which then fits into 80 columns.
 CELL_NAME_WIDTH = 18
 #: Rows with at least so many outlying cells, in more than this share of the columns, are printed, too.
@@ -55,6 +61,25 @@ def outliers_document(state: FitState) -> Document:
         notes.append("There is no outlying cell or row.")
     header = tuple(lines([robust(state, cleaning)]))
     return Document("Outlying cells and rows", header, tuple(tables), tuple(notes))
+
+
+def outliers_screen(state: FitState) -> Screen:
+    """Return the print: the first of the rows and cells of `outliers_document`, as many as have room."""
+    document = outliers_document(state)
+
+    def body(room: int) -> list[str]:
+        tables = []
+        for i, table in enumerate(document.tables):
+            remaining = room // (len(document.tables) - i) - TABLE_LINES
+            rows = table.rows[: max(remaining, 1)]
+            room -= len(rows) + TABLE_LINES
+            tables.append(replace(table, rows=rows))
+        layout = Layout(width=WIDTH)
+        return render(Document("", tables=tuple(tables)), "text", layout).splitlines() if tables else []
+
+    header = " ".join(f"{label}: {text}." for label, text in document.facts)
+    keys = tuple(note for note in document.notes if not note[0].isdigit())
+    return Screen(header, body, keys, (), screen.ending("fit.robust", [], "as_text()"))
 
 
 def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -> CellMap:

@@ -81,7 +81,7 @@ def chapters(
     fitted.
     """
     in_memory = source is not None and source.holds_scores
-    summary = summarise(state, digits=digits, arrangement=arrangement)._document()
+    summary = summarise(state, digits=digits, arrangement=arrangement, uncertainty=False)._document()
     yield first_chapter(state, summary)
     loadings = loadings_picture(state, arrangement.groups)
     yield Chapter("Loadings and variance", (loadings, scree_picture(state)))
@@ -282,7 +282,9 @@ def scree_picture(state: FitState) -> Picture:
     """Return the figure of the variances of sparse components, next to those of dense ones."""
     table = variance(state)
     dense = f"{percent(table['cumulative PCA'].iloc[-1])} %"
-    sparse = ", ".join(map(percent, table["share of total"].tolist()[:MOST_NAMED]))
+    sparse = " and ".join(
+        ", ".join(map(percent, table["share of total"].tolist()[:MOST_NAMED])).rsplit(", ", 1)
+    )
     alt = (
         f"Adjusted variance of the sparse components, {sparse} % of the total, next to the variance of the "
         f"dense principal components, in all {dense} of the total."
@@ -314,8 +316,8 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
             "biplot",
             f"Biplot of {count} on {first_name} and {second_name}, whose scores have the correlation "
             f"{fixed(r, 2)}; the table of correlations shows their association with the variables.",
-            "Points are rows, bars the variables of each component; a variable of both has an arrow. "
-            f"{data.caption}",
+            "Points are rows, bars the variables of each component"
+            f"{'; a variable of both has an arrow' if len(data.arrows) else ''}. {data.caption}",
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)
@@ -343,8 +345,10 @@ def diagnostics_picture(state: FitState, source: Data | None) -> Picture:
     limits = frames.limits(state)
     distances = rows.diagnostics(state, source)
     finite_limits = [name for name in ("T2", "Q") if np.isfinite(limits[name])]
+    counts = [int((distances[name] > limits[name]).sum()) for name in finite_limits]
     exceedances = [
-        f"{int((distances[name] > limits[name]).sum())} exceed the limit of {name}" for name in finite_limits
+        f"{count} {'exceeds' if count == 1 else 'exceed'} the limit of {name}"
+        for count, name in zip(counts, finite_limits, strict=True)
     ]
     counted = f"Of {len(distances)} rows, {' and '.join(exceedances) or 'none can be compared with a limit'}."
     farthest = short_name(distances["Q"].idxmax())
@@ -467,7 +471,7 @@ def write_report(
     """Write a report with tables, plots, the call and the versions, as one HTML page or a Word file.
 
     The page is self-contained, has no scripts, works on phones, in dark mode, with screen readers and in
-    print, and offers each figure as SVG. A Word file has real tables, whose headings are repeated on every
+    print, and offers each figure as SVG. A Word file has native tables, whose headers are repeated on every
     page, and figures of 300 dpi with captions and text alternatives.
 
     Parameters

@@ -446,10 +446,12 @@ def summarise(
     *,
     tables: str = "all",
     extras: Extras | None = None,
+    uncertainty: bool = True,
 ) -> Summary:
     """Return the header, loadings and variances of a fit; see `SpcaResult.summary`.
 
-    `groups` are those of the variables, `sections` of the method.
+    `groups` are those of the variables, `sections` of the method. Without `uncertainty` there is no table of
+    intervals and selection frequencies, which a report has in its own chapter.
     """
     digits = whole_number("digits", digits, 0, 10)
     tables = one_of("tables", tables, TABLES)
@@ -475,10 +477,10 @@ def summarise(
     tables_of_numbers |= {"variables": options["columns"]} if "columns" in options else {}
     further_tables = [*_eigenvalues_of_groups(state), *_shares_of_blocks(state, groups)]
     unsaid: list[str] = []
-    if state.inference.bootstrap is not None or state.inference.stability is not None:
-        uncertainty, sentences = summary_table(state, intervals=extras.conf_int)
+    if uncertainty and (state.inference.bootstrap is not None or state.inference.stability is not None):
+        resampled, sentences = summary_table(state, intervals=extras.conf_int)
         unsaid = list(notes(sentences))
-        further_tables.append(uncertainty)
+        further_tables.append(resampled)
         tables_of_numbers["tidy"] = frames.tidy(state, conf_int=True)
     header = [*header_facts(state), *facts.shares_of_groups(state, groups), *facts.proofs(state)]
     cautions = [

@@ -292,7 +292,7 @@ TEMPLATES: dict[str, Template] = {
         label="Robust",
         line="{cells}; {rows}{bent?; {bent} of {judged|# column|# columns} judged on the scale of a power}"
         "{plain?; left as given, since they have few values or half of them are equal: "
-        "{plain_names}}{often?; cells pulled in in more than 10 % of the rows (groups?): {often}}",
+        "{plain_names}}{often?; more than 10 % of the cells are pulled in (groups?): {often}}",
         part="Robust: {cells}; {rows}{plain?; left as they are: {plain_names}} (fit.robust).",
         warning="{grouped?more than half of the rows are far from the others, so that none was left out.}",
     ),
@@ -317,9 +317,9 @@ TEMPLATES: dict[str, Template] = {
         cites=("raymaekers2024",),
     ),
     "outlying rows": Template(
-        methods="{out?{out} of {n|# row|# rows} had|No row had} a robust distance above {limit:g} of a score "
-        "of rotated principal components that the scores did not explain{out?, and had no weight} (after "
-        "Hubert, Reynkens, Schmitt and Verdonck, 2016).",
+        methods="{out?{out} of {n|# row|# rows} had|No row had} a score on rotated principal components that "
+        "was more than {limit:g} robust standard deviations from the middle and not explained by the scores "
+        "of the fit{out?; {out|it|they} had no weight} (after Hubert, Reynkens, Schmitt and Verdonck, 2016).",
         cites=("hubert2016",),
     ),
     "of cleaned data": Template(

@@ -682,8 +682,21 @@ def by_person() -> pd.DataFrame:
     return named(160, 24, 4, 5, 9.0).assign(person=np.repeat(np.arange(40), 4))
 
 
+def autocorrelated() -> pd.DataFrame:
+    """Return rows in time, each with half of the row before it, and missing values."""
+    sizes = (11, 10, 4, 4)
+    rows = planted(240, 34, sizes, (9.0,) * 4, 0)
+    for t in range(1, len(rows)):
+        rows.iloc[t] += 0.5 * rows.iloc[t - 1]
+    rows.iloc[::17, 0] = np.nan
+    return rows
+
+
 #: Choices whose prints have many lines, or long ones.
 PRINTED = {
+    "autocorrelated": lambda: sp.choose(
+        autocorrelated(), scale=True, na="pairwise", repeats=1, effort="quick"
+    ),
     "ten cardinalities": lambda: sp.choose(
         named(300, 40, 10, 4, 9.0), 10, cards=[[5] * 5 + [4] * 5, [4] * 5 + [3] * 5, [3] * 5 + [2] * 5]
     ),
@@ -708,7 +721,9 @@ def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
     loaded = pickle.loads(pickle.dumps(choice))
     assert (str(loaded), loaded.notes if choice.k else "") == (str(choice), choice.notes if choice.k else "")
     # of lines about the rows the data come first, and before them what to change
-    labels = [line.split()[0] for line in lines[1:] if line[:1] not in ("", " ")]
+    title_end = next(i for i, line in enumerate(lines, 1) if not line.endswith(","))  # it may wrap
+    title_end += lines[title_end][0].isdigit()
+    labels = [line.split()[0] for line in lines[title_end:] if line[:1] not in ("", " ")]
     assert labels[0] == ("Scale" if kind == "other units" else "Data")
 
 

@@ -184,6 +184,23 @@ def test_sentences_are_cut_only_where_a_screen_is_full():
             assert len(text.splitlines()) == LINES, (name, text)
 
 
+def test_outliers_are_one_screen_and_the_first_are_printed():
+    """With 31 outlying cells, 8 outlying rows and long names; the complete tables have more lines."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 13)), columns=rows(13, True).columns)
+    table = table.mask(np.arange(table.size).reshape(table.shape) % 51 == 0, 90.0)
+    table.iloc[:8] += 9.0 * (-1.0) ** np.arange(13)
+    result = sp.spca(table, 2, 3, scale=True, robust=True, method="greedy").robust
+    text = str(result)
+    assert is_one_screen(text), text
+    assert len(result.as_text().splitlines()) > LINES
+    assert "fit.robust.as_text()" in text
+    line = r"(?m)^(\d+) +[\d.]+ +\d+  (?:yes|left out)$"
+    printed, complete = re.findall(line, text), re.findall(line, result.as_text())
+    assert 0 < len(printed) < len(complete)
+    assert printed == complete[: len(printed)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "k", "long"), [(5, 1, True), (100, 12, True), (100, 4, False), (2000, 2, True)]

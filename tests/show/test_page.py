@@ -58,6 +58,16 @@ def test_tables_pictures_call_and_versions(fit, whole):
     assert all(page.values("img", "alt"))
 
 
+def test_intervals_and_shares_stand_once(fit, tmp_path):
+    """Each variable of a component has one interval and one frequency, in the chapter on uncertainty."""
+    fit.with_inference(fit.bootstrap(40, rng=0), fit.stability(4, rng=0)).report(tmp_path / "out.html")
+    page = Page((tmp_path / "out.html").read_text(encoding="utf-8"))
+    assert page.text.count("selected again in each draw") == 2  # title of the chapter, methods section
+    assert page.text.count("std. error") == 2  # of loadings, and of variances
+    headings = re.findall(r"<h2[^>]*>([^<]+)", (tmp_path / "out.html").read_text(encoding="utf-8"))
+    assert headings.count("Uncertainty") == 1
+
+
 def test_nothing_is_loaded_and_nothing_runs(whole):
     page = Page(whole)
     assert not {"script", "iframe", "object"} & set(page.tags)
@@ -220,7 +230,7 @@ def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops
 
 def test_notes_appear_once_and_bibtex_comes_last(tmp_path):
     fit = sp.spca(sp.datasets.make_hastie(n=60), 2, 4, scale=True, effort="quick")
-    fit = fit.with_inference(fit.bootstrap(19))
+    fit = fit.with_inference(fit.bootstrap(40))
     fit.report(tmp_path / "a.html")
     page = (tmp_path / "a.html").read_text()
     assert page.count("An interval shows how much a loading varies") == 1
