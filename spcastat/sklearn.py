@@ -370,7 +370,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._named(self._validated(X, self.na in GAPS, reset=False))
 
     def _validated(self, X: Any, gaps: bool, **how: Any) -> Any:
-        """Validate rows, in which values may be missing with `gaps`, with scikit-learn and return them.
+        """Validate rows with scikit-learn and return them; with `gaps`, values may be missing.
 
         An error of scikit-learn is raised as ColumnTypeError or DataError, with the same message on one line.
         """

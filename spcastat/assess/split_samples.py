@@ -228,8 +228,8 @@ def combined_p_values(p_values: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     p_values : ndarray of shape (B, ...)
-        P-values of B splits, adjusted for the tests of their split; 1 if not tested. NaN is 1, too, but the
-        result is NaN if no split has a test.
+        P-values of B splits, adjusted for the tests of their split; 1 if not tested. NaN counts as 1,
+        but the result is NaN if no split has a test.
 
     Returns
     -------

@@ -228,7 +228,7 @@ def as_path(path: Any) -> Path:
     except UnicodeEncodeError:
         name = b""
     if not name or b"\0" in name or len(name) > 4096:  # a path has at most 4096 bytes
-        raise OptionError(f"path={shown(os.fspath(path))} was given, which no file can be called.")
+        raise OptionError(f"path={shown(os.fspath(path))} was given, which cannot be the name of a file.")
     return Path(path)
 
 

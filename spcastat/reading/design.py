@@ -189,7 +189,8 @@ def take_labels(
     -------
     table : Table
     labels : Categorical of length n, or None
-        Categories are in their order, or in that of the rows. Missing labels have the code -1.
+        Categories are in their own order, other labels in the order of the rows. Missing labels have the
+        code -1.
 
     Raises
     ------

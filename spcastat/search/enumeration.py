@@ -165,7 +165,7 @@ def _choices(criterion: Criterion) -> tuple[list[np.ndarray], np.ndarray]:
 def all_choices(supports: Sequence[np.ndarray], kinds: Sequence[int]) -> np.ndarray:
     """Return all choices of a support for each component, shape (k, n).
 
-    Components of one kind may change places, and each set of their supports is there once.
+    Components of one kind are interchangeable, so that each set of their supports occurs once.
     """
     index = np.indices([len(rows_of_component) for rows_of_component in supports]).reshape(len(supports), -1)
     for i, j in combinations(range(len(supports)), 2):
