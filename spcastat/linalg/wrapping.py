@@ -24,14 +24,13 @@ import numpy as np
 #: Standardised values are unchanged up to BEND, and pulled to the middle from END on. With 2.5 and 5 the
 #: location keeps 99.1 % and the correlation 98.1 % of the efficiency at normal data (by quadrature).
 BEND, END = 2.5, 5.0
-#: Where no more cells than in normal tables are between BEND and NORMAL_BEND, cells are unchanged up to
-#: NORMAL_BEND: with BEND, robust fits of clean normal rows lost .3 to 1.1 % more of the population's adjusted
-#: variance than plain fits, now .2 to .6 % (four designs, 60 sets each). Of n normal values the share of
-#: MODERATE_SHARE (1 + MODERATE_FEW / n) is between the two (n = 20 to 1000, 400,000 values each), since
-#: locations and scales are estimated from the same values. With an allowance of two standard errors of this
-#: share fits lost less than .1 %, but clusters of rows 3 to 6 standard deviations out were found less often
-#: (F1 .87 to .96 for .90 to 1.00, 20 sets each).
-NORMAL_BEND, MODERATE_SHARE, MODERATE_FEW = 4.0, 0.01236, 44.0
+#: Where no more cells than in normal tables are beyond BEND, cells are unchanged up to NORMAL_BEND. Of n
+#: normal values the share of TAIL_SHARE (1 + TAIL_FEW / n) is beyond BEND, since locations and scales are
+#: estimated from the same values (TAIL_FEW is 39 to 55 for n = 20 to 1000, 400,000 values each). TAIL_ERRORS
+#: binomial standard errors are allowed; the share varies 1.3 to 1.5 times as much. With BEND for all tables,
+#: fits of clean normal rows lost .3 to 1.1 % more of the population's adjusted variance than plain fits,
+#: without the allowance .2 to .6 %, now about .1 % (four designs, 30 to 60 sets each).
+NORMAL_BEND, TAIL_SHARE, TAIL_FEW, TAIL_ERRORS = 4.0, 0.01242, 48.0, 2.0
 #: Columns with at most so many different values are left as they are.
 FEW_VALUES = 5
 #: Powers that are compared.
@@ -88,10 +87,10 @@ def bend_of(z: np.ndarray, weights: np.ndarray | None = None) -> float:
     cell_count = float((w @ ~np.isnan(z)).sum())
     if not cell_count:
         return BEND
-    size = np.abs(z)
-    share = float((w @ ((size > BEND) & (size <= NORMAL_BEND))).sum()) / cell_count
-    normal_share = MODERATE_SHARE * (1.0 + MODERATE_FEW * z.shape[1] / cell_count)
-    return NORMAL_BEND if share <= normal_share else BEND
+    share = float((w @ (np.abs(z) > BEND)).sum()) / cell_count
+    normal_share = TAIL_SHARE * (1.0 + TAIL_FEW * z.shape[1] / cell_count)
+    allowance = TAIL_ERRORS * sqrt(normal_share / cell_count)
+    return NORMAL_BEND if share <= normal_share + allowance else BEND
 
 
 def consistency(share: float) -> float:

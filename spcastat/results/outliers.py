@@ -48,7 +48,7 @@ class Outliers(Picklable, Summary):
         "row", "variable": labels. "position": number of the row, from 0. "value": as given. "z": distance
         from the middle of the column in robust standard deviations, for skewed columns on the scale of a
         power. "used": the value that the fit uses. "low", "high": the values with z within 2.5, or within 4
-        if the table has no more cells between 2.5 and 4 than a normal one. "kept": whether the fit uses the
+        if the table has no more cells beyond 2.5 than a normal one. "kept": whether the fit uses the
         row.
         """
         return outliers.cells(self._state)
@@ -64,7 +64,7 @@ class Outliers(Picklable, Summary):
 
         "judged": False for columns that were left as they are, since they have at most 5 different values, or
         half of their values are equal. "transformation", "power": of skewed columns. "middle", "low", "high":
-        the values with z of 0, -2.5 and 2.5 (-4 and 4 in a table with no more cells between 2.5 and 4 than a
+        the values with z of 0, -2.5 and 2.5 (-4 and 4 in a table with no more cells beyond 2.5 than a
         normal one). "cells", "share": number and share of outlying cells in the rows kept.
         """
         return outliers.columns(self._state)

@@ -17,8 +17,8 @@ from spcastat.errors import DataError, DataWarning, OptionError, UnknownOptionEr
 from spcastat.inputs.cleaning import cleaner_of, few_rows_factor
 from spcastat.linalg.wrapping import (
     BEND,
-    MODERATE_SHARE,
     NORMAL_BEND,
+    TAIL_SHARE,
     Wrapping,
     bend_of,
     columnwise_location_and_scale,
@@ -203,20 +203,19 @@ def test_a_long_column_is_judged_as_by_all_its_values():
 
 @pytest.mark.parametrize(("n", "p"), [(20, 40), (60, 12), (200, 12), (1000, 5)])
 def test_cells_of_normal_tables_are_pulled_in_from_4_on(n, p):
-    """Of 40 normal tables 12 to 36: the normal share, of the distribution function, is about their median.
+    """Of 40 normal tables 28 or more: two binomial standard errors are 1.3 of those of the share.
 
-    A binomial number of 40 and .5 is outside with a probability of .008. Where a fifth of the cells is three
-    times as wide, .225 of those are between 2.5 and 4, and no table of 60 rows or more counts as normal.
+    A binomial number of 40 and .9 is below 28 with a probability of 1e-4. Where a fifth of the cells is three
+    times as wide, .4 of those are beyond 2.5, and no table of 60 rows or more counts as normal.
     """
-    share = 2.0 * (NormalDist().cdf(NORMAL_BEND) - NormalDist().cdf(BEND))
-    assert pytest.approx(share, abs=1e-5) == MODERATE_SHARE
+    assert pytest.approx(2.0 * NormalDist().cdf(-BEND), abs=1e-5) == TAIL_SHARE
     rng, normal, wide = np.random.default_rng(n), 0, 0
     for _ in range(40):
         X = rng.standard_normal((n, p))
         normal += Wrapping.of(X).bent_for(X, None).bend == NORMAL_BEND
         X = np.where(rng.random((n, p)) < 0.2, 3.0 * X, X)
         wide += Wrapping.of(X).bent_for(X, None).bend == NORMAL_BEND
-    assert 12 <= normal <= 36
+    assert normal >= 28
     assert n < 60 or wide == 0
 
 
