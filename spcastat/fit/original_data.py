@@ -8,7 +8,7 @@ import numpy as np
 
 from spcastat.config import plural, shown
 from spcastat.errors import DataError, NoRowsError, OptionError, WeightsError
-from spcastat.fit.state import FitState
+from spcastat.fit.state import SAME_MOMENTS, FitState
 from spcastat.inputs.covariance_data import CovarianceData
 from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
@@ -18,10 +18,6 @@ from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import replay, replay_both
 
-#: Relative tolerance for moments of the same data, since sums may be computed in another order.
-SAME_DATA = 1e-6
-#: Variances this close to one are those of a correlation matrix.
-UNIT = 1e-8
 #: Rounding of a mean, relative to its size.
 MEAN_ROUNDING = 1e-12
 
@@ -90,7 +86,7 @@ def _read_again(state: FitState, table: Any, analysis: str) -> Data:
         return _rows_again(state, table)
     partial = state.spec.partial
     scale: Any = groups_from_record(record.groups)
-    if scale is None and (np.abs(state.moments.variances - 1.0) <= UNIT).all():
+    if scale is None and state.has_unit_variances:
         scale = True  # the fit was one of correlations, which may have been made by scale=True
     options = {
         "n_obs": record.n,
@@ -143,16 +139,16 @@ def _require_same(state: FitState, data_again: Data) -> None:
             f"data has {plural(len(variances_now), 'variable')}, and the fit has {len(variances)}: give the "
             "data that were fitted, without changes."
         )
-    if not np.allclose(variances_now, variances, rtol=SAME_DATA, atol=SAME_DATA**2 * variances.max()):
+    if not np.allclose(variances_now, variances, rtol=SAME_MOMENTS, atol=SAME_MOMENTS**2 * variances.max()):
         raise _other_data("variances of data are", state, np.abs(variances_now - variances))
     spread = np.sqrt(variances)
     if state.standard is not None and data_again.standard is not None:
         standard, standard_now = state.standard, data_again.standard
-        if not np.allclose(standard_now.scale, standard.scale, rtol=SAME_DATA, atol=0.0):
+        if not np.allclose(standard_now.scale, standard.scale, rtol=SAME_MOMENTS, atol=0.0):
             raise _other_data("scales of data are", state, np.abs(standard_now.scale / standard.scale - 1.0))
         # in standard deviations, which the means of large numbers have to within their rounding
         shifts = np.abs(standard_now.mean - standard.mean) / standard.scale
-        tolerance = SAME_DATA * np.maximum(spread, SAME_DATA * spread.max())
+        tolerance = SAME_MOMENTS * np.maximum(spread, SAME_MOMENTS * spread.max())
         tolerance = tolerance + MEAN_ROUNDING * np.abs(standard.mean) / standard.scale
         if (shifts > tolerance).any():
             raise _other_data(
@@ -160,7 +156,9 @@ def _require_same(state: FitState, data_again: Data) -> None:
             )
     coupling = data_again.op.dot(state.V) * data_again.op.unit**2
     # a covariance with a score is a sum of covariances, each bounded by two standard deviations
-    bound = SAME_DATA * np.outer(np.maximum(spread, SAME_DATA * spread.max()), np.abs(state.V).T @ spread)
+    bound = SAME_MOMENTS * np.outer(
+        np.maximum(spread, SAME_MOMENTS * spread.max()), np.abs(state.V).T @ spread
+    )
     differences = np.abs(coupling - state.moments.coupling)
     if (differences > bound).any():
         raise _other_data("covariances of data with the scores are", state, (differences - bound).max(axis=1))
@@ -176,7 +174,7 @@ def _require_same_order(state: FitState, data_again: Data, analysis: str) -> Non
     design = state.design
     if design is None or design.mark is None:
         return
-    if abs(data_again.rows(analysis).order_mark(state.V) - design.mark) > SAME_DATA:
+    if abs(data_again.rows(analysis).order_mark(state.V) - design.mark) > SAME_MOMENTS:
         raise DataError(
             f"{analysis} draws the clusters or blocks of the fit, which are stored by the position of the "
             "rows, and the rows of data are in another order: give them in the order of the fit."

@@ -229,8 +229,11 @@ class FitMoments:
 
 # --- the state ------------------------------------------------------------------------------------
 
-#: Relative tolerance for variances and covariances of the scores of one fit.
+#: Relative tolerance for moments of the same rows: sums may be computed in another order, and rows may be
+#: stored in single precision, whose numbers have seven digits.
 SAME_MOMENTS = 1e-6
+#: Variances as near to one are those of a correlation matrix: a matrix in single precision has ones, too.
+UNIT_ROUNDING = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,6 +311,11 @@ class FitState:
             cleaning=data.cleaning,
             row_labels=None if data.cleaning is None else data.row_labels,
         )
+
+    @property
+    def has_unit_variances(self) -> bool:
+        """Whether all variables have the variance one, as in a correlation matrix."""
+        return bool((np.abs(self.moments.variances - 1.0) <= UNIT_ROUNDING).all())
 
     @property
     def components(self) -> pd.Index:

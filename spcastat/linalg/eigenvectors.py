@@ -212,7 +212,7 @@ def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, 
 # --- orthonormal bases and rotations --------------------------------------------------------------
 
 
-#: A column depends on earlier columns if its residual on them is shorter than this share of its length.
+#: A column depends on others, but for rounding, if its residual on them is at most this share of its length.
 COLUMN_DEPENDENCE = 1e-12
 
 

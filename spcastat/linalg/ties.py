@@ -22,6 +22,8 @@ from spcastat.config import LARGEST_WHOLE
 
 #: Values that differ by at most this share of their size are equal.
 RELATIVE = 1e-10
+#: A share of the variance that is asked for is reached by one that is smaller by at most this.
+TARGET_ROUNDING = 1e-10
 #: Rounding errors are at most about this share of the largest value in the same array.
 ROUNDING = 1e-14
 #: Entries of an eigenvector that differ by at most this share of its largest entry are equal.

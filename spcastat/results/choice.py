@@ -16,6 +16,7 @@ from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural, whole_number
 from spcastat.errors import NoComponentsError, NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
+from spcastat.fit.state import SAME_MOMENTS
 from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
 from spcastat.show.choice_facts import Chosen, NothingChosen
@@ -194,11 +195,10 @@ class ComponentChoice(Outcome):
         tests = self._tests
         own_values = tests.given_values
         common = min(len(own_values), len(spectrum))
-        if (
-            tests.tested is not None
-            or tests.sampled
-            or np.allclose(own_values[:common], spectrum[:common], rtol=1e-6, atol=1e-9 * own_values[0])
-        ):
+        is_equal = np.allclose(
+            own_values[:common], spectrum[:common], rtol=SAME_MOMENTS, atol=1e-9 * own_values[0]
+        )
+        if tests.tested is not None or tests.sampled or is_equal:
             return
         raise OptionError(
             f"{argument} is an analysis of other data, or with another scale, than the fit (its "

@@ -22,7 +22,7 @@ from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionEr
 from spcastat.fit import frames
 from spcastat.fit.original_data import original_data
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import joint_gap
+from spcastat.fit.state import SAME_MOMENTS, joint_gap
 from spcastat.inputs.data import Data
 from spcastat.labels import flat_labels, full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
@@ -528,8 +528,7 @@ def _require_same_rows(sources: Mapping[str, Data]) -> None:
     for name in other_names:
         sums = sources[name].fingerprint(columns)
         if not all(
-            # sums of the same rows agree to a millionth only, as rows may be stored in single precision
-            a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=0.0, equal_nan=True)
+            a.shape == b.shape and np.allclose(a, b, rtol=SAME_MOMENTS, atol=0.0, equal_nan=True)
             for a, b in zip(first_sums, sums, strict=True)
         ):
             raise ShapeError(

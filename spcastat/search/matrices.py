@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from spcastat.linalg.eigenvectors import bordered_lower
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import RELATIVE
 
 # --- small matrices -------------------------------------------------------------------------------
 
@@ -62,8 +63,6 @@ def factor(G: np.ndarray, jitter: float = JITTER) -> tuple[np.ndarray, np.ndarra
     return L, size, present
 
 
-#: Entries that differ by less than this share tie; the lowest index wins.
-TIE_TOLERANCE = 1e-10
 #: Added to the diagonal of B, scaled to correlations, before it is factored.
 RIDGE = 1e-9
 
@@ -91,7 +90,7 @@ def largest(keys: np.ndarray, count: int) -> np.ndarray:
     m = keys.shape[-1]
     if count >= m:
         return np.broadcast_to(np.arange(m), keys.shape).copy()
-    return _highest(keys * (1.0 - TIE_TOLERANCE * np.arange(m) / m), count)
+    return _highest(keys * (1.0 - RELATIVE * np.arange(m) / m), count)
 
 
 def _highest(levels: np.ndarray, count: int) -> np.ndarray:
@@ -112,7 +111,7 @@ def _highest(levels: np.ndarray, count: int) -> np.ndarray:
 def ranked_entries(keys: np.ndarray, count: int) -> np.ndarray:
     """Return the indices of the `count` largest entries of each row, shape (B, count), the largest first."""
     m = keys.shape[1]
-    tilt = TIE_TOLERANCE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
+    tilt = RELATIVE * np.abs(keys).max(axis=1, keepdims=True, initial=0.0)
     levelled = keys - tilt * np.arange(m) / m
     if count == 1:
         return levelled.argmax(axis=1)[:, None]
@@ -213,7 +212,7 @@ def leading_vectors(A: np.ndarray, B: np.ndarray | None, start: np.ndarray) -> n
     for _ in range(ITERATIONS):
         shifted = A.copy()
         # at an eigenvalue to the last bit the matrix would be singular
-        shifted[:, corner, corner] -= np.vecdot(x, _times(A, x))[:, None] * (1.0 + TIE_TOLERANCE)
+        shifted[:, corner, corner] -= np.vecdot(x, _times(A, x))[:, None] * (1.0 + RELATIVE)
         try:
             updated = unit(np.linalg.solve(shifted, x[:, :, None])[:, :, 0])
         except np.linalg.LinAlgError:
@@ -223,7 +222,7 @@ def leading_vectors(A: np.ndarray, B: np.ndarray | None, start: np.ndarray) -> n
         if converged.all():
             break
     ratio = np.vecdot(x, _times(A, x))
-    sum_of_fourth_powers = (1.0 + TIE_TOLERANCE) * (square**2).sum(axis=(1, 2))
+    sum_of_fourth_powers = (1.0 + RELATIVE) * (square**2).sum(axis=(1, 2))
     sound = converged & (ratio > 0) & (2.0 * ratio**4 > sum_of_fourth_powers)
     if not sound.all():
         x[~sound] = best_vectors(A[~sound], None)

@@ -30,8 +30,8 @@ from spcastat.search.climbing import LONG, largest_first
 from spcastat.search.criteria import SupportRule
 from spcastat.search.matrices import best_vectors, divisor
 from spcastat.search.moves import ascend
-from spcastat.search.objectives import OBJECTIVES, Objective, added_variances
-from spcastat.search.penalty import TARGET_TOLERANCE, VarianceTarget
+from spcastat.search.objectives import OBJECTIVES, SMALLEST_VARIANCE, Objective, added_variances
+from spcastat.search.penalty import VarianceTarget
 
 # --- all partitions -------------------------------------------------------------------------------
 
@@ -477,7 +477,7 @@ def partition(
     if not exact_sums and not start_labels:
         search.polish()
         previous_value = -np.inf
-        while not complete and len(S) <= ALL_TRIED and search.values[0] > previous_value + TARGET_TOLERANCE:
+        while not complete and len(S) <= ALL_TRIED and search.values[0] > previous_value + RELATIVE:
             previous_value = search.values[0]
             search.climb()
             search.polish()
@@ -551,7 +551,7 @@ class _PartitionFits:
     def climb(self) -> None:
         """Move single variables to other groups while that raises the objective of the best loadings."""
         k, value = self.loadings.k, -np.inf
-        while self.values[0] > value + TARGET_TOLERANCE:
+        while self.values[0] > value + RELATIVE:
             value, labels = float(self.values[0]), self.labels[0]
             free = np.bincount(labels, minlength=k)[labels] > 1
             j, g = np.nonzero(free[:, None] & (labels[:, None] != np.arange(k)))
@@ -669,7 +669,7 @@ class Climber:
                     continue
                 trial_value = self.value(trial)
                 self.values_by_partition[tuple(sorted(trial))] = trial_value
-                if trial_value > value + TARGET_TOLERANCE:
+                if trial_value > value + RELATIVE:
                     value, improvement = trial_value, trial
                     break
         return value, groups
@@ -712,7 +712,7 @@ class Climber:
         G = V.T @ SV
         # t is the angle of the leading eigenvector of [[G_hh, b], [b, s]]
         t = 0.5 * np.arctan2(2.0 * SV[j, h], G[h, h] - self.S[j, j])
-        length = np.sqrt(np.maximum(1.0 - V[j, g] ** 2, TARGET_TOLERANCE))
+        length = np.sqrt(np.maximum(1.0 - V[j, g] ** 2, SMALLEST_VARIANCE))
         changes = (g, 1.0 / length, -V[j, g] / length), (h, np.cos(t), np.sin(t))
         N = None
         if self.square is not None:

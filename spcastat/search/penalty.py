@@ -23,15 +23,14 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import RELATIVE, TARGET_ROUNDING
 from spcastat.measures import MEASURES
 from spcastat.search.chains import distinct, perturb
 from spcastat.search.climbing import LONG, SHORT, Effort, climb, reordered, sweep
 from spcastat.search.criteria import Adjusted, Fits, SupportRule, join_fits, triangle
-from spcastat.search.matrices import TIE_TOLERANCE, TINY, SymmetricMatrix
+from spcastat.search.matrices import TINY, SymmetricMatrix
 from spcastat.search.moves import refined, stationary
 
-#: A shortfall of the share up to this counts as rounding.
-TARGET_TOLERANCE = 1e-10
 #: Weight of the total adjusted variance relative to the targets not yet reached.
 SLACK = 0.05
 
@@ -60,8 +59,8 @@ class VarianceTarget:
 
     @property
     def goals(self) -> np.ndarray:
-        """The adjusted variance needed after each component, shape (k,), less half of TARGET_TOLERANCE."""
-        goals = (self.share - 0.5 * TARGET_TOLERANCE) * np.cumsum(self.pca)
+        """The adjusted variance needed after each component, shape (k,), less half of TARGET_ROUNDING."""
+        goals = (self.share - 0.5 * TARGET_ROUNDING) * np.cumsum(self.pca)
         return goals if self.cumulative else np.where(np.arange(self.k) == self.k - 1, goals, 0.0)
 
     def kept_shares(self, variances: np.ndarray) -> np.ndarray:
@@ -106,7 +105,7 @@ class VarianceTarget:
         """Return whether loadings reach the target according to :mod:`spcastat.measures`."""
         kept_shares = self.measured(V, op)
         return bool(
-            (kept_shares if self.cumulative else kept_shares[-1:]).min() >= self.share - TARGET_TOLERANCE
+            (kept_shares if self.cumulative else kept_shares[-1:]).min() >= self.share - TARGET_ROUNDING
         )
 
 
@@ -231,7 +230,7 @@ class Sweeps:
             gain = np.where(self.rule.must[i], np.inf, np.where(self.rule.may[i], gain, 0.0))
             card_limit = int(self.rule.may[i].sum())
         count = int(np.count_nonzero(gain > penalty))
-        order = np.argsort(-gain * (1.0 - TIE_TOLERANCE * np.arange(p) / p), kind="stable")
+        order = np.argsort(-gain * (1.0 - RELATIVE * np.arange(p) / p), kind="stable")
         if self.target.cumulative:
             need = self.target.goals[i] - float(variances[:i].sum())
             attained_variance = np.cumsum((F @ C[:, i])[order] ** 2) / size

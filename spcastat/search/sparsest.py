@@ -11,6 +11,7 @@ import numpy as np
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows
+from spcastat.linalg.ties import TARGET_ROUNDING
 from spcastat.measures import best_order
 from spcastat.progress import stage
 from spcastat.search.climbing import EFFORTS, climb
@@ -20,7 +21,6 @@ from spcastat.search.matrices import SMALLEST, Dense, ranked_entries
 from spcastat.search.objectives import ADJUSTED
 from spcastat.search.partition import Climber, as_mask, members
 from spcastat.search.penalty import (
-    TARGET_TOLERANCE,
     Shrinking,
     Sweeps,
     VarianceTarget,
@@ -115,7 +115,7 @@ def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None =
     """
     p, k = len(S), target.k
     residual = S.copy()
-    goals = (target.share - 0.5 * TARGET_TOLERANCE) * np.cumsum(target.pca)
+    goals = (target.share - 0.5 * TARGET_ROUNDING) * np.cumsum(target.pca)
     V = np.zeros((p, k))
     attained_variance = 0.0
     for i in range(k):

@@ -130,7 +130,7 @@ def dataset(state: FitState) -> Fact:
         if kind is None
         else fact("kind correlation", name=CORRELATION_NAMES.get(kind, kind))
     )
-    if kind is None and np.allclose(state.moments.variances, 1.0, atol=1e-8):
+    if kind is None and state.has_unit_variances:
         kind_fact = fact("kind correlation", name=None)
     scaling = None if record.groups is None else fact(f"scaling {record.groups['kind']}")
     return fact(
@@ -183,7 +183,7 @@ def share_taken(state: FitState) -> float:
     assert state.spec.partial is not None
     parts = state.spec.partial.regression.shares
     residual = state.moments.variances
-    if state.record.scaling == "sd" or (not state.record.from_rows and np.allclose(residual, 1.0)):
+    if state.record.scaling == "sd" or (not state.record.from_rows and state.has_unit_variances):
         return float(parts.mean())  # variances are one, before and after the adjustment
     return float(1.0 - residual.sum() / (residual / (1.0 - parts)).sum())
 

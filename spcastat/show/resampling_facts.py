@@ -130,7 +130,7 @@ def _percent_error(n: int) -> str:
 
 def held_out(state: FitState) -> Fact:
     """Return the fact about variances in new rows, and their units if variables have unit variances."""
-    matrix = not state.record.from_rows and np.allclose(state.moments.variances, 1.0, atol=1e-8)
+    matrix = not state.record.from_rows and state.has_unit_variances
     return fact("held out", units=bool(state.record.scaling == "sd" or matrix))
 
 

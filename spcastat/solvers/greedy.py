@@ -30,7 +30,7 @@ from spcastat.linalg.eigenvectors import (
     top_lanczos,
 )
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import first_max, ranked, tie_width, top
+from spcastat.linalg.ties import TARGET_ROUNDING, first_max, ranked, tie_width, top
 from spcastat.solvers.optimality import variance_bound
 from spcastat.solvers.penalised import leading_on, renormalised, with_length
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
@@ -104,10 +104,6 @@ class Growth:
             Use only the first `size` variables that entered; all by default.
         """
         return leading_on(self.view, np.sort(self.support[:size]))
-
-
-#: The target counts as reached if the ratio is below it by at most this, for rounding.
-TARGET_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from scipy.linalg import sqrtm
 import spcastat as sp
 from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.operators import Gram
+from spcastat.linalg.ties import TARGET_ROUNDING
 from spcastat.solvers import support_search
-from spcastat.solvers.greedy import TARGET_ROUNDING, Growth, without_each
+from spcastat.solvers.greedy import Growth, without_each
 from spcastat.solvers.optimality import _short, proves, variance_bound
 from spcastat.solvers.support_search import _gains, best_support, improve_support
 from spcastat.solvers.thresholding import explained, fitted
