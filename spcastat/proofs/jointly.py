@@ -372,47 +372,58 @@ class Tuples:
                 self.value = max(self.value, self.climb(tuples))
         return batch
 
-    def _children(self, batch: OpenNodes, roots: list[Root], level: int) -> OpenNodes:  # noqa: C901  kinds of nodes
+    def _children(self, batch: OpenNodes, roots: list[Root], level: int) -> OpenNodes:
         """Return the children of the nodes, one for each support of the next component that stays open."""
+        bounds = self._bounds_of_children(batch, roots, level)
+        parents, row = np.nonzero(self._open_mask(bounds))
+        choices = batch.choices[parents]
+        choices[:, level] = row
+        at_once = self._branches_at_once(len(parents), len(batch), roots[0], level)
+        stage = np.full(len(parents), int(at_once))
+        return OpenNodes(
+            batch.root[parents], choices, np.full(len(parents), level + 1), stage, bounds[parents, row]
+        )
+
+    def _bounds_of_children(self, batch: OpenNodes, roots: list[Root], level: int) -> np.ndarray:
+        """Return a bound for each node and support of the next component; -inf where it is excluded."""
         problem = self.problem
         cards, count = problem.cards, len(problem.supports[level])
         bounds = np.repeat(batch.bound[:, None], count, axis=1)
-        groups: dict[int, list[int]] = {}
-        for b, root in enumerate(roots):
-            groups.setdefault(id(root), []).append(b)
-        if roots[0].reach is not None or problem.disjoint:
+        has_reach = roots[0].reach is not None
+        if has_reach or problem.disjoint:
             union = np.array([root.mask for root in roots], dtype=int)
             for t in range(level):
                 union |= problem.masks[t][batch.choices[:, t]]
         if problem.disjoint:
             bounds[(union[:, None] & problem.masks[level]) != 0] = -np.inf
-        if roots[0].reach is not None:
-            remaining_card = sum(cards[level + 1 :])
-            unions = union[:, None] | problem.masks[level]
-        for members in groups.values():
-            reach, sums = roots[members[0]].reach, roots[members[0]].sums
-            if reach is not None:
-                bounds[members] = np.minimum(bounds[members], reach[remaining_card][unions[members]])
-            if sums is not None:
-                ceilings = sums.ceilings(batch.choices[members], level, self.threshold)
+        unions = union[:, None] | problem.masks[level] if has_reach else None
+        for number in np.unique(batch.root):
+            members = np.flatnonzero(batch.root == number)
+            root = roots[members[0]]
+            if root.reach is not None and unions is not None:
+                reach = root.reach[sum(cards[level + 1 :])]
+                bounds[members] = np.minimum(bounds[members], reach[unions[members]])
+            if root.sums is not None:
+                ceilings = root.sums.ceilings(batch.choices[members], level, self.threshold)
                 bounds[members] = np.minimum(bounds[members], ceilings)
         # with equal cardinalities the index may not be smaller than the one before; at level 0 all remain
         if cards[level] == cards[level - 1]:
             bounds[np.arange(count) < batch.choices[:, level - 1][:, None]] = -np.inf
-        parents, row = np.nonzero(self._open_mask(bounds))
-        choices = batch.choices[parents]
-        choices[:, level] = row
-        # children that are few, or have cheap bounds, start at stage 1: they branch without a dual bound
-        paired = len(cards) == 2 and roots[0].sums is not None
-        branches_at_once = level + 1 < len(cards) and (paired or roots[0].reach is not None)
-        if branches_at_once and not paired:
-            branches_at_once = len(parents) <= CHILDREN_LIMIT * len(batch)
-            grandchildren = len(parents) * len(problem.supports[level + 1])
-            branches_at_once = branches_at_once and grandchildren <= GRANDCHILDREN_LIMIT * len(batch)
-        stage = np.full(len(parents), int(branches_at_once))
-        return OpenNodes(
-            batch.root[parents], choices, np.full(len(parents), level + 1), stage, bounds[parents, row]
-        )
+        return bounds
+
+    def _branches_at_once(self, children: int, nodes: int, root: Root, level: int) -> bool:
+        """Return whether children start at stage 1, and branch without a dual bound.
+
+        They do if they are few, or if bounds of theirs are cheap.
+        """
+        problem = self.problem
+        if level + 1 == len(problem.cards):
+            return False
+        if len(problem.cards) == 2 and root.sums is not None:
+            return True
+        grandchildren = children * len(problem.supports[level + 1])
+        is_few = children <= CHILDREN_LIMIT * nodes and grandchildren <= GRANDCHILDREN_LIMIT * nodes
+        return root.reach is not None and is_few
 
 
 # --- the bound at the root ------------------------------------------------------------------------
