@@ -65,8 +65,8 @@ _COLUMNS_BEFORE = (
 #: Arguments of a few functions -> which ones have them.
 FEW_FUNCTIONS = {
     "imputations": "imputations are pooled by spca(imputations=frames), spca_path(), choose() and "
-    "rows(imputations=frames), which choose_k(), sparse_loadings() and principal_variables() take as data; "
-    "give the others one table"
+    "rows(imputations=frames), which choose_k(), sparse_loadings() and principal_variables() take as data, "
+    "and by fit(X, imputations=frames) of the estimators; give the others one table"
 }
 #: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.
 NOT_IN_ESTIMATOR = {

@@ -40,6 +40,7 @@ from spcastat.hints import (
     Vector,
     WeightsAre,
 )
+from spcastat.inputs.constructors import rows as rows_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import frame_values, read_weights, vector
 from spcastat.reading.covariance import refuse_covariance
@@ -287,7 +288,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 given[option] = labels.to_numpy() if isinstance(labels, pd.Series | pd.Index) else labels
         table = self._rows(X, rows) if imputations is None else None
         if imputations is not None:
-            given["imputations"] = self._imputed(imputations)
+            given["imputations"] = [self._imputation(part) for part in _parts(imputations)]
         self.result_ = spca(table, k=k, rng=self._seed(), **given, **self._further())
         standard = self.result_._state.standard
         assert standard is not None
@@ -370,24 +371,13 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._named(self._validated(X, self.na in GAPS, reset=False))
 
     def _validated(self, X: Any, gaps: bool, **how: Any) -> Any:
-        """Validate rows with scikit-learn and return them; with `gaps`, values may be missing.
-
-        An error of scikit-learn is raised as ColumnTypeError or DataError, with the same message on one line.
-        """
-        if isinstance(X, np.ma.MaskedArray):  # scikit-learn would use the masked values
-            X = np.ma.filled(X.astype(float), np.nan)
-        try:
-            how |= {"accept_sparse": False if gaps else ("csr", "csc")}
-            how |= {"ensure_all_finite": "allow-nan" if gaps else True}
-            return validate_data(self, X, dtype=np.float64, **how)
-        except Exception as error:
-            reason = one_line(" ".join(str(error).split()), 1000) or type(error).__name__
-            if "contains NaN" in reason:
-                raise MissingValuesError(
-                    "X contains NaN, missing values, which SparsePCA takes with na='em' (expected values "
-                    "given the measured ones) or na='pairwise'; or leave these rows out."
-                ) from None
-            raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
+        """Return checked rows; with `gaps`, values may be missing."""
+        how["accept_sparse"] = False if gaps else ("csr", "csc")
+        remedy = (
+            "SparsePCA takes with na='em' (expected values given the measured ones) or na='pairwise'; or "
+            "leave these rows out"
+        )
+        return _validated(self, X, gaps, remedy, **how)
 
     def _rows(self, X: Any, rows: Any) -> Any:
         """Return checked rows as data of spca(), square ones with the row labels of a frame.
@@ -409,25 +399,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return sparse.from_spmatrix(rows, index=X.index, columns=names)
         return pd.DataFrame(np.asarray(table), index=X.index, columns=names)
 
-    def _imputed(self, imputations: Any) -> list[pd.DataFrame]:
-        """Return checked imputations as frames.
-
-        Raises
-        ------
-        DataError
-            Unless they are a list of tables.
-        """
-        if not isinstance(imputations, list | tuple):
-            raise DataError(
-                f"imputations of type {type(imputations).__name__} was given to fit(); give a list of "
-                "tables, one for each imputation."
-            )
-        frames = []
-        for part in imputations:
-            table = self._named(self._validated(part, False, reset=False))
-            names = None if isinstance(table, pd.DataFrame) else array_labels(table.shape[1])
-            frames.append(pd.DataFrame(table, columns=names))
-        return frames
+    def _imputation(self, part: Any) -> pd.DataFrame:
+        """Return a checked imputation as a frame."""
+        table = self._named(self._validated(part, False, reset=False))
+        names = None if isinstance(table, pd.DataFrame) else array_labels(table.shape[1])
+        return pd.DataFrame(table, columns=names)
 
     def _named(self, X: Any) -> Any:
         """Return the matrix `X`, as a frame if the features have names."""
@@ -469,6 +445,40 @@ def _seed(random_state: Any) -> Any:
     raise OptionError(
         f"random_state={shown(random_state)} was given; it must be None, a whole number or a "
         "numpy.random.RandomState."
+    )
+
+
+def _validated(estimator: Any, X: Any, gaps: bool, remedy: str, **how: Any) -> Any:
+    """Validate rows with scikit-learn and return them; with `gaps`, values may be missing.
+
+    An error of scikit-learn is raised as ColumnTypeError or DataError, with the same message on one line;
+    that on missing values names a `remedy`.
+    """
+    if isinstance(X, np.ma.MaskedArray):  # scikit-learn would use the masked values
+        X = np.ma.filled(X.astype(float), np.nan)
+    finite = "allow-nan" if gaps else True
+    try:
+        return validate_data(estimator, X, dtype=np.float64, ensure_all_finite=finite, **how)
+    except Exception as error:
+        reason = one_line(" ".join(str(error).split()), 1000) or type(error).__name__
+        if "contains NaN" in reason:
+            raise MissingValuesError(f"X contains NaN, missing values, which {remedy}.") from None
+        raise (ColumnTypeError if isinstance(error, TypeError) else DataError)(reason) from error
+
+
+def _parts(imputations: Any) -> Sequence[Any]:
+    """Return the imputations.
+
+    Raises
+    ------
+    DataError
+        Unless they are a list of tables.
+    """
+    if isinstance(imputations, list | tuple):
+        return imputations
+    raise DataError(
+        f"imputations of type {type(imputations).__name__} was given to fit(); give a list of "
+        "tables, one for each imputation."
     )
 
 
@@ -556,38 +566,59 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
         self.effort = effort
         self.random_state = random_state
 
-    def fit(self, X: Table, y: object = None, sample_weight: Vector | None = None) -> Self:
+    def fit(
+        self,
+        X: Table,
+        y: object = None,
+        sample_weight: Vector | None = None,
+        imputations: Sequence[Table] | None = None,
+    ) -> Self:
         """Choose the features.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            With `imputations`, the table before its imputation or one of them: it gives the features.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Nonnegative weights, as `weights` of :func:`spcastat.principal_variables`.
+        imputations : list of array-like of shape (n_samples, n_features), optional
+            Multiple imputations of `X`, as `imputations` of :func:`spcastat.rows`, from which features are
+            chosen.
         """
-        how = {"accept_sparse": ("csr", "csc"), "ensure_min_samples": 2, "dtype": np.float64}
-        rows = validate_data(self, X, **how)
-        names = getattr(self, "feature_names_in_", None)
-        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(rows.shape[0])
-        columns = array_labels(rows.shape[1]) if names is None else pd.Index(names, dtype=object)
-        table = rows if is_sparse(rows) and names is None else None
-        if table is None:
-            sparse: Any = pd.DataFrame.sparse
-            if is_sparse(rows):
-                table = sparse.from_spmatrix(rows, index=index, columns=columns)
-            else:
-                table = pd.DataFrame(rows, index=index, columns=columns)
+        table = self._table(X, imputations is not None, ensure_min_samples=2)
         options = self.get_params(deep=False)
         options["rng"] = _seed(options.pop("random_state"))
         if sample_weight is not None:
-            options["weights"] = vector(sample_weight, rows.shape[0], "sample_weight", "rows")
+            options["weights"] = vector(sample_weight, table.shape[0], "sample_weight", "rows")
         if self.share is None:
             options["folds"] = 0
-        self.result_ = principal_variables(table, n_resamples=0, **options)
+        data: Any = table
+        if imputations is not None:
+            parts = [pd.DataFrame(self._table(part, False, reset=False)) for part in _parts(imputations)]
+            of_rows = {name: options.pop(name) for name in ("scale", "weights") if name in options}
+            data = rows_of(imputations=parts, **of_rows)
+        self.result_ = principal_variables(data, n_resamples=0, **options)
         self.support_ = self.result_._state.spec.columns.isin(self.result_.kept)
         self.share_ = self.result_.share
         return self
+
+    def _table(self, X: Any, gaps: bool, **how: Any) -> Any:
+        """Return checked rows, as a frame unless they are sparse without names."""
+        remedy = (
+            "PrincipalVariables does not take: impute them before, or give multiple imputations of X, "
+            "fit(X, imputations=frames)"
+        )
+        values = _validated(self, X, gaps, remedy, accept_sparse=("csr", "csc"), **how)
+        names = getattr(self, "feature_names_in_", None)
+        if is_sparse(values) and names is None:
+            return values
+        index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(values.shape[0])
+        columns = array_labels(values.shape[1]) if names is None else pd.Index(names, dtype=object)
+        if is_sparse(values):
+            sparse: Any = pd.DataFrame.sparse
+            return sparse.from_spmatrix(values, index=index, columns=columns)
+        return pd.DataFrame(values, index=index, columns=columns)
 
     def inverse_transform(self, X: Table) -> np.ndarray:
         """Return all features, shape (n_samples, n_features), as those kept reproduce them.

@@ -277,6 +277,33 @@ def test_imputations_are_pooled_as_by_spca(rows):
             SparsePCA(2, card=2).fit(table, imputations=imputations)
 
 
+def test_the_selector_pools_imputations_as_principal_variables_does(rows):
+    rng = np.random.default_rng(0)
+    table = rows.iloc[:, :5].copy()
+    table.iloc[:9, 2] = np.nan
+    frames = [table.fillna({table.columns[2]: rng.normal()}) for _ in range(3)]
+    weights = np.arange(1.0, len(table) + 1.0)
+    pooled = sp.rows(imputations=frames, scale=True, weights=weights)
+    plan = sp.principal_variables(pooled, m=2, k=2, n_resamples=0)
+    model = PrincipalVariables(2, k=2, scale=True).fit(table, sample_weight=weights, imputations=frames)
+    assert model.share_ == plan.share
+    assert set(model.get_feature_names_out()) == set(plan.kept)
+    assert model.inverse_transform(model.transform(frames[0])).shape == table.shape
+    arrays = [frame.to_numpy() for frame in frames]
+    again = PrincipalVariables(2, k=2, scale=True).fit(table.to_numpy(), None, weights, arrays)
+    assert again.get_support().tolist() == model.get_support().tolist()
+    for imputations, words in [
+        (None, r"fit\(X, imputations=frames\)"),
+        (frames[0], "of type DataFrame"),
+        (frames[:1], "two or more"),
+        ([frames[0], frames[1].iloc[:, :3]], "feature names"),
+        ([frames[0], frames[1].iloc[:9]], "9 rows"),
+        ([table, table], "contains NaN"),
+    ]:
+        with pytest.raises(DataError, match=words):
+            PrincipalVariables(2, scale=True).fit(table, imputations=imputations)
+
+
 def test_dropped_rows_are_refused_wherever_it_is_used_and_the_advice_works(rows):
     X = rows.iloc[:, :6].copy()
     X.iloc[3, 1] = np.nan
