@@ -40,7 +40,7 @@ from spcastat.hints import (
     Vector,
     WeightsAre,
 )
-from spcastat.inputs.constructors import rows as rows_of
+from spcastat.inputs.constructors import rows
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import frame_values, read_weights, vector
 from spcastat.reading.covariance import refuse_covariance
@@ -597,7 +597,7 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
         if imputations is not None:
             parts = [pd.DataFrame(self._table(part, False, reset=False)) for part in _parts(imputations)]
             of_rows = {name: options.pop(name) for name in ("scale", "weights") if name in options}
-            data = rows_of(imputations=parts, **of_rows)
+            data = rows(imputations=parts, **of_rows)
         self.result_ = principal_variables(data, n_resamples=0, **options)
         self.support_ = self.result_._state.spec.columns.isin(self.result_.kept)
         self.share_ = self.result_.share
