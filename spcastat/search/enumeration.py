@@ -283,12 +283,22 @@ def _in_turn(criterion: Criterion, places: np.ndarray, order: range) -> Fits:
     for i in order:
         support = places[:, criterion.parts[i]]
         block = criterion.model_given_others(fits).bordered(support, support[:, :0])
-        criterion.put(fits, fit_indices, i, support, matrices.best_vectors(block.A, block.M))
+        x = _of_variables(criterion, support, matrices.best_vectors(block.A, block.M))
+        criterion.put(fits, fit_indices, i, support, x)
     return criterion.fits(fits.places, fits.x)
 
 
 def _random(criterion: Criterion, places: np.ndarray, rng: np.random.Generator) -> Fits:
-    return criterion.fits(places, rng.standard_normal(places.shape))
+    return criterion.fits(places, _of_variables(criterion, places, rng.standard_normal(places.shape)))
+
+
+def _of_variables(criterion: Criterion, places: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return loadings that are zero where a union of groups is filled up (see `GroupRule`).
+
+    With PEV two components could differ by loadings of the variable that fills up, and ascents keep zeros.
+    """
+    rule = criterion.rule
+    return np.where(places < len(rule.of), x, 0.0) if isinstance(rule, GroupRule) else x
 
 
 # --- nonnegative loadings ------------------------------------------------------------------------

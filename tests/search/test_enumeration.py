@@ -12,6 +12,7 @@ from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
 from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
+from spcastat.search.joint_method import Joint
 from spcastat.search.objectives import OBJECTIVES
 
 KINDS = ("free", "disjoint", "include", "exclude", "blocks", "partial")
@@ -129,6 +130,32 @@ def test_no_choice_of_few_supports_is_better(name, seed):
             best = max(best, ascended(name, S, F, every[at], rng))
         # a share that no print shows; components that become dependent rise without an end
         assert best <= found.value * (1.0 + 1e-6), kind
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 20))])
+def test_no_choice_of_few_unions_of_groups_is_better(name, seed):
+    """Smaller unions are filled up to the length of the largest, by loadings that must stay zero."""
+    rng = np.random.default_rng(seed)
+    groups = (("a", (0,)), ("b", (1, 2)), ("c", (3, 4, 5)), ("d", (6,)))
+    X = rng.standard_normal((30, 7)) @ rng.standard_normal((7, 7)) * rng.uniform(0.3, 3.0, 7)
+    S = np.cov(X.T)
+    S /= np.trace(S)
+    values, vectors = np.linalg.eigh(S)
+    F = vectors * np.sqrt(values.clip(min=0.0)) @ vectors.T
+    disjoint = bool(seed % 2)
+    counts = (1 + seed // 2 % 2, 1)
+    solution = Joint(counts, disjoint=disjoint, together=groups, objective=name).solve(
+        Gram(S), 2, np.empty((7, 0)), np.random.default_rng(0)
+    )
+    assert solution.objective == pytest.approx(share(name, F, solution.V), abs=1e-7)
+    unions = [
+        [sorted(j for group in choice for j in group[1]) for choice in combinations(groups, c)]
+        for c in counts
+    ]
+    pairs = [pair for pair in product(*unions) if not disjoint or not set(pair[0]) & set(pair[1])]
+    best = max(ascended(name, S, F, pair, rng) for pair in pairs)
+    assert best <= solution.objective * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("seed", [5, 37, 101])
