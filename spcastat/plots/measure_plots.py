@@ -472,7 +472,7 @@ def screeplot(
     _limits(ax, values, kind)
     if kind == "share":
         _write_shares(ax, values, k)
-    ax.set_ylabel(VALUE_AXES[kind])
+    drawing.label_components(ax, (ax.get_xlabel(), VALUE_AXES[kind]), drawing.name_size())
     return ax
 
 
@@ -586,12 +586,12 @@ def _limits(ax: Axes, data: pd.DataFrame, kind: str) -> None:
         ax.set_ylim(0, 105 if largest > 60 else 1.35 * largest)
         ax.axhline(100, color=shade(ax, 0.25), linewidth=line(0.7), zorder=0.5)
         rising = float(np.nanmax(values[: max(len(data) // 2, 1)])) < 0.6 * largest
-        ax.legend(frameon=False, loc="upper left" if rising else "lower right", fontsize="small")
+        ax.legend(frameon=False, loc="upper left" if rising else "lower right", fontsize=drawing.name_size())
         return
     # a flat scree needs room for the legend above
     right = float(np.nanmax(values[len(data) // 2 :])) if np.isfinite(values[len(data) // 2 :]).any() else 0.0
     ax.set_ylim(0, (1.35 if right > 0.6 * largest else 1.06) * largest if largest > 0 else 1.0)
-    ax.legend(frameon=False, loc="upper right", fontsize="small")
+    ax.legend(frameon=False, loc="upper right", fontsize=drawing.name_size())
 
 
 def _numbers(what: str, values: Any) -> np.ndarray:

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
+import spcastat as sp
 from spcastat import plots
+from spcastat.plots import drawing
 from spcastat.plots.measure_plots import MEASURE_PANELS
 
 # --- densities ------------------------------------------------------------------------------------
@@ -146,3 +148,23 @@ def test_a_path_of_coordinates_is_drawn_over_the_share_of_zeros():
     ax = plots.plot_path(table, measures=["cpev", "fit"], x="cpzc")
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 90], [50, 80]])
     assert [line.get_label() for line in ax.lines][-1] == "dense PCA"
+
+
+@pytest.mark.parametrize(
+    "name", ["biplot", "screeplot", "plot_diagnostics", "plot_correlations", "plot_scores"]
+)
+def test_labels_and_numbers_of_axes_have_one_size_in_all_plots(name):
+    """At most 1.5 points more than names, so that panels of one figure agree."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, 3, scale=True, method="greedy")
+    ax = getattr(fit, name)()
+    panels = [panel for panel in (ax, *ax.child_axes) if panel.axison]
+    sizes = {
+        text.get_fontsize()
+        for panel in panels
+        for axis in (panel.xaxis, panel.yaxis)
+        for text in (axis.label, *axis.get_ticklabels())
+        if text.get_text()
+    }
+    assert sizes
+    assert max(sizes) <= drawing.name_size() + 1.5
+    plt.close("all")
