@@ -204,7 +204,14 @@ def test_weights_count_rows_in_every_method():
         assert doubled == pytest.approx(part.score(holes, sample_weight=np.full(60, 2.0)), rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "nullable", pytest.param("polars", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "pandas",
+        pytest.param("nullable", marks=pytest.mark.slow),
+        pytest.param("polars", marks=pytest.mark.slow),
+    ],
+)
 def test_searches_route_weights_to_fit_and_score(kind):
     """Folds, fitted and scored with weights, give what repeated rows give, in searches and pipelines."""
     import sklearn

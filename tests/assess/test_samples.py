@@ -259,12 +259,12 @@ def test_several_splits_find_a_factor_and_nothing_in_noise():
     false = []
     for seed in range(8):
         X, _, _ = rows_of("noise", seed)
-        found = sp.spca(X, 1, 5).split_inference(40, repeats=10, rng=seed)
+        found = sp.spca(X, 1, 5).split_inference(20, repeats=10, rng=seed)
         assert found.repeats == 10
         false.append((found.p_values <= 0.05).any(axis=None))
     assert np.mean(false) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 8)
     X, _, true = rows_of("weak", 0)
-    found = sp.spca(X, 1, 5).split_inference(40, repeats=10)
+    found = sp.spca(X, 1, 5).split_inference(20, repeats=10)
     assert (found.p_values["PC1"] <= 0.05).sum() >= 4
     assert not (found.p_values["PC1"].to_numpy() <= 0.05)[~true].any()
     text = " ".join(found.as_text().split())

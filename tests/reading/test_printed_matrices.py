@@ -51,18 +51,27 @@ FORMS = {
 ARRAYS = [name for name in FORMS if "names" not in name and "text" not in name and name != "nullable"]
 
 
+CALLS = (
+    lambda S: sp.spca_cov(S, 2, 3).loadings,
+    lambda S: sp.spca_cov(S, 2, 3, n_obs=180, given="moist").loadings,
+    lambda S: sp.sparse_loadings_cov(S, 2, 3).loadings,
+    lambda S: sp.spca_path(S, 2, cards=[2, 3]).table,
+    lambda S: sp.choose(S, k=2, n_obs=180).fit.loadings,
+    lambda S: str(sp.choose_k(S, n_obs=180, n_draws=49)),
+)
+
+
+@pytest.fixture(scope="module")
+def results_of_whole() -> list[pd.DataFrame | str]:
+    """What each call gives for the whole matrix."""
+    return [call(WHOLE) for call in CALLS]
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_wherever_a_matrix_is_taken(form):
+def test_every_form_wherever_a_matrix_is_taken(form, results_of_whole):
     S = FORMS[form].copy(deep=True)
-    for call in (
-        lambda S: sp.spca_cov(S, 2, 3).loadings,
-        lambda S: sp.spca_cov(S, 2, 3, n_obs=180, given="moist").loadings,
-        lambda S: sp.sparse_loadings_cov(S, 2, 3).loadings,
-        lambda S: sp.spca_path(S, 2, cards=[2, 3]).table,
-        lambda S: sp.choose(S, k=2, n_obs=180).fit.loadings,
-        lambda S: str(sp.choose_k(S, n_obs=180, n_draws=49)),
-    ):
-        made, expected = call(S), call(WHOLE)
+    for call, expected in zip(CALLS, results_of_whole, strict=True):
+        made = call(S)
         if isinstance(made, pd.DataFrame):
             pd.testing.assert_frame_equal(made, expected)
         else:
