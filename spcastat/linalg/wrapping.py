@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import erf, exp, pi, sqrt
+from math import ceil, erf, exp, pi, sqrt
 from statistics import NormalDist
 from typing import Annotated
 
@@ -33,6 +33,11 @@ BEND, END = 2.5, 5.0
 NORMAL_BEND, TAIL_SHARE, TAIL_FEW, TAIL_ERRORS = 4.0, 0.01242, 48.0, 2.0
 #: Columns with at most so many different values are left as they are.
 FEW_VALUES = 5
+#: So are columns in which one value reaches from the lowest (or highest) PILE_START of the values to
+#: PILE_END, as zeros of counts and values at a limit of detection: half of the values would hardly vary.
+#: Where 30, 40 and 45 % of the values of 12 columns were at a limit, robust fits lost 4, 34 and 40 % of the
+#: adjusted variance; at 20 % .2 % (80 rows, six sets each).
+PILE_START, PILE_END = 0.05, 0.3
 #: Powers that are compared.
 POWERS = np.arange(-2.0, 4.01, 0.25)
 #: Values within this standardised distance decide the power: 99 % of a normal distribution.
@@ -343,7 +348,7 @@ class Wrapping:
         """Return the rules for the columns of X, shape (n, p), in which NaN is a missing value."""
         Y = _Ordered.of(X, weights)
         centre, spread = Y.medians()
-        plain = Y.few() | (Y.location_and_scale()[1] <= 0)
+        plain = Y.few() | Y.piled_up() | (Y.location_and_scale()[1] <= 0)
         p = X.shape[1]
         power, box_cox = np.ones(p), np.zeros(p, dtype=bool)
         unit = np.where(plain, 1.0, spread)
@@ -509,6 +514,15 @@ class _Ordered:
     def few(self) -> np.ndarray:
         """Whether there are at most FEW_VALUES different values."""
         return self._by_column(lambda Y: (np.diff(Y, axis=1) > 0).sum(axis=1) < FEW_VALUES)
+
+    def piled_up(self) -> np.ndarray:
+        """Whether one value reaches from PILE_START to PILE_END of the values, from below or above."""
+
+        def is_one_value(Y: np.ndarray) -> np.ndarray:
+            start, end = int(PILE_START * Y.shape[1]), ceil(PILE_END * Y.shape[1]) - 1
+            return (Y[:, start] == Y[:, end]) | (Y[:, -1 - start] == Y[:, -1 - end])
+
+        return self._by_column(is_one_value)
 
     def skewed(self) -> np.ndarray:
         """Whether the tenths are asymmetric by more than two standard errors at the normal distribution."""

@@ -291,7 +291,7 @@ TEMPLATES: dict[str, Template] = {
     "robust": Template(
         label="Robust",
         line="{cells}; {rows}{bent?; {bent} of {judged|# column|# columns} judged on the scale of a power}"
-        "{plain?; left as given, since they have few values or half of them are equal: "
+        "{plain?; left as given, since they have few values or many of them are equal: "
         "{plain_names}}{often?; more than 10 % of the cells are pulled in (groups?): {often}}",
         part="Robust: {cells}; {rows}{plain?; left as they are: {plain_names}} (fit.robust).",
         warning="{grouped?more than half of the rows are far from the others, so that none was left out.}",

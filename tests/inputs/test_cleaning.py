@@ -267,6 +267,24 @@ def test_columns_of_few_values_are_left_as_they_are(column):
     assert (wrapping.cleaned(X)[:, 0] == X[:, 0]).all()
 
 
+@pytest.mark.parametrize("share", [0.35, 0.45])
+@pytest.mark.parametrize("side", [1, -1], ids=["lowest", "highest"])
+def test_columns_with_many_values_at_a_limit_are_left_as_they_are(share, side):
+    """Half of such a column hardly varies. All other values, and a bad cell below the limit, change nothing.
+
+    A robust fit of two such components lost .3 to .4 of the adjusted variance of the plain one.
+    """
+    rng = np.random.default_rng(21)
+    X, _ = planted(rng, n=80)
+    X[:, 1:] = np.maximum(X[:, 1:], np.quantile(X[:, 1:], share, axis=0))
+    X[0, 1] = -50.0
+    wrapping = Wrapping.of(side * X)
+    assert wrapping.plain.tolist() == [False] + [True] * 11
+    assert (wrapping.cleaned(side * X)[:, 1:] == side * X[:, 1:]).all()
+    answers = np.clip(np.round(4 + 1.6 * rng.standard_normal((80, 12))), 1, 7)
+    assert not Wrapping.of(answers).plain.any()
+
+
 @pytest.mark.parametrize("value", [1e300, -1e300, 1e-300])
 def test_extreme_values_do_not_overflow(value):
     rng = np.random.default_rng(5)
