@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -91,12 +92,12 @@ class Prediction:
     @property
     def number(self) -> int:
         """The number C of components that predict."""
-        return self._counted(self.errors, self.dense_errors)[0]
+        return self._comparison[0]
 
     @property
     def counts_pca(self) -> bool:
         """Whether a number counts by PCA, with more than p loadings."""
-        return any(one.counts and one.further for one in self._counted(self.errors, self.dense_errors)[1])
+        return any(addition.counts and addition.further for addition in self._comparison[1])
 
     @property
     def by_division(self) -> tuple[int, ...]:
@@ -111,10 +112,15 @@ class Prediction:
 
         "predicted" is the share of the variance of held-out cells; gains are in variables of mean variance.
         """
-        additions = self._counted(self.errors, self.dense_errors)[1]
+        additions = self._comparison[1]
         columns = ["predicted", "gain", "gain_se", "counts"]
         rows = [(one.predicted, one.gain, one.gain_se, one.counts) for one in additions]
         return pd.DataFrame(rows, columns=columns).astype({"counts": bool})
+
+    @cached_property
+    def _comparison(self) -> tuple[int, list[_Addition]]:
+        """The number, and the comparison of every number, by all divisions into folds."""
+        return self._counted(self.errors, self.dense_errors)
 
     def _counted(self, errors: Errors, dense: Errors | None) -> tuple[int, list[_Addition]]:
         """Return the number, and the comparison of every number with the last one that counts."""
