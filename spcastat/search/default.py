@@ -17,6 +17,7 @@ from spcastat.search.climbing import (
     EFFORTS,
     LONG,
     VALUE_TOLERANCE,
+    Effort,
     climb,
     exchange_until_optimal,
     reordered,
@@ -253,7 +254,7 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> S
 # --- a path of cardinalities ----------------------------------------------------------------------
 
 
-def along_path(  # noqa: C901  the steps of one search
+def along_path(
     op: Operator, k: int, cards: Sequence[tuple[int, ...]], objective: str, effort: str, seed: int
 ) -> list[SearchResult]:
     """Search for the best fit at each of many cardinalities.
@@ -285,19 +286,10 @@ def along_path(  # noqa: C901  the steps of one search
     If a fit is then worse than the previous one, the search is repeated with the previous fit as one more
     start.
     """
+    if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or not OBJECTIVES[objective].ordered:
+        return _one_by_one_along_path(op, k, cards, objective, effort, seed)
     settings, m = EFFORTS[effort], len(cards)
     results: list[SearchResult] = []
-    if k == 1 or op.p > GRAM_LIMIT or k > SEQUENTIAL or not OBJECTIVES[objective].ordered:
-        with stage("path", m, "fits") as advance:
-            for card in cards:
-                search_alone = partial(joint, op, k, card, objective, effort)
-                search_result = search_alone(np.random.default_rng(seed))
-                if results and search_result.value < results[-1].value:
-                    second_result = search_alone(np.random.default_rng(seed), [results[-1].V])
-                    search_result = max(search_result, second_result, key=lambda result: result.value)
-                results.append(search_result)
-                advance(1)
-        return results
     S = symmetric(op.block(np.arange(op.p)) / op.total)
     vectors = directions(op, k)
     generators = [np.random.default_rng(seed) for _ in cards]
@@ -308,25 +300,14 @@ def along_path(  # noqa: C901  the steps of one search
             previous_loadings: list[np.ndarray] = []
             for i in reversed(range(m)) if remaining_passes % 2 else range(m):
                 advance(1)
-                rng, criterion = generators[i], OBJECTIVES[objective].of_matrix(S, cards[i])
-                known_fits = chains.from_directions(criterion, best_loadings[i]) if best_loadings[i] else None
+                criterion = OBJECTIVES[objective].of_matrix(S, cards[i])
                 if min(cards[i]) >= op.p:
                     ends = chains.from_directions(criterion, [vectors[:, :k]])
                 else:
-                    if known_fits is None:
-                        parts = [chains.pool(criterion, vectors, settings.starts, rng, deterministic=True)]
-                    else:
-                        indices = rng.integers(0, len(known_fits), size=settings.agree * settings.kicks)
-                        parts = [chains.perturb(criterion, known_fits.subset(indices), rng)]
-                    parts += (
-                        [chains.from_directions(criterion, previous_loadings)] if previous_loadings else []
+                    earlier_fits = best_loadings[i], previous_loadings
+                    ends = _ends_of_round(
+                        criterion, vectors, settings, *earlier_fits, evidence[i], generators[i]
                     )
-                    ends = join_fits(
-                        chains.grow_chains(
-                            criterion, parts, [known_fits] * len(parts), settings, evidence[i], rng
-                        )
-                    )
-                    ends = ends.subset(chains.distinct(ends.value, chains.ELITE))
                     if settings.deep_with(sum(cards[i])) and not remaining_passes:
                         ends.put(np.arange(1), exchange_until_optimal(criterion, ends.subset(slice(0, 1))))
                 previous_loadings = best_loadings[i] = list(criterion.dense(ends))
@@ -342,6 +323,60 @@ def along_path(  # noqa: C901  the steps of one search
         settled = settings.deep_with(sum(card)) or None
         results.append(result_of_climbs(op, criterion, fit, evidence[i], objective, settled))
     return results
+
+
+def _one_by_one_along_path(
+    op: Operator, k: int, cards: Sequence[tuple[int, ...]], objective: str, effort: str, seed: int
+) -> list[SearchResult]:
+    """Return the fits of separate searches; one that is worse than the fit before also starts from that."""
+    results: list[SearchResult] = []
+    with stage("path", len(cards), "fits") as advance:
+        for card in cards:
+            search_alone = partial(joint, op, k, card, objective, effort)
+            search_result = search_alone(np.random.default_rng(seed))
+            if results and search_result.value < results[-1].value:
+                second_result = search_alone(np.random.default_rng(seed), [results[-1].V])
+                search_result = max(search_result, second_result, key=lambda result: result.value)
+            results.append(search_result)
+            advance(1)
+    return results
+
+
+def _ends_of_round(
+    criterion: Criterion,
+    vectors: np.ndarray,
+    settings: Effort,
+    best_loadings: Sequence[np.ndarray],
+    previous_loadings: Sequence[np.ndarray],
+    evidence: Evidence,
+    rng: np.random.Generator,
+) -> Fits:
+    """Return the best distinct fits after a round of the chain of one cardinality of a path.
+
+    Parameters
+    ----------
+    criterion : Criterion
+    vectors : ndarray of shape (p, m)
+        Directions for the starts of the first round.
+    settings : Effort
+    best_loadings, previous_loadings : sequences of ndarray, shape (p, k)
+        The best fits of this cardinality in the last pass, if there was one, and those of the cardinality
+        that was searched before, if there is one.
+    evidence : Evidence
+        Climbs are added to it.
+    rng : numpy Generator
+    """
+    known_fits = chains.from_directions(criterion, best_loadings) if best_loadings else None
+    if known_fits is None:
+        parts = [chains.pool(criterion, vectors, settings.starts, rng, deterministic=True)]
+    else:
+        indices = rng.integers(0, len(known_fits), size=settings.agree * settings.kicks)
+        parts = [chains.perturb(criterion, known_fits.subset(indices), rng)]
+    if previous_loadings:
+        parts.append(chains.from_directions(criterion, previous_loadings))
+    fits_of_parts = [known_fits] * len(parts)
+    ends = join_fits(chains.grow_chains(criterion, parts, fits_of_parts, settings, evidence, rng))
+    return ends.subset(chains.distinct(ends.value, chains.ELITE))
 
 
 # --- near given loadings --------------------------------------------------------------------------
