@@ -124,6 +124,14 @@ def autoregression(rng: np.random.Generator, phi: float, n: int = 200, p: int = 
     return x[:, :3] @ rng.standard_normal((3, p)) + x[:, 3:]
 
 
+def one_autoregression(rng: np.random.Generator, phi: float, n: int = 200, p: int = 12) -> np.ndarray:
+    """Return rows as `factors`, in which one factor is an autoregression of variance one."""
+    scores = rng.standard_normal((n, 3))
+    for t in range(1, n):
+        scores[t, 0] = phi * scores[t - 1, 0] + np.sqrt(1.0 - phi**2) * scores[t, 0]
+    return scores @ rng.standard_normal((3, p)) + rng.standard_normal((n, p))
+
+
 def by_score(rng: np.random.Generator, noise: float) -> np.ndarray:
     """Return rows sorted by their first principal score in units of its deviation, plus noise."""
     X = factors(rng)
@@ -151,12 +159,15 @@ ORDERS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
     "sorted by PC1 with noise": lambda rng: by_score(rng, 0.5),
     "4 groups of 50": lambda rng: grouped(rng, 4, 50, 2.0),
     "14 groups of 5": lambda rng: grouped(rng, 14, 5, 2.0),
+    "67 groups of 3": lambda rng: grouped(rng, 67, 3, 2.0),
+    "20 groups of 10": lambda rng: grouped(rng, 20, 10, 2.0),
     "30 clusters of 8": lambda rng: grouped(rng, 30, 8, 2.0),
     "50 rows, each four times in a row": lambda rng: np.repeat(factors(rng, 50), 4, axis=0),
     "AR(.3)": lambda rng: autoregression(rng, 0.3),
     "AR(.5)": lambda rng: autoregression(rng, 0.5),
     "AR(.8)": lambda rng: autoregression(rng, 0.8),
     "AR(.95)": lambda rng: autoregression(rng, 0.95),
+    "one factor AR(.8)": lambda rng: one_autoregression(rng, 0.8),
     "AR(.5), 80 rows": lambda rng: autoregression(rng, 0.5, 80),
     "10 random walks of 300": lambda rng: rng.standard_normal((300, 10)).cumsum(axis=0),
 }
@@ -177,7 +188,7 @@ def similar_neighbours(call: Call) -> Table:
     table.notes.append(
         "200 rows of 12 variables, of three factors and noise, if not said otherwise; group means have twice "
         "the standard deviation of the noise. Rows that are alike and not called serial are called sorted or "
-        "grouped. Copies of a row that lie together are serial by this check; they are also noticed as equal."
+        "grouped; copies of a row are also noticed as equal."
     )
     return table
 
