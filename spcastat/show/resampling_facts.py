@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -59,7 +60,7 @@ def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
     """Yield the facts about few clusters, and about rows and columns, and near copies of variables."""
     for text in (few_clusters(state.record.row_design), notice):
         if text:
-            yield fact("notice", text=text, words=text[0].lower() + text[1:])
+            yield fact("notice", text=text, words=_first_clause(text))
     yield from copies(state)
 
 
@@ -105,6 +106,12 @@ def local_search(boot: Bootstrapped) -> Iterator[Fact]:
     """Yield a fact about draws that were fitted by a local search from the fit."""
     if boot.search == "near":
         yield fact("local search")
+
+
+def _first_clause(text: str) -> str:
+    """Return what a sentence states, in one line: without its qualifications, consequences and advice."""
+    clause = re.split(r" beyond |: |, so ", text, maxsplit=1)[0].removesuffix(".")
+    return f"{clause[0].lower()}{clause[1:]}."
 
 
 def few_draws(boot: Bootstrapped, level: float = 0.95) -> Iterator[Fact]:

@@ -255,7 +255,7 @@ TEMPLATES: dict[str, Template] = {
     "kind correlation": Template(part="{name?{name} }correlation"),
     "serial": Template(
         methods="Successive rows were correlated (r = {r:.2f} of their scores) beyond what sorting or groups "
-        "explain, so inference that assumes independent rows is not valid."
+        "explained, so that inference for independent rows was not valid."
     ),
     "partial": Template(
         label="Partial",

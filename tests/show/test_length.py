@@ -201,6 +201,20 @@ def test_outliers_are_one_screen_and_the_first_are_printed():
     assert printed == complete[: len(printed)]
 
 
+def test_warnings_of_dependent_rows_and_constant_draws_are_whole_sentences():
+    """Rows in time, and an indicator that is constant in some halves: each print has room to spare."""
+    table = pd.concat([rows(13)] * 3, ignore_index=True).ewm(alpha=0.4).mean()
+    fit = sp.spca(table, 2, 3, scale=True, method="greedy")
+    rare = table.assign(rare=np.arange(120) < 2)
+    split = sp.spca(rare, 2, [14, 3], scale=True, method="greedy").split_inference(9, rng=0)
+    for result in (fit.bootstrap(40, rng=0), fit.stability(3, rng=0), split):
+        text = str(result)
+        assert "Warning: " in text
+        assert len(text.splitlines()) < LINES
+        assert not re.search(r"(?m) \.\.\.$", text), text
+        assert re.search(r"(?m)^Warning: .*\.$", text)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("p", "k", "long"), [(5, 1, True), (100, 12, True), (100, 4, False), (2000, 2, True)]
