@@ -21,7 +21,7 @@ from spcastat.fit.call import (
     refuse_other_names,
     with_table_by_name,
 )
-from spcastat.fit.method_table import SOLVERS
+from spcastat.fit.method_table import SOLVERS, needs_rows
 from spcastat.fit.plan import Plan, Request, data_for, make_plan, require_components
 from spcastat.fit.run import Fit, run
 from spcastat.inputs.constructors import (
@@ -35,6 +35,7 @@ from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.progress import listening
+from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.fit import SpcaResult, result_of
 from spcastat.solvers.solver import ADVICE
 
@@ -234,7 +235,9 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         _require_number(k)
         request = request_of(fit_options)
         call = Call(spca, {**request.arguments, "progress": progress})
-        return _fitted(data_of("spca", table, data_options), request, call)
+        with advice_for_complete_rows(needs_rows(method)):
+            value = data_of("spca", table, data_options)
+        return _fitted(value, request, call)
 
 
 @explained
@@ -456,7 +459,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         refuse_other_names("spca_path", options, method)
         options |= given_of(**data_options)
         k = request_of({"k": k}).k
-        value = data_of("spca_path", table, options, covariance)
+        with advice_for_complete_rows(needs_rows(method)):
+            value = data_of("spca_path", table, options, covariance)
         function = FITS[value.constructor]
         require_components(k, value.p)
         keys, cardinalities = path_cards(cards, k, value.p)

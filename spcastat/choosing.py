@@ -61,6 +61,7 @@ from spcastat.fit.call import (
     refuse_other_names,
     with_table_by_name,
 )
+from spcastat.fit.method_table import needs_rows
 from spcastat.fit.plan import RULE, Request, make_plan, require_feasible
 from spcastat.fit.run import run
 from spcastat.inputs.constructors import (
@@ -75,6 +76,7 @@ from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.linalg.operators import Operator
 from spcastat.progress import listening, stage
+from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.objectives import PEV
 from spcastat.show.choice_facts import Chosen, NothingChosen
@@ -534,7 +536,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
                 n_draws=(n_draws, 199),
             )
         how = Settings(by, rule, family, share, folds, repeats, jobs, seed)
-        value = data_of("choose", table, options, covariance)
+        by_rows = bool(options.get("together")) and by in (None, "cv")
+        with advice_for_complete_rows(by_rows or needs_rows(options.get("method"))):
+            value = data_of("choose", table, options, covariance)
         fitting = {name: option for name, option in options.items() if name not in value.option_names}
         return _chosen(value, Asked(k, cards, kmax, least, draws, how, fitting))
 

@@ -16,6 +16,7 @@ from spcastat.inputs.constructors import data_of, divided_options, table_and_for
 from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
+from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.spco import SpcoResult
 from spcastat.solvers.regression import SPCO
 from spcastat.solvers.solver import ADVICE
@@ -114,7 +115,8 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     k = whole_number("k", k, 1, error=ComponentsError)
     solver = _solver(penalty, zeros, ridge, tol, max_iter)
-    value = data_of("spco", table, data_options)
+    with advice_for_complete_rows():
+        value = data_of("spco", table, data_options)
     require_components(k, value.p)
     source = value.for_method("spco").rows("spco()", "spco")
     source.variance_check  # noqa: B018  # may warn

@@ -127,6 +127,9 @@ def polychoric(tables: np.ndarray, bound: float, max_iter: int = 100) -> Polycho
         Largest number of iterations for the root; about 8 suffice.
     """
     q, m, _ = tables.shape
+    if q == 0:
+        none = np.zeros(0, dtype=bool)
+        return Polychoric(np.zeros(0), none, none, none)
     parts = [
         _estimates(Tables.of(tables[part]), bound, max_iter)
         for part in blocks(q, (m - 1) ** 2 * len(NODES), 4_000_000)

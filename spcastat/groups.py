@@ -37,6 +37,7 @@ from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening
 from spcastat.reading import frames
+from spcastat.reading.checks import NO_COMPLETE_ROW
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
 from spcastat.reading.design import label_numbers, take_labels
 from spcastat.results.compare import GroupComparison
@@ -281,9 +282,11 @@ def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str
         source = RowData.read(numbered, {**data_options, "scale": by})
         source.op  # noqa: B018  # may raise
     except MissingValuesError as error:  # whose advice is na='em'
+        drops = "give na='drop', which leaves out incomplete rows, or "
+        drop = "" if NO_COMPLETE_ROW in str(error) else drops
         raise MissingValuesError(
-            "The variables have missing values, and compare_groups() permutes complete rows; give na='drop', "
-            "which leaves out incomplete rows, or leave out the columns with most missing values."
+            "The variables have missing values, and compare_groups() permutes complete rows; "
+            f"{drop}leave out the columns with most missing values."
         ) from error
     if source.spec.partial is not None:
         raise OptionError(

@@ -22,6 +22,7 @@ from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.progress import listening
 from spcastat.proofs.principal_variables import first_bound
+from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.principal_variables import PrincipalVariablesResult
 from spcastat.search.principal_variables import RANDOM_STARTS_LIMIT
 
@@ -179,7 +180,8 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         )
         option_names = arguments_of(principal_variables, hints.LoadingsOptions)
         refuse_unknown("principal_variables", options, option_names)
-        value = data_of("principal_variables", table, data_options)
+        with advice_for_complete_rows(set_options["share"] is not None or bool(folds)):
+            value = data_of("principal_variables", table, data_options)
         arguments = {name: set_options[name] for name in CALL_ARGUMENTS}
         return _selection(principal_variables, value, arguments, folds, n_resamples, rng)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import spcastat as sp
 from spcastat.search.climbing import EFFORTS
@@ -353,6 +355,53 @@ def test_a_message_names_what_the_call_accepts(names, call, words, absent):
         eval(call, dict(names))
     assert words in str(error.value)
     assert absent is None or absent not in str(error.value)
+
+
+#: Calls with missing values that need complete rows, or that take them as `na` says.
+WITH_GAPS = [
+    "sp.spca(holes, 2, 3{})",
+    'sp.spca(holes, 2, 3, method="spcagrid"{})',
+    'sp.spca(holes, 2, 3, formula="~ . | a"{})',
+    'sp.spca(holes, 2, 2, formula="~ np.exp(a) + b + c"{})',
+    "sp.spca(ss.csr_array(holes.to_numpy()), 2, 3{})",
+    "sp.spca([holes[:20], holes[20:]], 2, 3{})",
+    "sp.spca(holes, 2, 3, robust=True{})",
+    'sp.spca(holes.assign(g=g), 2, 3, scale="mixed"{})',
+    'sp.spca_path(holes, 2, cards=[2], method="spcagrid"{})',
+    "sp.spca_path(holes, 2, cards=[2]{})",
+    'sp.choose(holes, k=2, cards=[2], method="spcagrid"{})',
+    'sp.choose(holes, k=2, together={{"s": ["a", "b"]}}{})',
+    "sp.spco(holes, 2, zeros=.3{})",
+    "sp.sparse_loadings(holes, 2, 3{})",
+    "sp.principal_variables(holes, m=2{})",
+    "sp.principal_variables(holes, share=.9{})",
+    "sp.principal_variables(holes, m=2, folds=4{})",
+    "sp.compare_groups(holes, g, k=1, card=2, n_draws=19{})",
+    "fit.transform(holes{})",
+    "fit.diagnostics(holes{})",
+    'sp.spca(holes, 2, 3, na="em").diagnostics([holes[:20], holes[20:]]{})',
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", WITH_GAPS)
+def test_every_treatment_of_missing_values_that_a_message_names_is_taken(names, call):
+    with pytest.raises(sp.errors.MissingValuesError) as error:
+        eval(call.format(""), {**names, "ss": scipy.sparse})
+    treatments = re.findall(r"na='(\w+)'", str(error.value))
+    assert treatments
+    for treatment in treatments:
+        eval(call.format(f", na={treatment!r}"), {**names, "ss": scipy.sparse})
+
+
+@pytest.mark.parametrize(
+    "call", ['sp.spca(gaps, 1, 2, scale="mixed"{})', "sp.compare_groups(gaps, g, k=1, card=2{})"]
+)
+def test_rows_of_which_none_is_complete_are_not_to_be_dropped(names, call):
+    gaps = names["X"].mask(np.eye(40, 6) + np.eye(40, 6, -6) + (np.arange(40)[:, None] > 11) > 0)
+    with pytest.raises(sp.errors.MissingValuesError) as error:
+        eval(call.format(""), {**names, "gaps": gaps})
+    assert "na='drop'" not in str(error.value)
 
 
 @pytest.mark.filterwarnings("ignore")

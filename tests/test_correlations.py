@@ -360,3 +360,9 @@ def test_polychoric_correlations_have_no_scores_of_codes_and_no_draws_of_normal_
     )
     with pytest.raises(sp.errors.NoRowsError, match="correlations of 29 to 30 rows"):
         sp.spca_cov(sp.correlation(rows.mask(rows == rows.iloc[0, 0]), "pearson"), 1, 2).bootstrap(10)
+
+
+@pytest.mark.parametrize("method", ["auto", "polychoric", "spearman", "pearson"])
+def test_one_item_has_the_correlation_one_with_itself(method):
+    R = sp.correlation(pd.DataFrame({"item": [1, 2, 2, 3, 1, 3]}), method)
+    assert R.to_numpy().tolist() == [[1.0]]

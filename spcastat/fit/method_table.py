@@ -385,6 +385,11 @@ _METHODS = (
 SOLVERS: dict[str, Method] = {method.name: method for method in _METHODS}
 
 
+def needs_rows(method: object) -> bool:
+    """Whether `method` is the name of a method that works on rows, not only on their covariances."""
+    return isinstance(method, str) and method in SOLVERS and SOLVERS[method].solver.needs == "rows"
+
+
 # --- options that do nothing beside others -------------------------------------------------------
 
 

@@ -248,7 +248,10 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     try:
         matrix, index = replay(spec, table, na="pairwise" if na == "em" else na)
     except errors.MissingValuesError as error:
-        raise _about_new_rows(state, error) from error
+        pairwise = (
+            "to get the scores of the components whose variables were all measured; other scores are then NaN"
+        )
+        raise _about_new_rows(state, error, pairwise) from error
     if na == "em":
         state.need_model("transform() with na='em'")
         if np.isnan(matrix.data if is_sparse(matrix) else matrix).any():
@@ -261,14 +264,16 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     return pd.DataFrame(values, index=deep_copy(index), columns=state.components)
 
 
-def _about_new_rows(state: FitState, error: errors.MissingValuesError) -> errors.MissingValuesError:
+def _about_new_rows(
+    state: FitState, error: errors.MissingValuesError, pairwise: str
+) -> errors.MissingValuesError:
     """Return the error of missing values in rows, with advice for new rows of a fit."""
     fact, _, advice = str(error).partition(" Use ")
     ways = ["na='drop' to leave these rows out"] if advice.startswith("na='drop'") else []
     if state.model is not None:
         ways.append("na='em' to impute them by the model of the fit")
-    ways.append("na='pairwise' to get the scores of the components whose variables were all measured")
-    return errors.MissingValuesError(f"{fact} Use {', or '.join(ways)}; other scores are then NaN.")
+    ways.append(f"na='pairwise' {pairwise}")
+    return errors.MissingValuesError(f"{fact} Use {', or '.join(ways)}.")
 
 
 def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.ndarray]:
@@ -369,7 +374,10 @@ def diagnostics_of(state: FitState, new: Any, na: str | None = None) -> pd.DataF
     if not source.in_memory:
         return _distances_in(state, source.stream(ReadOptions(na=na or "raise"), state.spec))
     table, na = source.data, rule_for_gaps(state, na)
-    matrix, index = replay(state.spec, table, na=na)
+    try:
+        matrix, index = replay(state.spec, table, na=na)
+    except errors.MissingValuesError as error:
+        raise _about_new_rows(state, error, "to get NaN for these rows") from error
     return _distances_of(state, filled(state, matrix, index, na, "diagnostics()"), index)
 
 

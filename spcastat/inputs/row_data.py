@@ -36,7 +36,7 @@ from spcastat.linalg.standardisation import (
     prepare,
 )
 from spcastat.linalg.ties import is_sparse
-from spcastat.reading.checks import warn_of_missing_codes, warn_of_row_numbers
+from spcastat.reading.checks import NO_COMPLETE_ROW, warn_of_missing_codes, warn_of_row_numbers
 from spcastat.reading.design import DEFAULT_OPTIONS, Design, ReadOptions, RowDesign, Spec, order_mark
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import formula_inputs, read_data, replay, replay_table
@@ -680,8 +680,9 @@ def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
     except errors.MissingValuesError as error:
         if not mixed:
             raise
-        gap = str(error).partition(". Use ")[0]
-        raise errors.MissingValuesError(f"{gap}, and {COMPLETE}.") from None
+        gap, _, advice = str(error).partition(". Use ")
+        remedy = COMPLETE.partition(", or ")[0] if NO_COMPLETE_ROW in advice else COMPLETE
+        raise errors.MissingValuesError(f"{gap}, and {remedy}.") from None
     if reading.formula is None:
         warn_of_row_numbers(contents.matrix, contents.columns)
     warn_of_missing_codes(contents.matrix, contents.columns)

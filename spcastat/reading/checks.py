@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
@@ -406,6 +407,10 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
     return keep
 
 
+#: Why na="drop" is not recommended.
+NO_COMPLETE_ROW = "no row has all values"
+
+
 def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
     """Raise MissingValuesError that reports the numbers of missing values and of rows with them."""
     way = (
@@ -415,11 +420,28 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
     if rows == n:
         way = (
             "na='em' or na='pairwise' to estimate from what was measured, or df.dropna(axis=1, thresh=...) "
-            "to leave out the columns with most of them: no row has all values."
+            f"to leave out the columns with most of them: {NO_COMPLETE_ROW}."
         )
     raise errors.MissingValuesError(
         f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use {way}"
     )
+
+
+@contextmanager
+def advice_for_complete_rows(condition: bool = True) -> Iterator[None]:
+    """If `condition`, advise in the ``with`` block only what leaves rows without missing values."""
+    try:
+        yield
+    except errors.MissingValuesError as error:
+        fact, separator, advice = str(error).partition(" Use na='")
+        if not condition or not separator:
+            raise
+        remedy = (
+            f"df.dropna(axis=1, thresh=...) to leave out the columns with most of them: {NO_COMPLETE_ROW}."
+            if advice.endswith(f"{NO_COMPLETE_ROW}.")
+            else "na='drop' to leave these rows out."
+        )
+        raise errors.MissingValuesError(f"{fact} Use {remedy}") from None
 
 
 def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:

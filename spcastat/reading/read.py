@@ -26,7 +26,15 @@ from spcastat.labels import stored_name
 from spcastat.linalg.regression import centred_within, regress
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading import formulas, frames
-from spcastat.reading.checks import kinds_of, read_weights, refuse, require_rows, require_weight, rows_to_keep
+from spcastat.reading.checks import (
+    advice_for_complete_rows,
+    kinds_of,
+    read_weights,
+    refuse,
+    require_rows,
+    require_weight,
+    rows_to_keep,
+)
 from spcastat.reading.design import (
     DEFAULT_OPTIONS,
     Design,
@@ -480,7 +488,8 @@ def _read_partial(
     inputs = formulas.Inputs(
         table.values, {**parsed.used, **parsed_covariates.used}, {**kinds, **covariate_kinds}
     )
-    keep = inputs.complete_rows(na)
+    with advice_for_complete_rows():
+        keep = inputs.complete_rows(na)
     _, w, dropped = _rows(table.index, w, keep)
     if keep is not None:
         table = replace(table, values=inputs.rows(keep).frame, index=table.index[keep])
@@ -509,7 +518,8 @@ def _read_columns(
     if na in GAPS and is_sparse(matrix):
         raise OptionError(f"na={na!r} was given with sparse data; give X.toarray(), or use na='drop'.")
     defer = defer and na == "raise" and isinstance(matrix, np.ndarray) and matrix.nbytes > frames.COPY_LIMIT
-    keep = None if defer else rows_to_keep(matrix, columns, na)
+    with advice_for_complete_rows(is_sparse(matrix)):
+        keep = None if defer else rows_to_keep(matrix, columns, na)
     if keep is not None:
         matrix = matrix[np.flatnonzero(keep)]
     index, w, dropped = _rows(table.index, w, keep)

@@ -699,9 +699,19 @@ def missed(record: Record, counts: pd.Series, groups: bool) -> Iterator[Fact]:
             yield fact("missed", component=name, groups=groups, count=count, card=card)
 
 
+#: Components with smaller differences of all loadings count as equal: tables print less as <.001.
+NEAR_LOADINGS = 1e-3
+
+
 def remedy(state: FitState) -> Fact:
     """Return advice for strongly correlated scores."""
     options, objective = state.record.options, _objective(state.record)
+    if options.get("nonneg"):
+        distances = np.abs(state.V[:, :, None] - state.V[:, None, :]).max(axis=0)
+        i, j = np.argwhere(np.triu(distances < NEAR_LOADINGS, 1))[:1].T
+        if not i.size:
+            return fact("remedy fewer")
+        return fact("remedy equal", first=state.components[i[0]], second=state.components[j[0]])
     if state.record.evidence is None:
         return fact("remedy joint")
     if objective is None or not objective.ordered:

@@ -656,6 +656,11 @@ TEMPLATES: dict[str, Template] = {
         "correlation"
     ),
     "remedy fewer": Template(part="a smaller k leaves one of them out"),
+    "remedy equal": Template(
+        part="{first} and {second} differ by loadings below .001 only, since PEV rises as these nonnegative "
+        "components approach each other; a smaller k leaves one of them out, and without nonneg=True a "
+        "component can be their difference"
+    ),
     "remedy objective": Template(part='objective="adjusted" counts only what each component adds'),
     "split factors": Template(note="Levels of a factor are selected one by one: {factors}."),
     "split factor": Template(part="{component} has {number} of the {levels|# level|# levels} of {name}"),

@@ -28,7 +28,13 @@ from spcastat.linalg.standardisation import Standardisation, divided
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading import formulas
-from spcastat.reading.checks import read_weights, require_numbers, require_weight, suspicious
+from spcastat.reading.checks import (
+    advice_for_complete_rows,
+    read_weights,
+    require_numbers,
+    require_weight,
+    suspicious,
+)
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.reading.frames import (
     InputTable,
@@ -522,7 +528,8 @@ def _formula_spec(table: InputTable, reading: ReadOptions) -> Spec:
 def named(name: str) -> Iterator[None]:
     """Prefix errors of the package that are raised in the ``with`` block by the name of a chunk."""
     try:
-        yield
+        with advice_for_complete_rows():
+            yield
     except errors.SpcaError as error:
         raise type(error)(f"{name}: {error}") from error.__cause__
 

@@ -182,6 +182,19 @@ def test_overlapping_scores_get_a_line():
     assert "|r| = " not in " ".join(sp.spca_cov(R, 3, 4, method="joint").notes)
 
 
+def test_nonnegative_components_that_become_equal_get_a_line():
+    """The difference of two nearly equal components is the contrast that no nonnegative one can be."""
+    rng = np.random.default_rng(4)
+    S = np.cov((rng.standard_normal((30, 5)) @ rng.standard_normal((5, 5))).T)
+    fit = sp.spca_cov(S, 2, 3, nonneg=True)
+    V = fit.loadings.to_numpy()
+    text = " ".join(fit.notes)
+    assert np.abs(V[:, 0] - V[:, 1]).max() < 1e-3
+    assert "PC1 and PC2 differ by loadings below .001 only" in text
+    assert "method=" not in text.partition("|r| =")[2]  # no other method takes nonneg=True and does better
+    assert sp.spca_cov(S, 1, 3, nonneg=True).loadings.shape == (5, 1)
+
+
 def test_files_of_a_fit_with_a_variance_target(tmp_path):
     fit = sp.spca(X, 2, variance=0.7, promise="total", effort="quick")
     fit.save(tmp_path / "fit.spca")
