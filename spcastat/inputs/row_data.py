@@ -380,6 +380,11 @@ class RowData(Data):
     def for_method(self, method: str) -> RowData:
         if not method:
             return self
+        if self.robust and method == "spco":
+            raise errors.OptionError(
+                f"Rows with robust={self.robust!r} were given to spco(), which has no such option; give "
+                "data.changed(robust=None) in their place."
+            )
         if self.robust:
             raise errors.OptionError(
                 f"robust={self.robust!r} was given with method={method!r}, which is robust by itself: leave "
