@@ -123,9 +123,9 @@ class Refit:
     starts : {"near", "quick", "alone"}
         The starts of the search on a draw. "near": the loadings of the fit, and PCA of the draw. "alone": PCA
         of the draw, its varimax rotation and random rotations of twice as many directions (with more than
-        1000 variables only the first two), so that the result is a function of the draw. "quick": these, and
-        the loadings of the fit. Other methods that use starts have the loadings of the fit as one more
-        start, except with "alone".
+        1000 variables only the first two), so that the result is a function of the draw. "quick": these, for
+        adjusted variance fewer of them, and the loadings of the fit. Other methods that use starts have the
+        loadings of the fit as one more start, except with "alone".
     """
 
     V: np.ndarray
@@ -190,7 +190,7 @@ class Refit:
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
         if not searched:
             return [*start_loadings, vectors[:, :k]]
-        return [*start_loadings, *solver.data_starts(op, k, rng)]
+        return [*start_loadings, *solver.data_starts(op, k, rng, beside_fit=self.starts == "quick")]
 
     def fitted_loadings(
         self, ops: Sequence[Operator], starts_of_draws: Sequence[Sequence[np.ndarray]]

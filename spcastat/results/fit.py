@@ -731,11 +731,11 @@ class SpcaResult(ComponentFit):
             valid if they were selected with the same data.
         search : {"near", "quick"}, optional
             How draws are fitted, for fits by the default method. "quick", the default for up to 1000
-            variables, searches from many starts of the draw, as ``effort="quick"`` does, and from the
-            loadings of the fit. "near" searches only from the loadings of the fit and from PCA of the draw.
-            It takes about a quarter of the time, but misses better fits of a draw that are far from this one:
-            intervals and shares then describe variation around this solution, and shares are too large if
-            other solutions explain nearly as much.
+            variables, searches from several starts of the draw and from the loadings of the fit; the fits of
+            draws are as good as those of ``effort="quick"``. "near" searches only from the loadings of the
+            fit and from PCA of the draw. It takes about half of the time, but misses better fits of a draw
+            that are far from this one: intervals and shares then describe variation around this solution, and
+            shares are too large if other solutions explain nearly as much.
         choice : ComponentChoice or Choice, optional
             The result of :func:`spcastat.choose_k`, or of :func:`spcastat.choose` without `k`, for the data
             of the fit: components beyond its number are marked where their intervals are printed. The fit of
@@ -775,7 +775,7 @@ class SpcaResult(ComponentFit):
         Notes
         -----
         The search of a draw improves its starts, and exchanges single variables of the best of them. The
-        quick search has 14 starts (28 for PEV and least squares, and for disjoint components): PCA of the
+        quick search has 5 starts (28 for PEV and least squares, and for disjoint components): PCA of the
         draw, its varimax rotation, and random rotations of twice as many directions. Only "near" is available
         for more than 1000 variables, where it exchanges none, and for groups of all variables
         (``disjoint=True`` without `card`). Fits of the fewest nonzeros (``variance=``) give the draws their

@@ -390,6 +390,11 @@ def batch_size(p: int) -> int:
 #: Starts of a search on one of several data sets, and from how many of the best of them it climbs; the second
 #: pair is for criteria whose good optima lie far apart.
 SET_STARTS, MANY_STARTS = (14, 8), (28, 15)
+#: Starts for adjusted variance beside the fit of the whole data, which is one more; all are climbed from. In
+#: draws of wine, breast cancer and noise the value is .01 to .03 % less on average than with 14 starts and 8
+#: climbs, and less by 1e-4 in 4 to 15 % of the draws, in .7 of the time; 33 data sets of four models had the
+#: same coverage of intervals. For PEV it would be .15 % less.
+STARTS_BESIDE_FIT = 5
 #: Exchanges of a component for which the criterion is computed. With 2 for 6 no value was worse by 1e-4 in
 #: 300 draws of wine, breast cancer and noise, in .65 to .95 of the time.
 VALUED_IN_SETS = 2
@@ -401,18 +406,22 @@ def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
 
 
 def data_starts(
-    op: Operator, k: int, objective: str, disjoint: bool, rng: np.random.Generator
+    op: Operator, k: int, objective: str, disjoint: bool, rng: np.random.Generator, beside_fit: bool = False
 ) -> list[np.ndarray]:
     """Return starts that depend on the data alone, each of shape (p, k), some to be rotated by `simplified`.
 
     They are the loadings of PCA, twice, and random rotations of twice as many directions; only the first two
-    for more than `GRAM_LIMIT` variables or `SEQUENTIAL` components.
+    for more than `GRAM_LIMIT` variables or `SEQUENTIAL` components. There are fewer if the search also starts
+    from the fit of the whole data, `beside_fit`.
     """
     vectors = directions(op, max(k, 2) if op.p <= GRAM_LIMIT else k)
     leading_starts = [vectors[:, :k], vectors[:, :k]]
     if op.p > GRAM_LIMIT or k > SEQUENTIAL:
         return leading_starts
-    count = starts_and_climbs(objective, disjoint)[0] - len(leading_starts)
+    starts, _ = starts_and_climbs(objective, disjoint)
+    if beside_fit and starts == SET_STARTS[0]:
+        starts = STARTS_BESIDE_FIT
+    count = starts - len(leading_starts)
     bases = chains.mixed if OBJECTIVES[objective].ordered else chains.bases
     return [*leading_starts, *bases(vectors, k, count, rng)]
 

@@ -127,14 +127,16 @@ class Joint(BatchSolver):
             may[:, list(members)] = may[:, list(members)].all(axis=1, keepdims=True)
         return GroupRule(may, must, self.disjoint, of, tuple(self.card or ()))
 
-    def data_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
+    def data_starts(
+        self, op: Operator, k: int, rng: np.random.Generator, beside_fit: bool = False
+    ) -> list[np.ndarray]:
         """Return starts that depend on the data alone, as `BatchSolver` says.
 
         Searches over groups or under a constraint, whose climbs are long, have the first two.
         """
         from spcastat.search.default import data_starts
 
-        starts = data_starts(op, k, self.objective, self.disjoint, rng)
+        starts = data_starts(op, k, self.objective, self.disjoint, rng, beside_fit)
         return starts[:2] if self.grouped or self.constraint is not None else starts
 
     def simplified(self, starts: Sequence[Sequence[np.ndarray]], offset: int) -> list[list[np.ndarray]]:

@@ -370,10 +370,13 @@ class BatchSolver(JointSolver):
         """Return how many data sets of p variables `nearby_optima` fits at once."""
 
     @abstractmethod
-    def data_starts(self, op: Operator, k: int, rng: np.random.Generator) -> list[np.ndarray]:
+    def data_starts(
+        self, op: Operator, k: int, rng: np.random.Generator, beside_fit: bool = False
+    ) -> list[np.ndarray]:
         """Return starts of a search on one data set that depend on these data alone, each (p, k).
 
-        Some are to be rotated, by `simplified`.
+        Some are to be rotated, by `simplified`. With `beside_fit` the search also starts from the fit of the
+        data of which these are a draw, and there may be fewer starts.
         """
 
     @abstractmethod

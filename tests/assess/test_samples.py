@@ -375,8 +375,8 @@ def test_draws_are_as_good_as_separate_quick_fits(wine):
     for search in ("near", "quick"):
         lost = losses(*resampled(wine, search))
         worse[search] = (lost > 1e-6).mean()
-    # 60 other draws of these wines: 25 % and 2 %. The binomial quantiles of 30 draws at 99 % are 13 %
-    # (of .02, rounded up) and, at 1 %, 7 % (of .25)
+    # 60 and 100 other draws of these wines: 25 and 34 %, and 3 %. The binomial quantiles of 30 draws are 13 %
+    # at 99 % (of .03) and 7 % at 1 % (of .25)
     assert worse["quick"] <= 0.13
     assert worse["near"] >= 0.07
 
