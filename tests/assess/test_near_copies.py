@@ -56,6 +56,18 @@ def test_a_selected_variable_whose_copy_was_not_selected_is_named():
     assert SAID in said(fit)
 
 
+@pytest.mark.parametrize("gaps", [0, 9])
+def test_levels_of_a_factor_are_no_copies_of_each_other(gaps):
+    """The indicators of two levels have a correlation of -1; copies of the factor itself are named."""
+    table = pd.DataFrame({"a": DATA["c"], "b": DATA["d"], "sex": np.where(DATA["e"] > 0, "f", "m")})
+    options = {"include": {1: ["sex[f]"], 2: ["sex[m]"]}, "scale": "mixed", "na": "em" if gaps else "raise"}
+    table.loc[: gaps - 1, "sex"] = None
+    fit = sp.spca(table, 2, 2, **options)
+    assert {"sex[f]", "sex[m]"} <= set(fit.loadings.index[fit.loadings.any(axis=1)])
+    assert "nearly copies" not in said(fit) + str(fit) + said(fit.bootstrap(9))
+    assert "nearly copies" in said(sp.spca(table.assign(gender=table["sex"]), 2, 2, **options))
+
+
 def test_pairs_are_those_of_the_correlation_matrix():
     rng = np.random.default_rng(1)
     F = rng.normal(size=(50, 3))
