@@ -52,16 +52,19 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
     blue, orange = accents(ax)
     ax.plot(sizes, data["in the data"], color=blue, marker="o", label="in the data", **style)
-    ax.plot(sizes, data["PCA"], color=blue, label="PCA", **dashes)
+    # beside a single point, a line as wide as the axes
+    ends = sizes if len(sizes) > 1 else sizes + np.array([-1.0, 1.0])
+    ax.plot(ends, np.broadcast_to(data["PCA"], ends.shape), color=blue, label="PCA", **dashes)
     if with_held_out:
         values, errors = data["held out"], data["s.e."]
         ax.errorbar(sizes, values, errors, color=orange, marker="s", label="held out", **style)
-        ax.plot(sizes, data["PCA held out"], color=orange, label="PCA, held out", **dashes)
+        held_out = np.broadcast_to(data["PCA held out"], ends.shape)
+        ax.plot(ends, held_out, color=orange, label="PCA, held out", **dashes)
     if m is not None:
         ax.axvline(m, color=shade(ax, 0.4), linewidth=line(0.9), linestyle=":", zorder=1)
     ax.locator_params(axis="x", integer=True, nbins=8)
     if len(sizes) == 1:
-        ax.set_xlim(sizes[0] - 1, sizes[0] + 1)
+        ax.set_xlim(*ends)
     ax.ticklabel_format(axis="y", useOffset=False)
     size = drawing.name_size()
     drawing.label_components(ax, ("Variables kept", "% of the variance"), size)

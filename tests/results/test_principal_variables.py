@@ -434,6 +434,16 @@ def test_report_and_plots(tmp_path, plan):
     np.testing.assert_allclose(sorted(w for w in widths if w > 0), sorted(plan.represented["R2"]))
 
 
+@pytest.mark.parametrize("folds", [0, 5])
+def test_the_line_of_pca_is_visible_beside_a_single_number_of_variables(wine, folds):
+    plan = sp.principal_variables(wine, 5, 3, scale=True, folds=folds, n_resamples=0)
+    ax = sp.plots.plot_kept(plan.path.loc[[5]], m=5)
+    lines = {line.get_label(): line for line in ax.lines}
+    for name in ("PCA", "PCA, held out") if folds else ("PCA",):
+        assert tuple(lines[name].get_xdata()) == ax.get_xlim()
+    assert set(lines["PCA"].get_ydata()) == {100 * plan.pca_share}
+
+
 def test_certify_finds_a_better_set(wine):
     """From the worst set the search over all sets ends at the proven one; held-out shares remain."""
     from spcastat.fit.principal_variables import matrix_of, with_groups
