@@ -143,6 +143,36 @@ def test_a_call_with_rows_is_the_call_with_keywords(call, options, frame):
     assert value.call == keywords.call
 
 
+#: The variables of a call, whose first argument may be a table or a formula.
+VARIABLES_OF_CALL = {
+    "rows": lambda *d, **o: sp.rows(*d, **o).columns,
+    "spca": lambda *d, **o: sp.spca(*d, k=1, card=2, **FAST, **o).loadings.index,
+    "spca_path": lambda *d, **o: sp.spca_path(*d, k=1, cards=[2], **FAST, **o)[2].loadings.index,
+    "choose": lambda *d, **o: sp.choose(*d, k=1, cards=[2], **o).fit.loadings.index,
+    "sparse_loadings": lambda *d, **o: sp.sparse_loadings(*d, k=1, card=2, n_init=2, **o).loadings.index,
+    "spco": lambda *d, **o: sp.spco(*d, k=1, zeros=0.5, **o).loadings.index,
+    "principal_variables": lambda *d, **o: (
+        sp.principal_variables(*d, m=1, folds=0, n_resamples=0, **o).coefficients.columns
+    ),
+    "compare_groups": lambda *d, **o: (
+        sp.compare_groups(
+            *d, groups=np.repeat(["x", "y"], N // 2), k=1, card=2, n_draws=19, **o
+        ).fit.loadings.index
+    ),
+}
+
+
+@pytest.mark.parametrize("call", VARIABLES_OF_CALL)
+def test_a_formula_is_the_first_argument_or_an_option(call, frame):
+    """The first argument is positional only; its place in the list of options is that of `formula`."""
+    numbers, variables_of = frame[list("abcdef")], VARIABLES_OF_CALL[call]
+    formula = "~ a + c + log(abs(e) + 1) + f"
+    of_option = variables_of(numbers, formula=formula)
+    assert list(variables_of(formula, data=numbers)) == list(of_option)
+    assert len(of_option) == 4
+    assert set("acf") < set(of_option)
+
+
 def test_a_call_with_other_kinds_is_the_call_with_keywords(frame):
     numbers = frame[list("abcdef")]
     S, R = numbers.cov(), numbers.corr()
