@@ -222,7 +222,8 @@ def table_batteries(call: Call) -> Table:
     table.notes.append(
         f"choose_k() with three seeds; the published number in {right} of {len(table.rows)} with each of "
         "them. deflated: up to the number that predict. next predicts: how many variables the next component "
-        "would predict more in held-out rows; 0.2 is needed."
+        "would predict more in held-out rows; 0.2 is needed. Published numbers and sources are those of the "
+        "help pages of the packages that distribute the data."
     )
     return table
 
