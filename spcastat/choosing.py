@@ -182,7 +182,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         If a covariance matrix is given without `n_obs` or has polychoric correlations, or a value is not
         allowed.
     TooFewRowsError
-        If there is only one row or cluster.
+        If there is only one row or cluster, or one row outside a fold.
 
     Notes
     -----

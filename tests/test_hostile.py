@@ -41,11 +41,13 @@ MEANINGLESS = frozenset({
     "used up iterator", "[1, 'a']",
 })
 # fmt: on
-#: All processors, a factor, a weight of BIC, and rows that are read when they are needed.
+#: All processors, a factor, a weight of BIC, no names, and rows that are read when they are needed.
 ACCEPTED = {
     "n_jobs": {"-1"},
     "variables": {"text column"},
     "dense": {"-1", "-10**20"},
+    "include": {"empty array"},
+    "exclude": {"empty array"},
     "data": {"polars lazy"},
     "new": {"polars lazy"},
 }

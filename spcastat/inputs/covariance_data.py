@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import listed, nearest, plural, shown
+from spcastat.config import is_label, listed, nearest, plural, shown
 from spcastat.inputs.data import Data, packed_spec
 from spcastat.inputs.scaling import require_range, scale_of
 from spcastat.linalg.operators import Gram, Operator
@@ -229,8 +229,8 @@ def _partial(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray
     else:
         names = list(given) if isinstance(given, list | tuple) else [given]
     positions = {name: position for position, name in enumerate(spec.columns)}
-    unknown = [name for name in names if not isinstance(name, Hashable) or name not in positions]
-    covariates = {positions[name] for name in names if isinstance(name, Hashable) and name in positions}
+    unknown = [name for name in names if not is_label(name) or name not in positions]
+    covariates = {positions[name] for name in names if is_label(name) and name in positions}
     places = np.array(sorted(covariates), dtype=int)
     if unknown or not 0 < len(places) < len(positions):
         hint = nearest(unknown[0], spec.columns) if unknown else ""

@@ -523,6 +523,12 @@ def of_rows(source: StandardRows, folds: int, repeats: int, seed: int, unit: flo
     labels = groups.folds(count, repeats, np.random.default_rng([seed, 3]))
     if w is not None and not w.all():
         Z, labels, w = Z[w > 0], labels[:, w > 0], w[w > 0]
+    weights = np.ones(len(Z)) if w is None else w
+    if min(weights.sum() - np.bincount(division, weights).max() for division in labels) <= 1.0:
+        raise TooFewRowsError(
+            "The number of components is chosen by prediction of held-out rows, and outside a fold there is "
+            "one row, which has no variance; give three rows or more."
+        )
     centred = source.standard.centring == "mean" or source.covariates is not None
     rules = Rules(
         centred, source.standard.scaling == "sd", source.spec.columns, otherwise=np.ones(Z.shape[1])

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Narrowest axes beside the names, as a share of the figure; below it names are shorter.
 LEAST_ROOM = 0.4
+#: Largest number of variables kept that can be drawn.
+MOST_KEPT = 10_000
 
 
 @explained
@@ -163,8 +165,9 @@ def plot_represented_data(
         raise ShapeError("represented has no column 'most_by', the kept variable nearest to each variable.")
     limit = drawing.row_limit(max_rows, len(represented))
     rows = represented.sort_values("R2", ascending=False, kind="stable").iloc[:limit]
-    heads = list(dict.fromkeys(rows["most_by"])) if kept is None else elements(kept, 10_000)
-    if not all(map(is_label, heads)):
+    heads = list(dict.fromkeys(rows["most_by"])) if kept is None else elements(kept, MOST_KEPT)
+    is_list = len(heads) <= MOST_KEPT and not (len(heads) == 1 and heads[0] is kept)
+    if not is_list or not all(map(is_label, heads)):
         raise OptionError(f"kept={shown(kept)} was given; it takes a list of labels of variables.")
     names: list[Hashable] = []
     values: list[float] = []

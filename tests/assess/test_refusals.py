@@ -66,6 +66,8 @@ ROW_GROUPS = [
 ]
 
 CHOICES = [
+    ("sp.choose_k(X.iloc[:2])", TooFewRowsError, "give three rows or more"),
+    ("sp.choose_k(X.iloc[:2], clusters=[0, 1])", TooFewRowsError, "give three rows or more"),
     ("sp.choose(X, 2, cards=[2], folds=200)", TooFewRowsError, "folds=200 .* 120 rows"),
     ("sp.choose(X, 12, cards=[2])", ComponentsError, "at most 11"),
     ("sp.choose(X, 2, cards=[2], by='aic')", OptionError, "by='aic'"),
