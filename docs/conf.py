@@ -107,8 +107,29 @@ def members_of(owner: type) -> dict[str, list[str]]:
         for name in documented
         if isinstance(inspect.getattr_static(owner, name), FunctionType | classmethod)
     ]
+    headings = headings_in(owner)
+    if headings:
+        tables: dict[str, list[str]] = {heading: [] for heading in [*headings.values(), INHERITED]}
+        for name in documented:
+            tables[headings.get(name, INHERITED)].append(name)
+        return {heading: names for heading, names in tables.items() if names}
     attributes = [name for name in documented if name not in methods]
     return {heading: names for heading, names in (("Attributes", attributes), ("Methods", methods)) if names}
+
+
+#: Heading of the members of a class with headings that it shares with others.
+INHERITED = "Shared with other results"
+
+
+def headings_in(owner: type) -> dict[str, str]:
+    """Return the heading, a comment in the source of a class, below which each member stands."""
+    headings, heading = {}, ""
+    for line in inspect.getsourcelines(owner)[0]:
+        if match := re.match(r"    # --- (.+?) -+$", line):
+            heading = match[1].capitalize()
+        elif heading and (match := re.match(r"    def (\w+)", line)):
+            headings[match[1]] = heading
+    return headings
 
 
 def public_classes() -> Iterator[tuple[str, type]]:
