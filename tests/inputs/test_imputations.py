@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
+from benchmarks.trust import imputations
 from spcastat.errors import DataError, FormulaError, MissingValuesError, NoRowsError, OptionError, SpcaError
 from spcastat.fit.rubin import Pooled
 
@@ -252,28 +253,6 @@ def test_analyses_of_one_table_are_refused(frames, fit):
 # --- coverage --------------------------------------------------------------------------------------
 
 
-def augmented(X: np.ndarray, count: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Imputations of normal rows by data augmentation (Schafer, 1997), with Jeffreys' prior."""
-    n, p = X.shape
-    gaps, imputations = np.isnan(X), []
-    Y = np.where(gaps, np.nanmean(X, axis=0), X)
-    for step in range(30 + 10 * count):
-        mean = Y.mean(axis=0)
-        root = np.linalg.cholesky(np.linalg.inv((Y - mean).T @ (Y - mean)))
-        A = np.tril(rng.standard_normal((p, p)), -1)
-        A[np.diag_indices(p)] = np.sqrt(rng.chisquare(n - 1 - np.arange(p)))
-        S = np.linalg.inv(root @ A @ A.T @ root.T)  # inverse Wishart
-        mu = rng.multivariate_normal(mean, S / n)
-        for i in np.flatnonzero(gaps.any(axis=1)):
-            h, o = gaps[i], ~gaps[i]
-            K = np.linalg.solve(S[np.ix_(o, o)], S[np.ix_(o, h)])
-            root_of_row = np.linalg.cholesky(S[np.ix_(h, h)] - S[np.ix_(h, o)] @ K)
-            Y[i, h] = mu[h] + (Y[i, o] - mu[o]) @ K + root_of_row @ rng.standard_normal(h.sum())
-        if step >= 30 and step % 10 == 9:
-            imputations.append(Y.copy())
-    return imputations
-
-
 @pytest.mark.slow
 def test_coverage_of_intervals():
     """100 sets of 100 normal rows with a fifth of the cells missing at random; 20 proper imputations.
@@ -281,20 +260,7 @@ def test_coverage_of_intervals():
     The loadings of the population are known, and so is their support. The standard error of a share of
     coverage, of eight loadings in 100 sets, is below .01.
     """
-    V = np.kron(np.eye(2), np.array([[0.6, 0.5, 0.45, 0.43]]).T)
-    V /= np.linalg.norm(V, axis=0)
-    S = V @ np.diag([4.0, 2.5]) @ V.T + 0.6 * np.eye(8)
-    covered, truth = [], V.T[V.T != 0]
-    for seed in range(1000, 1100):
-        rng = np.random.default_rng(seed)
-        X = rng.multivariate_normal(np.zeros(8), S, size=100)
-        X[rng.random(X.shape) < 0.2] = np.nan
-        frames = [pd.DataFrame(Y, columns=list("abcdefgh")) for Y in augmented(X, 20, rng)]
-        fit = sp.spca(imputations=frames, k=2, card=4, scale=False)
-        intervals = fit.bootstrap(400, select=False, rng=0).conf_int()
-        intervals = intervals[intervals["estimate"] != 0]
-        signed = truth * np.sign(intervals["estimate"])
-        covered.append(intervals["lower"].le(signed) & intervals["upper"].ge(signed))
+    covered = [imputations.covered(0.2, seed)["loadings"] for seed in range(1000, 1100)]
     assert 0.93 <= np.mean(covered) <= 0.97
 
 
