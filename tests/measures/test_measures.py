@@ -140,3 +140,21 @@ def test_what_is_refused(name):
         measure(V, X=X.mask(X > 5))
     with pytest.raises(MissingValuesError, match="V holds missing or infinite"):
         measure(V * np.nan, X=X)
+
+
+@pytest.mark.parametrize("name", ["pev", "adjusted", "least_squares"])
+def test_rounding_raises_no_share_above_one(name):
+    """Seed 784 had 1 + 1.2e-8: nearly equal columns in very different units."""
+    for seed in (*range(0, 300, 3), 784):
+        rng = np.random.default_rng(seed)
+        p, n = int(rng.integers(3, 8)), int(rng.integers(3, 12))
+        X = rng.normal(size=(n, p)) * 10 ** rng.uniform(-3, 3, p)
+        if seed % 3 == 0:
+            X[:, 1] = X[:, 0] * (1 + 1e-7 * rng.normal())
+        if seed % 4 == 0:
+            X[:, 2] = X[:, 0] + 1e-7 * rng.normal(size=n) * np.abs(X[:, 0]).max()
+        k = p if seed % 2 else p - 1
+        V = rng.normal(size=(p, k)) * (rng.random((p, k)) < 0.6)
+        V[rng.integers(p), :] += 1
+        share = getattr(sp.measures, name)(V / np.linalg.norm(V, axis=0), S=np.cov(X.T))
+        assert share <= 1.0, seed
