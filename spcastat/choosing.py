@@ -536,7 +536,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
                 n_draws=(n_draws, 199),
             )
         how = Settings(by, rule, family, share, folds, repeats, jobs, seed)
-        by_rows = bool(options.get("together")) and by in (None, "cv")
+        by_rows = options.get("together") is not None and (by is None or (isinstance(by, str) and by == "cv"))
         with advice_for_complete_rows(by_rows or needs_rows(options.get("method"))):
             value = data_of("choose", table, options, covariance)
         fitting = {name: option for name, option in options.items() if name not in value.option_names}

@@ -180,6 +180,8 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         )
         option_names = arguments_of(principal_variables, hints.LoadingsOptions)
         refuse_unknown("principal_variables", options, option_names)
+        if folds is not None:
+            folds = whole_number("folds", folds, 0, MOST_FOLDS)
         with advice_for_complete_rows(set_options["share"] is not None or bool(folds)):
             value = data_of("principal_variables", table, data_options)
         arguments = {name: set_options[name] for name in CALL_ARGUMENTS}
@@ -258,13 +260,11 @@ def principal_variables_cov(
 
 
 def _selection(
-    function: Any, data: Data, arguments: Mapping[str, Any], folds: Any, n_resamples: Any, rng: Any
+    function: Any, data: Data, arguments: Mapping[str, Any], folds: int | None, n_resamples: Any, rng: Any
 ) -> PrincipalVariablesResult:
     """Check the arguments, choose the number of variables and the variables, and return the result."""
     request = requested(function.__name__, data, arguments)
     is_small, seed = data.p <= RANDOM_STARTS_LIMIT, seed_of(rng)
-    if folds is not None:
-        folds = whole_number("folds", folds, 0, MOST_FOLDS)
     if n_resamples is not None:
         n_resamples = whole_number("n_resamples", n_resamples, 0, MOST_DRAWS)
     data = data.for_components(request.k or request.m or 1)

@@ -287,3 +287,18 @@ def test_every_error_has_one_root_and_a_built_in_parent():
             assert issubclass(family, errors.SpcaError)
             parents = ValueError, TypeError, OSError, ImportError
             assert family is errors.SpcaError or issubclass(family, parents)
+
+
+@pytest.mark.parametrize("value", [good(), np.ones(3), [np.nan, "cv"]], ids=["frame", "array", "list"])
+def test_options_that_decide_how_data_are_read_may_be_anything(value):
+    calls = [
+        lambda: sp.choose(good(), k=1, by=value, together={"g": ["a", "b"]}),
+        lambda: sp.choose(good(), k=1, together=value),
+        lambda: sp.choose(good(), k=1, method=value),
+        lambda: sp.spca(good(), 1, 2, method=value),
+        lambda: sp.principal_variables(good(), m=2, folds=value),
+        lambda: sp.principal_variables(good(), share=value),
+    ]
+    for call in calls:
+        with pytest.raises(errors.SpcaError, match=shown(value)[:10].replace("[", r"\[")):
+            call()
