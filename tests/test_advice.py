@@ -62,6 +62,12 @@ ADVICE: list[tuple[str, list[str]]] = [
     ),
     ("sp.spca_cov(ind,2,2)", ["sp.spca_cov(ind,2,2,nearest=True)"]),
     ("sp.spca(X,2,3,variance=.8)", ["sp.spca(X,2,3)"]),
+    ("sp.spca(X,2,3,uncorrelated=.1)", ['sp.spca(X,2,3,constraint="uncorrelated")']),
+    ("sp.spca(X,2,3,orthogonal=.1)", ['sp.spca(X,2,3,constraint="orthogonal")']),
+    (
+        'sp.choose(X,k=2,nonneg=True,family="partition",folds=2,repeats=1)',
+        ['sp.choose(X,k=2,nonneg=True,family="auto",folds=2,repeats=1)'],
+    ),
     ('sp.spca(X,2,3,promise="every")', ['sp.spca(X,2,variance=.8,promise="every")', "sp.spca(X,2,3)"]),
     (
         'sp.spca(X,2,variance=.8,objective="pev")',

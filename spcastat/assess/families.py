@@ -422,6 +422,8 @@ def families_of(
         families, cause = ("partition",), "disjoint=True, which allows partitions only"
     elif rules or not isinstance(plan.solver, Joint):
         option = f"{rules[0]}=" if rules else f"method={plan.method.name!r}"
+        if not rules and "method" not in fitting:  # nonnegative fits have another default
+            option = "nonneg=True"
         families, cause = ("equal", "rotated"), f"{option}, for which partitions are not compared"
     elif p > GRAM_LIMIT or k > SEQUENTIAL:  # spca() fits no partitions then
         families = ("equal", "rotated")

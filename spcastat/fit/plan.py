@@ -825,6 +825,8 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
         if name in (*RULE, "constraint"):
             advice += f" Only the default method accepts {name}=: give card= and {name}= without method= and "
             advice += "nonneg=."
+        if name in CONSTRAINTS and default:
+            advice += f" For the default, give constraint={name!r} with card=."
         if name == "nonneg" and default:
             advice += " Give card= and nonneg= without method= and variance=."
         return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"
