@@ -289,14 +289,18 @@ def varimax(
     normalised = quotients(A, np.linalg.norm(A, axis=-1, keepdims=True)) if normalise else A
     B = normalised.reshape(-1, p, k)
     rotation, products = np.tile(np.eye(k), (len(B), 1, 1)), B.mT @ B
+    is_long = p > LONG_COLUMNS * k * k
+    if is_long:
+        B = _fourth_moments(B)
     going, objectives = np.arange(len(B)), np.zeros(len(B))
     for _ in range(max_iter):
         if not len(going):
             break
         R = rotation[going]
-        L, with_rotated = B @ R, products @ R
-        means = np.einsum("mij,mij->mj", R, with_rotated) / p  # of the squares of L
-        gradient = B.mT @ (L * L * L) - with_rotated * means[:, None]
+        with_rotated = products @ R
+        means = np.einsum("mij,mij->mj", R, with_rotated) / p  # of the squares of B R
+        cubes = _cubes_by_moments(B, R) if is_long else _cubes(B, R)
+        gradient = cubes - with_rotated * means[:, None]
         U, values, Vt = np.linalg.svd(gradient)
         rotation[going] = U @ Vt
         improved = values.sum(axis=-1) > objectives * (1.0 + tolerance)
@@ -305,6 +309,37 @@ def varimax(
             going, objectives = going[improved], objectives[improved]
             B, products = B[improved], products[improved]
     return np.asarray(A @ rotation.reshape(*A.shape[:-2], k, k))
+
+
+#: With more rows than this multiple of k^2, a step of varimax takes the fourth moments of the columns: 6830
+#: rows took .2 to .3 of the time so, 100 rows about as long.
+LONG_COLUMNS = 10
+#: Rows whose products are formed at once.
+ROWS_OF_PAIRS = 1000
+
+
+def _fourth_moments(B: np.ndarray) -> np.ndarray:
+    """Return the sums over rows of B_ia B_ib B_ic B_id, shape (m, k^2, k^2), for B of shape (m, p, k)."""
+    m, p, k = B.shape
+    moments = np.zeros((m, k * k, k * k))
+    for start in range(0, p, ROWS_OF_PAIRS):
+        rows = B[:, start : start + ROWS_OF_PAIRS]
+        pairs = (rows[..., :, None] * rows[..., None, :]).reshape(m, -1, k * k)
+        moments += pairs.mT @ pairs
+    return moments
+
+
+def _cubes(B: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return B' (B R)^3, shape (m, k, k), for B of shape (m, p, k)."""
+    L = B @ R
+    return np.asarray(B.mT @ (L * L * L))
+
+
+def _cubes_by_moments(moments: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return B' (B R)^3, shape (m, k, k), given the fourth moments of B."""
+    m, k = R.shape[:2]
+    pairs = (R[:, :, None, :] * R[:, None, :, :]).reshape(m, k * k, k)
+    return np.asarray(np.einsum("mabj,mbj->maj", (moments @ pairs).reshape(m, k, k, k), R))
 
 
 # --- the largest rows of a matrix -----------------------------------------------------------------

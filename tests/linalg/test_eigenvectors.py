@@ -191,6 +191,16 @@ def test_varimax_is_that_of_statsmodels(p, k, seed):
     np.testing.assert_allclose(np.abs(ours.T @ theirs).max(axis=0), 1.0, atol=1e-5)
 
 
+def test_varimax_of_many_rows_is_that_of_statsmodels():
+    """Rows are taken 1000 at a time; five groups of 500 beside noise, as rows of one distribution have no
+    rotation that is clearly the best."""
+    rng = np.random.default_rng(3)
+    A = np.repeat(np.eye(5), 500, axis=0) + 0.3 * rng.standard_normal((2500, 5))
+    A = A @ np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    ours, theirs = (L / np.linalg.norm(L, axis=0) for L in (varimax(A), rotate_factors(A, "varimax")[0]))
+    np.testing.assert_allclose(np.abs(ours.T @ theirs).max(axis=0), 1.0, atol=1e-5)
+
+
 def test_kaisers_normalisation_rotates_variables_of_equal_length():
     A = np.linalg.qr(np.random.default_rng(3).standard_normal((20, 4)))[0]
     length = np.linalg.norm(A, axis=1, keepdims=True)
