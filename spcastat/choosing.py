@@ -144,6 +144,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         :func:`covariance` returned. The first argument without a name, or ``data=``.
     kmax : int, optional
         Largest number of components that are compared; by default 8, or more until two in a row do not count.
+        In both cases the comparison ends with the first component that does not exceed noise.
     least : float
         How much a further component must predict in held-out rows, in variables: 0.2 is a fifth of the mean
         variance of a variable.
@@ -216,8 +217,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
 
     While the p-value of D is within two of its standard errors of the level, `n_draws` draws are added, up to
     four times `n_draws`, so that the number seldom depends on the seed. A component whose variance exceeds
-    the mean of the draws by so many standard deviations that its p-value is below the level for any
-    distribution of the draws (Cantelli's inequality) needs no further draws. A level of `alpha` / 5 needs
+    the mean of 40 draws or more by so many standard deviations that its p-value is below the level for any
+    distribution of the draws (Cantelli's inequality) needs no further draws: those left of `n_draws` count as
+    smaller. A level of `alpha` / 5 needs
     5 / `alpha` - 1 draws; with fewer, the level of D is the lowest possible, 1 / (`n_draws` + 1).
 
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -35,6 +35,8 @@ from spcastat.reading.model_matrix import dependent_columns
 
 #: A test whose p-value is too near its level makes up to this multiple of the draws.
 DRAWS_MULTIPLE = 4
+#: So many draws at least are made before a component is far above them.
+FEWEST_DRAWS = 40
 #: Takes random generators and returns the largest variances in draws from each.
 Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
@@ -86,12 +88,12 @@ class NoiseDraws:
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
         """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
 
-        Drawing ends after `n_draws` draws, or a multiple, if the p-value is clearly below the level, or if
-        `observed` is so far above the draws that no distribution of their mean and standard deviation exceeds
-        it with a larger probability than the level (Cantelli's inequality). Drawing also ends with the h-th
-        draw that reaches `observed`, where h is the smallest number that implies p > level after all draws.
-        Then h over the number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo
-        p-values".
+        Drawing ends after `n_draws` draws, or a multiple, if the p-value is clearly below the level. It ends
+        after FEWEST_DRAWS or more if `observed` is so far above the draws that no distribution of their mean
+        and standard deviation exceeds it with a larger probability than the level (Cantelli's inequality);
+        the others of `n_draws` draws then count as smaller. Drawing also ends with the h-th draw that reaches
+        `observed`, where h is the smallest number that implies p > level after all draws. Then h over the
+        number of draws is a p-value too: Besag and Clifford (1991), "Sequential Monte Carlo p-values".
         """
         enough = max(1, int(np.floor(self.level * (self.most + 1.0))))
         generators = (draw_generator(self.seed, first + i) for i in range(self.most))
@@ -105,12 +107,18 @@ class NoiseDraws:
                     as_large += int(value >= observed)
                     if as_large >= enough and enough / len(made) > self.level:
                         return as_large / len(made)
-            p_value = (1.0 + as_large) / (len(made) + 1.0)
-            far = np.mean(made) + np.sqrt(1.0 / self.level - 1.0) * np.std(made)
-            clear = observed > far or not is_near(p_value, self.level, len(made))
-            if clear and p_value <= self.level:
+                p_value = (1.0 + as_large) / (max(len(made), self.n_draws) + 1.0)
+                if p_value <= self.level and self._is_far(observed, made):
+                    return p_value
+            if p_value <= self.level and not is_near(p_value, self.level, len(made)):
                 break
         return p_value
+
+    def _is_far(self, observed: float, made: Sequence[float]) -> bool:
+        """Whether a value exceeds the draws by more than any distribution allows at the level."""
+        if len(made) < min(FEWEST_DRAWS, self.n_draws):
+            return False
+        return observed > float(np.mean(made) + np.sqrt(1.0 / self.level - 1.0) * np.std(made))
 
 
 def is_near(p_value: float, level: float, made: int) -> bool:
@@ -132,7 +140,7 @@ class Standing:
     p_values : ndarray of shape (m,)
         (1 + number of draws with at least as large an eigenvalue of that rank) / (draws + 1).
     deflated_p_values : ndarray of shape (m,)
-        The same for the first eigenvalue given the earlier components; NaN beyond the components that
+        The same for the first eigenvalue given the earlier components; NaN beyond the next after those that
         predict, and after this test has ended.
     sparse_p_values : ndarray of shape (m,)
         The same for a sparse component given the earlier ones, from the first that the deflated test does not
@@ -184,48 +192,110 @@ class Standing:
 # --- the number of components ---------------------------------------------------------------------
 
 
-def standing(noise: Noise, prediction: Prediction, most: int, draws: NoiseDraws) -> Standing:
-    """Test the leading components.
+class NoiseTests:
+    """The tests of components beside noise; each test is made when its outcome is needed.
 
     Parameters
     ----------
     noise : Noise
         The data.
+    draws : NoiseDraws
+    most : int
+        The largest number of components of parallel analysis at first.
+    """
+
+    def __init__(self, noise: Noise, draws: NoiseDraws, most: int) -> None:
+        self.noise, self.draws, self.values = noise, draws, noise.values
+        self.rank = int(np.sum(self.values > NO_VARIANCE * self.values[0]))  # the others are rounding errors
+        self.deflated_p_values, self.sparse_p_values = list[float](), list[float]()
+        self._columns, self._flips = min(most, len(self.values)), list[np.ndarray]()
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """The smaller p-value of each component that was tested, in the deflated and the sparse test."""
+        return np.fmin(self.deflated_p_values, self.sparse_p_values)
+
+    def exceeding(self, number: int) -> int:
+        """Return how many of so many components exceed noise, up to the first that does not."""
+        while (tested := len(self.p_values)) < min(number, self.rank):
+            if tested and not self.p_values[-1] <= self.draws.level:
+                break
+            self._test(tested)
+        return min(number, _leading(self.p_values, self.draws.level))
+
+    def _test(self, j: int) -> None:
+        """Test the component after j earlier ones by its eigenvalue, or else the variance of a sparse one."""
+        level = self.draws.level
+        deflated_p = np.nan
+        if not j or self.deflated_p_values[-1] <= level:
+            residual = self.noise.without(self.noise.directions(j)) if j else self.noise
+            flips = partial(map, residual.largest_of_flips) if j else self._largest_of_flips
+            deflated_p = self.draws.p_value(residual.leading(1)[0], flips, j * self.draws.most)
+        self.deflated_p_values.append(deflated_p)
+        self.sparse_p_values.append(np.nan if deflated_p <= level else self._sparse_p_value(j))
+
+    def _sparse_p_value(self, j: int) -> float:
+        """Return the p-value of a sparse component after removing j earlier ones; NaN if it is not tested.
+
+        With more variables than rows, a few related variables may exceed noise, and not an eigenvalue of all.
+        Of fewer variables, small parts of general components would be counted so.
+        """
+        if not self.noise.rows < self.noise.p <= FORMED_VARIABLES:
+            return np.nan
+        residual = self.noise
+        for _ in range(j):
+            residual = residual.residuals(sparse_components(residual.S[None])[1][0])
+        variance = float(sparse_components(residual.S[None])[0][0])
+        flips = partial(_sparse_in_flips, residual)
+        return self.draws.p_value(variance, flips, (residual.p + j) * self.draws.most)
+
+    def _largest_of_flips(self, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
+        """Yield the largest eigenvalue of each of the next flips, which parallel analysis uses too."""
+        for rng in rngs:
+            self._flips.append(self.noise.flipped(rng).leading(self._columns))
+            yield float(self._flips[-1][0])
+
+    def noise_values(self, m: int) -> np.ndarray:
+        """Return the m leading eigenvalues of each draw of noise, shape (n_draws, m)."""
+        draws = self.draws
+        if m > self._columns:
+            self._columns, self._flips = m, []
+        with stage("parallel analysis", draws.n_draws, "draws") as advance:
+            advance(min(len(self._flips), draws.n_draws))
+            for i in range(len(self._flips), draws.n_draws):
+                self._flips.append(self.noise.flipped(draw_generator(draws.seed, i)).leading(self._columns))
+                advance(1)
+        return np.stack(self._flips[: draws.n_draws])[:, :m]
+
+
+def standing(tests: NoiseTests, prediction: Prediction, kmax: int, most: int) -> Standing:
+    """Return the tests of the leading components.
+
+    Parameters
+    ----------
+    tests : NoiseTests
     prediction : Prediction
         Up to as many components as predict are tested.
-    most : int
-        The largest number of components in the table.
-    draws : Draws
+    kmax, most : int
+        The number of components in the table, and the largest one, as long as parallel analysis keeps all.
     """
-    values = noise.values
-    m = max(1, min(len(prediction.table), most, len(values)))
-    drawn = _noise_values(noise, m, draws)
+    values, draws = tests.values, tests.draws
+    m = max(1, min(max(len(prediction.table), kmax), most, len(values)))
+    drawn = tests.noise_values(m)
     while m < min(most, len(values)) and _leading(_p_values(values, drawn), draws.alpha) == m:
         m = min(2 * m, most, len(values))
-        drawn = _noise_values(noise, m, draws)
-    p_values = _p_values(values, drawn)
-    rank = int(np.sum(values > NO_VARIANCE * values[0]))  # the others are rounding errors
-    tested = min(max(prediction.number, *prediction.by_division), m, rank)
-    deflated = _deflated(noise, p_values[0], tested, m, draws)
+        drawn = tests.noise_values(m)
+    tests.exceeding(max(prediction.number, *prediction.by_division))
+    untested_values = [np.nan] * (m - len(tests.p_values))
     return Standing(
         prediction=prediction,
         values=values,
         bound=np.quantile(drawn, 1.0 - draws.alpha, axis=0),
-        p_values=p_values,
-        deflated_p_values=deflated,
-        sparse_p_values=_sparse(noise, _leading(deflated, draws.level), tested, m, draws),
+        p_values=_p_values(values, drawn),
+        deflated_p_values=np.array([*tests.deflated_p_values, *untested_values])[:m],
+        sparse_p_values=np.array([*tests.sparse_p_values, *untested_values])[:m],
         draws=draws,
     )
-
-
-def _noise_values(noise: Noise, m: int, draws: NoiseDraws) -> np.ndarray:
-    """Return the m leading eigenvalues of each draw of noise, shape (n_draws, m)."""
-    drawn = np.empty((draws.n_draws, m))
-    with stage("parallel analysis", draws.n_draws, "draws") as advance:
-        for i in range(draws.n_draws):
-            drawn[i] = noise.flipped(draw_generator(draws.seed, i)).leading(m)
-            advance(1)
-    return drawn
 
 
 def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
@@ -236,46 +306,6 @@ def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     n, m = drawn.shape
     p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
     return np.where(values[:m] > NO_VARIANCE * values[0], p_values, np.nan)
-
-
-def _deflated(noise: Noise, first: float, tested: int, m: int, draws: NoiseDraws) -> np.ndarray:
-    """Return p-values, shape (m,), of the first eigenvalue after removing 0, 1, ... of `tested` components.
-
-    `first` is the p-value of the first one from `n_draws` draws, which is enough unless it is near the level.
-    """
-    p_values = np.full(m, np.nan)
-    if not tested:
-        return p_values
-    p_values[0], U = first, noise.directions(tested)
-    for j in range(tested):
-        left = noise.without(U[:, :j]) if j else noise
-        if j or is_near(first, draws.level, draws.n_draws):
-            drawn = partial(map, left.largest_of_flips)
-            p_values[j] = draws.p_value(left.leading(1)[0], drawn, j * draws.most)
-        if not p_values[j] <= draws.level:
-            break
-    return p_values
-
-
-def _sparse(noise: Noise, start: int, tested: int, m: int, draws: NoiseDraws) -> np.ndarray:
-    """Return p-values, shape (m,), of sparse components after removing the earlier ones, NaN up to `start`.
-
-    With more variables than rows, a few related variables may exceed noise, and not an eigenvalue of all. Of
-    fewer variables, small parts of general components would be counted so.
-    """
-    p_values = np.full(m, np.nan)
-    if not noise.rows < noise.p <= FORMED_VARIABLES:
-        return p_values
-    for j in range(tested):
-        variance, loadings = sparse_components(noise.S[None])
-        if j >= start:
-            variances = partial(_sparse_in_flips, noise)
-            p_values[j] = draws.p_value(float(variance[0]), variances, (m + j) * draws.most)
-            if not p_values[j] <= draws.level:
-                break
-        if j < tested - 1:
-            noise = noise.residuals(loadings[0])
-    return p_values
 
 
 def _sparse_in_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> list[float]:
@@ -538,15 +568,18 @@ def component_tests(
     unit = (tested.op.unit * within) ** 2
     limit = most if grows else kmax
 
-    def tests(noise: Noise, pull: bool) -> Standing:
-        found = prediction(tested, kmax, limit, least, seed, within, pull, disjoint)
-        return standing(noise, found, limit, draws)
+    def tests(noise: Noise, pull: bool) -> tuple[NoiseTests, Prediction]:
+        tests = NoiseTests(noise, draws, 2 * kmax)
+        return tests, prediction(
+            tested, kmax, limit, least, seed, within, pull, disjoint, exceeding=tests.exceeding
+        )
 
     noise, rows = tested.noise(seed, cells, within, terms)
-    found, large = tests(noise, True), None
+    found, large = standing(*tests(noise, True), kmax, limit), None
     if rows is not None and rows.pulled:
         as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
-        unchanged = tests(as_given, False).k
+        beside_noise, predicted = tests(as_given, False)
+        unchanged = beside_noise.exceeding(predicted.number)
         index = tested.rows("choose_k()").index
         labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
         large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)

@@ -7,7 +7,7 @@ components of all variables count where they predict much more than sparse fits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -194,9 +194,17 @@ def divisions(p: int) -> int:
 
 
 def prediction(
-    data: Data, kmax: int, most: int, least: float, seed: int, within: float, pull: bool, disjoint: bool
+    data: Data,
+    kmax: int,
+    most: int,
+    least: float,
+    seed: int,
+    within: float,
+    pull: bool,
+    disjoint: bool,
+    exceeding: Callable[[int], int],
 ) -> Prediction:
-    """Compare numbers of components by held-out prediction.
+    """Compare numbers of components by held-out prediction, up to the first that does not exceed noise.
 
     Parameters
     ----------
@@ -211,15 +219,17 @@ def prediction(
         As for `Data.noise`.
     disjoint : bool
         Whether partitions are compared only, and not supports of rotated loadings.
+    exceeding : callable
+        Takes a number of components; returns how many of them exceed noise, up to the first that does not.
     """
     rows = data.fold_rows(PREDICTION_FOLDS, divisions(data.p), seed, within, pull)
     least_rows = min(int((one != fold).sum()) for one in rows.labels for fold in range(one.max() + 1))
     most = max(1, min(most, least_rows - 1, rows.Z.shape[1] - 1))
-    predictor = _Predictor(rows, disjoint)
+    predictor, end = _Predictor(rows, disjoint), most
     found, dense = list[np.ndarray](), list[np.ndarray]()
     with stage("prediction", most, "numbers of components") as advance:
-        while len(found) < most:
-            numbers = predictor.next_numbers(len(found), most)
+        while len(found) < end:
+            numbers = predictor.next_numbers(len(found), end)
             found += predictor.press(numbers)
             dense += predictor.dense_press(numbers)
             advance(len(numbers))
@@ -230,6 +240,9 @@ def prediction(
                 break
             if len(found) >= kmax and most == kmax:
                 break
+            beside_noise = exceeding(result.number + 1)
+            if beside_noise <= result.number:  # no more are chosen; the next one is compared for its gain
+                end = min(most, beside_noise + 1)
     return result
 
 
@@ -274,7 +287,7 @@ class _Predictor:
 
     def next_numbers(self, done: int, most: int) -> range:
         """Return the next numbers of components: one if folds are held in memory, otherwise several."""
-        step = 1 if self.stacked is not None else MISSES if done < KMAX else LATE_MISSES
+        step = 1 if self.stacked is not None else LATE_MISSES if done else MISSES
         return range(done + 1, min(done + step, most) + 1)
 
     def press(self, numbers: range) -> list[np.ndarray]:

@@ -65,12 +65,15 @@ class ComponentChoice(Outcome):
 
     @property
     def predicting(self) -> int:
-        """The number whose prediction of held-out rows improves by `least` variables or more each."""
+        """The number whose prediction of held-out rows improves by `least` variables or more each.
+
+        Of those compared: the comparison ends with the first component that does not exceed noise.
+        """
         return self._standing.predicting
 
     @property
     def deflated(self) -> int:
-        """The number, of those that predict, that exceed noise after removing the earlier ones."""
+        """The number, of those tested, that exceed noise after removing the earlier ones."""
         return self._standing.deflated
 
     @property
@@ -116,8 +119,9 @@ class ComponentChoice(Outcome):
         """One row per component: "observed" eigenvalue, "noise", p-values, and what it predicts.
 
         "noise" is the 1 - alpha quantile of the draws, and "p" belongs to parallel analysis. The test of
-        "deflated_p" ends with the first component that is not significant, and with those that predict; from
-        there, and with more variables than rows, "sparse_p" is that of a sparse component.
+        "deflated_p" ends with the first component that is not significant, and with the next after those that
+        predict; from there, and with more variables than rows, "sparse_p" is that of a sparse component. What
+        is predicted is compared up to the first component that does not exceed noise.
         "predicted" is the share of the variance of held-out cells that so many components predict; "gain" is
         how much more this is than by the last number of components that "counts", in variables, and "gain_se"
         its standard error over folds. "share" and "cumulative" are shares of the variance.

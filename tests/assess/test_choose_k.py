@@ -10,7 +10,7 @@ import scipy.stats
 
 import spcastat as sp
 from spcastat.assess import component_tests
-from spcastat.assess.component_tests import NoiseDraws, broken_stick
+from spcastat.assess.component_tests import FEWEST_DRAWS, NoiseDraws, broken_stick
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.inputs.noise import MomentNoise, RowNoise, Tails, pulled_in
 from spcastat.linalg.accumulate import SquareProducts
@@ -95,17 +95,35 @@ def test_more_draws_are_made_if_a_p_value_is_near_the_level():
             made.append(rng.random())
             yield made[-1]
 
-    # beyond sqrt(99) standard deviations of .29 from the mean: clear after the first round
+    # beyond sqrt(99) standard deviations of .29 from the mean: clear with the fewest draws
     assert draws.p_value(4.0, uniform, 0) == 1 / 200
-    assert len(made) == 199
+    assert len(made) == FEWEST_DRAWS
     # above all draws, but not by far: p = 1 / 200 is within 2 * .005 of .01, and p = 1 / 399 is not
+    made.clear()
     assert draws.p_value(1.0, uniform, 0) == 1 / 399
-    assert len(made) == 199 + 398
+    assert len(made) == 398
     # noise ends with the seventh draw that reaches it: (1 + 7) / 797 > .01
     made.clear()
     p_value = draws.p_value(0.5, uniform, 0)
     assert p_value == 7 / len(made)
     assert 0.2 < p_value < 1.0
+
+
+def test_the_comparison_ends_with_the_first_component_in_noise(monkeypatch):
+    """The number is that of comparing all of them, as min(C, D) does not depend on what follows D."""
+    tables = [components_of_all_variables(0, [6, 4, 2.5]), noise(60, 10, 2)]
+    ended = [sp.choose_k(rows, scale=True, n_draws=99) for rows in tables]
+    gains = [choice.table["gain"].count() for choice in ended]
+    assert gains == [choice.deflated + 1 for choice in ended]
+    compare = component_tests.prediction
+    monkeypatch.setattr(
+        component_tests,
+        "prediction",
+        lambda *given, exceeding: compare(*given, exceeding=lambda number: number),
+    )
+    whole = [sp.choose_k(rows, scale=True, n_draws=99) for rows in tables]
+    assert [choice.k for choice in whole] == [choice.k for choice in ended] == [3, 0]
+    assert all(choice.table["gain"].count() > count for choice, count in zip(whole, gains, strict=True))
 
 
 def test_rows_of_very_unequal_size_are_no_component():
