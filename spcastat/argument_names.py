@@ -53,6 +53,17 @@ REMOVED_ARGUMENTS = dict.fromkeys(
     "give clusters= and strata= to spca(), or fit the rows for each replicate in a loop, spca(data, k, "
     'card=card, weights=w, weights_are="sampling")',
 )
+#: The same for methods.
+REMOVED_METHODS = {
+    **dict.fromkeys(
+        ("dcpca", "gspca", "iterative-elimination"),
+        "the default method finds at least as good supports, and 'greedy' also adds one variable at a time",
+    ),
+    "bcd-lad": "give robust=True, which withstands more outlying cells and rows",
+    **dict.fromkeys(
+        ("r1-pca", "l1-factor"), "give robust=True for sparse components, or method='pca-l1' for dense ones"
+    ),
+}
 #: The same for arguments of one function, whose names others have.
 REMOVED_FROM = {
     ("SpcaResult.certify", "orthogonal"): 'fit with constraint="orthogonal", whose proofs are for such '

@@ -76,10 +76,7 @@ MethodName: TypeAlias = Literal[
     "gpower-l0-block",
     "gpower-l1-block",
     "empca",
-    "dcpca",
     "pathspca",
-    "gspca",
-    "iterative-elimination",
     "dspca",
     "alspca",
     "nspca",
@@ -87,12 +84,9 @@ MethodName: TypeAlias = Literal[
     "pca",
     "rspca-l0",
     "rspca-l1",
-    "bcd-lad",
     "rspca-lhalf",
     "rspca-lp",
     "pca-l1",
-    "r1-pca",
-    "l1-factor",
     "spcagrid",
 ]
 
@@ -215,14 +209,11 @@ class TuningOptions(TypedDict, total=False):
     fixed_penalty: bool
     mu: float | Vector
     renormalise: bool
-    epsilon: float
     certify: bool
-    backward: bool
     orthogonal: float
     uncorrelated: float
     orthonormality: float
     p: float
-    loss: Literal["huber", "l1"]
     spread: Literal["mad", "sd", "qn"]
     grid: int
     sweeps: int

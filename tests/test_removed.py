@@ -7,7 +7,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
-from spcastat.errors import CovarianceError, DataError, OptionError, UnknownOptionError
+from spcastat.errors import CovarianceError, DataError, MethodError, OptionError, UnknownOptionError
 
 from .refusals import each, require_refusal
 
@@ -27,6 +27,10 @@ REMOVED = [
      "ignores the selection; give kind='hull', which is"),
     ("fit.certify(orthogonal=True)", UnknownOptionError,
      r'certify\(\) no longer has orthogonal=; fit with constraint="orthogonal", whose'),
+    *[(f"sp.spca(rows, 2, 3, method={name!r})", MethodError, rf"^The method '{name}' was removed; {instead}")
+      for name, instead in (("dcpca", "the default"), ("gspca", "the default"), ("bcd-lad", "give rob"),
+                            ("iterative-elimination", "the default"), ("r1-pca", "give robust=True for"),
+                            ("l1-factor", "give robust=True for sparse components, or method='pca-l1' "))],
     ("certificate.lodings", AttributeError, "no attribute 'lodings'$"),
 ]
 COMMANDS = [
@@ -61,7 +65,8 @@ def array_of(library, values=None):
 @pytest.fixture(scope="module")
 def names():
     fit = sp.spca_cov(sp.datasets.load_pitprops(), 1, 3, n_obs=180)
-    return {"sp": sp, "fit": fit, "certificate": fit.certify(), "array": array_of}
+    rows = sp.datasets.load_judges()
+    return {"sp": sp, "fit": fit, "certificate": fit.certify(), "array": array_of, "rows": rows}
 
 
 @each(REMOVED)

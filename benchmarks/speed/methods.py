@@ -53,9 +53,8 @@ def methods(call: Call) -> Table:
     table.notes = [
         f"One thread of linear algebra. k = {COMPONENTS}, {CARD} nonzeros each, planted on disjoint "
         "variables; pca is the reference of dense components. 'controlled' keeps nine tenths of the variance "
-        "of PCA with the fewest nonzeros that it finds. pca, pca-l1, r1-pca and l1-factor are dense, and so "
-        "are the loadings of spco, whose coordinates are sparse (half of them zero; its PEV is the "
-        "cumulative adjusted variance).",
+        "of PCA with the fewest nonzeros that it finds. pca and pca-l1 are dense, and so are the loadings of "
+        "spco, whose coordinates are sparse (half of them zero; PEV: the cumulative adjusted variance).",
         "Support F1: mean over the components, matched with the true ones. Seconds: median of up to three "
         f"fits that start within a second. dspca needs dense p x p matrices, for p up to "
         f"{MOST_VARIABLES['dspca']}.",

@@ -236,35 +236,11 @@ _METHODS = (
         use="To compare with nsprcomp in R; also nonnegative. Cheap for wide data.",
     ),
     Method(
-        "dcpca",
-        "DC-PCA, logarithmic penalty",
-        "Sriperumbudur et al. (2011)",
-        "solvers.penalised.DCPCA",
-        use="If a penalty close to the number of nonzeros is wanted rather than a bound on it.",
-    ),
-    Method(
         "pathspca",
         "Greedy path with certificate",
         "d'Aspremont et al. (2008), JMLR",
         "solvers.greedy.PathSPCA",
         use="As greedy, with an approximate score that costs one product a step, and a test of optimality.",
-    ),
-    Method(
-        "gspca",
-        "Greedy search both ways",
-        "Moghaddam et al. (2006), NIPS",
-        "solvers.greedy.GSPCA",
-        use="As greedy, by exact eigenvalues, forwards and backwards: slower, rarely worse. For p up to some "
-        "hundreds.",
-    ),
-    Method(
-        "iterative-elimination",
-        "Iterative elimination",
-        "Wang and Wu (2012), Adv. Comput. Math.",
-        "solvers.greedy.Elimination",
-        use="Backward elimination by the smallest loading: cheaper than gspca, which uses the exact loss, "
-        "and on the pitprops no better. One eigenvector for each eliminated variable: for p up to some "
-        "hundreds.",
     ),
     Method(
         "dspca",
@@ -323,14 +299,6 @@ _METHODS = (
         use="As rspca-l0 with a soft threshold.",
     ),
     Method(
-        "bcd-lad",
-        "Block coordinate descent, l1 residuals",
-        "of this package",
-        "solvers.robust.BCDLAD",
-        use="Gross errors in rows or in single entries: all components at once, with as many nonzeros as "
-        "asked for, by absolute residuals of the reconstruction. Slower than rspca-l0, and withstands more.",
-    ),
-    Method(
         "rspca-lhalf",
         "Robust sparse PCA, l1/2",
         _RSPCA,
@@ -354,23 +322,6 @@ _METHODS = (
         "Kwak (2008), IEEE PAMI",
         "solvers.robust.PCAL1",
         use="For comparison with the robust methods: no zeros.",
-    ),
-    Method(
-        "r1-pca",
-        "R1-PCA, lengths of residuals (dense)",
-        "Ding, Zhou, He and Zha (2006), ICML",
-        "solvers.robust.R1PCA",
-        use="Dense, robust against rows far from the subspace of the others: all components at once, and "
-        "the same in any rotation of the coordinates. Rows far out within the subspace keep most of their "
-        "weight.",
-    ),
-    Method(
-        "l1-factor",
-        "L1 factorisation (dense)",
-        "Ke and Kanade (2005), CVPR",
-        "solvers.robust.L1Factor",
-        use="Dense, robust against gross errors in single entries, also of many rows: a matrix of rank k "
-        "with the smallest absolute residuals. It depends on the coordinates; r1-pca does not.",
     ),
     Method(
         "spcagrid",

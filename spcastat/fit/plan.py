@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.argument_names import FOREIGN_METHODS
+from spcastat.argument_names import FOREIGN_METHODS, REMOVED_METHODS
 from spcastat.config import (
     LARGEST_SEED,
     each,
@@ -420,14 +420,13 @@ def rotation_name(value: Any, k: int, p: int) -> str:
 
 #: Options that are True or False.
 FLAGS = (
-    *("orth", "renormalise", "certify", "backward", "nonneg", "exact", "disjoint"),
+    *("orth", "renormalise", "certify", "nonneg", "exact", "disjoint"),
     *("scaled", "kaiser", "refit", "fixed_penalty"),
 )
 #: Option -> the names that it takes.
 NAMES: dict[str, Iterable[str]] = {
     "deflation": DEFLATIONS,
     "spread": SCALES,
-    "loss": ("huber", "l1"),
     "objective": OBJECTIVES,
     "constraint": CONSTRAINTS,
     "effort": EFFORTS,
@@ -449,7 +448,7 @@ NUMBERS = {
     "uncorrelated": (0.0, np.inf),
 }
 #: Option -> a number that it exceeds, and the largest that it takes.
-POSITIVE = {"epsilon": (0.0, 1.0), "orthonormality": (0.0, 1e12)}
+POSITIVE = {"orthonormality": (0.0, 1e12)}
 #: Option -> the smallest and the largest of one number for all components, or of k numbers.
 COMPONENT_NUMBERS = {"penalty": (0.0, np.inf), "threshold": (0.0, 1.0), "mu": (1e-100, 1e100)}
 #: Option -> function of (value, k, p) that returns the checked value.
@@ -678,6 +677,8 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
             f"method={method!r} is a name in another program; give method={FOREIGN_METHODS[method]!r}, "
             "the name here, or leave method out for the default."
         )
+    if isinstance(method, str) and method in REMOVED_METHODS:
+        raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
     controls = [name for name in CONTROLS if name in given]
     named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
     if named_method is not None and not set(controls) <= set(named_method.options):

@@ -1,12 +1,8 @@
-"""Regression: least squares on covariates, the elastic net, and least absolute deviations.
+"""Regression: least squares on covariates, and the elastic net.
 
 The elastic net minimises w'(S + ridge I)w / 2 - b'w + penalty |w|_1 over w for all penalties, from the
 largest downwards, by LARS-EN (Zou and Hastie 2005) with the lasso's rule for variables that leave the model.
 Only the columns of S that belong to variables in the model are computed.
-
-Least absolute deviations: Barrodale and Roberts (1973), "An improved algorithm for discrete l1 linear
-approximation", SIAM Journal on Numerical Analysis 10; Bloomfield and Steiger (1983), "Least Absolute
-Deviations".
 """
 
 from __future__ import annotations
@@ -20,7 +16,6 @@ import numpy as np
 
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
-from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import COLUMN_DEPENDENCE, symmetric
 from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, ranked, tie_width
 
@@ -619,115 +614,3 @@ def _same_support(
     if (w[active] * signs > rounding).all() and inactive.max() <= level + 1e-12 * scale:
         return w, level
     return None
-
-
-# --- least absolute deviations --------------------------------------------------------------------
-
-
-#: Responses are perturbed by this share of their size, so that no more than k residuals vanish at once.
-APART = 1e-10
-
-
-def least_absolute(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """Minimise the sum of absolute residuals |B - A C| for each column of `B` separately.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, k)
-        The regressors: of rank k, with columns of similar size.
-    B : ndarray of shape (m, r)
-        The responses, one per column.
-
-    Returns
-    -------
-    ndarray of shape (k, r)
-        The coefficients C.
-
-    Notes
-    -----
-    A simplex method. At a vertex k residuals are zero. Each step follows an edge along which the sum
-    decreases, up to its minimum, a weighted median. All responses take their steps together, which makes many
-    small regressions on the same regressors fast.
-    """
-    from scipy.linalg import qr
-
-    start = qr(A.T, mode="r", pivoting=True)[1][: A.shape[1]]
-    C = np.empty((A.shape[1], B.shape[1]))
-    for block in blocks(B.shape[1], len(A), 1_000_000):
-        C[:, block] = _of_some(A, B[:, block].T, start).T
-    return C
-
-
-def _of_some(A: np.ndarray, responses: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the coefficients, shape (r, k), of responses, shape (r, m), from the starting vertex `start`."""
-    r, k = len(responses), A.shape[1]
-    perturbation = np.random.default_rng(0).uniform(-APART, APART, responses.shape)
-    perturbation = responses + perturbation * np.abs(responses).max(axis=1, keepdims=True)
-    basis = np.tile(start, (r, 1))
-    lowest, idle = np.full(r, np.inf), np.zeros(r, dtype=int)
-    open_rows = np.arange(r)
-    while open_rows.size:
-        moves, sums = _step(A, perturbation[open_rows], basis, open_rows)
-        idle[open_rows] = np.where(sums < lowest[open_rows], 0, idle[open_rows] + 1)
-        lowest[open_rows] = np.minimum(sums, lowest[open_rows])
-        open_rows = open_rows[moves & (idle[open_rows] <= 10 * k)]  # rounding may cause cycling
-    basis_values = np.take_along_axis(responses, basis, axis=1)
-    return np.asarray(np.linalg.solve(A[basis], basis_values[..., None])[..., 0])
-
-
-def _step(
-    A: np.ndarray, responses: np.ndarray, basis: np.ndarray, open_rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Move the responses with the indices `open_rows` to a better vertex, in `basis`, which is changed.
-
-    Returns a mask of the responses that moved, and the sums of absolute residuals before the move.
-    """
-    row_basis = basis[open_rows]
-    inverse = np.linalg.inv(A[row_basis])
-    at_basis = np.take_along_axis(responses, row_basis, axis=1)
-    residuals = responses - (inverse @ at_basis[..., None])[..., 0] @ A.T
-    np.put_along_axis(residuals, row_basis, 0.0, axis=1)
-    duals = ((np.sign(residuals) @ A)[:, None] @ inverse)[:, 0]
-    leaving = np.abs(duals).argmax(axis=1)
-    # a vertex is optimal if no dual variable exceeds 1
-    moves = np.take_along_axis(np.abs(duals), leaving[:, None], axis=1)[:, 0] > 1.0 + 1e-9
-    moving = np.flatnonzero(moves)
-    edges = inverse[moving, :, leaving[moving]]
-    slopes = edges @ A.T
-    np.put_along_axis(slopes, row_basis[moving], 0.0, axis=1)
-    slopes[np.arange(moving.size), row_basis[moving, leaving[moving]]] = 1.0
-    basis[open_rows[moving], leaving[moving]] = _at_median(residuals[moving], slopes)
-    return moves, np.abs(residuals).sum(axis=1)
-
-
-def _at_median(residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Return, for every row, which residual is zero at the t that minimises sum |residuals - t slopes|."""
-    weights = np.abs(slopes)
-    weights[weights <= 1e-12 * weights.max(axis=1, keepdims=True)] = 0.0  # rounding
-    ratios = np.divide(residuals, slopes, out=np.full(slopes.shape, np.inf), where=weights > 0)
-    order = np.argsort(ratios, axis=1, kind="stable")
-    sums = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    place = np.argmax(sums >= 0.5 * sums[:, -1:], axis=1)
-    return np.asarray(order[np.arange(len(order)), place])
-
-
-def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted median along the last axis; an integer weight counts as repetitions of the value.
-
-    The median is the x that minimises sum weights |values - x|. If all x between two values do, it is the
-    mean of these two.
-
-    Parameters
-    ----------
-    values, weights : ndarray of shape (..., m)
-        Weights are nonnegative. If all are zero, the smallest value is returned.
-    """
-    weights = np.broadcast_to(weights, values.shape)
-    order = np.argsort(values, axis=-1, kind="stable")
-    ordered = np.take_along_axis(values, order, axis=-1)
-    sums = np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)
-    half, slack = 0.5 * sums[..., -1:], 1e-12 * sums[..., -1:]
-    lower = np.argmax(sums >= half - slack, axis=-1)[..., None]
-    upper = np.argmax((sums > half + slack) | (sums == sums[..., -1:]), axis=-1)[..., None]
-    ends = [np.take_along_axis(ordered, places, axis=-1)[..., 0] for places in (lower, upper)]
-    return 0.5 * ends[0] + 0.5 * ends[1]

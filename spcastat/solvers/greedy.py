@@ -1,4 +1,4 @@
-"""Forward and backward selection of variables: greedy, PathSPCA, GSPCA, iterative elimination.
+"""Forward selection of variables: greedy supports, sparsity control, PathSPCA.
 
 He, Monteiro and Park (2010), "A fast algorithm for sparse PCA and a new sparsity control criteria":
 S_c-SPCA and M_c-SPCA (Algorithm 1, section 3) and SC_c-PCA (Algorithm 2).
@@ -6,12 +6,6 @@ S_c-SPCA and M_c-SPCA (Algorithm 1, section 3) and SC_c-PCA (Algorithm 2).
 PathSPCA: d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis",
 Journal of Machine Learning Research: the approximate greedy search of section 3 and the conditions of
 section 4.
-
-GSPCA: Moghaddam, Weiss and Avidan (2006), "Spectral bounds for sparse PCA: exact and greedy algorithms",
-Advances in Neural Information Processing Systems: the bidirectional greedy search.
-
-Elimination: Wang and Wu (2012), "Sparse PCA by iterative elimination algorithm", Advances in Computational
-Mathematics 36.
 """
 
 from __future__ import annotations
@@ -22,17 +16,14 @@ import numpy as np
 
 from spcastat.linalg.deflation import ROW_DEFLATIONS
 from spcastat.linalg.eigenvectors import (
-    DENSE_ORDER,
     bordered_top,
-    largest_pairs,
     symmetric,
     top_eigh,
-    top_lanczos,
 )
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import TARGET_ROUNDING, first_max, ranked, tie_width, top
+from spcastat.linalg.ties import TARGET_ROUNDING, first_max, top
 from spcastat.solvers.optimality import variance_bound
-from spcastat.solvers.penalised import leading_on, renormalised, with_length
+from spcastat.solvers.penalised import leading_on, renormalised
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 # --- forward selection, and sparsity control ------------------------------------------------------
@@ -242,165 +233,3 @@ class PathSPCA(ComponentSolver):
             bound = variance_bound(view, v, card, proof)
             details |= {"variance bound": bound, "optimal": bound <= proof}
         return Component(v, "exact", card, raw, details)
-
-
-# --- GSPCA ----------------------------------------------------------------------------------------
-
-
-#: The largest number of variables for elimination from all of them, whose cost grows as the fourth power.
-BACKWARD_ORDER = 150
-
-
-@dataclass(frozen=True)
-class GSPCA(ComponentSolver):
-    """Forward selection and backward elimination by the largest eigenvalue; the better support is used.
-
-    Attributes
-    ----------
-    card : tuple of int
-        Nonzeros of each component.
-    backward : bool
-        Whether to try elimination, too. It starts from all variables if there are at most BACKWARD_ORDER,
-        otherwise from the forward support and as many next best variables.
-    deflation : str
-        "projection" by default.
-    """
-
-    card: tuple[int, ...]
-    backward: bool = True
-    deflation: str = "projection"
-
-    criterion = "adjusted variance"
-    units = (("variance", 2), ("objective", 2))
-
-    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        card = self.card[earlier.count]
-        growth = Growth(view, exact=True)
-        growth.to(card)
-        value, v = growth.leading()
-        direction = "forward"
-        if self.backward and card < view.p:
-            backward_value, w = self._backward(view, growth, card)
-            if backward_value > value + tie_width(np.array(value), np.array(value)):
-                value, v, direction = backward_value, w, "backward"
-        return Component(v, "exact", card, with_length(view, v), {"variance": value, "search": direction})
-
-    def _backward(self, view: Operator, growth: Growth, card: int) -> tuple[float, np.ndarray]:
-        if view.p <= BACKWARD_ORDER:
-            support = np.arange(view.p)
-        else:
-            growth.add(card)
-            support = np.sort(growth.support)
-        S = symmetric(view.block(support))
-        while support.size > card:
-            remaining_variances = without_each(*top_eigh(S, support.size))
-            largest = remaining_variances.max()
-            j = int(
-                np.flatnonzero(remaining_variances >= largest - tie_width(largest, largest))[-1]
-            )  # of ties remove the last
-            support = np.delete(support, j)
-            S = np.delete(np.delete(S, j, axis=0), j, axis=1)
-        value, vector = top_eigh(S, 1)
-        v = np.zeros(view.p)
-        v[support] = vector[:, 0]
-        return float(value[0]), v
-
-
-def without_each(values: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return, for every j, the largest eigenvalue of a symmetric matrix without row and column j.
-
-    Parameters
-    ----------
-    values : ndarray of shape (s,)
-        All eigenvalues, descending; s is at least 2.
-    vectors : ndarray of shape (s, s)
-        The eigenvectors, in columns.
-
-    Returns
-    -------
-    ndarray of shape (s,)
-        By interlacing, each is between the two largest eigenvalues; it is the root of the increasing
-        function sum_i vectors_ji^2 / (values_i - mu) of mu, found by bisection.
-    """
-    squares = vectors**2
-    low = np.full(len(values), values[1])
-    high = np.full(len(values), values[0])
-    tiny = np.finfo(float).tiny
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        gap = values[:, None] - middle
-        gap = np.where(np.abs(gap) < tiny, tiny, gap)
-        rising = (squares.T / gap).sum(axis=0) < 0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-    return 0.5 * (low + high)
-
-
-# --- iterative elimination ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Elimination(ComponentSolver):
-    """PCA's first component, with the variable of the smallest loading removed until `card` are left.
-
-    After each elimination the leading eigenvector of the remaining variables is computed, unlike in simple
-    thresholding (``method="threshold"``). Of equal loadings the last is removed.
-
-    This is the paper's criterion of the minimal absolute value. Its second criterion, the approximate
-    minimal variance loss, is not available; ``method="gspca"`` eliminates by the exact loss.
-
-    Attributes
-    ----------
-    card : tuple of int
-        Nonzeros of each component.
-    deflation : str
-        A name in DEFLATIONS.
-    """
-
-    card: tuple[int, ...]
-    deflation: str = "projection"
-
-    criterion = "adjusted variance"
-    units = (("variance", 2), ("objective", 2))
-
-    def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
-        card = self.card[earlier.count]
-        value, v = leading_on(view, _uneliminated(view, card))
-        steps = max(view.p - card, 1)
-        return Component(v, "exact", steps, with_length(view, v), {"variance": value})
-
-
-def _uneliminated(view: Operator, card: int) -> np.ndarray:
-    """Return the `card` variables that remain after the eliminations, ascending."""
-    remaining, v = np.arange(view.p), np.ones(view.p)
-    S = symmetric(view.block(remaining))
-    if 2 * view.rank_limit < view.p > DENSE_ORDER:
-        remaining = _uneliminated_by_rows(S, max(card, DENSE_ORDER))
-        S, v = S[np.ix_(remaining, remaining)], v[remaining]
-    while remaining.size > card:
-        if remaining.size <= DENSE_ORDER:
-            v = top_eigh(S, 1)[1][:, 0]
-        else:
-            v = top_lanczos(S.__matmul__, remaining.size, 1, v)[1][:, 0]
-        j = ranked(np.abs(v))[-1]
-        remaining, v = np.delete(remaining, j), np.delete(v, j)
-        S = np.delete(np.delete(S, j, axis=0), j, axis=1)
-    return remaining
-
-
-def _uneliminated_by_rows(S: np.ndarray, count: int) -> np.ndarray:
-    """Return the `count` variables that remain, if the rank of S is less than half of its order.
-
-    Eigenvectors are those of FF', where F'F = S is the Cholesky factorisation with pivoting.
-    """
-    from scipy.linalg.lapack import dpstrf
-
-    factor, order, rank, _ = dpstrf(S)
-    F = np.empty((rank, len(S)))
-    F[:, order - 1] = np.triu(factor[:rank])
-    remaining, G = np.arange(len(S)), F @ F.T
-    while remaining.size > count:
-        loadings = np.abs(largest_pairs(G, 1)[1][:, 0] @ F)
-        j = ranked(loadings)[-1]
-        G -= np.outer(F[:, j], F[:, j])
-        remaining, F = np.delete(remaining, j), np.delete(F, j, axis=1)
-    return remaining

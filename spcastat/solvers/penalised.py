@@ -8,9 +8,6 @@ approximation", Journal of Multivariate Analysis: sPCA-rSVD, Algorithm 1 and sec
 
 Sigg and Buhmann (2008), "Expectation-maximization for sparse and non-negative PCA", ICML: emPCA, sections
 2 and 3.
-
-Sriperumbudur, Torres and Lanckriet (2011), "A majorization-minimization approach to the sparse generalized
-eigenvalue problem", Machine Learning: the sparse PCA algorithm of its section on special cases (DC-PCA).
 """
 
 from __future__ import annotations
@@ -178,9 +175,6 @@ class Penalised(ComponentSolver):
     criterion = "adjusted variance"
     uses_starts = True
     compares_penalties = False
-    #: Whether the penalty at which thresholding leaves a given number of nonzeros means the same as a fixed
-    #: penalty.
-    implies_penalty: ClassVar[bool] = True
 
     @abstractmethod
     def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
@@ -229,7 +223,7 @@ class Penalised(ComponentSolver):
         """Return the run that gives a cardinality, and whether a fixed penalty gives its loadings."""
         penalised = self._searched(view, start, card)
         cardinality_run = self.at_card(view, start, card)
-        if penalised is None or (self.implies_penalty and self.prefers(cardinality_run, penalised)):
+        if penalised is None or self.prefers(cardinality_run, penalised):
             return cardinality_run, False
         return penalised, True
 
@@ -487,66 +481,3 @@ class EMPCA(ComponentSolver):
             v = renormalised(view, v)[0]
         status = "converged" if converged else "max_iter"
         return Component(v, status, n_iter, with_length(view, v))
-
-
-# --- difference of convex functions ---------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class DCPCA(Penalised):
-    """max x'Sx - rho sum_i log(1 + |x_i| / epsilon) / log(1 + 1 / epsilon) over |x| <= 1.
-
-    As epsilon goes to zero, the penalty tends to rho times the number of nonzeros. Both terms are replaced
-    by tangents, so each step soft-thresholds Sx, small loadings more than large ones.
-
-    Attributes
-    ----------
-    card : tuple of int or None
-    penalty : tuple of float or None
-        rho, in units of a variance: roughly the variance that each nonzero must add.
-    epsilon : float
-        How closely the penalty approximates the number of nonzeros. A zero loading becomes nonzero again only
-        if |Sx|_i exceeds rho / (2 epsilon log(1 + 1 / epsilon)).
-    renormalise : bool
-        Whether to replace the shrunken loadings by those of largest variance on the same support.
-    deflation : str
-    """
-
-    epsilon: float = 1e-3
-    renormalise: bool = True
-    deflation: str = "projection"
-
-    implies_penalty = False  # the penalty implied by a loading near zero depends on epsilon alone
-    units = (("penalty", 2), ("objective", 2))
-
-    def at_penalty(self, view: Operator, start: np.ndarray, penalty: float) -> Run:
-        rate = 0.5 * penalty / np.log1p(1.0 / self.epsilon)
-
-        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:  # q = Sv / standard deviation of the score
-            return soft_at(q, rate / ((np.abs(v) + self.epsilon) * _deviation(q, v)))
-
-        return replace(power(view, start, rule, self.tol, self.max_iter), penalty=penalty)
-
-    def at_card(self, view: Operator, start: np.ndarray, card: int) -> Run:
-        def rule(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            marks, level = level_for(q * (np.abs(v) + self.epsilon), card)
-            return np.where(marks, soft_at(q, level / (np.abs(v) + self.epsilon)), 0.0)
-
-        run = power(view, start, rule, self.tol, self.max_iter)
-        q = correlations(view, run.v)
-        level = level_for(q * (np.abs(run.v) + self.epsilon), card)[1] * _deviation(q, run.v)
-        return replace(run, penalty=2.0 * level * np.log1p(1.0 / self.epsilon))
-
-    def largest_penalty(self, view: Operator, start: np.ndarray) -> float:
-        q = correlations(view, start)
-        level = float((np.abs(q) * (np.abs(start) + self.epsilon)).max()) * _deviation(q, start)
-        return 2.0 * level * float(np.log1p(1.0 / self.epsilon))
-
-    def finished(self, view: Operator, run: Run, details: dict[str, Any]) -> Component:
-        v, raw = renormalised(view, run.v) if self.renormalise else (run.v, with_length(view, run.v))
-        return super().finished(view, replace(run, v=v, raw=raw), details)
-
-
-def _deviation(q: np.ndarray, v: np.ndarray) -> float:
-    """Return the standard deviation of the score of unit loadings `v`, given q = X'u: v'q."""
-    return max(float(v @ q), np.finfo(float).tiny)

@@ -121,7 +121,7 @@ AGREEING = (
     {("deflation", "hotelling"), ("certify", "False")},
 )
 #: Methods whose fits take long.
-SLOW = ("joint", "alspca", "spcagrid", "dcpca", "scotlass")
+SLOW = ("joint", "alspca", "spcagrid", "scotlass")
 
 
 def shown_of(options: dict[str, Any]) -> str | None:

@@ -16,12 +16,12 @@ from spcastat.linalg.deflation import Removed, deflate
 from spcastat.linalg.operators import Gram
 from spcastat.linalg.ties import TARGET_ROUNDING
 from spcastat.solvers import support_search
-from spcastat.solvers.greedy import Growth, without_each
+from spcastat.solvers.greedy import Growth
 from spcastat.solvers.optimality import _short, proves, variance_bound
 from spcastat.solvers.support_search import _gains, best_support, improve_support
 from spcastat.solvers.thresholding import explained, fitted
 
-# --- Greedy supports and their certificates, growth by steps under control, and elimination -------
+# --- Greedy supports and their certificates, and growth by steps under control ----------------------
 
 
 def covariance(p: int, seed: int) -> np.ndarray:
@@ -44,18 +44,6 @@ def test_pathspca_is_exactly_as_published(pitprops, card, printed):
     fit = sp.spca_cov(pitprops, 6, card, method="pathspca")
     assert round(100 * fit.measure("pev"), 2) == printed
     assert list(fit.card) == card
-
-
-def test_gspca_extracts_every_component_at_least_as_well(pitprops):
-    """At 7-2-3-1-1-1 every component is exact, which gives 76.98 % under any deflation."""
-    fit = sp.spca_cov(pitprops, 6, [7, 2, 3, 1, 1, 1], method="gspca")
-    assert round(100 * fit.measure("pev"), 2) == 76.98
-    S = pitprops.to_numpy()
-    for card in range(1, 13):
-        greedy = sp.spca_cov(S, 1, card, method="gspca").details["variance"].iloc[0]
-        path = sp.spca_cov(S, 1, card, method="pathspca").details["variance"].iloc[0]
-        assert path <= greedy + 1e-10
-        assert greedy <= best_variance(S, card) + 1e-10
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -105,29 +93,6 @@ def test_no_certificate_where_deflation_leaves_no_covariance(pitprops):
     assert list(fit.details) == ["variance", "card hit"]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_eigenvalues_without_each_variable(seed):
-    S = covariance(8, seed)
-    if seed == 2:  # a repeated largest eigenvalue, and a variable that no leading eigenvector has
-        S = np.diag([3.0, 3.0, 2.0, 1.0])
-    values, vectors = np.linalg.eigh(S)
-    found = without_each(values[::-1], vectors[:, ::-1])
-    for j in range(len(S)):
-        rest = np.delete(np.delete(S, j, axis=0), j, axis=1)
-        assert found[j] == pytest.approx(np.linalg.eigvalsh(rest)[-1], rel=1e-12)
-
-
-def test_backward_elimination_finds_what_forward_selection_misses():
-    """The first variable misleads: it has the largest variance, and nothing goes with it."""
-    S = np.diag([1.2, 1.0, 1.0, 1.0, 1.0])
-    S[1:4, 1:4] = 0.8 + 0.2 * np.eye(3)
-    both = sp.spca_cov(S, 1, 3, method="gspca")
-    forward = sp.spca_cov(S, 1, 3, method="gspca", backward=False)
-    assert both.details["search"].iloc[0] == "backward"
-    assert both.details["variance"].iloc[0] == pytest.approx(best_variance(S, 3))
-    assert forward.details["variance"].iloc[0] < both.details["variance"].iloc[0]
-
-
 def test_nine_tenths_of_what_pca_explains_are_kept_unless_more_or_less_is_asked_for(pitprops):
     fit = sp.spca_cov(pitprops, 3, method="controlled")
     same = sp.spca_cov(pitprops, 3, method="controlled", variance=0.9)
@@ -172,51 +137,6 @@ def test_no_step_more_than_when_every_step_is_looked_at(variance, c, exact):
         S = np.cov(X.T)
         fit = sp.spca_cov(S, k=2, variance=variance, c=c, exact=exact, method="controlled")
         assert fit.card.tolist() == step_by_step(S, 2, variance, c, exact)
-
-
-# --- elimination ----------------------------------------------------------------------------------
-
-
-PITPROPS = sp.datasets.load_pitprops()
-
-
-def eliminated(S, card):
-    """The support and loadings that repeated calls of NumPy's eigh lead to."""
-    kept = list(range(len(S)))
-    while True:
-        v = np.linalg.eigh(S[np.ix_(kept, kept)])[1][:, -1]
-        if len(kept) == card:
-            return kept, v
-        kept.pop(int(np.argmin(np.abs(v))))
-
-
-def test_components_are_those_of_repeated_eigenvectors_on_what_projection_left():
-    S = PITPROPS.to_numpy()
-    cards = [7, 4, 4, 1, 1, 1]
-    V = sp.spca_cov(PITPROPS, 6, cards, method="iterative-elimination").loadings.to_numpy()
-    for card, found in zip(cards, V.T, strict=True):
-        kept, v = eliminated(S, card)
-        assert np.flatnonzero(found).tolist() == kept
-        np.testing.assert_allclose(np.abs(found[kept]), np.abs(v), atol=1e-9)
-        away = np.eye(13) - np.outer(found, found)
-        S = away @ S @ away
-
-
-@pytest.mark.parametrize("card", [1, 5, 20])
-def test_few_rows_and_many_variables(card):
-    X = np.random.default_rng(card).standard_normal((25, 60)) * np.linspace(2, 1, 60)
-    v = sp.spca(X, 1, card, method="iterative-elimination").loadings.to_numpy()[:, 0]
-    kept, _ = eliminated(np.cov(X, rowvar=False), card)
-    assert np.flatnonzero(v).tolist() == kept
-
-
-@pytest.mark.parametrize("n", [80, 400])  # few rows: eigenvectors come from those of XX'
-def test_more_variables_than_are_decomposed_whole(n):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, 503))
-    X[:, 100:110] += 3 * rng.standard_normal((n, 1))
-    v = sp.spca(X, 1, 497, method="iterative-elimination").loadings.to_numpy()[:, 0]
-    assert np.flatnonzero(v).tolist() == eliminated(np.cov(X, rowvar=False), 497)[0]
 
 
 # --- The search for the best support of one component, against all supports -----------------------

@@ -1,4 +1,4 @@
-"""rsvd, pmd, gpower, empca and dcpca: power steps with a threshold."""
+"""rsvd, pmd, gpower and empca: power steps with a threshold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import spcastat as sp
-from spcastat.errors import CardinalityError, ConvergenceWarning, OptionError
+from spcastat.errors import CardinalityError, OptionError
 from spcastat.linalg.operators import Gram
 from spcastat.linalg.ties import soft_at
 from spcastat.solvers.gpower import GPowerBlock, polar_products
@@ -16,7 +16,7 @@ from spcastat.solvers.penalised import scad_at
 
 RSVD = ("rsvd-l0", "rsvd-l1", "rsvd-scad")
 GPOWER = ("gpower-l0", "gpower-l1")
-PENALISED = (*RSVD, *GPOWER, "dcpca")
+PENALISED = (*RSVD, *GPOWER)
 PATTERNS = [[8, 5, 6, 2, 3, 2], [7, 4, 4, 1, 1, 1], [7, 2, 3, 1, 1, 1]]
 
 
@@ -340,33 +340,13 @@ def test_nonnegative_em_against_all_supports():
 
 
 def test_renormalising_raises_the_variance(pitprops):
-    for method in ("empca", "dcpca"):
-        with_it, without = (
-            sp.spca_cov(pitprops, 1, 6, method=method, renormalise=choice) for choice in (True, False)
-        )
-        assert list(with_it.loadings.index[with_it.loadings["PC1"] != 0]) == list(
-            without.loadings.index[without.loadings["PC1"] != 0]
-        )
-        assert (
-            with_it.variance["score variance"].iloc[0] >= without.variance["score variance"].iloc[0] - 1e-12
-        )
-
-
-# --- dcpca ----------------------------------------------------------------------------------------
-
-
-def test_dcpca_never_lowers_its_criterion(pitprops):
-    S, rho, epsilon = pitprops.to_numpy(), 0.2, 1e-3
-    values = []
-    for steps in range(1, 30):
-        with pytest.warns(ConvergenceWarning):
-            fit = sp.spca_cov(
-                S, 1, method="dcpca", penalty=rho, renormalise=False, max_iter=steps, tol=0.0, epsilon=epsilon
-            )
-        v = fit.loadings["PC1"].to_numpy()
-        cost = np.log1p(np.abs(v) / epsilon).sum() / np.log1p(1 / epsilon)
-        values.append(v @ S @ v - rho * cost)
-    assert np.all(np.diff(values) >= -1e-12)
+    with_it, without = (
+        sp.spca_cov(pitprops, 1, 6, method="empca", renormalise=choice) for choice in (True, False)
+    )
+    assert list(with_it.loadings.index[with_it.loadings["PC1"] != 0]) == list(
+        without.loadings.index[without.loadings["PC1"] != 0]
+    )
+    assert with_it.variance["score variance"].iloc[0] >= without.variance["score variance"].iloc[0] - 1e-12
 
 
 # --- The block versions of the generalised power method -------------------------------------------
