@@ -60,7 +60,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Choices and comparisons": (
         "How many components and nonzero loadings, and what fits differ in.",
         (
-            *("components", "choice", "scree", "genes-scree", "reconstruction", "path", "compare", "slopes"),
+            *("components", "choice", "scree", "genes-scree", "path", "compare", "slopes"),
             "coordinates-path",
         ),
     ),
@@ -398,13 +398,6 @@ FIGURES = (
         "Slopes of the variables on common components in three groups, with 95 % intervals. Stars mark "
         "variables whose slopes differ, adjusted for all variables and components.",
         "comparison = sp.compare_groups(df, group, k=2, card=4, scale=True)\nax = comparison.plot()",
-    ),
-    Figure(
-        "reconstruction",
-        "Reconstruction error",
-        "cells",
-        "Reconstruction error by number of components.",
-        'fit = sp.spca(df, k=6, card=6, method="greedy", scale=True)\nax = fit.screeplot(kind="error")',
     ),
     Figure(
         "coordinates",

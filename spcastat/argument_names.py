@@ -48,11 +48,19 @@ ARGUMENTS = {
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
 #: Arguments that were removed, and what to use instead.
-REMOVED_ARGUMENTS = dict.fromkeys(
-    ("replicate_weights", "replicate_type", "replicate_scale"),
-    "give clusters= and strata= to spca(), or fit the rows for each replicate in a loop, spca(data, k, "
-    'card=card, weights=w, weights_are="sampling")',
-)
+REMOVED_ARGUMENTS = {
+    **dict.fromkeys(
+        ("replicate_weights", "replicate_type", "replicate_scale"),
+        "give clusters= and strata= to spca(), or fit the rows for each replicate in a loop, spca(data, k, "
+        'card=card, weights=w, weights_are="sampling")',
+    ),
+    "certify": "fit.certify() bounds how much better another fit could be",
+    "spread": "the scale is the median absolute deviation",
+    **dict.fromkeys(
+        ("rotation", "kaiser"),
+        "the rotation is varimax with Kaiser's normalisation; fit.rotated can be rotated further",
+    ),
+}
 #: The same for methods.
 REMOVED_METHODS = {
     **dict.fromkeys(

@@ -17,7 +17,6 @@ from spcastat.hints import MethodName
 from spcastat.linalg.deflation import DEFLATIONS, ROW_DEFLATIONS
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.renderings import Summary
-from spcastat.solvers.thresholding import ROTATIONS
 
 __all__ = ["methods"]
 
@@ -143,7 +142,6 @@ _COMMON = {
 _NAME_TABLES: dict[str, Iterable[str]] = {
     "ROW_DEFLATIONS": ROW_DEFLATIONS,
     "DEFLATIONS": DEFLATIONS,
-    "ROTATIONS": ROTATIONS,
 }
 #: Type of a solver's field, whose value has been checked -> type of the option as users give it.
 _OPTION_TYPES = {

@@ -199,22 +199,15 @@ class TuningOptions(TypedDict, total=False):
     ridge: float | None
     c: int
     exact: bool
-    rotation: Literal[
-        "varimax", "quartimax", "biquartimax", "equamax", "parsimax", "parsimony", "quartimin", "biquartimin"
-    ]
-    scaled: bool
-    kaiser: bool
     refit: bool
     orth: bool
     fixed_penalty: bool
     mu: float | Vector
     renormalise: bool
-    certify: bool
     orthogonal: float
     uncorrelated: float
     orthonormality: float
     p: float
-    spread: Literal["mad", "sd", "qn"]
     grid: int
     sweeps: int
 

@@ -27,10 +27,17 @@ REMOVED = [
      "ignores the selection; give kind='hull', which is"),
     ("fit.certify(orthogonal=True)", UnknownOptionError,
      r'certify\(\) no longer has orthogonal=; fit with constraint="orthogonal", whose'),
-    *[(f"sp.spca(rows, 2, 3, method={name!r})", MethodError, rf"^The method '{name}' was removed; {instead}")
-      for name, instead in (("dcpca", "the default"), ("gspca", "the default"), ("bcd-lad", "give rob"),
-                            ("iterative-elimination", "the default"), ("r1-pca", "give robust=True for"),
-                            ("l1-factor", "give robust=True for sparse components, or method='pca-l1' "))],
+    *[(f"sp.spca(rows, 2, 3, method={method!r}, {name}='x')", UnknownOptionError,
+       rf"^'{name}' is no longer an option of any method; {instead}")
+      for method, name, instead in (("pathspca", "certify", r"fit\.certify\(\)"),
+                                    ("spcagrid", "spread", "the scale is the median"),
+                                    ("rotate", "rotation", "the rotation is varimax"),
+                                    ("rotate", "kaiser", "the rotation is varimax"))],
+    *[(f"sp.spca(rows, 2, 3, method={name!r})", MethodError,
+       rf"^The method '{name}' was removed; {instead}")
+      for name, instead in (("dcpca", "the default"), ("gspca", "the default"),
+                            ("iterative-elimination", "the default"), ("bcd-lad", "give robust=True"),
+                            ("r1-pca", "give robust=True"), ("l1-factor", "give robust=True"))],
     ("certificate.lodings", AttributeError, "no attribute 'lodings'$"),
 ]
 COMMANDS = [

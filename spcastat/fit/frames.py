@@ -568,21 +568,6 @@ def spectrum(state: FitState) -> np.ndarray:
     return np.asarray(values)
 
 
-def reconstruction(state: FitState) -> pd.DataFrame:
-    """Return the relative reconstruction error for 0 to k components.
-
-    "error": the norm of the residuals of ``inverse_transform(scores, k)`` over the norm of the
-    centred (and scaled) data; "dense": the same for as many dense principal components.
-    """
-    moments = state.moments
-    dense = np.sqrt((1.0 - np.cumsum(moments.pca) / moments.total).clip(min=0.0))
-    values = {"error": moments.measure("rre"), "dense": dense}
-    index = pd.RangeIndex(state.V.shape[1] + 1, name="components")
-    return pd.DataFrame(
-        {name: np.concatenate([[1.0], shares]) for name, shares in values.items()}, index=index
-    )
-
-
 # --- variances ------------------------------------------------------------------------------------
 
 

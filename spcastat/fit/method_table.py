@@ -8,9 +8,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
 
-from spcastat.config import listed, shown
+from spcastat.config import shown
 from spcastat.errors import OptionError
-from spcastat.linalg.deflation import ROW_DEFLATIONS
 from spcastat.search.objectives import ADJUSTED, OBJECTIVES
 from spcastat.solvers.solver import JointSolver, Solver
 
@@ -237,10 +236,10 @@ _METHODS = (
     ),
     Method(
         "pathspca",
-        "Greedy path with certificate",
+        "Greedy path",
         "d'Aspremont et al. (2008), JMLR",
         "solvers.greedy.PathSPCA",
-        use="As greedy, with an approximate score that costs one product a step, and a test of optimality.",
+        use="As greedy, with an approximate score that costs one product a step.",
     ),
     Method(
         "dspca",
@@ -376,7 +375,6 @@ class Combination:
         """What messages name: the options as users write them."""
         return {
             "deflation": repr(getattr(self.solver, "deflation", None)),
-            "with_bound": listed(ROW_DEFLATIONS),
             "criterion": repr(self.method.criterion_of),
             **{name: shown(value) for name, value in self.options.items()},
             "method": repr(self.method.name),
@@ -405,11 +403,6 @@ class Conflict:
 
 def _orthogonal_scores(call: Combination) -> bool:
     return bool(call.options.get("orth")) and call.options.get("deflation", "schur") != "schur"
-
-
-def _without_bound(call: Combination) -> bool:
-    deflation = getattr(call.solver, "deflation", None)
-    return bool(call.options.get("certify")) and deflation not in ROW_DEFLATIONS
 
 
 def _one_start(call: Combination) -> bool:
@@ -442,12 +435,6 @@ CONFLICTS = (
         _orthogonal_scores,
         "orth=True and deflation={deflation} were given; orthogonal scores are what deflation='schur' gives, "
         "so leave one of them out.",
-    ),
-    Conflict(
-        "certify",
-        _without_bound,
-        "certify=True was given with deflation={deflation}, which leaves no covariance matrix, for which "
-        "the bound holds: give deflation as one of {with_bound}, or leave certify out.",
     ),
     Conflict(
         "objective",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.argument_names import FOREIGN_METHODS, REMOVED_METHODS
+from spcastat.argument_names import FOREIGN_METHODS, REMOVED_ARGUMENTS, REMOVED_METHODS
 from spcastat.config import (
     LARGEST_SEED,
     each,
@@ -31,7 +31,6 @@ from spcastat.inputs.data import Data
 from spcastat.labels import full_names
 from spcastat.linalg.deflation import DEFLATIONS
 from spcastat.linalg.operators import GRAM_ORDER
-from spcastat.linalg.standardisation import SCALES
 from spcastat.reading.design import Spec
 from spcastat.search.climbing import EFFORTS, PROMISES
 from spcastat.search.constraints import CONSTRAINTS
@@ -411,22 +410,14 @@ def variance_share(value: Any, k: int, p: int) -> float:
     return real_number("variance", value, 0.0, 1.0, open_low=True, error=errors.VarianceError)
 
 
-def rotation_name(value: Any, k: int, p: int) -> str:
-    """Return the name of a rotation."""
-    from spcastat.solvers.thresholding import ROTATIONS  # most fits need no rotation
-
-    return one_of("rotation", value, ROTATIONS)
-
-
 #: Options that are True or False.
 FLAGS = (
-    *("orth", "renormalise", "certify", "nonneg", "exact", "disjoint"),
-    *("scaled", "kaiser", "refit", "fixed_penalty"),
+    *("orth", "renormalise", "nonneg", "exact", "disjoint"),
+    *("refit", "fixed_penalty"),
 )
 #: Option -> the names that it takes.
 NAMES: dict[str, Iterable[str]] = {
     "deflation": DEFLATIONS,
-    "spread": SCALES,
     "objective": OBJECTIVES,
     "constraint": CONSTRAINTS,
     "effort": EFFORTS,
@@ -462,7 +453,6 @@ CHECKS: dict[str, Callable[[Any, int, int], Any]] = {
     "t": norms,
     "total": total_nonzeros,
     "variance": variance_share,
-    "rotation": rotation_name,
 }
 
 
@@ -831,6 +821,8 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
         if name == "nonneg" and default:
             advice += " Give card= and nonneg= without method= and variance=."
         return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"
+    if instead := REMOVED_ARGUMENTS.get(name):
+        return f"{shown(name)} is no longer an option of any method; {instead}."
     return (
         f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{hint(name)}"
     )

@@ -1,4 +1,4 @@
-"""Centres and scales of the columns, the operator of raw rows, robust scales, and the order of rows.
+"""Centres and scales of the columns, the operator of raw rows, and the order of rows.
 
 BlockScaling have weights as in multiple factor analysis: Escofier and Pagès (1994), "Multiple factor analysis
 (AFMULT package)", Computational Statistics and Data Analysis, 18, 121-140. Numbers and factors are scaled as
@@ -15,12 +15,10 @@ are computed from the data as they are, and only the result is brought to unit s
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from statistics import NormalDist
+from functools import partial
 from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
@@ -638,70 +636,7 @@ def _gram(products: CrossProducts, positive: int, standard: Standardisation) -> 
     return Gram(S, positive - int(standard.centring == "mean"))
 
 
-# --- robust scales, and deviations of values of any size -------------------------------------------
-
-
-#: The factor that makes Qn consistent.
-_QN = 1.0 / (math.sqrt(2.0) * NormalDist().inv_cdf(5.0 / 8.0))
-
-
-def mad(Z: np.ndarray) -> np.ndarray:
-    """Return the median absolute deviation from the median, times 1.4826."""
-    away = np.abs(Z - _median(Z)[..., None])
-    # 1 / Phi^-1(3/4)
-    return 1.482602218505602 * _median(away)
-
-
-def qn(Z: np.ndarray) -> np.ndarray:
-    """Return Qn of Rousseeuw and Croux (1993): roughly the first quartile of all pairwise distances.
-
-    With h = n // 2 + 1 it is 2.2191 times the h (h - 1) / 2-th smallest distance, without a correction for
-    small n.
-    """
-    n = Z.shape[-1]
-    h = n // 2 + 1
-    rank = h * (h - 1) // 2 - 1
-    if n > 400:  # too many pairs to store their distances
-        return _QN * np.apply_along_axis(_distance, -1, np.sort(Z, axis=-1), rank)
-    rows_i, rows_j = _pairs(n)
-    away = np.abs(Z[..., rows_i] - Z[..., rows_j])
-    return _QN * np.partition(away, rank, axis=-1)[..., rank]
-
-
-@lru_cache(maxsize=4)
-def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    rows_i, rows_j = np.triu_indices(n, 1)
-    return rows_i, rows_j
-
-
-def _distance(ordered: np.ndarray, rank: int) -> float:
-    """Return the pairwise distance of rank `rank` (from 0) among sorted values, by bisection."""
-    low, high = 0.0, float(np.ptp(ordered))
-    place = len(ordered) * (len(ordered) + 1) // 2
-    while high - low > 1e-15 * high:
-        middle = 0.5 * (low + high)
-        if int(np.searchsorted(ordered, ordered + middle, side="right").sum()) - place <= rank:
-            low = middle
-        else:
-            high = middle
-        if middle in (low, high) and 0.5 * (low + high) == middle:
-            break
-    return high
-
-
-def _median(Z: np.ndarray) -> np.ndarray:
-    n = Z.shape[-1]
-    parted = np.partition(Z, n // 2, axis=-1)
-    upper = parted[..., n // 2]
-    return upper if n % 2 else 0.5 * (parted[..., : n // 2].max(axis=-1) + upper)
-
-
-#: Name -> function from shape (..., n) to (...).
-SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "mad": mad,
-    "sd": lambda Z: np.std(Z, axis=-1, ddof=1),
-    "qn": qn,
-}
+# --- deviations of values of any size --------------------------------------------------------------
 
 
 def deviations(values: np.ndarray) -> np.ndarray:

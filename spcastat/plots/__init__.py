@@ -23,8 +23,6 @@ from spcastat.plots.measure_plots import plot_compare as plot_compare
 from spcastat.plots.measure_plots import plot_compare_data as plot_compare_data
 from spcastat.plots.measure_plots import plot_path as plot_path
 from spcastat.plots.measure_plots import plot_path_data as plot_path_data
-from spcastat.plots.measure_plots import plot_reconstruction as plot_reconstruction
-from spcastat.plots.measure_plots import plot_reconstruction_data as plot_reconstruction_data
 from spcastat.plots.measure_plots import screeplot as screeplot
 from spcastat.plots.measure_plots import screeplot_data as screeplot_data
 from spcastat.plots.score_panels import plot_coordinates as plot_coordinates
@@ -48,7 +46,6 @@ __all__ = [
     "plot_kept",
     "plot_loadings",
     "plot_path",
-    "plot_reconstruction",
     "plot_represented",
     "plot_scores",
     "plot_slopes",

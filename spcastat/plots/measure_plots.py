@@ -165,50 +165,6 @@ def plot_path_data(
 
 
 @explained
-def plot_reconstruction(errors: pd.DataFrame, *, sparse: bool = True, ax: Axes | None = None) -> Axes:
-    """Draw the relative error with which the first components reconstruct the data.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Indexed by the number of components from 0: "error", the norm of the residuals divided by that of the
-        centred (and scaled) data, and "dense", the same for as many dense principal components, which is the
-        smallest possible.
-    sparse : bool
-        Whether the components are sparse; for PCA no second line is drawn.
-    ax : Axes, optional
-        By default a new figure is created.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    ShapeError
-        If columns are missing.
-    OptionError
-        If `ax` is not an Axes.
-    """
-    sparse = flag("sparse", sparse)
-    data = plot_reconstruction_data(errors)
-    ax = _percent_axes(ax, 4.8, 3.5, data)
-    _curve(ax, data["error"], accents(ax)[0], "o", "sparse PCA" if sparse else "PCA")
-    if sparse:
-        open_marks: dict[str, Any] = {"markerfacecolor": ax.get_facecolor(), "zorder": 2}
-        _curve(ax, data["dense"], ink(ax), "o", "dense PCA", **open_marks)
-    return _labelled(ax, "Components", _AXES["error"])
-
-
-@explained
-def plot_reconstruction_data(errors: pd.DataFrame) -> pd.DataFrame:
-    """Return the relative errors that `plot_reconstruction` draws, indexed by the number of components."""
-    columns = ["error", "dense"]
-    drawing.need_columns(errors, columns, "The frame of errors")
-    return errors[columns].astype(float)
-
-
-@explained
 def plot_choice(
     table: pd.DataFrame, *, by: str = "cv", dense: float | None = None, ax: Axes | None = None
 ) -> Axes:

@@ -199,8 +199,7 @@ class SpcaResult(ComponentFit):
         """Rotated loadings before they were cut, p x k, of a fit with ``method="rotate"``.
 
         They are eigenvectors times the roots of their eigenvalues, rotated: the correlations of standardised
-        variables with the rotated components, as in factor analysis (with ``scaled=False``, columns of unit
-        length).
+        variables with the rotated components, as in factor analysis.
 
         Raises
         ------
@@ -2081,7 +2080,7 @@ class SpcaResult(ComponentFit):
     def screeplot(
         self,
         *,
-        kind: Literal["variance", "share", "cumulative", "error"] = "variance",
+        kind: Literal["variance", "share", "cumulative"] = "variance",
         parallel: hints.ParallelAnalysis | hints.Vector | None = None,
         max_components: int | None = 30,
         ax: Axes | None = None,
@@ -2090,13 +2089,11 @@ class SpcaResult(ComponentFit):
 
         Parameters
         ----------
-        kind : {"variance", "share", "cumulative", "error"}
-            Variances; their shares of the total; cumulative shares; or the relative error with which the
-            first components reconstruct the data (the norm of the residuals over that of the centred and
-            scaled data), with that of as many dense components, the smallest possible.
+        kind : {"variance", "share", "cumulative"}
+            Variances; their shares of the total; or cumulative shares.
         parallel : array-like, or what `choose_k` or `choose` returned, optional
             Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-            line: dense components above it exceed those of data without structure. Not for ``kind="error"``.
+            line: dense components above it exceed those of data without structure.
         max_components : int, optional
             The largest number of components of the spectrum to draw; never fewer than were fitted. None draws
             all.

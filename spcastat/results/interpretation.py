@@ -302,10 +302,6 @@ class Scales(Picklable, Outcome):
 # --- what plots draw ------------------------------------------------------------------------------
 
 
-#: Kinds of scree plots.
-SCREES = ("variance", "share", "cumulative", "error")
-
-
 class FurtherPoints(TypedDict):
     """What a biplot draws besides the rows and variables of the fit; None for what was not given.
 
@@ -341,14 +337,7 @@ def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> F
 
 
 def scree(state: FitState, kind: str, parallel: Any, max_components: int | None, ax: Axes | None) -> Axes:
-    """Draw variances, or the error of reconstruction; see `SpcaResult.screeplot`."""
-    if one_of("kind", kind, SCREES) == "error":
-        if parallel is not None:
-            raise OptionError(
-                "parallel= was given with kind='error'; thresholds of variances go with kind='variance', "
-                "'share' and 'cumulative'."
-            )
-        return plots.plot_reconstruction(frames.reconstruction(state), sparse=state.record.sparse, ax=ax)
+    """Draw variances; see `SpcaResult.screeplot`."""
     spectrum = frames.spectrum(state)
     # a result of choose_k() or choose() checks that it belongs to the data of the fit
     check = getattr(type(parallel), "_noise_for", None)

@@ -4,8 +4,7 @@ He, Monteiro and Park (2010), "A fast algorithm for sparse PCA and a new sparsit
 S_c-SPCA and M_c-SPCA (Algorithm 1, section 3) and SC_c-PCA (Algorithm 2).
 
 PathSPCA: d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis",
-Journal of Machine Learning Research: the approximate greedy search of section 3 and the conditions of
-section 4.
+Journal of Machine Learning Research: the approximate greedy search of section 3.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.linalg.deflation import ROW_DEFLATIONS
 from spcastat.linalg.eigenvectors import (
     bordered_top,
     symmetric,
@@ -22,7 +20,6 @@ from spcastat.linalg.eigenvectors import (
 )
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import TARGET_ROUNDING, first_max, top
-from spcastat.solvers.optimality import variance_bound
 from spcastat.solvers.penalised import leading_on, renormalised
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
@@ -193,24 +190,15 @@ class PathSPCA(ComponentSolver):
     ----------
     card : tuple of int
         Nonzeros of each component.
-    certify : bool
-        Whether to report, for each component, an upper bound on the variance of any support of its size for
-        the deflated matrix, and whether it is attained, up to 1e-6: then the support is globally optimal.
-        With deflation "hotelling", after which S is no covariance matrix, there is no bound.
     deflation : str
         "projection" by default.
     """
 
     card: tuple[int, ...]
-    certify: bool = True
     deflation: str = "projection"
 
     criterion = "adjusted variance"
-    units = (("variance", 2), ("variance bound", 2), ("objective", 2))
-
-    def __post_init__(self) -> None:
-        if self.deflation not in ROW_DEFLATIONS:
-            object.__setattr__(self, "certify", False)
+    units = (("variance", 2), ("objective", 2))
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         card = self.card[earlier.count]
@@ -226,10 +214,4 @@ class PathSPCA(ComponentSolver):
         indicator = np.zeros(view.p)
         indicator[support] = 1.0
         v, raw = renormalised(view, indicator)
-        variance = float(raw @ raw)
-        details: dict[str, object] = {"variance": variance}
-        if self.certify and variance > 0:
-            proof = (1.0 + 1e-6) * variance
-            bound = variance_bound(view, v, card, proof)
-            details |= {"variance bound": bound, "optimal": bound <= proof}
-        return Component(v, "exact", card, raw, details)
+        return Component(v, "exact", card, raw, {"variance": float(raw @ raw)})

@@ -1,4 +1,4 @@
-"""An upper bound on the variance of any component of a given cardinality, from the dual of a relaxation.
+"""Whether no component of a given cardinality has a larger variance, by the dual of a relaxation.
 
 d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal component analysis", section
 4. For any level rho > 0, the variance of a component with m nonzeros is at most
@@ -6,72 +6,19 @@ d'Aspremont, Bach and El Ghaoui (2008), "Optimal solutions for sparse principal 
     lambda_max(sum_i Y_i) + m rho    where    Y_i >= 0  and  Y_i >= a_i a_i' - rho I,
 
 where the a_i are the columns of a square root of S. The paper constructs matrices Y_i = f_i f_i' of rank one
-from a component, where each f_i is a linear combination of a_i and the component's unit score x. So only
-products with S are needed.
+from a component, where each f_i is a linear combination of a_i and the component's unit score x.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import DENSE_ORDER, EPS, below, top_eigh, top_lanczos
-from spcastat.linalg.operators import Operator
-from spcastat.solvers.penalised import correlations
+from spcastat.linalg.eigenvectors import EPS, below
 
-#: Number of levels rho tried on a grid, and then around the best of them.
-GRID_LEVELS, FINER_LEVELS = 7, 8
+#: Number of levels rho that are tried.
+GRID_LEVELS = 7
 #: A component is optimal if no other of its cardinality can exceed its variance by this share.
 OPTIMALITY_TOLERANCE = 1e-9
-
-
-def variance_bound(view: Operator, v: np.ndarray, card: int, goal: float) -> float:
-    """Return an upper bound on the variance of any unit loadings with at most `card` nonzeros.
-
-    Parameters
-    ----------
-    view : Operator
-        A covariance matrix, deflated or not.
-    v : ndarray of shape (p,)
-        Unit loadings of the component from which the dual variables are constructed.
-    card : int
-    goal : float
-        The search stops when the bound is at most this.
-
-    Returns
-    -------
-    float
-        The bound; at most the largest eigenvalue.
-    """
-    q = correlations(view, v)
-    diagonal = view.diagonal()
-    largest = float(view.leading(1)[0][0])
-    ordered = np.append(np.sort(q**2)[::-1], 0.0)
-    low, high = float(ordered[card]), float(ordered[card - 1])
-    if card == view.p or high - low <= 1e-12 * high:
-        return largest
-    everything = view.block(np.arange(view.p)) if view.p <= DENSE_ORDER else None
-
-    def bound(share: float) -> float:
-        rho = low + share * (high - low)
-        return _largest_of_sum(view, everything, q, diagonal, rho) + card * rho
-
-    lowest_bound, best_share = largest, 0.5
-    for share in np.linspace(0.0, 1.0, GRID_LEVELS + 2)[1:-1]:
-        value = bound(float(share))
-        if value < lowest_bound:
-            lowest_bound, best_share = value, float(share)
-        if lowest_bound <= goal:
-            return lowest_bound
-    width = 1.0 / (GRID_LEVELS + 1)
-    for _ in range(FINER_LEVELS // 2):
-        width *= 0.5
-        for share in (best_share - width, best_share + width):
-            value = bound(share)
-            if value < lowest_bound:
-                lowest_bound, best_share = value, share
-        if lowest_bound <= goal:
-            break
-    return lowest_bound
 
 
 def proves(S: np.ndarray, v: np.ndarray, card: int) -> bool:
@@ -141,26 +88,6 @@ def _short(
     smallest = 0.5 * (corner_x + corner_a) - np.hypot(0.5 * (corner_x - corner_a), corner)
     summed = (np.abs(alpha) * np.sqrt(diagonal) + np.abs(beta)) ** 2 + rho + diagonal
     return max(0.0, float((eps * summed - smallest).max()))
-
-
-def _largest_of_sum(
-    view: Operator, everything: np.ndarray | None, q: np.ndarray, diagonal: np.ndarray, rho: float
-) -> float:
-    """Return lambda_max(sum_i f_i f_i') = lambda_max(F'F); F has columns f_i = alpha_i a_i + beta_i x."""
-    alpha, beta = _dual(q, diagonal, rho)
-    if everything is not None:
-        return float(top_eigh(_sum(everything, q, alpha, beta), 1)[0][0])
-
-    def product(Z: np.ndarray) -> np.ndarray:
-        Z = Z.reshape(view.p, -1)
-        scaled = alpha[:, None] * Z
-        along = beta @ Z
-        out = alpha[:, None] * (view.dot(scaled) + np.outer(q, along))
-        return np.asarray(out + np.outer(beta, q @ scaled + along)).squeeze()
-
-    # Seed for the fixed starting vector of Lanczos iterations
-    start = np.random.default_rng([11, view.p]).standard_normal(view.p)
-    return float(top_lanczos(product, view.p, 1, start)[0][0])
 
 
 def _dual(q: np.ndarray, diagonal: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:

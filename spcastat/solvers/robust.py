@@ -21,7 +21,6 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Operator, Rows
-from spcastat.linalg.standardisation import SCALES
 from spcastat.linalg.thresholds import half, lp
 from spcastat.linalg.ties import RELATIVE, first_max, hard, l1_bounded, ranked, soft, top, unit
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
@@ -226,7 +225,7 @@ ANGLE_GAIN = 1e-12
 
 @dataclass(frozen=True)
 class SPCAGrid(ComponentSolver):
-    """max scale(X a)^2 - penalty |a|_1 over unit a, in the plane of a and one variable at a time.
+    """max mad(X a)^2 - penalty |a|_1 over unit a, in the plane of a and one variable at a time.
 
     Neither the scale nor the loadings depend on the centre of the data. For robust scores use a robust
     centre, as in ``center=df.median()``. Later components are computed from the deflated rows. (The paper
@@ -240,9 +239,6 @@ class SPCAGrid(ComponentSolver):
         largest loadings of a fit with more nonzeros are kept and computed again.
     penalty : tuple of float or None
         The penalty of each component, in units of a variance.
-    spread : {"mad", "sd", "qn"}
-        The estimator of scale: median absolute deviation, standard deviation, or Qn (Rousseeuw and Croux
-        1993; the slowest).
     grid : int
         The number of angles in a plane. Sweep i tries them on an arc of pi / 2^i around the current angle.
     sweeps : int
@@ -253,7 +249,6 @@ class SPCAGrid(ComponentSolver):
 
     card: tuple[int, ...] | None = None
     penalty: tuple[float, ...] | None = None
-    spread: Literal["mad", "sd", "qn"] = "mad"
     grid: int = 25
     sweeps: int = 10
     deflation: str = "projection"
@@ -265,7 +260,7 @@ class SPCAGrid(ComponentSolver):
 
     def component(self, view: Operator, earlier: Earlier, start: np.ndarray) -> Component:
         assert isinstance(view, Rows)
-        search = _GridSearch(view, self.spread, self.grid, self.sweeps)
+        search = _GridSearch(view, self.grid, self.sweeps)
         if self.penalty is not None:
             return self._finish(view, search, search.at(self.penalty[earlier.count]), {})
         assert self.card is not None
@@ -336,9 +331,8 @@ def _by_card(search: _GridSearch, card: int) -> tuple[_GridDirection, bool]:
 class _GridSearch:
     """The grid algorithm on the rows of one view."""
 
-    def __init__(self, view: Rows, spread: str, grid: int, sweeps: int):
+    def __init__(self, view: Rows, grid: int, sweeps: int):
         self.view = view
-        self.spread = spread
         self.grid = grid
         self.sweeps = sweeps
         self.rows, self.root = _whole_rows(view)
@@ -350,8 +344,8 @@ class _GridSearch:
         self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # PCA breaks ties of scaled variables
         if not scales.max() > 0:
             raise OptionError(
-                f"spread={spread!r} is zero for every variable (of what deflation left): too many of their "
-                "values coincide. Use another of 'mad', 'qn' and 'sd', or leave such variables out."
+                "The median absolute deviation is zero for every variable (of what deflation left): too many "
+                "of their values coincide. Leave such variables out, or give robust=True without method=."
             )
 
     def columns(self, J: np.ndarray) -> np.ndarray:
@@ -362,7 +356,7 @@ class _GridSearch:
 
     def variances(self, Z: np.ndarray) -> np.ndarray:
         """Return the squared scales along the last axis."""
-        return SCALES[self.spread](Z) ** 2
+        return mad(Z) ** 2
 
     def _chunks(self, J: np.ndarray, angles: int) -> list[np.ndarray]:
         # About a million values are processed at a time
@@ -371,13 +365,6 @@ class _GridSearch:
     def in_plane(self, y: np.ndarray, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return the squared scale of y cos + z sin for every z and angle, shape (len(Z), len(angles))."""
         c, s = np.cos(angles), np.sin(angles)
-        if self.spread == "sd":
-            dy, dZ = y - y.mean(), Z - Z.mean(axis=1, keepdims=True)
-            products = np.column_stack([np.einsum("ij,ij->i", dZ, dZ), dZ @ dy]) / (len(y) - 1)
-            variance_of_y = float(dy @ dy) / (len(y) - 1)
-            return (
-                variance_of_y * c**2 + 2.0 * np.outer(products[:, 1], c * s) + np.outer(products[:, 0], s**2)
-            )
         return self.variances(y * c[:, None] + Z[:, None, :] * s[:, None])
 
     def lone_penalty(self) -> float:
@@ -472,6 +459,20 @@ class _ComponentIterate:
         self.a = c * other_loadings
         self.a[j] = s
         self.y = c * y + s * z
+
+
+def mad(Z: np.ndarray) -> np.ndarray:
+    """Return the median absolute deviation from the median along the last axis, times 1.4826."""
+    away = np.abs(Z - _median(Z)[..., None])
+    # 1 / Phi^-1(3/4)
+    return 1.482602218505602 * _median(away)
+
+
+def _median(Z: np.ndarray) -> np.ndarray:
+    n = Z.shape[-1]
+    parted = np.partition(Z, n // 2, axis=-1)
+    upper = parted[..., n // 2]
+    return upper if n % 2 else 0.5 * (parted[..., : n // 2].max(axis=-1) + upper)
 
 
 def _whole_rows(view: Rows) -> tuple[np.ndarray, np.ndarray]:

@@ -28,19 +28,6 @@ from spcastat.solvers.solver import JointSolver, Solution
 # --- thresholded and rotated loadings -------------------------------------------------------------
 
 
-#: Rotations of statsmodels' factor_rotation that need no further argument; the last two are oblique.
-ROTATIONS = (
-    "varimax",
-    "quartimax",
-    "biquartimax",
-    "equamax",
-    "parsimax",
-    "parsimony",
-    "quartimin",
-    "biquartimin",
-)
-
-
 #: Steps of varimax end where no loading changes by this share of the largest: ties are decided at 1e-10.
 STILL = 1e-13
 #: The largest number of these steps.
@@ -94,75 +81,46 @@ class Threshold(JointSolver):
 class Rotate(Threshold):
     """Rotation of the PCA loadings towards simple structure, thresholding, and a fit on these supports.
 
-    The k eigenvectors, scaled by the roots of their eigenvalues, are rotated (all but varimax by
-    statsmodels). The components are ordered by their sums of squared rotated loadings (with ``scaled=False``
-    by the variances of their scores), and a sequence of cardinalities refers to that order. A cardinality
-    keeps the largest loadings; a threshold keeps the variables with at least that correlation with the
-    component (with ``scaled=False`` at least that loading of unit length). If no loading is cut, the
-    components are the rotated ones.
+    The k eigenvectors, scaled by the roots of their eigenvalues, are rotated by varimax with Kaiser's
+    normalisation. The components are ordered by their sums of squared rotated loadings, and a sequence of
+    cardinalities refers to that order. A cardinality keeps the largest loadings; a threshold keeps the
+    variables with at least that correlation with the component. If no loading is cut, the components are the
+    rotated ones.
 
     Attributes
     ----------
-    rotation : str
-        A name in ROTATIONS; all but the two last are orthogonal.
-    scaled : bool
-        Whether to rotate eigenvectors times the roots of their eigenvalues, as in factor analysis: the
-        correlations of standardised variables with components; False rotates eigenvectors of unit length.
-    kaiser : bool
-        Whether variables are scaled to equal communality for the rotation (Kaiser's normalisation).
     refit : bool
         Whether the loadings that are left are replaced by the best on their supports, for adjusted variance;
         False scales them to unit length.
     """
 
-    rotation: str = "varimax"
-    scaled: bool = True
-    kaiser: bool = True
     refit: bool = True
 
     own_order = True
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         V = starts[0].T
-        L = self._rotated(V * np.sqrt(np.diag(op.products(V))) if self.scaled else V)
-        if self.scaled:
-            L = L[:, ranked((L**2).sum(axis=0))]
-            size = np.abs(quotients(L, np.sqrt(op.diagonal())[:, None]))
-        else:
-            L = unit(L)
-            L = L[:, ranked(np.diag(op.products(L)))]
-            size = np.abs(L)
+        L = _by_varimax(V * np.sqrt(np.diag(op.products(V))))
+        L = L[:, ranked((L**2).sum(axis=0))]
+        size = np.abs(quotients(L, np.sqrt(op.diagonal())[:, None]))
         marks = self._marks(L, size)
         sparse = unit(np.where(marks, L, 0.0))
         if self.refit and not marks.all():
             sparse = of_adjusted_variance(op, sparse)
-        return replace(self._solution(op, sparse, size, marks), rotated=L * op.unit if self.scaled else L)
-
-    def _rotated(self, A: np.ndarray) -> np.ndarray:
-        """Return the rotation of loadings of shape (p, k)."""
-        if A.shape[1] == 1:
-            return A
-        length = np.linalg.norm(A, axis=1, keepdims=True)
-        start = quotients(A, length) if self.kaiser else A
-        rotation = _by_varimax(start) if self.rotation == "varimax" else _by_statsmodels(start, self.rotation)
-        return rotation * length if self.kaiser else rotation
+        return replace(self._solution(op, sparse, size, marks), rotated=L * op.unit)
 
 
 def _by_varimax(A: np.ndarray) -> np.ndarray:
-    """Return A rotated by varimax, to rounding."""
-    L = varimax(A)
+    """Return loadings, shape (p, k), rotated by varimax with variables of equal communality, to rounding."""
+    if A.shape[1] == 1:
+        return A
+    length = np.linalg.norm(A, axis=1, keepdims=True)
+    L = varimax(quotients(A, length))
     for _ in range(MOST_TURNS):
         L, previous_loadings = varimax(L, max_iter=1), L
         if np.abs(L - previous_loadings).max() <= STILL * np.abs(L).max():
             break
-    return L
-
-
-def _by_statsmodels(A: np.ndarray, rotation: str) -> np.ndarray:
-    from statsmodels.multivariate.factor_rotation import rotate_factors
-
-    with np.errstate(divide="ignore"):  # it takes the logarithm of a possibly zero gradient
-        return np.asarray(rotate_factors(A, rotation)[0])
+    return L * length
 
 
 # --- dense loadings -------------------------------------------------------------------------------

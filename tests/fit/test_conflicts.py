@@ -28,14 +28,6 @@ REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
         [{"orth": None}, {"deflation": None}, {"deflation": "schur"}],
     ),
     ({"t": 1.5, "method": "pmd", "orth": True, "deflation": "hotelling"}, [{"deflation": None}]),
-    (
-        {"card": 3, "method": "pathspca", "certify": True, "deflation": "hotelling"},
-        [
-            {"certify": None},
-            {"certify": False},
-            *({"deflation": d} for d in ("schur", "projection", "residual")),
-        ],
-    ),
     ({"card": 3, "method": "bcd-l0", "objective": "adjusted"}, [{"n_init": 4}, {"objective": None}]),
     ({"t": 1.5, "objective": "least_squares"}, [{"n_init": 4}, {"objective": None}]),
     (
@@ -88,23 +80,15 @@ def test_every_conflict_of_the_table_is_tried(monkeypatch):
 VALUES: dict[str, list[Any]] = {
     "deflation": ["schur", "projection", "hotelling", "orthogonalised"],
     "orth": [True],
-    "certify": [True, False],
     "nonneg": [True],
     "objective": ["adjusted", "least_squares"],
     "renormalise": [False],
-    "epsilon": [0.3],
-    "rotation": ["quartimax"],
-    "scaled": [False],
-    "kaiser": [False],
     "refit": [False],
     "c": [2],
     "exact": [True],
-    "backward": [False],
     "ridge": [10.0],
     "mu": [[1.0, 0.5, 0.3]],
     "p": [0.3],
-    "spread": ["sd"],
-    "loss": ["l1"],
     "orthogonal": [0.01],
     "uncorrelated": [0.01],
     "orthonormality": [50.0],
@@ -116,10 +100,7 @@ VALUES: dict[str, list[Any]] = {
 #: A value of each control of sparsity.
 CONTROLLED = {"card": [4, 3, 2], "variance": 0.7, "total": 9, "t": 1.5, "penalty": 0.1, "threshold": 0.25}
 #: Options of which one sets the other.
-AGREEING = (
-    {("deflation", "schur"), ("orth", "True")},
-    {("deflation", "hotelling"), ("certify", "False")},
-)
+AGREEING = ({("deflation", "schur"), ("orth", "True")},)
 #: Methods whose fits take long.
 SLOW = ("joint", "alspca", "spcagrid", "scotlass")
 

@@ -319,9 +319,7 @@ def test_arguments_of_other_programs_are_answered(name, words):
 
 def test_no_answer_hides_an_option_that_a_method_has():
     options = {option for method in SOLVERS.values() for option in method.options}
-    # scaled= is an option of "rotate" alone, and is answered by scale= for all other methods
-    assert set(ARGUMENTS) & options <= {"scaled"}
-    assert "scaled" in sp.spca_cov(sp.datasets.load_pitprops(), 2, 4, method="rotate", scaled=False).options
+    assert not set(ARGUMENTS) & options
     own = set(inspect.signature(sp.spca).parameters)
     assert not own & set(ARGUMENTS)
 

@@ -17,7 +17,7 @@ from spcastat.linalg.operators import Gram
 from spcastat.linalg.ties import TARGET_ROUNDING
 from spcastat.solvers import support_search
 from spcastat.solvers.greedy import Growth
-from spcastat.solvers.optimality import _short, proves, variance_bound
+from spcastat.solvers.optimality import _short, proves
 from spcastat.solvers.support_search import _gains, best_support, improve_support
 from spcastat.solvers.thresholding import explained, fitted
 
@@ -44,53 +44,6 @@ def test_pathspca_is_exactly_as_published(pitprops, card, printed):
     fit = sp.spca_cov(pitprops, 6, card, method="pathspca")
     assert round(100 * fit.measure("pev"), 2) == printed
     assert list(fit.card) == card
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_bound_holds_and_a_certificate_is_true(seed):
-    S = covariance(9, seed)
-    certified = 0
-    for card in range(1, 9):
-        best = best_variance(S, card)
-        details = sp.spca_cov(S, 1, card, method="pathspca").details.iloc[0]
-        assert details["variance bound"] >= best * (1 - 1e-9)
-        if details["optimal"]:
-            assert details["variance"] == pytest.approx(best, rel=2e-6)
-            certified += 1
-        for j in range(9):  # from any direction, not only from a good one
-            assert variance_bound(Gram(S), np.eye(9)[j], card, 0.0) >= best * (1 - 1e-9)
-    assert certified
-
-
-def test_a_planted_component_is_certified():
-    """A clear block: the certificate is met, on deflated data too, and on wide data by Lanczos."""
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((2000, 40))
-    X[:, :4] += 4 * rng.standard_normal((2000, 1))
-    X[:, 10:13] += 3 * rng.standard_normal((2000, 1))
-    fit = sp.spca(X, 2, [4, 3], method="pathspca")
-    assert fit.details["optimal"].all()
-    assert [tuple(np.flatnonzero(column)) for column in fit.loadings.to_numpy().T] == [
-        (0, 1, 2, 3),
-        (10, 11, 12),
-    ]
-    plain = sp.spca(X, 2, [4, 3], method="pathspca", certify=False)
-    assert list(plain.details) == ["variance", "card hit"]
-    pd.testing.assert_frame_equal(plain.loadings, fit.loadings)
-
-
-def test_bounds_by_lanczos_and_by_lapack_agree():
-    S = covariance(30, 5)
-    wide = np.zeros((501, 501))  # variables without variance change no bound
-    wide[:30, :30] = S
-    v = np.linalg.eigh(S)[1][:, -1]
-    dense = variance_bound(Gram(S), v, 6, 0.0)
-    assert variance_bound(Gram(wide), np.pad(v, (0, 471)), 6, 0.0) == pytest.approx(dense, rel=1e-9)
-
-
-def test_no_certificate_where_deflation_leaves_no_covariance(pitprops):
-    fit = sp.spca_cov(pitprops, 3, 4, method="pathspca", deflation="hotelling")
-    assert list(fit.details) == ["variance", "card hit"]
 
 
 def test_nine_tenths_of_what_pca_explains_are_kept_unless_more_or_less_is_asked_for(pitprops):
@@ -308,32 +261,6 @@ def levels(S: np.ndarray, v: np.ndarray, card: int, shares: np.ndarray) -> np.nd
     """Levels between the squared correlations at which the next variable enters and the last one goes."""
     ordered = np.append(np.sort((S @ v) ** 2 / (v @ S @ v))[::-1], 0.0)
     return ordered[card] + shares * (ordered[card - 1] - ordered[card])
-
-
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("card", [1, 2, 3, 5])
-def test_the_bound_is_nearly_the_lowest_of_all_levels(seed, card):
-    S = bounded_covariance(6, seed)
-    value, v = bounded_best(S, card)
-    along = np.array([dual(S, v, rho, card) for rho in levels(S, v, card, np.linspace(0, 1, 402)[1:-1])])
-    top = np.linalg.eigvalsh(S)[-1]
-    found = variance_bound(Gram(S), v, card, 0.0)
-    lowest = min(along.min(), top)
-    assert found >= value * (1 - 1e-12)
-    # It looks at 7 levels and 4 times halves their distance around the best: 1/128 of the range is left,
-    # which 402 levels resolve to a third of that.
-    step = np.abs(np.diff(along)).max()
-    assert lowest - step - 1e-9 <= found <= lowest + 4 * step + 1e-9
-    on_grid = [dual(S, v, rho, card) for rho in levels(S, v, card, np.arange(1, 8) / 8)]
-    assert found <= min(on_grid) * (1 + 1e-12)
-
-
-def test_all_variables_have_no_more_than_the_largest_eigenvalue():
-    S = bounded_covariance(5, 1)
-    values, vectors = np.linalg.eigh(S)
-    assert variance_bound(Gram(S), vectors[:, -1], 5, 0.0) == pytest.approx(values[-1], rel=1e-12)
-    # Equal variables: no level parts the ones from the others.
-    assert variance_bound(Gram(np.eye(4)), np.eye(4)[0], 1, 0.0) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_what_is_proven_is_the_best_and_the_bound_says_when():
