@@ -25,9 +25,11 @@ from spcastat.fit.method_table import SOLVERS, needs_rows
 from spcastat.fit.plan import Plan, Request, data_for, make_plan, require_components
 from spcastat.fit.run import Fit, run
 from spcastat.inputs.constructors import (
-    data_of,
     divided_options,
     given_of,
+    matrix_of,
+    rows_of,
+    rows_or_matrix_of,
     table_and_formula,
     with_shared_entries,
 )
@@ -236,7 +238,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         request = request_of(fit_options)
         call = Call(spca, {**request.arguments, "progress": progress})
         with advice_for_complete_rows(needs_rows(method)):
-            value = data_of("spca", table, data_options)
+            value = rows_of("spca", table, data_options)
         return _fitted(value, request, call)
 
 
@@ -330,7 +332,7 @@ def spca_cov(
         refuse_other_names("spca_cov", options, method)
         request = request_of(fit_options)
         call = Call(spca_cov, {**request.arguments, "progress": progress})
-        return _fitted(data_of("spca_cov", S, data_options, True), request, call)
+        return _fitted(matrix_of("spca_cov", S, data_options), request, call)
 
 
 @overload
@@ -460,7 +462,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         options |= given_of(**data_options)
         k = request_of({"k": k}).k
         with advice_for_complete_rows(needs_rows(method)):
-            value = data_of("spca_path", table, options, covariance)
+            value = rows_or_matrix_of("spca_path", table, options, covariance)
         function = FITS[value.constructor]
         require_components(k, value.p)
         keys, cardinalities = path_cards(cards, k, value.p)

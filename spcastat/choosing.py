@@ -59,15 +59,16 @@ from spcastat.fit.call import (
     hint,
     refuse_controls,
     refuse_other_names,
+    refuse_unknown,
     with_table_by_name,
 )
 from spcastat.fit.method_table import needs_rows
 from spcastat.fit.plan import RULE, Request, make_plan, require_feasible
 from spcastat.fit.run import run
 from spcastat.inputs.constructors import (
-    data_of,
     divided_options,
     given_of,
+    rows_or_matrix_of,
     table_and_formula,
     with_shared_entries,
 )
@@ -258,8 +259,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         refuse_other_names("choose_k", options)
         table, data_options["formula"] = table_and_formula("choose_k", data_or_formula, data, formula)
         draws, least = NoiseDraws(alpha, n_draws, seed_of(rng)), checked_least(least)
+        refuse_unknown("choose_k", options, {*ROW_OPTIONS, *COVARIANCE_OPTIONS})
         options |= given_of(**data_options)
-        value = data_of("choose_k", table, options, covariance, owner=choose_k)
+        value = rows_or_matrix_of("choose_k", table, options, covariance)
         if value.out_of_core:  # before rows are read
             checked_numbers(value.p, value.p, kmax)
         value.variance_check  # noqa: B018  # may warn
@@ -540,7 +542,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         how = Settings(by, rule, family, share, folds, repeats, jobs, seed)
         by_rows = options.get("together") is not None and (by is None or (isinstance(by, str) and by == "cv"))
         with advice_for_complete_rows(by_rows or needs_rows(options.get("method"))):
-            value = data_of("choose", table, options, covariance)
+            value = rows_or_matrix_of("choose", table, options, covariance)
         fitting = {name: option for name, option in options.items() if name not in value.option_names}
         return _chosen(value, Asked(k, cards, kmax, least, draws, how, fitting))
 

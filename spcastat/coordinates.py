@@ -12,7 +12,7 @@ from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, Un
 from spcastat.fit.call import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components
 from spcastat.hints import CoordinateKeywords, Scale, Table, TableReading, Vector, Whole
-from spcastat.inputs.constructors import data_of, divided_options, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import divided_options, rows_of, table_and_formula, with_shared_entries
 from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import Rows
@@ -116,7 +116,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     k = whole_number("k", k, 1, error=ComponentsError)
     solver = _solver(penalty, zeros, ridge, tol, max_iter)
     with advice_for_complete_rows():
-        value = data_of("spco", table, data_options)
+        value = rows_of("spco", table, data_options)
     require_components(k, value.p)
     source = value.for_method("spco").rows("spco()", "spco")
     source.variance_check  # noqa: B018  # may warn

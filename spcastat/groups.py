@@ -23,9 +23,9 @@ from spcastat.errors import (
     TooFewRowsError,
 )
 from spcastat.inputs.constructors import (
-    data_of,
     divided_options,
     given_of,
+    rows_of,
     table_and_formula,
     with_shared_entries,
 )
@@ -225,7 +225,7 @@ def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict
     """Return the table of a call, and the options that describe it, those of `Data` if it was given."""
     if not isinstance(data, Data):
         return data, given_of(**options)
-    value = data_of("compare_groups", data, options)
+    value = rows_of("compare_groups", data, options)
     rows = value.rows("compare_groups()")
     foreign = [name for name in rows.options if name not in options]
     if foreign:

@@ -8,7 +8,13 @@ from spcastat import hints
 from spcastat.argument_names import explained
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.sparse_loadings import fitted, requested
-from spcastat.inputs.constructors import data_of, divided_options, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import (
+    divided_options,
+    matrix_of,
+    rows_of,
+    table_and_formula,
+    with_shared_entries,
+)
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS
@@ -137,7 +143,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
         refuse_other_names("sparse_loadings", options)
         table, data_options["formula"] = table_and_formula("sparse_loadings", data_or_formula, data, formula)
         refuse_unknown("sparse_loadings", options, arguments_of(sparse_loadings, hints.LoadingsOptions))
-        value = data_of("sparse_loadings", table, data_options)
+        value = rows_of("sparse_loadings", table, data_options)
         return _fitted(sparse_loadings, value, (k, card, total, variance, n_init, rng))
 
 
@@ -209,7 +215,7 @@ def sparse_loadings_cov(
     """
     data_options, _ = divided_options(dict(locals()), COVARIANCE_OPTIONS)
     with listening(progress):
-        value = data_of("sparse_loadings_cov", S, data_options, True)
+        value = matrix_of("sparse_loadings_cov", S, data_options)
         return _fitted(sparse_loadings_cov, value, (k, card, total, variance, n_init, rng))
 
 

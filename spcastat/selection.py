@@ -16,7 +16,13 @@ from spcastat.errors import DataError, NoRowsError, OptionError
 from spcastat.fit.call import Call, arguments_of, refuse_other_names, refuse_unknown, with_table_by_name
 from spcastat.fit.principal_variables import KeepRequest, fitted, requested, set_of
 from spcastat.fit.state import FitState
-from spcastat.inputs.constructors import data_of, divided_options, table_and_formula, with_shared_entries
+from spcastat.inputs.constructors import (
+    divided_options,
+    matrix_of,
+    rows_of,
+    table_and_formula,
+    with_shared_entries,
+)
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS
@@ -183,7 +189,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         if folds is not None:
             folds = whole_number("folds", folds, 0, MOST_FOLDS)
         with advice_for_complete_rows(set_options["share"] is not None or bool(folds)):
-            value = data_of("principal_variables", table, data_options)
+            value = rows_of("principal_variables", table, data_options)
         arguments = {name: set_options[name] for name in CALL_ARGUMENTS}
         return _selection(principal_variables, value, arguments, folds, n_resamples, rng)
 
@@ -254,7 +260,7 @@ def principal_variables_cov(
     """
     data_options, set_options = divided_options(dict(locals()), COVARIANCE_OPTIONS)
     with listening(progress):
-        value = data_of("principal_variables_cov", S, data_options, True)
+        value = matrix_of("principal_variables_cov", S, data_options)
         arguments = {name: set_options.get(name) for name in CALL_ARGUMENTS}  # a matrix has no `share`
         return _selection(principal_variables_cov, value, arguments, None, n_resamples, rng)
 

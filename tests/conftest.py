@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import spcastat as sp
-from spcastat.inputs.constructors import data_of
+from spcastat.inputs.constructors import rows_or_matrix_of
 from spcastat.results.fit import SpcaResult
 
 
@@ -79,4 +79,4 @@ def mixed() -> pd.DataFrame:
 
 def source_of(data, **options):
     """What a fit of these data is made from: rows or a covariance matrix, read, centred and scaled."""
-    return data_of("", data, options, None).for_components(2)
+    return rows_or_matrix_of("", data, options, None).for_components(2)

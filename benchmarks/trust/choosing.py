@@ -15,7 +15,7 @@ from benchmarks.trust.structures import DESIGNS, NUMBERS, PARTITIONS, Structure
 from benchmarks.trust.together import DEPENDENCES, planted
 from spcastat.assess.families import Settings, select
 from spcastat.choosing import _compared
-from spcastat.inputs.constructors import data_of
+from spcastat.inputs.constructors import rows_or_matrix_of
 
 #: Rules of `choose`, and the share that "keep" keeps.
 RULES = {"worth": 0.9, "keep": 0.9, "paired": 0.9, "1se": 0.9, "min": 0.9}
@@ -41,7 +41,7 @@ def _ruled(name: str, number: int) -> Measured:
     design = DESIGNS[name]
     assert design.supports is not None
     X = design.draw(generator(f"choose {name}", number))
-    sample = data_of("choose", X, {"scale": True}, None).for_components(design.k)
+    sample = rows_or_matrix_of("choose", X, {"scale": True}, None).for_components(design.k)
     settings = Settings("cv", "worth", "auto", None, 5, None, 1, number)
     candidates = _compared(sample, {}, settings, design.k, None).found
     f1 = [support_f1(candidates.fits[one], design.supports) for one in candidates.found]

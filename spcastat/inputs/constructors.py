@@ -10,13 +10,13 @@ import pandas as pd
 
 from spcastat import errors, hints
 from spcastat.argument_names import explained
-from spcastat.config import flag, nearest, shown
+from spcastat.config import flag, shown
 from spcastat.inputs.chunk_data import ChunkData
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
 from spcastat.inputs.data import Data, copied_option
 from spcastat.inputs.imputations import Imputations, refuse_long_imputations, with_imputations
 from spcastat.inputs.imputed_data import ImputedData
-from spcastat.inputs.opening import source_of, table_of
+from spcastat.inputs.opening import Source, source_of, table_of
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
 
@@ -143,7 +143,7 @@ def rows(
     """
     options, _ = divided_options(dict(locals()), ROW_OPTIONS)
     table, options["formula"] = table_and_formula("rows", data_or_formula, data, formula, imputations)
-    return data_of("rows", table, options)
+    return rows_of("rows", table, options)
 
 
 @explained
@@ -209,7 +209,7 @@ def covariance(
     [4, 3]
     """
     options, _ = divided_options(dict(locals()), COVARIANCE_OPTIONS)
-    return data_of("covariance", S, options, True)
+    return matrix_of("covariance", S, options)
 
 
 # --- their documentation elsewhere -------------------------------------------------------------------
@@ -256,65 +256,69 @@ DEFAULTS = {
 }
 
 
-def data_of(
-    function: str,
-    data: Any,
-    options: Mapping[str, Any],
-    is_covariance: bool | None = False,
-    *,
-    owner: Callable[..., Any] | None = None,
-) -> Data:
-    """Return the data of a call: a value as it is, or a table that is read with the options of the call.
+def rows_of(function: str, data: Any, options: Mapping[str, Any]) -> Data:
+    """Return the rows of a call: a value as it is, or what is read with the options of the call.
 
     Parameters
     ----------
     function : str
         The function that was called, for messages.
     data : object
-        Data, or anything that `rows` or `covariance` takes.
+        Data, or anything that `rows` takes.
     options : Mapping
-        Options of the call; those that have their defaults count as not given. With `is_covariance` None the
-        caller leaves out what was not given.
-    is_covariance : bool or None
-        Whether `data` is a covariance matrix; None determines it from the data.
-    owner : callable, optional
-        A function all of whose options describe the data; by default others are left to the caller.
+        Options of the call; those that have their defaults count as not given, and those that do not describe
+        data are left to the caller.
 
     Raises
     ------
     OptionError
         For options of the data, given with data that are read already.
     """
-    if is_covariance is not None:
-        is_covariance = flag("covariance", is_covariance)
-        options = given_of(**options)
+    options = given_of(**options)
     if isinstance(data, Data):
-        return _as_it_is(function, data, options, is_covariance, owner)
+        return _as_it_is(function, data, options, "rows")
     if isinstance(data, Imputations):
-        return _of_imputations(data, options, is_covariance, owner)
-    source = table_of(data) if is_covariance else source_of(data)
-    if is_covariance is None:
-        is_covariance = options.get("formula") is None and looks_like_covariance(source.data)
-    if not is_covariance and options.get("formula") is None:
+        return ImputedData.read(data, describing(options, "rows"))
+    return _read_rows(source_of(data), options)
+
+
+def matrix_of(function: str, S: Any, options: Mapping[str, Any]) -> Data:
+    """Return the covariance matrix of a call, as `rows_of` does rows."""
+    options = given_of(**options)
+    if isinstance(S, Data):
+        return _as_it_is(function, S, options, "a covariance matrix")
+    if isinstance(S, Imputations):
+        raise errors.OptionError("covariance=True was given with imputations=, which are rows; leave it out.")
+    return _read_matrix(table_of(S), options)
+
+
+def rows_or_matrix_of(function: str, data: Any, options: Mapping[str, Any], covariance: bool | None) -> Data:
+    """Return the rows or the covariance matrix of a call; without `covariance` the data show which."""
+    if covariance is not None:
+        return (matrix_of if flag("covariance", covariance) else rows_of)(function, data, options)
+    if isinstance(data, Data):
+        return _as_it_is(function, data, options, data.noun)
+    if isinstance(data, Imputations):
+        return rows_of(function, data, options)
+    source = source_of(data)
+    if options.get("formula") is None and looks_like_covariance(source.data):
+        return _read_matrix(source, options)
+    return _read_rows(source, options)
+
+
+def _read_rows(source: Source, options: Mapping[str, Any]) -> Data:
+    if options.get("formula") is None:
         refuse_covariance(source.data, bool(source.files))
-    data_options = describing(options, is_covariance, owner)
-    if is_covariance:
-        return CovarianceData.read(source.data, data_options, files=source.files)
+    data_options = describing(options, "rows")
     refuse_long_imputations(source.column_names)
     if source.in_memory:
         return RowData.read(source.data, data_options, files=source.files)
     return ChunkData.read(source, data_options)
 
 
-def _of_imputations(
-    data: Imputations,
-    options: Mapping[str, Any],
-    is_covariance: bool | None,
-    owner: Callable[..., Any] | None,
-) -> ImputedData:
-    if is_covariance:
-        raise errors.OptionError("covariance=True was given with imputations=, which are rows; leave it out.")
-    return ImputedData.read(data, describing(options, False, owner))
+def _read_matrix(source: Source, options: Mapping[str, Any]) -> CovarianceData:
+    data_options = describing(options, "a covariance matrix")
+    return CovarianceData.read(source.data, data_options, files=source.files)
 
 
 #: Parameters of public functions that are no options: the table, what shows progress, and further options.
@@ -350,49 +354,29 @@ def given_of(**arguments: Any) -> dict[str, Any]:
     return differing
 
 
-def describing(
-    options: Mapping[str, Any], is_covariance: bool, owner: Callable[..., Any] | None
-) -> dict[str, Any]:
-    """Return the options that describe the data; refuse those that describe data of the other kind.
+#: What data are, in messages -> the options that describe them.
+KINDS = {"rows": ROW_OPTIONS, "a covariance matrix": COVARIANCE_OPTIONS}
 
-    If `owner` is given, a function, all options must describe the data.
-    """
-    names, other_names = ROW_OPTIONS, COVARIANCE_OPTIONS
-    if is_covariance:
-        names, other_names = other_names, names
-    strange_options = [name for name in options if name not in names]
-    for name in strange_options:
-        if name in other_names:
-            kinds = ("a covariance matrix", "rows")
-            kind, other_kind = kinds if is_covariance else kinds[::-1]
+
+def describing(options: Mapping[str, Any], noun: str) -> dict[str, Any]:
+    """Return the options of the data that `noun` names; refuse those that describe the other kind."""
+    (other_noun,) = KINDS.keys() - {noun}
+    for name in options:
+        if name in KINDS[other_noun] and name not in KINDS[noun]:
+            of_rows = noun == "rows"
             raise errors.UnknownOptionError(
-                f"{name}= was given with {kind}, and it describes {other_kind}; leave it out, or give "
-                f"covariance={not is_covariance} if the data are {'rows' if is_covariance else 'one'}."
+                f"{name}= was given with {noun}, and it describes {other_noun}; leave it out, or give "
+                f"covariance={of_rows} if the data are {'one' if of_rows else 'rows'}."
             )
-    if owner is not None and strange_options:
-        raise errors.UnknownOptionError(
-            f"{owner.__name__}() has no option {strange_options[0]}; it takes {', '.join(names)}"
-            f"{' for a covariance matrix' if is_covariance else ' for rows'}, in addition to its own options."
-            f"{nearest(strange_options[0], names)}"
-        )
-    return {name: copied_option(value) for name, value in options.items() if name in names}
+    return {name: copied_option(value) for name, value in options.items() if name in KINDS[noun]}
 
 
-def _as_it_is(
-    function: str,
-    data: Data,
-    options: Mapping[str, Any],
-    is_covariance: bool | None,
-    owner: Callable[..., Any] | None,
-) -> Data:
+def _as_it_is(function: str, data: Data, options: Mapping[str, Any], noun: str) -> Data:
     """Return data that are read already; raise OptionError for options that would have described them."""
-    if is_covariance is not None and is_covariance is data.from_rows:
-        kind, other_kind = (
-            ("rows", "a covariance matrix") if data.from_rows else ("a covariance matrix", "rows")
-        )
+    if noun != data.noun:
         fit = "spca" if data.from_rows else "spca_cov"
         raise errors.OptionError(
-            f"{function}() takes {other_kind} here, and the data are {kind} from {data.constructor}(); give "
+            f"{function}() takes {noun} here, and the data are {data.noun} from {data.constructor}(); give "
             f"them to {fit}(), spca_path() or choose(), without covariance=."
         )
     for name in options:
@@ -402,7 +386,7 @@ def _as_it_is(
                 f"give data.changed({name}={shown(options[name])}) in their place, or {name}= to "
                 f"{data.constructor}()."
             )
-    describing(options, not data.from_rows, owner)
+    describing(options, noun)
     return data
 
 

@@ -57,6 +57,7 @@ class CovarianceData(Data):
     constructor: ClassVar[str] = "covariance"
     option_names: ClassVar[tuple[str, ...]] = COVARIANCE_OPTIONS
     from_rows: ClassVar[bool] = False
+    noun: ClassVar[str] = "a covariance matrix"
     usual_criterion: ClassVar[str] = "ebic"
 
     @classmethod

@@ -64,6 +64,8 @@ class Data(Explained, ABC):
     argument: ClassVar[str] = ""
     #: Whether there are rows, in memory or in chunks, rather than a covariance matrix.
     from_rows: ClassVar[bool] = True
+    #: What such data are, in messages.
+    noun: ClassVar[str] = "rows"
     #: The criterion by which `choose` compares cardinalities, unless another is asked for.
     usual_criterion: ClassVar[str] = "cv"
 

@@ -24,7 +24,7 @@ from spcastat.errors import (
     NoRowsError,
     OptionError,
 )
-from spcastat.inputs.constructors import data_of
+from spcastat.inputs.constructors import rows_or_matrix_of
 from spcastat.inputs.samplers import Rules
 from spcastat.linalg.operators import Gram
 from spcastat.reading.missing_values import em_moments
@@ -433,7 +433,7 @@ def moments(na: str, training: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def test_the_error_is_that_of_a_plain_loop_over_folds_and_cells(gapped, na, scale):
     """One component with every variable is the first eigenvector: nothing of the search is in doubt."""
     choice = sp.choose(gapped, k=1, cards=[10], by="cv", na=na, scale=scale, folds=3, rng=SEED, **CHEAP)
-    source = data_of("", gapped, {"na": na, "scale": scale}, None)
+    source = rows_or_matrix_of("", gapped, {"na": na, "scale": scale}, None)
     labels = source.row_groups.folds(3, 1, np.random.default_rng([seed_of(SEED), 2]))[0]
     press = total = 0.0
     for fold in range(3):

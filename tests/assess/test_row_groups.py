@@ -11,7 +11,7 @@ from scipy import sparse
 
 import spcastat as sp
 from spcastat.assess.permutation import _by_group, _Signs
-from spcastat.inputs.constructors import data_of
+from spcastat.inputs.constructors import rows_or_matrix_of
 from spcastat.inputs.row_groups import content_keys
 
 N, P = 90, 8
@@ -33,7 +33,7 @@ def rows():
 
 
 def groups_of(data, **options):
-    return data_of("", data, options, None).row_groups
+    return rows_or_matrix_of("", data, options, None).row_groups
 
 
 # --- draws go by the content of the rows ----------------------------------------------------------

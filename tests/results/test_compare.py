@@ -136,12 +136,12 @@ def press_by_hand(X, k, card, scale, labels):
 
 @pytest.mark.parametrize("scale", [False, True])
 def test_held_out_errors_are_those_of_conditional_means(rows, scale):
-    from spcastat.inputs.constructors import data_of
+    from spcastat.inputs.constructors import rows_of
 
     fits = {"true": sp.spca(rows, 2, [4, 3], scale=scale), "few": sp.spca(rows, 1, 1, scale=scale)}
     both = sp.compare(fits, held_out=True, rng=3)
     found = both.frames["measures"]
-    source = data_of("", rows, {}, None)
+    source = rows_of("", rows, {})
     labels = source.row_groups.folds(5, 1, np.random.default_rng([3, 2]))[0]
     # the searches without a fold start otherwise here and there: the same loadings to their tolerance
     assert found.loc["true", "held_out"] == pytest.approx(
