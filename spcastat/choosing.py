@@ -539,12 +539,12 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
                 alpha=(alpha, 0.05),
                 n_draws=(n_draws, 199),
             )
-        how = Settings(by, rule, family, share, folds, repeats, jobs, seed)
+        settings = Settings(by, rule, family, share, folds, repeats, jobs, seed)
         by_rows = options.get("together") is not None and (by is None or (isinstance(by, str) and by == "cv"))
         with advice_for_complete_rows(by_rows or needs_rows(options.get("method"))):
             value = rows_or_matrix_of("choose", table, options, covariance)
         fitting = {name: option for name, option in options.items() if name not in value.option_names}
-        return _chosen(value, Asked(k, cards, kmax, least, draws, how, fitting))
+        return _chosen(value, Asked(k, cards, kmax, least, draws, settings, fitting))
 
 
 # --- the steps of choose() ------------------------------------------------------------------------
@@ -560,31 +560,32 @@ def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
             )
 
 
-def _chosen(data: Data, call: Asked) -> Choice:
+def _chosen(data: Data, asked: Asked) -> Choice:
     """Return the result of `choose` for its checked arguments."""
-    k, cards, kmax, fitting = call.k, call.cards, call.kmax, call.fitting
-    how = _checked_settings(call, data)
-    _require_possible(data, fitting, k, cards, kmax)
+    k, cards, fitting = asked.k, asked.cards, asked.fitting
+    asked = replace(asked, settings=_checked_settings(asked.settings, data))
+    _require_possible(data, asked)
     whole = (data if k is None else data.for_components(k)).for_method(_rows_for(fitting, k or 1, data.p))
-    sample = whole.in_memory(how.seed)
+    sample = whole.in_memory(asked.settings.seed)
     require_variance(sample)
     whole.variance_check  # noqa: B018  # may warn
-    _require_number_of_rows(sample, how.by)
+    _require_number_of_rows(sample, asked.settings.by)
 
     components = None
     if k is None:
         disjoint = bool(fitting.get("disjoint"))
-        components = ComponentChoice(component_tests(sample, kmax, call.draws, call.least, disjoint))
+        tests = component_tests(sample, asked.kmax, asked.draws, asked.least, disjoint)
+        components = ComponentChoice(tests)
         if not components.k:
             if cards is not None:
                 _require_cards(cards, sample.p)
             ratio = _variance_ratio(sample.op)
-            nothing = NothingChosen(tests=components._tests, ratio=ratio, n=sample.n, p=sample.p)
-            return Choice(None, nothing, components, _on_halves(whole, replace(call, how=how)))
+            nothing = NothingChosen(tests=tests, ratio=ratio, n=sample.n, p=sample.p)
+            return Choice(None, nothing, components, _on_halves(whole, asked))
         k = components.k
         whole, sample = whole.for_components(k), sample.for_components(k)
-    compared = _compared(sample, fitting, how, k, cards)
-    return _result(whole, sample, how, compared, components, replace(call, how=how))
+    compared = _compared(sample, asked, k)
+    return _result(whole, sample, asked, compared, components)
 
 
 @dataclass(frozen=True, eq=False)
@@ -597,7 +598,7 @@ class Asked:
     cards : sequence or None
     least : float
     draws : Draws
-    how : Settings
+    settings : Settings
     fitting : dict
         Options of the fits.
     """
@@ -607,7 +608,7 @@ class Asked:
     kmax: int | None
     least: float
     draws: NoiseDraws
-    how: Settings
+    settings: Settings
     fitting: dict[str, Any]
 
 
@@ -634,10 +635,9 @@ class Compared:
     remark: str
 
 
-def _require_possible(
-    data: Data, fitting: Mapping[str, Any], k: int | None, cards: Any, kmax: int | None
-) -> None:
+def _require_possible(data: Data, asked: Asked) -> None:
     """Raise an error if k is too large, or if rows in chunks, before they are read, do not allow the fits."""
+    k, cards = asked.k, asked.cards
     if k is not None and k + 1 > data.p:
         raise ComponentsError(
             f"k={shown(k)} was given for {data.p} variables; the choice compares components with the "
@@ -647,10 +647,10 @@ def _require_possible(
         return
     number = k or _components_of(cards, data.p)
     wanted = path_cards(range(1, min(data.p, 50) + 1) if cards is None else cards, number, data.p)[1]
-    plan = make_plan(request(fitting, number, largest(wanted)), data.p)
+    plan = make_plan(request(asked.fitting, number, largest(wanted)), data.p)
     require_feasible(data, plan, number)
     if k is None:
-        checked_numbers(data.p, data.p, kmax)
+        checked_numbers(data.p, data.p, asked.kmax)
 
 
 def _require_cards(cards: Any, p: int) -> None:
@@ -693,32 +693,34 @@ def _variance_ratio(op: Operator) -> float | None:
     return ratio if ratio > UNEQUAL else None
 
 
-def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, cards: Any) -> Compared:
-    """Fit the candidates, and choose one of them; `cards` are those of the call."""
-    p = sample.p
+def _compared(sample: Data, asked: Asked, k: int) -> Compared:
+    """Fit the candidates, and choose one of them."""
+    p, cards, fitting, settings = sample.p, asked.cards, asked.fitting, asked.settings
     plan = make_plan(request(fitting, k, 1), p)
-    families = families_of(how, plan, fitting, cards, k, p)
-    repeats = how.repeats or repeats_of(sample, fitter_of(plan, k, how.seed), how.folds)
+    families = families_of(settings, plan, fitting, cards, k, p)
+    repeats = settings.repeats or repeats_of(sample, fitter_of(plan, k, settings.seed), settings.folds)
     parts = None
-    if how.by == "cv":
+    if settings.by == "cv":
         rows = sample.rows("by='cv'")
         parts = divided(
             rows,
-            how.folds,
+            settings.folds,
             repeats,
-            seed=how.seed,
+            seed=settings.seed,
             k=k,
             rank=rows.reading.k_em,
             keep_rows=bool(plan.rows_for),
         )
     plan = plan.on(sample.spec, check=False)
     groups = len(getattr(plan.solver, "together", None) or ()) or None
-    if groups and how.by == "cv" and sample.missing is not None and sample.missing.missing.any():
+    if groups and settings.by == "cv" and sample.missing is not None and sample.missing.missing.any():
         raise OptionError(
             "together= was given to choose() with missing values; by='cv' predicts a group from the "
             "others of its row, which must be complete. Give na='drop', or by='ebic'."
         )
-    found = Candidates(sample.op, fitter_of(plan, k, how.seed), sample.free, parts, how.jobs, groups)
+    found = Candidates(
+        sample.op, fitter_of(plan, k, settings.seed), sample.free, parts, settings.jobs, groups
+    )
     wanted = cardinalities_of(found, families, cards)
     if any(fitting.get(name) for name in RULE) and wanted:
         wanted = plan.admissible_cards(wanted, wanted, sample.columns, cards is not None)[1]
@@ -728,9 +730,13 @@ def _compared(sample: Data, fitting: Mapping[str, Any], how: Settings, k: int, c
         found.add_rotated(sizes(2 * k, p * k, SIZES))
     if "partition" in families:
         found.add_partitions(partition_sizes(k, p))
-    share = 0.9 if how.share is None else how.share
+    share = 0.9 if settings.share is None else settings.share
     return Compared(
-        found, select(found, how.by, how.rule, share), repeats, groups, "" if parts is None else parts.remark
+        found,
+        select(found, settings.by, settings.rule, share),
+        repeats,
+        groups,
+        "" if parts is None else parts.remark,
     )
 
 
@@ -751,10 +757,9 @@ def _options_of(candidate: Candidate, fitting: Mapping[str, Any], p: int) -> dic
 def _result(
     whole: Data,
     sample: Data,
-    how: Settings,
+    asked: Asked,
     compared: Compared,
     components: ComponentChoice | None,
-    asked: Asked,
 ) -> Choice:
     """Return the result of `choose`.
 
@@ -762,13 +767,12 @@ def _result(
     ----------
     whole, sample : Data
         All rows, and those in memory from which the choice is made: a sample if rows come in chunks.
-    how : Settings
+    asked : Asked
+        The arguments, which repeat the choice on other rows.
     compared : Compared
     components : ComponentChoice or None
-    asked : Asked
-        The arguments that repeat the choice on other rows.
     """
-    found, selected = compared.found, compared.chosen
+    found, selected, settings = compared.found, compared.chosen, asked.settings
     chosen = found.found[selected.place]
     function = FITS[whole.constructor]
     calls = [
@@ -790,14 +794,14 @@ def _result(
         ),
         state=fit._state,
         card=card,
-        by=how.by,
-        rule=how.rule,
-        share=0.9 if how.share is None else how.share,
-        folds=how.folds,
+        by=settings.by,
+        rule=settings.rule,
+        share=0.9 if settings.share is None else settings.share,
+        folds=settings.folds,
         repeats=compared.repeats,
         selected=selected,
         dense=found.dense,
-        dense_error=float(found.errors.error[-1]) if how.by == "cv" else None,
+        dense_error=float(found.errors.error[-1]) if settings.by == "cv" else None,
         groups=compared.groups,
         sampling_text=sample.sampling_text,
         remarks=[*(about_rows(sample) if components is None else []), *filter(None, [compared.remark])],
@@ -810,7 +814,11 @@ def _result(
 
 def _on_halves(data: Data, asked: Asked) -> Callable[[int, int], tuple[list[np.ndarray], str]] | None:
     """Return `halves` for data that can be divided, which takes their number and a seed; None for others."""
-    return partial(halves, data, replace(asked, how=replace(asked.how, jobs=1))) if data.divisible else None
+    return (
+        partial(halves, data, replace(asked, settings=replace(asked.settings, jobs=1)))
+        if data.divisible
+        else None
+    )
 
 
 def halves(data: Data, asked: Asked, n: int, seed: int) -> tuple[list[np.ndarray], str]:
@@ -851,23 +859,22 @@ def _chosen_among(rows: RowData, asked: Asked, places: np.ndarray) -> np.ndarray
 # --- defaults -------------------------------------------------------------------------------------
 
 
-def _checked_settings(call: Asked, data: Data) -> Settings:
+def _checked_settings(settings: Settings, data: Data) -> Settings:
     """Return the settings with the criterion of the data; raise OptionError for rules that it has not."""
-    how = call.how
-    by = data.usual_criterion if how.by is None else one_of("by", how.by, CRITERIA)
+    by = data.usual_criterion if settings.by is None else one_of("by", settings.by, CRITERIA)
     if by == "cv":
         data.require_folds()
-    if how.rule in ("paired", "keep") and by != "cv":
+    if settings.rule in ("paired", "keep") and by != "cv":
         raise OptionError(
-            f"rule={how.rule!r} was given with by={by!r}; it compares predictions of held-out rows, and goes "
-            "with by='cv'."
+            f"rule={settings.rule!r} was given with by={by!r}; it compares predictions of held-out rows, and "
+            "goes with by='cv'."
         )
-    if how.share is not None and how.rule != "keep" and by != "variance":
+    if settings.share is not None and settings.rule != "keep" and by != "variance":
         raise OptionError(
-            f"share={how.share:g} was given with rule={how.rule!r} and by={by!r}; it is the share that "
-            "rule='keep' with by='cv', or by='variance', keeps: give these, or leave it out."
+            f"share={settings.share:g} was given with rule={settings.rule!r} and by={by!r}; it is the share "
+            "that rule='keep' with by='cv', or by='variance', keeps: give these, or leave it out."
         )
-    return replace(how, by=by)
+    return replace(settings, by=by)
 
 
 def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
