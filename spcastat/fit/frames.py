@@ -45,7 +45,6 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
             'normal interval where nearly all draws agree on the sign, or compute it from "std_error".'
         )
     level, kind = checked_level(level), one_of("kind", kind, LOADING_KINDS)
-    is_unbounded = boot.draws < least_draws(level)
     estimate = state.V.T.ravel()[boot.places]
     values = boot.values
     pooled = pooled_errors(boot, values, boot.imputed)
@@ -60,7 +59,7 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
         unsure = same_sign < 0.5 + level / 2.0
         bounds = np.where(unsure, lower.clip(max=0.0), lower), np.where(unsure, upper.clip(min=0.0), upper)
     frame = _intervals(state, boot.places, estimate, error, bounds)
-    frame.loc[is_unbounded | (estimate == 0), ["lower", "upper"]] = np.nan
+    frame.loc[(not has_intervals(boot, level)) | (estimate == 0), ["lower", "upper"]] = np.nan
     frame["selected"] = (boot.values != 0).mean(axis=0)
     if pooled is not None:
         frame["fmi"] = np.where(estimate == 0, np.nan, pooled.missing)
@@ -93,7 +92,7 @@ def variance_ci(
     held_out = estimate - (boot.variances - boot.whole).mean(axis=0)
     draws = boot.variances if boot.of_fit is None else boot.of_fit  # older files have no others
     positive = (draws > 0).all(axis=0) & (held_out > 0) & (estimate > 0)
-    positive &= boot.draws >= least_draws(level)
+    positive &= has_intervals(boot, level)
     shrunk = np.where(positive, held_out, 1.0) / np.where(positive, estimate, 1.0)
     if kind == "normal":
         logs = np.log(np.where(positive, draws, 1.0))
@@ -157,6 +156,29 @@ def selected(state: FitState, boot: Bootstrapped) -> pd.DataFrame:
 def spread(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each column of draws; NaN for a single draw."""
     return deviations(values) if len(values) > 1 else np.full(values.shape[1], np.nan)
+
+
+def has_intervals(boot: Bootstrapped, level: float = 0.95) -> bool:
+    """Return whether there are enough draws for intervals of a level."""
+    return boot.draws >= least_draws(level)
+
+
+def require_intervals(boot: Bootstrapped, level: float) -> Bootstrapped:
+    """Return the draws, which are enough for intervals of the level.
+
+    Raises
+    ------
+    OptionError
+        If they are not, or if the level is not a number in (0, 1).
+    """
+    if not has_intervals(boot, checked_level(level)):
+        lower_level = int(100 * (boot.draws - 1) / (boot.draws + 1)) / 100
+        raise OptionError(
+            f"Intervals of {100 * level:.12g} % need {least_draws(level)} draws or more, and the bootstrap "
+            f"has {boot.draws}: call bootstrap() with n={least_draws(level)} or more (999 by default)"
+            + (f", or give level={lower_level:g} or less." if lower_level else ".")
+        )
+    return boot
 
 
 def least_draws(level: float) -> int:
@@ -326,7 +348,7 @@ def intervals_shown(state: FitState, level: float) -> Bootstrapped:
     Raises
     ------
     OptionError
-        If it shows none.
+        If it shows none, or one with too few draws for the level.
     """
     checked_level(level)
     if state.inference.bootstrap is None:
@@ -334,7 +356,7 @@ def intervals_shown(state: FitState, level: float) -> Bootstrapped:
             "conf_int=True was given, and this fit shows no bootstrap: give conf_int=fit.bootstrap(), or "
             "call the method of fit.with_inference(fit.bootstrap())."
         )
-    return state.inference.bootstrap
+    return require_intervals(state.inference.bootstrap, level)
 
 
 def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float) -> None:

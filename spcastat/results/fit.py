@@ -724,7 +724,8 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         n : int
-            Number of draws, 2 or more.
+            Number of draws, 3 or more. Intervals of 95 % need 39; fewer draws give only standard errors
+            and shares.
         select : bool
             Whether variables are selected again in each draw. False keeps those of the fit, which is not
             valid if they were selected with the same data.

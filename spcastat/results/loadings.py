@@ -114,7 +114,8 @@ class SparseLoadings(ComponentFit):
         Parameters
         ----------
         n : int
-            Number of draws, 2 or more.
+            Number of draws, 3 or more. Intervals of 95 % need 39; fewer draws give only standard errors
+            and shares.
         select : bool
             Whether variables are selected again in each draw. False takes those of the fit as given.
         data : table or matrix, optional
@@ -542,7 +543,8 @@ class LoadingsBootstrap(resampling.FromDraws):
         DataFrame
             "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
             share of draws that selected the variable. A loading that is zero in the fit but not in some draw
-            has no bounds (NaN).
+            has no bounds (NaN). There are no bounds with fewer than (1 + level) / (1 - level) draws: 39 for
+            95 %.
         """
         return frames.conf_int(with_loadings(self._state), self._numbers, level, "percentile")
 
@@ -564,7 +566,13 @@ class LoadingsBootstrap(resampling.FromDraws):
         Returns
         -------
         Axes
+
+        Raises
+        ------
+        OptionError
+            If there are too few draws for intervals of this level; see `conf_int`.
         """
+        frames.require_intervals(self._numbers, level)
         return plots.plot_loadings(
             self._state.by_variable(self._state.pattern),
             max_rows=max_rows,

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from spcastat.show.grid import Document
     from spcastat.show.screen import Screen
 
+#: Lower limit on the number of draws: three have intervals of 50 %, and two of less than that.
+LEAST_DRAWS = 3
 #: The searches of the draws of a bootstrap.
 SEARCHES = ("near", "quick")
 #: Upper limit on the number of splits.
@@ -84,7 +86,7 @@ class Bootstrap(FromDraws):
 
     @property
     def table(self) -> pd.DataFrame:
-        """The default 95 % intervals of the loadings; see `conf_int`. NaN with fewer than 39 draws."""
+        """The default 95 % intervals of the loadings; see `conf_int`. No bounds with fewer than 39 draws."""
         return frames.conf_int(self._state, self._numbers)
 
     @property
@@ -208,7 +210,13 @@ class Bootstrap(FromDraws):
         Returns
         -------
         Axes
+
+        Raises
+        ------
+        OptionError
+            If there are too few draws for intervals of this level; see `conf_int`.
         """
+        frames.require_intervals(self._numbers, level)
         intervals = self.conf_int(level, kind=kind)
         return plots.plot_loadings(
             loadings(self._state), max_rows=max_rows, components=components, intervals=intervals, ax=ax
@@ -490,7 +498,7 @@ def bootstrap(
     from spcastat.assess.samples import bootstrap as draws_of
 
     k_found = None if choice is None else number_found(fit.state, choice)
-    n = whole_number("n", n, 2, MOST_DRAWS)
+    n = whole_number("n", n, LEAST_DRAWS, MOST_DRAWS)
     fixed = not flag("select", select)
     starts = _search_of_draws(fit.state, search, fixed)
     with listening(fit.progress):
@@ -527,7 +535,7 @@ def bootstrap_loadings(fit: Drawing, n: int, *, select: bool) -> Bootstrapped:
     from spcastat.assess.samples import LoadingDraws
     from spcastat.assess.samples import bootstrap_loadings as draws_of
 
-    n = whole_number("n", n, 2, MOST_DRAWS)
+    n = whole_number("n", n, LEAST_DRAWS, MOST_DRAWS)
     select, (seed, jobs) = flag("select", select), fit.seed_and_jobs
     with listening(fit.progress):
         rows = _rows_to_draw(fit, "bootstrap()", seed)
@@ -568,7 +576,7 @@ def split_inference(fit: Drawing, n: int, *, repeats: int) -> Split:
     """Return correlations on one half of the rows of variables from the other; see the method of a fit."""
     from spcastat.assess.split_samples import split
 
-    n = whole_number("n", n, 2, MOST_DRAWS)
+    n = whole_number("n", n, LEAST_DRAWS, MOST_DRAWS)
     repeats = whole_number("repeats", repeats, 1, MOST_REPEATS)
     with listening(fit.progress):
         return split(_halved(fit, "split_inference()"), n, repeats)

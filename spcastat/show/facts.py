@@ -604,7 +604,7 @@ def inference(state: FitState) -> Iterator[Fact]:
             number=len(often),
             threshold=halves.threshold,
         )
-    if results.bootstrap is not None:
+    if results.bootstrap is not None and frames.has_intervals(results.bootstrap):
         key = "intervals" if state.pattern is None else "percentile intervals"
         numbers_drawn = results.bootstrap
         is_local = numbers_drawn.search == "near"
@@ -635,7 +635,8 @@ def inference_shown(state: FitState) -> Iterator[Fact]:
     results = state.inference
     parts = []
     if results.bootstrap is not None:
-        parts.append(fact("shows intervals", draws=results.bootstrap.draws))
+        bounded = frames.has_intervals(results.bootstrap)
+        parts.append(fact("shows intervals", draws=results.bootstrap.draws, bounded=bounded))
     if results.stability is not None:
         parts.append(fact("shows frequencies", halves=len(results.stability.chosen)))
     if results.tests is not None:

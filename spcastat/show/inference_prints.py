@@ -133,7 +133,7 @@ def print_of_bootstrap(
     """Return the print of a bootstrap: intervals, or those that include zero."""
     frame = frames.conf_int(state, boot, kind=kind)
     frame = frame[frame["estimate"] != 0]
-    with_bounds = boot.draws >= frames.least_draws(0.95)
+    with_bounds = frames.has_intervals(boot)
     shares = [name for name in ("selected", "fmi", "imputations") if name in frame]
     columns = ["component", "term", "estimate", "lower", "upper", *shares]
     rows: list[Line] = []

@@ -32,7 +32,7 @@ from spcastat.show.grid import (
 from spcastat.show.methods_text import describe_loadings
 from spcastat.show.renderings import Summary
 from spcastat.show.report import bibtex, first_chapter, last_chapter, loadings_picture, methods
-from spcastat.show.resampling_tables import bootstrap_header, loading_rows
+from spcastat.show.resampling_tables import bootstrap_header, loading_rows, with_bounds
 from spcastat.show.summary import bounds_of, loadings_table
 from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes, part
 
@@ -101,13 +101,13 @@ def interval_meaning(select: bool, level: float) -> Fact:
 def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Document:
     """Return the intervals of the nonzero loadings, and how often draws selected them."""
     of_loadings = with_loadings(state)
-    frame = frames.conf_int(of_loadings, boot, level, "percentile")
+    frame = with_bounds(frames.conf_int(of_loadings, boot, level, "percentile"), boot, level)
     nonzero_rows = frame[frame["estimate"] != 0]
-    table, hidden = loading_rows(nonzero_rows, "conf_int()", 5)
+    table, hidden = loading_rows(nonzero_rows, "conf_int()", len(frame.columns) - 2)
     if len(frame) > len(nonzero_rows):
         hidden.append(fact("zero loadings selected", number=len(frame) - len(nonzero_rows)))
     sentences = [
-        interval_meaning(boot.select, level),
+        *([interval_meaning(boot.select, level)] if frames.has_intervals(boot, level) else []),
         *hidden,
         *resampling_facts.about_rows(state, boot.notice),
         *resampling_facts.few_draws(boot, level),

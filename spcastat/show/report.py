@@ -251,13 +251,14 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     results, loadings = state.inference, frames.loadings(state)
     if results.bootstrap is not None:
         intervals = frames.conf_int(state, results.bootstrap)
-        yield Picture(
-            lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
-            *inches_of(plots.plot_loadings_data(loadings, intervals=intervals)),
-            "intervals",
-            "Loadings with bootstrap intervals; the table below gives the numbers.",
-            "Nonzero loadings with 95 % bootstrap intervals.",
-        )
+        if frames.has_intervals(results.bootstrap):
+            yield Picture(
+                lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
+                *inches_of(plots.plot_loadings_data(loadings, intervals=intervals)),
+                "intervals",
+                "Loadings with bootstrap intervals; the table below gives the numbers.",
+                "Nonzero loadings with 95 % bootstrap intervals.",
+            )
         yield resampling_tables.bootstrap_document(state, results.bootstrap, 0.95)
     if results.stability is not None:
         halves = results.stability

@@ -69,7 +69,7 @@ def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
 
 def bootstrap(boot: Bootstrapped, level: float, loadings: bool = False) -> Fact:
     """Return the fact about what the draws of a bootstrap give."""
-    has_few = boot.draws < frames.least_draws(level)
+    has_few = not frames.has_intervals(boot, level)
     values = {"few": has_few, "level": level, "select": boot.select, "loadings": loadings}
     return fact("bootstrap", made=draws_made(boot, "draw"), **values)
 
@@ -143,7 +143,7 @@ def held_out(state: FitState) -> Fact:
 
 def of_bootstrap(state: FitState, boot: Bootstrapped, level: float) -> Iterator[Fact]:
     """Yield the facts for the notes on a bootstrap."""
-    if boot.draws >= frames.least_draws(level):
+    if frames.has_intervals(boot, level):
         yield from of_intervals(state, boot, level)
     yield from of_imputations(boot)
     yield from local_search(boot)

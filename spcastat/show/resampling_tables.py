@@ -34,6 +34,7 @@ LOADING_ROWS, PAIRS = 100, 5
 MOST_FALSE = 0.5
 #: Column of a frame -> its heading, if different; and the columns that are blank if the loading is zero.
 HEADINGS = {"estimate": "loading", "std_error": "std. error", "p_value": "p", "q_value": "q"}
+VARIANCE_HEADINGS = {"estimate": "variance", "std_error": "std. error", "held_out": "held out"}
 BOUNDS = ("lower", "upper")
 BLANK_COLUMNS = ("loading", "estimate", "std_error", "fmi", *BOUNDS)
 
@@ -44,7 +45,7 @@ def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Doc
     return Document(
         title=part(resampling_facts.bootstrap(boot, level)),
         facts=tuple(lines(bootstrap_header(state, boot))),
-        tables=(table, _variances(frames.variance_ci(state, boot, level), "held out")),
+        tables=(table, _variances(with_bounds(frames.variance_ci(state, boot, level), boot, level))),
         notes=tuple(
             notes(
                 [
@@ -132,16 +133,16 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
     columns: dict[str, np.ndarray] = {"loading": state.V.T.ravel()[places]}
     if results.bootstrap is not None:
         draws = results.bootstrap
-        frame = frames.conf_int(state, draws).iloc[np.searchsorted(draws.places, places)]
-        column_names = ["selected"] if intervals else ["lower", "upper", "selected"]
-        column_names += [name for name in ("fmi", "imputations") if name in frame]
+        frame = with_bounds(frames.conf_int(state, draws), draws, 0.95)
+        frame = frame.iloc[np.searchsorted(draws.places, places)]
+        column_names = ["selected"] if intervals else [*BOUNDS, "selected"]
+        column_names = [name for name in (*column_names, "fmi", "imputations") if name in frame]
         columns |= {name: frame[name].to_numpy() for name in column_names}
         if not intervals:
-            sentences.append(fact("columns of intervals", select=draws.select, draws=len(draws.values)))
-            sentences += [
-                *resampling_facts.of_intervals(state, draws, 0.95),
-                *resampling_facts.of_imputations(draws),
-            ]
+            if frames.has_intervals(draws):
+                sentences.append(fact("columns of intervals", select=draws.select, draws=len(draws.values)))
+                sentences += resampling_facts.of_intervals(state, draws, 0.95)
+            sentences += resampling_facts.of_imputations(draws)
             sentences += resampling_facts.local_search(draws)
             sentences += resampling_facts.few_draws(draws)
     if results.stability is not None:
@@ -164,7 +165,7 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
 
 def _intervals(state: FitState, boot: Bootstrapped, level: float) -> tuple[Table, list[Fact]]:
     """Return the table of intervals, and facts about loadings left out."""
-    frame = frames.conf_int(state, boot, level)
+    frame = with_bounds(frames.conf_int(state, boot, level), boot, level)
     visible_rows = frame[(frame["estimate"] != 0) | (frame["selected"] >= OFTEN)]
     hidden_shares = frame["selected"].drop(visible_rows.index)
     q_value = frames.q_values(state, boot.places)
@@ -222,10 +223,16 @@ def loading_rows(
     return Table(title, headings, tuple(rows)), hidden
 
 
-def _variances(frame: pd.DataFrame, *further: str) -> Table:
+def with_bounds(frame: pd.DataFrame, boot: Bootstrapped, level: float) -> pd.DataFrame:
+    """Return a frame of intervals, without its bounds if there are too few draws for them."""
+    return frame if frames.has_intervals(boot, level) else frame.drop(columns=list(BOUNDS))
+
+
+def _variances(frame: pd.DataFrame) -> Table:
     """Return the table of the variances of components with their intervals."""
     lines = tuple(Row(name_text(name), alike(values)) for name, *values in frame.itertuples(index=False))
-    return Table("Component", ("variance", "std. error", "lower", "upper", *further), lines)
+    headings = (VARIANCE_HEADINGS.get(name, name) for name in frame.columns[1:])
+    return Table("Component", tuple(headings), lines)
 
 
 def _frequencies(state: FitState, halves: HalfSamples) -> Table:

@@ -462,7 +462,9 @@ TEMPLATES: dict[str, Template] = {
         part="The data are approximately T P', with uncorrelated scores T and these loadings P ({advice})."
     ),
     "inference printed": Template(part="Shown in fit.summary(): {results}."),
-    "shows intervals": Template(part="95 % bootstrap intervals ({draws|# draw|# draws})"),
+    "shows intervals": Template(
+        part="{bounded?95 % bootstrap intervals|shares of bootstrap draws} ({draws|# draw|# draws})"
+    ),
     "shows frequencies": Template(part="selection frequencies ({halves|# half|# halves} of the rows)"),
     "shows tests": Template(part="q values ({draws|# permutation|# permutations})"),
     "shows split": Template(part="split inference"),

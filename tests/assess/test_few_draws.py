@@ -37,13 +37,55 @@ def test_the_outermost_draws_leave_out_no_more_than_the_level_allows(level, leas
 
 
 @pytest.mark.parametrize("kind", ["hull", "percentile"])
-@pytest.mark.parametrize(("n", "level", "lower"), [(2, 0.95, 0.33), (38, 0.95, 0.94), (39, 0.96, 0.95)])
-def test_there_are_no_bounds_from_too_few_draws(fit, kind, n, level, lower):
+@pytest.mark.parametrize(("n", "level", "lower"), [(3, 0.51, 0.5), (38, 0.95, 0.94), (39, 0.96, 0.95)])
+def test_outputs_of_intervals_are_refused_with_too_few_draws_and_name_a_level_that_is_not(
+    fit, kind, n, level, lower
+):
     few = fit.bootstrap(n, rng=0)
     assert few.conf_int(level, kind=kind)[["lower", "upper"]].isna().all(axis=None)
     assert few.conf_int(level, kind=kind)["std_error"].notna().all()
     assert few.variance_ci(level)[["lower", "upper"]].isna().all(axis=None)
+    words = f"Intervals of {100 * level:g} % need {least_draws(level)} .* has {n}: .*level={lower} or"
     assert few.conf_int(lower, kind=kind)["lower"].notna().any()
+    assert few.variance_ci(lower)["lower"].notna().any()
+    shown = fit.with_inference(few)
+    for call in (
+        lambda: few.plot(level=level, kind=kind),
+        lambda: shown.summary(conf_int=True, level=level),
+        lambda: fit.summary(conf_int=few, level=level),
+        lambda: fit.plot_loadings(conf_int=few, level=level),
+    ):
+        with pytest.raises(sp.errors.OptionError, match=words):
+            call()
+    loadings = sp.sparse_loadings(DATA, 1, 3)
+    draws = loadings.bootstrap(n)
+    for call in (
+        lambda: draws.plot(level=level),
+        lambda: loadings.summary(conf_int=draws, level=level),
+        lambda: loadings.with_inference(draws).summary(conf_int=True, level=level),
+    ):
+        with pytest.raises(sp.errors.OptionError, match=words):
+            call()
+
+
+def test_two_draws_have_no_interval_and_are_refused(fit):
+    for drawing in (fit, sp.sparse_loadings(DATA, 1, 3)):
+        with pytest.raises(sp.errors.OptionError, match="n=2 was given; it must be a whole number from 3"):
+            drawing.bootstrap(2)
+
+
+def test_what_a_fit_shows_of_too_few_draws_is_their_shares(fit, tmp_path):
+    few = fit.bootstrap(20, rng=0)
+    shown = fit.with_inference(few)
+    assert "shares of bootstrap draws (20 draws)" in said(shown)
+    for text in (str(shown.summary()), str(few.summary()), str(shown.describe()), str(shown)):
+        text = " ".join(text.split())
+        assert not {"lower", "NA"} & set(text.split())
+        assert "bootstrap intervals" not in text
+    assert "selected" in str(shown.summary())
+    shown.report(tmp_path / "report.html")
+    assert "bootstrap intervals" not in (tmp_path / "report.html").read_text()
+    assert "lower" not in str(sp.sparse_loadings(DATA, 1, 3).bootstrap(20).summary())
 
 
 def test_prints_of_too_few_draws_have_shares_and_no_intervals(fit):
@@ -55,7 +97,7 @@ def test_prints_of_too_few_draws_have_shares_and_no_intervals(fit):
     assert few.selected.to_numpy().max() == 1.0
     loadings = sp.sparse_loadings(DATA, 1, 3).bootstrap(9)
     assert "no intervals" in said(loadings)
-    assert loadings.conf_int()["lower"].isna().all()
+    assert loadings.frames["loadings"]["lower"].isna().all()
 
 
 def test_below_199_draws_a_sentence_says_what_more_would_change(fit):

@@ -422,7 +422,7 @@ def test_a_local_search_of_draws_is_named(planted, tmp_path):
     said = "Each draw was fitted by a local search from the loadings of this fit"
     assert said not in plain(fit.bootstrap(9).as_text())
     assert "local search" not in fit.describe().text
-    near = fit.bootstrap(9, search="near")
+    near = fit.bootstrap(39, search="near")
     assert said in plain(near.as_text())
     fit = fit.with_inference(near)
     assert said in plain(fit.summary().as_text())

@@ -272,7 +272,7 @@ def test_a_file_gives_back_the_fit(wine, tmp_path, kind):
         assert str(one(again)) == str(one(fit))
     pd.testing.assert_frame_equal(again.tidy(conf_int=True), fit.tidy(conf_int=True))
     pd.testing.assert_frame_equal(again.glance(), fit.glance())
-    assert str(again.summary(conf_int=True)) == str(fit.summary(conf_int=True))
+    assert str(again.summary(conf_int=True, level=0.5)) == str(fit.summary(conf_int=True, level=0.5))
     assert str(again.inference["bootstrap"]) == str(fit.inference["bootstrap"])
     if kind != "total":  # a covariance matrix without means
         data = wine * 1e100 if kind == "large" else wine
