@@ -650,6 +650,10 @@ def inference_shown(state: FitState) -> Iterator[Fact]:
 # --- notes on a fit -------------------------------------------------------------------------------
 
 
+#: A share that differs from one by less is one but for rounding.
+EXACT_SHARE = 1e-9
+
+
 def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[Fact]:
     """Yield what a reader of the tables should know.
 
@@ -684,6 +688,11 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
         )
     if record.sparse:
         yield fact("weights in table")
+    objective = _objective(record)
+    if record.sparse and objective is not None and objective.squares:
+        share = frames.variance(state)["cumulative least squares"].iloc[-1]
+        if share > 1.0 - EXACT_SHARE:
+            yield fact("all explained")
     if largest.max() > 0.1:
         yield fact("correlated scores")
     if largest.max() > 0.6:

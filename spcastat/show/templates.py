@@ -666,6 +666,11 @@ TEMPLATES: dict[str, Template] = {
     "remedy objective": Template(part='objective="adjusted" counts only what each component adds'),
     "split factors": Template(note="Levels of a factor are selected one by one: {factors}."),
     "split factor": Template(part="{component} has {number} of the {levels|# level|# levels} of {name}"),
+    "all explained": Template(
+        note="Regression on the scores explains all of the variance. Scores of other loadings do so, too, so "
+        'that the data do not determine the loadings: give a smaller k, or objective="adjusted".',
+        warning="other loadings explain all of the variance, too; see fit.notes.",
+    ),
     "another order": Template(
         note="In the order {names} these components have {share:.2f} % of the total variance (adjusted) "
         "instead of "

@@ -52,3 +52,22 @@ def test_the_first_of_equal_variables_that_the_rule_allows(seed):
     assert names(exclude=["v0"]) == [["v4", "v5"], ["v1"], ["v2"]]
     assert names(include={"PC3": ["v6"]})[1:] == [["v0"], ["v6"]]
     assert names(disjoint=True, exclude={"PC2": ["v0", "v1"]})[1:] == [["v2"], ["v0"]]
+
+
+@pytest.mark.filterwarnings("ignore::spcastat.errors.DataWarning")
+@pytest.mark.parametrize("seed", [1, 27, 39])
+def test_least_squares_shares_of_as_many_components_as_the_rank_are_one(seed):
+    """Any two independent scores explain three rows, and a share is not the rounding of other scores.
+
+    Scores with correlations of 1 - 1e-9 had shares of up to 1.004 here, or others for the rows in another
+    order, and were preferred to all others.
+    """
+    rows = np.random.default_rng(seed).standard_normal((3, 8))
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        fit = sp.spca(rows[order], 2, 2, effort="quick", objective="least_squares")
+        # the errors of products, 1e-16, divided by what remains of a variance, 1e-9 at least
+        assert fit.variance["cumulative least squares"].iloc[-1] == pytest.approx(1.0, abs=1e-7)
+        assert np.abs(np.corrcoef(fit.scores, rowvar=False)[0, 1]) < 1.0 - 1e-6
+        assert any("the data do not determine the loadings" in note for note in fit.notes)
+    one = sp.spca(rows, 1, 2, effort="quick", objective="least_squares")
+    assert not any("determine" in note for note in one.notes)
