@@ -94,7 +94,7 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
             else _best_solution(op, solver, k, loadings, rng)
         )
         if plan.compares_supports and (plan.aim is None or plan.aim is PEV):
-            solution = _of_all_supports(op, solution, solver.card)  # type: ignore[attr-defined]
+            solution = _of_all_supports(op, solution, solver.card, PEV)  # type: ignore[attr-defined]
             if op.p <= GRAM_ORDER:
                 solution = replace(solution, V=first_single_variables(op, solution.V))
     else:
@@ -158,6 +158,10 @@ def _finished(
     optima = list(solution.optima)
     if plan.aim is not None and isinstance(solver, JointSolver):
         solution, optima = best_of_starts(op, solution, plan.aim, plan.method.criterion_of, groups)
+        if plan.compares_supports and plan.aim is not PEV:
+            card = solver.card  # type: ignore[attr-defined]
+            solution = _of_all_supports(op, replace(solution, candidates=None), card, plan.aim)
+            optima = optima_of(value / op.total for value in solution.objectives)
     V, order = order_and_sign(op, solution.V, groups)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)
@@ -278,23 +282,30 @@ def _best_solution(
     return replace(solutions[argmax], objectives=np.array([solution.objective for solution in solutions]))
 
 
-def _of_all_supports(op: Operator, solution: Solution, card: tuple[int, ...]) -> Solution:
-    """Return the nonnegative solution of largest PEV on all supports, if they are few; else the solution."""
+def _of_all_supports(op: Operator, solution: Solution, card: tuple[int, ...], aim: Objective) -> Solution:
+    """Return the best nonnegative solution on all supports, if they are few; else the solution."""
     if not few_choices(op.p, card):
         return solution
     S = symmetric(op.block(np.arange(op.p)))
-    V = best_of_all_choices(S, card, solution.V)
+    V = best_of_all_choices(S, card, solution.V, aim.name)
     if V is solution.V:
-        return replace(solution, status="compared")
-    value = float(op.total * (1.0 - PEV.measure(V, op)[-1]))
+        return replace(solution, status="compared", criterion=_criterion_of(solution, aim))
+    value = float(aim.measure(V, op)[-1])
+    value = op.total * (1.0 - value if aim is PEV else value)
     return replace(
         solution,
         V=V,
         status="compared",
         objective=value,
+        criterion=_criterion_of(solution, aim),
         objectives=np.append(solution.objectives, value),
         candidates=None if solution.candidates is None else np.concatenate([solution.candidates, V.T[None]]),
     )
+
+
+def _criterion_of(solution: Solution, aim: Objective) -> str | None:
+    """Return the name of what was compared; where PEV is largest, the criterion of the solver is smallest."""
+    return solution.criterion if aim is PEV else aim.label
 
 
 def _rank_below(k: int, rank: int) -> str:

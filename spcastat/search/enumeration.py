@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations, pairwise
 from math import comb, prod
 
@@ -23,6 +23,7 @@ from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE, reordered
 from spcastat.search.criteria import Criterion, Fits, SupportRule, join_fits
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import FLAT, GAIN, refined, steepness
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.solvers.thresholding import fitted
 
 #: All supports are compared if there are at most so many choices of one for each component.
@@ -331,8 +332,10 @@ def few_choices(p: int, cards: Sequence[int]) -> bool:
     return prod(comb(p, card) for card in cards) <= MOST_CHOICES
 
 
-def best_of_all_choices(S: np.ndarray, cards: Sequence[int], V: np.ndarray) -> np.ndarray:
-    """Return the nonnegative loadings of largest PEV that ascents on all supports reach.
+def best_of_all_choices(
+    S: np.ndarray, cards: Sequence[int], V: np.ndarray, objective: str = "pev"
+) -> np.ndarray:
+    """Return the nonnegative loadings of the largest objective that ascents on all supports reach.
 
     Parameters
     ----------
@@ -342,13 +345,14 @@ def best_of_all_choices(S: np.ndarray, cards: Sequence[int], V: np.ndarray) -> n
         The largest number of nonzeros of each component, with `few_choices`.
     V : ndarray of shape (p, k)
         Nonnegative unit loadings. Choices of supports whose bound is not above their value are left out.
+    objective : {"adjusted", "pev", "least_squares"}
 
     Returns
     -------
     ndarray of shape (p, k)
         Unit loadings; V itself, if none are better.
     """
-    problem = _NonnegativeProblem(S / np.trace(S), tuple(cards))
+    problem = _NonnegativeProblem(S / np.trace(S), tuple(cards), objective)
     places, bounds = problem.choices()
     value = float(problem.values_of(V.T[None])[0])
     is_open = bounds > value * (1.0 + GAIN)
@@ -378,7 +382,7 @@ def best_of_all_choices(S: np.ndarray, cards: Sequence[int], V: np.ndarray) -> n
 
 @dataclass(frozen=True, eq=False)
 class _Ends:
-    """The ends of ascents on supports: places and loadings, shape (B, N), and PEV, shape (B,)."""
+    """The ends of ascents on supports: places and loadings, shape (B, N), and values, shape (B,)."""
 
     places: np.ndarray
     x: np.ndarray
@@ -390,10 +394,21 @@ class _Ends:
 
 @dataclass(frozen=True, eq=False)
 class _NonnegativeProblem:
-    """A covariance matrix of total variance one, and the largest number of nonzeros of each component."""
+    """A covariance matrix of total variance one, the most nonzeros of each component, and the objective."""
 
     S: np.ndarray
     cards: tuple[int, ...]
+    objective: str
+
+    @cached_property
+    def criterion(self) -> Criterion:
+        return OBJECTIVES[self.objective].of_matrix(self.S, self.cards)
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        """The symmetric root of the covariance matrix: rows with this covariance matrix."""
+        values, vectors = np.linalg.eigh(self.S)
+        return np.asarray((vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T)
 
     @property
     def owner(self) -> np.ndarray:
@@ -405,18 +420,25 @@ class _NonnegativeProblem:
         return [slice(a, b) for a, b in pairwise(np.cumsum((0, *self.cards)).tolist())]
 
     def choices(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return all choices of supports, shape (n, N), and upper bounds on their PEV, shape (n,).
+        """Return all choices of supports, shape (n, N), and upper bounds on their values, shape (n,).
 
-        No components in the union of supports have more than the leading eigenvectors there. Components of
-        the same cardinality may change places.
+        No components in the union of supports have more than the leading eigenvectors there, and no scores
+        explain more than the leading combinations of its variables. Components of the same cardinality may
+        change places, unless the value depends on their order.
         """
         p, k = len(self.S), len(self.cards)
         supports = [np.array(list(combinations(range(p), card))) for card in self.cards]
-        places = places_of(supports, all_choices(supports, self.cards))
+        kinds = tuple(range(k)) if OBJECTIVES[self.objective].ordered else self.cards
+        places = places_of(supports, all_choices(supports, kinds))
         membership = np.zeros((len(places), p), dtype=bool)
         np.put_along_axis(membership, places, True, axis=1)
 
         def leading_sums(J: np.ndarray) -> np.ndarray:
+            if self.objective == "least_squares":
+                _, sizes, bases = np.linalg.svd(self.root[J], full_matrices=False)
+                bases = bases * (sizes > SAME_DIRECTION * sizes[:, :1])[:, :, None]
+                explained = np.linalg.eigvalsh(bases @ self.S @ bases.mT)
+                return np.asarray(explained[:, -k:].sum(axis=1))
             blocks_of_unions = self.S[J[:, :, None], J[:, None, :]]
             return np.asarray(np.linalg.eigvalsh(blocks_of_unions)[:, -k:].sum(axis=1))
 
@@ -429,7 +451,13 @@ class _NonnegativeProblem:
         return V
 
     def values_of(self, V: np.ndarray) -> np.ndarray:
-        """Return the PEV of loadings, shape (B, k, p), accurate also for dependent components."""
+        """Return the objective of loadings, shape (B, k, p), accurate also for dependent components."""
+        if self.objective == "adjusted":
+            triangles = np.linalg.qr(self.root @ V.mT, mode="r")
+            return np.asarray((np.einsum("bii->bi", triangles) ** 2).sum(axis=1))
+        if self.objective == "least_squares":
+            V = V @ self.root
+            V = V / np.linalg.norm(V, axis=2, keepdims=True).clip(min=np.finfo(float).tiny)
         Q = np.linalg.svd(V, full_matrices=False)
         rank = Q[1] > SAME_DIRECTION * Q[1][:, :1]
         return np.asarray((np.einsum("bip,pq,biq->bi", Q[2], self.S, Q[2]) * rank).sum(axis=1))
@@ -462,16 +490,15 @@ class _NonnegativeProblem:
         The length of a step is that of Barzilai and Borwein, and a step must raise the lowest of the last
         values (Birgin, Martinez and Raydan, 2000).
         """
-        S_blocks = self.S[places[:, :, None], places[:, None, :]]
-        identity_blocks = (places[:, :, None] == places[:, None, :]).astype(float)
+        own_blocks = self._blocks(places)
         x = self._projected(x)
-        values, slope = self._values_and_slopes(S_blocks, identity_blocks, x)
+        values, slope = self._values_and_slopes(*own_blocks, x)
         step = FIRST_LENGTH / np.abs(slope).max(axis=1).clip(min=1.0)
         best_x, best_values = x, values
         history = np.repeat(values[None], REMEMBERED_STEPS, axis=0)
         for number in range(steps):
             trial = self._projected(x + step[:, None] * slope)
-            trial_values, trial_slope = self._values_and_slopes(S_blocks, identity_blocks, trial)
+            trial_values, trial_slope = self._values_and_slopes(*own_blocks, trial)
             rises = trial_values >= history.min(axis=0)
             change, bend = trial - x, slope - trial_slope
             product = np.einsum("bn,bn->b", change, bend)
@@ -491,10 +518,20 @@ class _NonnegativeProblem:
         """Indicators of the components among the nonzeros, shape (N, k)."""
         return (self.owner[:, None] == np.arange(len(self.cards))).astype(float)
 
+    def _blocks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the blocks, shape (B, N, N), at the places: for PEV those of S and of the identity."""
+        if self.objective != "pev":
+            return self.criterion.packed(places)
+        S_blocks = self.S[places[:, :, None], places[:, None, :]]
+        return S_blocks, (places[:, :, None] == places[:, None, :]).astype(float)
+
     def _values_and_slopes(
         self, S_blocks: np.ndarray, identity_blocks: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return PEV, shape (B,), and half its gradient, (B, N), from the blocks of S and of the identity."""
+        """Return values, shape (B,), and half their gradients, (B, N), from `_blocks`."""
+        if self.objective != "pev":
+            values, gradients = self.criterion.with_gradient(x, S_blocks, identity_blocks)
+            return values, 0.5 * gradients
         W = x[:, :, None] * self.member
         SW, IW = S_blocks @ W, identity_blocks @ W
         H = np.linalg.inv(W.mT @ IW + INVERSE_RIDGE * np.eye(len(self.cards)))
@@ -516,12 +553,12 @@ class _NonnegativeProblem:
         ends = self.dense(fits)
         for b, V in enumerate(ends):
             V = self._at_end(fits.places[b], fits.x[b])
-            polished = fitted(Gram(self.S), V.T, nonneg=True)
+            polished = fitted(Gram(self.S), V.T, nonneg=True) if self.objective == "pev" else None
             ends[b] = self._drawn_together(V if polished is None else polished.T)
         return ends
 
     def _drawn_together(self, V: np.ndarray) -> np.ndarray:
-        """Return unit loadings, shape (k, p), with nearly equal components nearer, where that raises PEV.
+        """Return unit loadings, shape (k, p), with nearly equal components nearer, where the value rises.
 
         Where the value rises without an end as components become equal, ascents end far from its limit.
         """
@@ -551,7 +588,12 @@ class _NonnegativeProblem:
             lengths = np.linalg.norm(V, axis=1, keepdims=True).clip(min=np.finfo(float).tiny)
             return V / lengths, lengths
 
+        own_blocks = self._blocks(places[None])
+
         def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
+            if self.objective != "pev":
+                values, gradients = self.criterion.with_gradient(x[None], *own_blocks)
+                return -float(values[0]), -gradients[0]
             U, lengths = loadings(x)
             Q, R = np.linalg.qr(U.T)
             image = self.S @ Q

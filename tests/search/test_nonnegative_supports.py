@@ -114,3 +114,40 @@ def test_one_variable_beside_nearly_equal_components(seed):
         other = pev(S, ascended(S, supports, rng))
         # ascents towards components that become equal end up to 1.3e-4 below the limit, by rounding
         assert fit.measure("pev") >= other * (1.0 - 3e-4)
+
+
+def value(S: np.ndarray, V: np.ndarray, objective: str) -> float:
+    """An objective as a share of the total variance, from scores with the covariance matrix S."""
+    values, vectors = np.linalg.eigh(S)
+    rows = (vectors * np.sqrt(values.clip(0.0))).T
+    basis, triangle = np.linalg.qr(rows @ (V / np.linalg.norm(V, axis=0)))
+    explained = np.diag(triangle) ** 2 if objective == "adjusted" else np.sum((rows.T @ basis) ** 2, axis=0)
+    return float(explained.sum() / np.trace(S))
+
+
+@pytest.mark.parametrize("objective", ["adjusted", "least_squares"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_choice_of_few_supports_has_a_larger_value_of_another_objective(objective, seed):
+    """The first score explains before the second, so that supports count in both orders."""
+    rng = np.random.default_rng(seed)
+    S = np.cov((rng.standard_normal((30, 4)) + rng.standard_normal((30, 1))).T)
+    fit = sp.spca_cov(S, 2, 3, nonneg=True, scale=False, objective=objective, n_init=5)
+    V = fit.loadings.to_numpy()
+    assert fit.status == "compared"
+    assert (V >= 0).all()
+    assert (np.count_nonzero(V, axis=0) <= 3).all()
+    found = value(S, V, objective)
+    assert fit.measure(objective) == pytest.approx(found, abs=1e-7)
+    for supports in product(combinations(range(4), 3), repeat=2):
+        inside = np.zeros((4, 2), dtype=bool)
+        inside[list(supports[0]), 0] = inside[list(supports[1]), 1] = True
+
+        def lost(x, inside=inside):
+            other = np.zeros((4, 2))
+            other[inside] = x
+            return -value(S, other, objective)
+
+        for _ in range(2):
+            end = minimize(lost, rng.exponential(size=6), method="L-BFGS-B", bounds=[(1e-9, None)] * 6)
+            # SciPy's differences have half of the digits
+            assert -end.fun <= found + 1e-6
