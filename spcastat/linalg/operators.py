@@ -42,6 +42,10 @@ GRAM_ORDER = 3000
 #: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.
 SCORE_DEPENDENCE = 2e-7
+#: The least-squares share divides by what remains of the variance of a score given the earlier ones. If that
+#: is a smaller share of the variance than this, times how many times larger variances would be without terms
+#: that cancel, a share from V'SV is off by more than 1e-6: V'SV is rounded by about 1e-15 of its terms.
+REMAINING_VARIANCE = 1e-9
 
 
 #: The largest exponent of a unit: its square does not overflow.
@@ -225,6 +229,23 @@ class Operator(ABC):
         return remainder**2, SV @ inverse
 
 
+def nearly_dependent(op: Operator, V: np.ndarray, remaining: np.ndarray) -> bool:
+    """Return whether a score nearly depends on the earlier ones, so that shares from V'SV are rounding.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+    remaining : ndarray of shape (k,)
+        The variances of the scores that earlier scores do not explain; zero if they depend on these.
+    """
+    variances = op.forms(V)
+    positive = (remaining > 0) & (variances > 0)
+    without_cancellation = (np.sqrt(op.diagonal().clip(min=0.0)) @ np.abs(V)) ** 2
+    larger = (without_cancellation[positive] / variances[positive]).max(initial=1.0)
+    return bool((remaining < REMAINING_VARIANCE * larger * variances)[positive].any())
+
+
 def unit_vectors(p: int, J: np.ndarray) -> np.ndarray:
     """Return the columns J of the identity matrix of order p."""
     vectors = np.zeros((p, len(J)))
@@ -273,6 +294,21 @@ class Gram(Operator):
 
     def block(self, J: np.ndarray) -> np.ndarray:
         return self.S[np.ix_(J, J)]
+
+    @cached_property
+    def _root(self) -> np.ndarray:
+        """The symmetric root of S, shape (p, p), without directions whose variance is rounding."""
+        values, vectors = np.linalg.eigh(self.S)
+        values = np.where(values > self.p * np.finfo(float).eps * values[-1], values, 0.0)
+        return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
+
+    def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        remaining, coupling = super().score_basis(V)
+        if self.p > GRAM_ORDER or not nearly_dependent(self, V, remaining):
+            return remaining, coupling
+        # rows with this covariance matrix, of which no share of more than one can be explained
+        Q, lengths = orthonormalise(self._root @ V, dependent=SCORE_DEPENDENCE)
+        return lengths**2, self._root @ Q
 
     def divided(self, unit: float) -> Gram:
         factor = 1.0 / unit**2

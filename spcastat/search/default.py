@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
-from spcastat.linalg.operators import Gram, Operator, Rows
+from spcastat.linalg.operators import Gram, Operator, Rows, nearly_dependent
 from spcastat.progress import stage
 from spcastat.search import chains
 from spcastat.search.climbing import (
@@ -56,10 +56,6 @@ SEQUENTIAL = 60
 #: A criterion whose value exceeds the measure by this share is mostly rounding, as scores depend on one
 #: another; the search is repeated with variances that are larger by the share VARIANCE_RIDGE.
 ROUNDED, VARIANCE_RIDGE = 1e-6, 1e-7
-#: The least-squares share divides by what remains of the variance of a score given the earlier ones. If that
-#: is a smaller share of the variance than this, times how many times larger variances would be without terms
-#: that cancel, the share is off by more than ROUNDED: products with S are rounded by about 1e-15 of terms.
-REMAINING_VARIANCE = 1e-9
 #: Supports of one component that exchanges improve in a quick search. With 6 of 24, and no exchanges of two
 #: variables, thirteen searches took .3 to .7 of the time, and lost .4, .8, .4 and .2 % in noise of 300, 500,
 #: 600 and 900 variables and nothing in the nine others; with 3 they lost up to 2 %.
@@ -119,8 +115,11 @@ def joint(
         wide = prepared(_with_quick_products(op), card, objective, deepcopy(seeded), False)
         return _wide(wide, effort, seeded, starts)
     search_result = _among_all(op, k, card, objective, effort, seeded, starts, rule)
-    exceeds = search_result.value < search_result.optima[0][0] * (1.0 - ROUNDED)
-    if not (exceeds or (OBJECTIVES[objective].squares and _is_rounding(op, search_result.V))):
+    is_rounding = search_result.value < search_result.optima[0][0] * (1.0 - ROUNDED)
+    if OBJECTIVES[objective].squares:
+        remaining = op.score_basis(search_result.V)[0]
+        is_rounding = is_rounding or nearly_dependent(op, search_result.V, remaining)
+    if not is_rounding:
         return search_result
     measure, S = OBJECTIVES[objective].measure, symmetric(op.block(np.arange(op.p)))
     ridged = Gram(S + VARIANCE_RIDGE * np.diag(np.diag(S)))
@@ -128,15 +127,6 @@ def joint(
     ridged_result = replace(ridged_result, value=float(measure(ridged_result.V, op)[-1]))
     # with the ridge neither value is rounding
     return max(search_result, ridged_result, key=lambda result: float(measure(result.V, ridged)[-1]))
-
-
-def _is_rounding(op: Operator, V: np.ndarray) -> bool:
-    """Return whether a score nearly depends on the others, so that its least-squares share is rounding."""
-    remaining, variances = op.score_basis(V)[0], op.forms(V)
-    positive = (remaining > 0) & (variances > 0)
-    without_cancellation = (np.sqrt(op.diagonal().clip(min=0.0)) @ np.abs(V)) ** 2
-    larger = (without_cancellation[positive] / variances[positive]).max(initial=1.0)
-    return bool((remaining < REMAINING_VARIANCE * larger * variances)[positive].any())
 
 
 def _among_all(
