@@ -19,6 +19,8 @@ import numpy as np
 T = TypeVar("T")
 
 RESULTS = Path(__file__).with_name("results")
+#: The list of the pages of results.
+INDEX = Path(__file__).with_name("RESULTS.md")
 #: The papers whose tables are remade, by the names of their pages.
 PAPERS = ("zhao2015", "dou2011", "he2010", "zhao2014")
 #: How the name of a section begins, up to the first hyphen -> its page; RESULTS.md is the index of the pages.

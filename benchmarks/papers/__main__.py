@@ -29,10 +29,10 @@ from benchmarks.papers import (
     uci,
 )
 from benchmarks.papers.fits import Call
-from benchmarks.papers.rows import PREPRINT, list_of_rows
-from benchmarks.papers.sheet import Sheet
+from benchmarks.papers.rows import PREPRINT, list_of_rows, totals
+from benchmarks.papers.sheet import Sheet, in_words
 from benchmarks.papers.verdicts import RULE
-from benchmarks.report import PAPERS, command_line, page_of, read_arguments, stamp, write_section
+from benchmarks.report import INDEX, PAPERS, command_line, page_of, read_arguments, stamp, write_section
 
 TABLES: dict[str, Callable[[Call], Sheet]] = {
     "zhao2015-hastie": toy.hastie,
@@ -134,6 +134,16 @@ def write_head(paper: str) -> None:
     if paper == "zhao2015":
         body += [PREPRINT, list_of_rows("zhao2013", page)]
     write_section(f"papers-{paper}", "\n\n".join(body))
+    _count_in_index(paper, in_words(totals(page)[0]))
+
+
+def _count_in_index(paper: str, counts: str) -> None:
+    """Put the counts of findings into the line that RESULTS.md has for the page of a paper."""
+    lines = INDEX.read_text(encoding="utf-8").split("\n")
+    (place,) = [i for i, line in enumerate(lines) if line.startswith(f"| [papers-{paper}]")]
+    cells = lines[place].split("|")
+    lines[place] = "|".join([*cells[:3], f" {counts} ", *cells[4:]])
+    INDEX.write_text("\n".join(lines), encoding="utf-8")
 
 
 def _most(text: str) -> dict[str, int]:
