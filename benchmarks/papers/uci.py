@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -120,7 +121,10 @@ def table_6(call: Call) -> Sheet:
         "the first rows variables are scaled, k is the smallest number with which PCA exceeds the printed "
         "CPEV by 3 %, and the common cardinality is the smallest that reaches it; the other rows have the "
         "settings that they name, and the nonzeros, or the zero coordinates, whose CPEV is nearest to the "
-        "printed one. SPCO in the first rows: a tenth of the coordinates are zero.",
+        "printed one. SPCO in the first rows: a tenth of the coordinates are zero. 'Variance of the "
+        "coordinates': CPEV is the share of the variance that the sparse coordinates have, which their zeros "
+        "lower; the paper does not say what CPEV is of coordinates, but remarks that its penalty hardly "
+        "changes it, as it hardly changes the adjusted variance of the loadings, our CPEV.",
         "Accuracies are means over 20 random splits, and judged with their standard errors.",
         "letter: the first 1978 rows of the classes A to J; pendigits: the first 7494 rows (the paper states "
         "the sizes, not the rows); dermatology: the 358 complete rows.",
@@ -170,6 +174,8 @@ class Reading:
         Whether scores are divided by their standard deviations.
     zeros : float or None
         The share of zero coordinates of SPCO; None: that with the printed CPEV.
+    of_coordinates : bool
+        Whether the CPEV of SPCO is the variance of its sparse coordinates, not that of its loadings.
     """
 
     k: int
@@ -177,16 +183,18 @@ class Reading:
     scaling: str = "z"
     unit_scores: bool = False
     zeros: float | None = None
+    of_coordinates: bool = False
 
     def in_words(self) -> str:
         scaling = "" if self.scaling == "z" else f", {self.scaling}"
         scores = ", scores of unit variance" if self.unit_scores else ""
         zeros = "" if self.zeros is None else f", {100 * self.zeros:.0f} % zeros"
-        return f"k = {self.k}, from {100 * self.share:.0f} %{scaling}{scores}{zeros}"
+        what = ", variance of the coordinates" if self.of_coordinates else ""
+        return f"k = {self.k}, from {100 * self.share:.0f} %{scaling}{scores}{zeros}{what}"
 
     def methods(self) -> list[str]:
         """Return the names of the methods that the reading is of."""
-        return ["SPCO"] if self.zeros is not None else list(FOUR)
+        return ["SPCO"] if self.zeros is not None or self.of_coordinates else list(FOUR)
 
     def as_options(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value is not None}
@@ -195,8 +203,14 @@ class Reading:
 #: Those with which dense components come nearest to the printed accuracies and shares of variance; of glass
 #: two numbers of components, since no fit of four by SPCA-ZHT has the printed CPEV.
 READINGS = {
-    "dermatology": (Reading(2, share=0.9),),
-    "segmentation": (Reading(2, scaling="min-max"),),
+    "dermatology": (
+        Reading(2, share=0.9),
+        Reading(3, share=0.9, scaling="min-max", of_coordinates=True),
+    ),
+    "segmentation": (
+        Reading(2, scaling="min-max"),
+        Reading(2, scaling="min-max", of_coordinates=True),
+    ),
     "glass": (Reading(4, share=0.05, scaling="min-max"), Reading(5, share=0.05, scaling="min-max")),
     "letter": (Reading(6),),
     "pageblocks": (Reading(3), Reading(3, zeros=0.1)),
@@ -212,7 +226,8 @@ def as_read(draw: Draw, name: str, method: str, least: float, reading: dict[str,
     """
     X, y = _uci(draw, name)
     how = Reading(**reading)
-    cpev, scores = _scores(_scaled(X, how.scaling), how.k, method, least, how.zeros)
+    share = _variance_of_coordinates if how.of_coordinates else _cpev
+    cpev, scores = _scores(_scaled(X, how.scaling), how.k, method, least, how.zeros, share)
     if how.unit_scores:
         scores = scores / scores.std(axis=0)
     return [100.0 * cpev, *nearest_neighbour(scores, y, range(20), how.share), how.k]
@@ -224,19 +239,37 @@ def _scaled(X: pd.DataFrame, scaling: str) -> pd.DataFrame:
     return Z - Z.mean()
 
 
+def _cpev(result: Any, Z: pd.DataFrame) -> float:
+    """Return the adjusted variance of the loadings of SPCO."""
+    return float(result.measure("cpev"))
+
+
+def _variance_of_coordinates(result: Any, Z: pd.DataFrame) -> float:
+    """Return the share of the variance that the sparse coordinates of SPCO have."""
+    coordinates = np.asarray(result.coordinates, dtype=float)
+    return float(coordinates.var(axis=0).sum() / Z.to_numpy().var(axis=0).sum())
+
+
 def _scores(
-    Z: pd.DataFrame, k: int, method: str, least: float, zeros: float | None = None
+    Z: pd.DataFrame,
+    k: int,
+    method: str,
+    least: float,
+    zeros: float | None = None,
+    share: Callable[[Any, pd.DataFrame], float] = _cpev,
 ) -> tuple[float, np.ndarray]:
     """Return CPEV and scores of the fit nearest to a share of CPEV, or with a share of zeros."""
     if method == "spco":
-        result = _nearest_coordinates(Z, k, least) if zeros is None else _spco(Z, k, zeros=zeros)
-        return result.measure("cpev"), np.asarray(result.coordinates, dtype=float)
+        result = _nearest_coordinates(Z, k, least, share) if zeros is None else _spco(Z, k, zeros=zeros)
+        return share(result, Z), np.asarray(result.coordinates, dtype=float)
     result = _nearest_share(Z.cov(), k, method, least)
     return result.measure("adjusted"), Z.to_numpy() @ loadings(result)
 
 
-def _nearest_coordinates(Z: pd.DataFrame, k: int, least: float) -> Any:
-    """Return the fit of sparse coordinates whose CPEV is nearest to a share, by bisection of the zeros."""
+def _nearest_coordinates(
+    Z: pd.DataFrame, k: int, least: float, share: Callable[[Any, pd.DataFrame], float]
+) -> Any:
+    """Return the fit of sparse coordinates whose share is nearest to `least`, by bisection of the zeros."""
     low, high, nearest = 0.0, 1.0, None
     for _ in range(8):  # zeros to .4 %: CPEV moves by less than .5 points
         zeros = (low + high) / 2.0
@@ -245,16 +278,13 @@ def _nearest_coordinates(Z: pd.DataFrame, k: int, least: float) -> Any:
         except NoNumbers:  # no coordinate is left in one of the components
             high = zeros
             continue
-        low, high = (zeros, high) if result.measure("cpev") >= least else (low, zeros)
-        if nearest is None or _distance(result, least) < _distance(nearest, least):
+        value = share(result, Z)
+        low, high = (zeros, high) if value >= least else (low, zeros)
+        if nearest is None or abs(value - least) < abs(share(nearest, Z) - least):
             nearest = result
     if nearest is None:
         raise NoNumbers("refused: no share of zeros has coordinates in every component")
     return nearest
-
-
-def _distance(result: Any, least: float) -> float:
-    return abs(result.measure("cpev") - least)
 
 
 def _nearest_share(S: pd.DataFrame, k: int, method: str, least: float) -> Any:
