@@ -247,13 +247,43 @@ def table_6(call: Call) -> Sheet:
         many = {"card": [5, 5], "nonneg": True, "n_init": 20, "order": "variance"}
         rows[f"BCD-NSPCA {norm}, 20 starts, sorted"] = (f"bcd-{norm}", many)
     rows["NSPCA, 5 sweeps"] = ("nspca", {"card": [5, 5], "max_iter": 5})
-    rows["BCD-NSPCA l0, 10 sweeps"] = ("bcd-l0", {"card": [5, 5], "nonneg": True, "max_iter": 10})
+    for norm, sweeps in (("l0", 10), ("l1", 6)):
+        few = {"card": [5, 5], "nonneg": True, "max_iter": sweeps}
+        rows[f"BCD-NSPCA {norm}, {sweeps} sweeps"] = (f"bcd-{norm}", few)
     _successes(call, sheet, rows, TABLE_6, nonneg=True)
     sheet.causes = CAUSES_6
-    sheet.notes.append(
-        "N-EMPCA starts at random, like EM; with this start its successes agree with the paper for every n."
-    )
+    sheet.notes += [
+        "N-EMPCA starts at random, like EM; with this start its successes agree with the paper for every n.",
+        _one_completion(call, sheet.name),
+    ]
     return sheet
+
+
+def recovered_of(draw: Draw, n: int, sets: int) -> list[float]:
+    """Return the share of sets in which BCD-NSPCA l0 finds both loadings: in order, and in any order.
+
+    All sets have one covariance: the eight eigenvectors that the paper does not print are drawn once.
+    """
+    X = sp.datasets.make_toy(n * sets, rng=draw.seed, nonneg=True)
+    truth = np.asarray(X.attrs["loadings"])
+    parts = (X.iloc[i * n : (i + 1) * n].cov() for i in range(sets))
+    found = [fit(S, 2, "bcd-l0", covariance=True, card=[5, 5], nonneg=True) for S in parts]
+    return [float(share) for share in np.mean([matched(loadings(one), truth, 0.99) for one in found], axis=0)]
+
+
+def _one_completion(call: Call, table: str) -> str:
+    """Return what the eigenvectors that are not printed change."""
+    n, sets, times = 2000, call.times(20, 100), call.times(2, 20)
+    cell = Cell("BCD-NSPCA l0, one covariance", recovered_of, {"n": n, "sets": sets}, times)
+    found = call.measured(table, [cell])[cell.name]
+    if isinstance(found, str) or found.low is None or found.high is None:
+        return f"One covariance for all sets: {found}."
+    low, high = 1000.0 * found.low, 1000.0 * found.high
+    return (
+        "Here every set has its own last eight eigenvectors, which the paper does not print. With one "
+        f"covariance for all sets of {n} BCD-NSPCA l0 has {low[0]:.0f} to {high[0]:.0f} successes "
+        f"({low[1]:.0f} to {high[1]:.0f} in any order) in {times} draws of it with {sets} sets each."
+    )
 
 
 CAUSES_6 = [
@@ -264,10 +294,17 @@ CAUSES_6 = [
         CONTRADICTION,
     ),
     Cause(
-        "ours fail almost only if the eigenvalues 210 and 190 change places in the sample (see any order). "
-        "The paper has fewer successes at n = 500, as have fits that end after 10 sweeps, but the latter "
-        "also have fewer at n = 1000 (see their row).",
-        ("BCD-NSPCA",),
+        "ours fail almost only if the eigenvalues 210 and 190 change places in the sample (see any order), "
+        "which limits every method to 868, 943, 987 and 1000 but for chance. The paper's 939 at n = 2000 "
+        "is below its own 948 at n = 1000. Tried: fits that end after 10 sweeps have fewer successes at "
+        "n = 500, but also at n = 1000 (see the row); one covariance for all sets (see the note).",
+        ("BCD-NSPCA l0",),
+    ),
+    Cause(
+        "835 at n = 500 is 3.1 standard errors below 868, the limit that the order of the eigenvalues 210 "
+        "and 190 sets, which ours reach. Fits that end after 6 sweeps come nearer (see the row), but then "
+        "those of Table 4 are two points and more below the paper.",
+        ("BCD-NSPCA l1",),
     ),
     Cause(
         "ours fail if the eigenvalues change places, like BCD. Neither a small number of sweeps (see its "
