@@ -353,8 +353,10 @@ def figure_4(call: Call) -> Sheet:
     _add_by_number(call, sheet, {"nonneg": True}, NSPCA_CARD)
     sheet.causes = [
         Cause(
-            "l0 is first; l1 with the same number of nonzeros is shrunk.",
+            "with one component N-EMPCA and BCD-NSPCA l0 solve the same problem and have the same PEV; the "
+            "paper states in section 3.3.3 that l0 always outperforms l1, so l1 cannot be first there.",
             ("BCD-NSPCA l1",),
+            CONTRADICTION,
         )
     ]
     sheet.notes.append(
