@@ -258,6 +258,11 @@ class RowData(Data):
             warn_of(cleaning, self.robust, self.n, contents.columns)
         return cleaning
 
+    @property
+    def _rows_judged(self) -> bool:
+        """Whether far rows have no weight, with `robust`, so that tests and folds need not pull them in."""
+        return self.cleaning is not None and self.cleaning.rows
+
     @cached_property
     def _rows(self) -> Any:
         """The rows that are fitted, with NaN for missing values: as given, or cleaned, with `robust`."""
@@ -456,13 +461,12 @@ class RowData(Data):
     ) -> tuple[Noise, PulledIn | None]:
         from spcastat.inputs.noise import noise_of
 
-        judged = self.cleaning is not None and self.cleaning.rows  # far rows have no weight already
-        return noise_of(self, cells, unit, terms, pull and not judged)
+        return noise_of(self, cells, unit, terms, pull and not self._rows_judged)
 
     def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
         from spcastat.inputs.samplers import of_rows
 
-        return of_rows(self, folds, repeats, seed, unit, pull)
+        return of_rows(self, folds, repeats, seed, unit, pull and not self._rows_judged)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         self.require_same()
