@@ -87,6 +87,8 @@ FEW_FUNCTIONS = {
     "rows(imputations=frames), which choose_k(), sparse_loadings() and principal_variables() take as data, "
     "and by fit(X, imputations=frames) of the estimators; give the others one table"
 }
+#: What to do without the option of rows `robust`, in functions that do not have it.
+WITHOUT_ROBUST = "leave it out; which cells and rows to correct first says spca(data, k, robust=True).robust"
 #: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.
 NOT_IN_ESTIMATOR = {
     **{name: _COLUMNS_BEFORE.format(name) for name in ("formula", "categorical", "context", "codes")},
@@ -143,7 +145,7 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
         return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
-    if answer := FEW_FUNCTIONS.get(name):
+    if answer := {**FEW_FUNCTIONS, "robust": WITHOUT_ROBUST}.get(name):
         return UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
     has = listed(options, 12) or "none"
     hint = close_name(name, options)

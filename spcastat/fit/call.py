@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_names import ARGUMENTS, FEW_FUNCTIONS, explained
+from spcastat.argument_names import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained
 from spcastat.config import listed, nearest, shown
 from spcastat.errors import (
     CardinalityError,
@@ -243,6 +243,7 @@ RENAMED = {
     ("choose", "grid"): "the cardinalities to choose from are cards=",
     ("spco", "card"): "how many scores are zero is zeros=, a share, or penalty=",
     ("spco", "sparsity"): "how many scores are zero is zeros=, a share, or penalty=",
+    ("spco", "robust"): WITHOUT_ROBUST,
 }
 
 

@@ -422,8 +422,8 @@ def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
     what = f"robust={robust!r}"
     if is_sparse(matrix):
         raise errors.OptionError(
-            f"{what} was given with a sparse matrix, most of whose cells are zero, so that its columns have "
-            "no usual spread: give a dense table, such as np.log1p(X.toarray())."
+            f"{what} was given with a sparse matrix, and columns with many zeros have no usual spread: leave "
+            "robust out, or give X.toarray() if few of its cells are zero."
         )
     if adjusted:
         raise errors.OptionError(

@@ -436,6 +436,32 @@ def test_choose_k_is_not_moved_by_bad_cells():
     assert found.count(0) >= 3  # a level of 5 % makes two errors of four in 1 of 70 runs
 
 
+def test_folds_have_the_cleaned_rows_as_they_are():
+    """Far rows have no weight with robust=True, so that the others are not pulled in once more."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((100, 6))
+    X[:5] *= 4  # rows that are pulled in without robust=
+    for robust in (True, "rows"):
+        data = sp.rows(X, robust=robust)
+        kept = data.cleaning.kept
+        folds = data.fold_rows(5, 1, 0, 1.0)
+        expected = (data.measured - data.standard.mean)[kept] / data.op.unit
+        assert np.sort(folds.Z, axis=0) == pytest.approx(np.sort(expected, axis=0), abs=1e-12)
+
+
+def test_functions_without_robust_say_where_to_look():
+    X = np.random.default_rng(1).standard_normal((40, 5))
+    calls = (
+        lambda **o: sp.compare_groups(X, [0, 1] * 20, 1, 2, n_draws=19, **o),
+        lambda **o: sp.spco(X, 1, zeros=0.5, **o),
+        lambda **o: sp.correlation(X, **o),
+    )
+    for call in calls:
+        with pytest.raises(UnknownOptionError, match=r"leave it out; .*robust=True\)\.robust"):
+            call(robust=True)
+        call()
+
+
 # --- what a fit shows ------------------------------------------------------------------------------------
 
 
@@ -647,7 +673,7 @@ REFUSED = [
     ("sp.spca(X, 2, card=4, method='rspca-l0', robust=True)", OptionError, "is robust by itself: leave"),
     ("sp.spco(sp.rows(X, robust=True), 2, 0.5)", OptionError, r"spco\(\).*changed\(robust=None\)"),
     ("sp.spca([X[:50], X[50:]], 2, card=4, robust=True)", OptionError, "rows in chunks.*such as a sample"),
-    ("sp.spca(sparse, 2, card=4, robust='cells')", OptionError, "sparse matrix.*dense table"),
+    ("sp.spca(sparse, 2, card=4, robust='cells')", OptionError, "sparse matrix.*toarray"),
     ("sp.spca('~ . | a', data=X.rename(columns={0: 'a'}), k=2, robust=True)", OptionError, "covariates"),
     ("sp.spca(X, 2, card=4).robust", OptionError, "for fits with robust=True"),
 ]
