@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import spcastat as sp
-from benchmarks.report import Table
+from benchmarks.report import Table, timed
 from benchmarks.trust.sets import Call, Measured, shares
 from spcastat.errors import SpcaWarning
 
@@ -21,8 +21,10 @@ from spcastat.errors import SpcaWarning
 CARD = 4
 #: Standard deviations of the scores, the noise having 1, and of outlying values.
 STRONG, WEAK, WILD = (4.0, 3.0), (2.0, 1.6, 1.5, 1.4), 15.0
-#: Draws of a bootstrap, and data sets at most for tables whose data sets take a second or more.
-DRAWS, FEW_SETS = 199, 40
+#: Draws of a bootstrap.
+DRAWS = 199
+#: Fits of each kind whose CPU times are compared, and simulated tables for which they are, besides real ones.
+TURNS, TIMED = 5, ((100, 2000), (20_000, 50))
 
 Draw = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]
 
@@ -125,6 +127,17 @@ def _lognormal(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return np.exp(X / 2), V
 
 
+def _counts(logarithms: bool) -> Draw:
+    """Counts of mean 5 whose rates are lognormal, or the logarithms of one more."""
+
+    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        X, V = Clean()(rng)
+        counts = rng.poisson(5.0 * np.exp(0.5 * X - 0.125 * X.var(axis=0)))
+        return np.log1p(counts) if logarithms else counts.astype(float), V
+
+    return draw
+
+
 def _chi2(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     V = loadings(12, 2)
     scores = (rng.chisquare(2, size=(100, 2)) / 2 - 1) * [2.2, 1.8]
@@ -161,6 +174,8 @@ DESIGNS: dict[str, Draw] = {
     "t1 rows": _t_rows(1),
     "lognormal": _lognormal,
     "chi2(2)": _chi2,
+    "counts of mean 5": _counts(False),
+    "log1p of counts of mean 5": _counts(True),
     "cells 0.10, 100 x 200": cells(0.1, _WIDE),
     "rows 0.20, 100 x 200": _rows(0.2, _WIDE),
     "broken correlations 0.20": broken(0.2),
@@ -269,7 +284,8 @@ def _real_tables(data: Path | None) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def real(call: Call) -> Table:
     """Return what a robust fit loses of the raw adjusted variance of real tables."""
-    head = ["data", "rows x variables", "lost, % of the total", "cells pulled in %", "rows left out", "warns"]
+    columns = ("rows x variables", "lost, % of the total", "cells pulled in %", "rows left out")
+    head = ["data", *columns, "CPU time, plain = 1", "warns"]
     table = Table("Real tables, columns scaled, three components of four: raw adjusted variance lost", head)
     for name, X in _real_tables(call.data):
         X = X.select_dtypes("number").astype(float)
@@ -283,10 +299,26 @@ def real(call: Call) -> Table:
         pulled = f"{100 * found.cells['kept'].sum() / known:.1f}"
         said = "; ".join(" ".join(str(warning.message).split()[:6]) for warning in caught)
         out = str(int((~found.rows["kept"]).sum()))
-        figures = [f"{100 * (plain - robust):.2f}", pulled, out, said or "-"]
+        figures = [f"{100 * (plain - robust):.2f}", pulled, out, _times_of_plain(X), said or "-"]
         table.rows.append([name, f"{X.shape[0]} x {X.shape[1]}", *figures])
-    table.notes.append("warns: the first words of its warnings. Default effort.")
+    for n, p in TIMED:
+        X = pd.DataFrame(Clean(n, p)(np.random.default_rng([12, n]))[0])
+        table.rows.append(["normal rows", f"{n} x {p}", "-", "-", "-", _times_of_plain(X), "-"])
+    table.notes.append(
+        "warns: the first words of its warnings. Default effort. CPU time: medians of "
+        f"{TURNS} fits of each kind, in turns."
+    )
     return table
+
+
+def _times_of_plain(X: pd.DataFrame) -> str:
+    """Return the CPU time of a robust fit as a multiple of that of a plain fit."""
+
+    def seconds(robust: bool) -> float:
+        return timed(lambda: fitted(X, 3, robust, scale=True))[1]
+
+    plain, robust = np.median([[seconds(False), seconds(True)] for _ in range(TURNS)], axis=0)
+    return f"{robust / plain:.2f}"
 
 
 def _spoilt(kind: str, k: int) -> Draw:
