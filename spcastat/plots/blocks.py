@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
@@ -236,12 +236,23 @@ class BlockLayout:
 
     Attributes
     ----------
+    size : float
+        Size of the text.
+    heading : str
+    width, height : float
+    hidden : int
+        Number of rows that are not shown.
+    cost : float
+        What the layout hides: 1 for each name left out, 4 more if it is one of the largest
+        NAMED_VARIABLES, and 1 to 6 for each name shortened.
     rows : list of NamedBar
         Those that are shown: those of the largest values.
-    labels, values : list of str
-        Their names and values; `values` may be empty.
+    labels : list of str
+        Their names.
     texts : list of list of str
         The lines of each name.
+    values : bool
+        Whether the values are written.
     places : list of (int, int)
         Column and line where each row begins; the last one is that of the number of hidden rows.
     pitch : float
@@ -250,54 +261,31 @@ class BlockLayout:
         Length of a bar for a value of 1.
     zero, name_start : float
         Where bars and names begin in a column.
-    width, height : float
-    hidden : int
-        Number of rows that are not shown.
-    cost : float
-        What the layout hides: 1 for each name left out, 4 more if it is one of the largest
-        NAMED_VARIABLES, and 1 to 6 for each name shortened.
-    size : float
-        Size of the text.
-    heading : str
     """
 
-    rows: list[NamedBar]
-    labels: list[str]
-    values: list[str]
-    texts: list[list[str]]
-    places: list[tuple[int, int]]
-    pitch: float
-    unit: float
-    zero: float
-    name_start: float
+    size: float
+    heading: str
     width: float
     height: float
     hidden: int
     cost: float
-    size: float
-    heading: str
+    rows: list[NamedBar] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    texts: list[list[str]] = field(default_factory=list)
+    values: bool = False
+    places: list[tuple[int, int]] = field(default_factory=list)
+    pitch: float = 0.0
+    unit: float = 0.0
+    zero: float = 0.0
+    name_start: float = 0.0
 
 
-def lay_out(
-    rows: Sequence[NamedBar],
-    unit: float,
-    size: float,
-    width: float,
-    lines: int,
-    *,
-    columns: int = 1,
-    heading: str = "",
-    line_cost: float = 0.0,
-    with_values: bool = True,
-    name_lines: int = 1,
-    span: tuple[float, float] | None = None,
-    undrawn: int = 0,
-) -> BlockLayout:
-    """Return the layout of a block that hides least.
+@dataclass(frozen=True)
+class BlockSpace:
+    """The space for a block.
 
-    Parameters
+    Attributes
     ----------
-    rows : sequence of NamedBar
     unit : float
         Length of a bar for a value of 1, in points.
     size : float
@@ -310,135 +298,98 @@ def lay_out(
         The first line.
     line_cost : float
         What each line costs, where the height of the block is taken from the axes.
-    with_values : bool
-        Whether values may be written; they are if no name is shortened or left out because of them.
     name_lines : int
         How many lines a name may have; names are wrapped only if some would be shortened otherwise.
     span : (low, high), optional
         Values for which the bars have room, so that the zero lines of several blocks are aligned; by default
         those of the visible rows.
-    undrawn : int
-        Number of further rows, which are only counted.
     """
-    space = _Space(unit, size, width, max(lines - bool(heading), 1), heading, line_cost, span, undrawn)
-    layouts: list[BlockLayout] = []
-    for line_count in range(1, name_lines + 1):
-        for count in range(1, max(columns, 1) + 1):
-            for values_shown in (True, False) if with_values else (False,):
-                if layout := space.layout(rows, count, values_shown, line_count):
-                    layouts.append(layout)
-        if any(layout.labels == [row.name for row in layout.rows] for layout in layouts):
-            break
-    if layouts:
-        return min(layouts, key=lambda layout: layout.cost)
-    height = (1 + bool(heading)) * BLOCK_LINE * size  # no name has room
-    hidden = len(rows) + undrawn
-    return BlockLayout(
-        [],
-        [],
-        [],
-        [],
-        [],
-        0.0,
-        unit,
-        0.0,
-        BAR_NAME_GAP,
-        BAR_NAME_GAP,
-        height,
-        hidden,
-        hidden + 20.0 * NAMED_VARIABLES,
-        size,
-        heading,
-    )
-
-
-@dataclass(frozen=True)
-class _Space:
-    """The space for the rows of a block: see the parameters of `lay_out`; `lines` are those of the rows."""
 
     unit: float
     size: float
     width: float
     lines: int
-    heading: str
-    line_cost: float
-    span: tuple[float, float] | None
-    undrawn: int
+    columns: int = 1
+    heading: str = ""
+    line_cost: float = 0.0
+    name_lines: int = 1
+    span: tuple[float, float] | None = None
 
-    def layout(
-        self, rows: Sequence[NamedBar], columns: int, with_values: bool, name_lines: int
-    ) -> BlockLayout | None:
-        """Return the layout with this number of columns; None if no name has room."""
-        capacity = self.lines * columns
-        visible_rows = _largest(
-            rows, capacity if len(rows) + bool(self.undrawn) <= capacity else capacity - 1
-        )
+    def lay_out(self, rows: Sequence[NamedBar], with_values: bool = True, undrawn: int = 0) -> BlockLayout:
+        """Return the layout that hides least of these rows, and of `undrawn` others, which are only counted.
+
+        With `with_values` values are written if no name is shortened or left out because of them.
+        """
+        layouts: list[BlockLayout] = []
+        for name_lines in range(1, self.name_lines + 1):
+            for columns in range(1, self.columns + 1):
+                for values in (True, False) if with_values else (False,):
+                    layouts += self._layouts(rows, undrawn, columns, values, name_lines)
+            if any(layout.labels == [row.name for row in layout.rows] for layout in layouts):
+                break
+        if layouts:
+            return min(layouts, key=lambda layout: layout.cost)
+        hidden = len(rows) + undrawn  # no name has room
+        height = (1 + bool(self.heading)) * BLOCK_LINE * self.size
+        cost = hidden + 20.0 * NAMED_VARIABLES
+        return BlockLayout(self.size, self.heading, BAR_NAME_GAP, height, hidden, cost)
+
+    def _layouts(
+        self, rows: Sequence[NamedBar], undrawn: int, columns: int, values: bool, name_lines: int
+    ) -> Iterator[BlockLayout]:
+        """Yield the layout with this number of columns, or none if no name has room."""
+        lines = max(self.lines - bool(self.heading), 1)
+        capacity = lines * columns
+        visible_rows = _largest(rows, capacity - (len(rows) + bool(undrawn) > capacity))
         if not visible_rows:
-            return None
+            return
         ends = [end for row in visible_rows for end in row.ends]
         low, high = self.span or (min(ends), max(ends))
         zero = -self.unit * low
         start = zero + self.unit * high + BAR_NAME_GAP
-        values = [loading_text(row.value) for row in visible_rows] if with_values else []
-        start += max((width_of(text, self.size) + BAR_NAME_GAP for text in values), default=0.0)
+        if values:
+            start += BAR_NAME_GAP + max(width_of(loading_text(row.value), self.size) for row in visible_rows)
         column = (self.width - COLUMN_GAP * (columns - 1)) / columns - start
         rooms = [column - _room_after(row, self.size) for row in visible_rows]
         if min(rooms) < NARROWEST * self.size:
-            return None
+            return
         labels = labels_for([row.name for row in visible_rows], rooms, self.size, name_lines)
         texts = [
             wrapped(label, room, self.size, NAME_INDENT * self.size) if name_lines > 1 else [label]
             for label, room in zip(labels, rooms, strict=True)
         ]
-        heights = list(map(len, texts))
-        while (places := _places(heights, columns, self.lines, self._hidden(rows, heights))) is None:
-            smallest = min(range(len(heights)), key=lambda i: (abs(visible_rows[i].value), -i))
-            for parts in filter(None, (visible_rows, labels, values, texts, heights)):
-                del parts[smallest]  # type: ignore[attr-defined]
+        hidden = len(rows) + undrawn - len(visible_rows)
+        while (places := _places(list(map(len, texts)), columns, lines, hidden)) is None:
+            smallest = min(range(len(texts)), key=lambda i: (abs(visible_rows[i].value), -i))
+            del visible_rows[smallest], labels[smallest], texts[smallest]
+            hidden += 1
             if not visible_rows:
-                return None
-        return self._filled(rows, visible_rows, labels, values, texts, places, zero, start)
-
-    def _hidden(self, rows: Sequence[NamedBar], visible_rows: Sequence[Any]) -> int:
-        """Return how many rows have no place."""
-        return len(rows) - len(visible_rows) + self.undrawn
-
-    def _filled(
-        self,
-        rows: Sequence[NamedBar],
-        visible_rows: list[NamedBar],
-        labels: list[str],
-        values: list[str],
-        texts: list[list[str]],
-        places: list[tuple[int, int]],
-        zero: float,
-        start: float,
-    ) -> BlockLayout:
-        """Return the layout with the rows at their places, and what it costs."""
+                return
         depth = max(line + len(text) for (_, line), text in zip(places, [*texts, [""]], strict=False))
-        cost = len(rows) - len(visible_rows) + _shortening([row.name for row in visible_rows], labels)
+        left_out = len(rows) - len(visible_rows)
+        cost = left_out + _shortening([row.name for row in visible_rows], labels)
         cost += 4.0 * max(min(NAMED_VARIABLES, len(rows)) - len(visible_rows), 0)
-        pitch = start + COLUMN_GAP
-        pitch += max(
+        names = [
             _widest(text, self.size) + _room_after(row, self.size)
             for text, row in zip(texts, visible_rows, strict=True)
-        )
-        return BlockLayout(
+        ]
+        pitch = start + max(names) + COLUMN_GAP
+        yield BlockLayout(
+            self.size,
+            self.heading,
+            width=pitch * (1 + places[len(texts) - 1][0]) - COLUMN_GAP,
+            height=(depth + bool(self.heading)) * BLOCK_LINE * self.size,
+            hidden=hidden,
+            cost=cost + self.line_cost * depth - 0.01 * values,
             rows=visible_rows,
             labels=labels,
-            values=values,
             texts=texts,
+            values=values,
             places=places,
             pitch=pitch,
             unit=self.unit,
             zero=zero,
             name_start=start,
-            width=pitch * (1 + places[len(texts) - 1][0]) - COLUMN_GAP,
-            height=(depth + bool(self.heading)) * BLOCK_LINE * self.size,
-            hidden=self._hidden(rows, visible_rows),
-            cost=cost + self.line_cost * depth - 0.01 * bool(values),
-            size=self.size,
-            heading=self.heading,
         )
 
 
@@ -590,8 +541,8 @@ class Block(Artist):
             yield from self._interval(start, y, row.interval)
         if layout.values:
             at = x + layout.name_start - BAR_NAME_GAP
-            number = self._text(at, y, layout.values[i], ha="right", color=self.grey)
-            number.room = width_of(layout.values[i], layout.size) + 0.5 * BAR_NAME_GAP
+            number = self._text(at, y, loading_text(row.value), ha="right", color=self.grey)
+            number.room = width_of(number.get_text(), layout.size) + 0.5 * BAR_NAME_GAP
             yield number
         style = "italic" if row.italic else "normal"
         for line, words in enumerate(layout.texts[i]):

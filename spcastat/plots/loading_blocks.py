@@ -21,8 +21,8 @@ from spcastat.plots.blocks import (
     NAMED_VARIABLES,
     Block,
     BlockLayout,
+    BlockSpace,
     NamedBar,
-    lay_out,
 )
 from spcastat.plots.drawing import place_of, position_of
 
@@ -204,7 +204,7 @@ class LoadingColumns:
     def _attempt(self, size: float, count: int, width: float, height: float) -> tuple[float, list[Placed]]:
         """Return the cost, and layout and position of every block, with this size of text and columns."""
         attempt = self._placed(size, count, width, height, True)
-        with_values = {bool(layout.values) for layout, _, _ in attempt[1] if layout.labels}
+        with_values = {layout.values for layout, _, _ in attempt[1] if layout.labels}
         return attempt if len(with_values) == 1 else self._placed(size, count, width, height, False)
 
     def _placed(
@@ -220,22 +220,14 @@ class LoadingColumns:
         for number, members, quota in self._quotas(block_count, count, lines - bool(undrawn)):
             x, y = number * (column + BLOCK_COLUMN_GAP), 0.0
             for i, rows in zip(members, quota, strict=True):
-                layout = lay_out(
-                    self.blocks[i].rows,
-                    unit,
-                    size,
-                    column,
-                    rows + HEADING_LINES,
-                    heading=self.headings[i],
-                    span=self.span,
-                    undrawn=self.hidden[i],
-                    with_values=with_values,
-                )
+                heading, most_lines = self.headings[i], rows + HEADING_LINES
+                space = BlockSpace(unit, size, column, most_lines, heading=heading, span=self.span)
+                layout = space.lay_out(self.blocks[i].rows, with_values, self.hidden[i])
                 placed.append((layout, x, y))
                 y += layout.height + NEXT_BLOCK * BLOCK_LINE * size
                 cost += layout.cost
         remainder = f"and {undrawn} more components" if undrawn else ""
-        placed.append((lay_out([], unit, size, column, 1, heading=remainder), x, y))
+        placed.append((BlockSpace(unit, size, column, 1, heading=remainder).lay_out([]), x, y))
         return cost + NAMED_VARIABLES * undrawn, placed
 
     def _count_of_blocks(self, count: int, lines: int) -> int:

@@ -23,7 +23,7 @@ from spcastat.plots.blocks import (
     NAME_LINES,
     Block,
     BlockLayout,
-    lay_out,
+    BlockSpace,
     width_of,
     wrapped,
 )
@@ -199,18 +199,15 @@ class Margins:
     ) -> Arrangement:
         """One component below the axes, the other to their right, and the legend below that or above."""
         below, beside = blocks
-        unit, heading = self._unit(width), self.headings[1]
-        lines = max(int(CORNER_SHARE * height / self._line()), 2)
-        room = share * width - SPACE
+        unit, room = self._unit(width), share * width - SPACE
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            options: dict[str, Any] = {"with_values": with_values, "name_lines": NAME_LINES}
-            first = lay_out(
-                below.rows, unit, self.size, width, lines, columns=4, line_cost=LINE_COST, **options
-            )
-            remaining = height - note - first.height - 0.3 * SPACE - self._ticks()
-            count = max(int(remaining / self._line()), 2)
-            return first, lay_out(beside.rows, unit, self.size, room, count, heading=heading, **options)
+            lines = self._lines(CORNER_SHARE * height)
+            space = BlockSpace(unit, self.size, width, lines, 4, line_cost=LINE_COST, name_lines=NAME_LINES)
+            first = space.lay_out(below.rows, with_values)
+            lines = self._lines(height - note - first.height - 0.3 * SPACE - self._ticks())
+            space = BlockSpace(unit, self.size, room, lines, heading=self.headings[1], name_lines=NAME_LINES)
+            return first, space.lay_out(beside.rows, with_values)
 
         first, second = _alike(laid_out)
         bottom = note + first.height + 0.3 * SPACE + self._ticks()
@@ -236,14 +233,15 @@ class Margins:
     ) -> Arrangement:
         """Both components below the axes, side by side, and the legend above."""
         half = (width - 1.5 * SPACE) / 2.0
-        lines = max(int(share * height / self._line()), 2)
-        unit = self._unit(width)
+        unit, lines = self._unit(width), self._lines(share * height)
+        spaces = [
+            BlockSpace(unit, self.size, half, lines, 2, heading=heading, name_lines=NAME_LINES)
+            for heading in self.headings
+        ]
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            options: dict[str, Any] = {"columns": 2, "with_values": with_values, "name_lines": NAME_LINES}
             first, second = (
-                lay_out(block.rows, unit, self.size, half, lines, heading=heading, **options)
-                for block, heading in zip(blocks, self.headings, strict=True)
+                space.lay_out(block.rows, with_values) for space, block in zip(spaces, blocks, strict=True)
             )
             return first, second
 
@@ -268,6 +266,10 @@ class Margins:
 
     def _line(self) -> float:
         return BLOCK_LINE * self.size
+
+    def _lines(self, height: float) -> int:
+        """Return how many lines of a block have room, at least two."""
+        return max(int(height / self._line()), 2)
 
     def _unit(self, width: float) -> float:
         """Return the length of a bar for a value of 1."""
@@ -391,7 +393,7 @@ class Inset:
 def _alike(laid_out: Callable[[bool], tuple[BlockLayout, BlockLayout]]) -> tuple[BlockLayout, BlockLayout]:
     """Return the layouts of two blocks, with values in both or in none."""
     first, second = laid_out(True)
-    return (first, second) if bool(first.values) == bool(second.values) else laid_out(False)
+    return (first, second) if first.values == second.values else laid_out(False)
 
 
 def _size(text: Text) -> float:
