@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 
 from spcastat.argument_names import explained
 from spcastat.config import listed, whole_number
-from spcastat.errors import OptionError, ShapeError
+from spcastat.errors import ShapeError
 from spcastat.hints import Pair
-from spcastat.labels import name_text, short_name, short_names
+from spcastat.labels import name_text, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
 from spcastat.plots.blocks import Block, NamedBar
@@ -29,31 +30,100 @@ MAX_ARROWS = 12
 TIP_NAME = 22
 
 
-def longest(arrows: pd.DataFrame, max_arrows: int | None, least: int) -> np.ndarray:
-    """Return the positions of the variables to draw: the longest arrows first, faint ones after all others.
+# --- the table of variables -----------------------------------------------------------------------
 
-    If there are more than `max_arrows`, the two components take turns (see `leading`), so that both are
-    shown.
+
+def variables_of(
+    values: pd.DataFrame,
+    weights: NDArray[np.float64],
+    pair: list[int],
+    supplementary: pd.DataFrame | None,
+    spread: Any = 1.0,
+) -> pd.DataFrame:
+    """Return a frame with a row for each variable and supplementary variable.
+
+    "x" and "y" are the tip of the arrow, `values` * `spread`; "first" and "second" the values of the bars on
+    the two components, and "on_first" and "on_second" whether there is a bar. "nonzero": the loading is
+    nonzero on either component. The "position" is that in the data; supplementary variables follow.
 
     Parameters
     ----------
-    arrows : DataFrame
-        With columns "x", "y", "nonzero" and "supplementary". Arrows that are neither nonzero nor
-        supplementary are faint.
+    values : DataFrame, p x k
+        Loadings or correlations.
+    weights : ndarray of shape (p, k)
+        Loadings.
+    pair : list of two int
+        Positions of the components.
+    supplementary : DataFrame, s x k, optional
+    spread : ndarray of shape (2,), optional
+    """
+    parts = [_variables(values, weights[:, pair] != 0, pair, spread)]
+    parts[0]["supplementary"] = False
+    if supplementary is not None:
+        drawing.frame_of(supplementary, title := "supplementary variables")
+        same_components(values, supplementary, title)
+        supplement = _variables(supplementary, np.ones((len(supplementary), 2), dtype=bool), pair, 1.0)
+        parts.append(supplement.assign(supplementary=True))
+    frame = pd.concat(parts)
+    frame["nonzero"] = (frame["on_first"] | frame["on_second"]) & ~frame["supplementary"]
+    return frame.assign(position=np.arange(len(frame)))
+
+
+def _variables(values: pd.DataFrame, on: NDArray[np.bool_], pair: list[int], spread: Any) -> pd.DataFrame:
+    bars = np.nan_to_num(values.to_numpy(dtype=float)[:, pair])
+    columns = np.hstack([bars * spread, bars])
+    frame = pd.DataFrame(columns, values.index, ["x", "y", "first", "second"])
+    return frame.assign(on_first=on[:, 0], on_second=on[:, 1])
+
+
+def arrows_of(variables: pd.DataFrame, max_arrows: int | None, minimum: int) -> pd.DataFrame:
+    """Return the arrows to draw: the longest first, faint ones after all others.
+
+    Faint are those of variables that have no nonzero loading and are not supplementary. If there are more
+    than `max_arrows`, the two components take turns (see `leading`), so that both are shown.
+
+    Parameters
+    ----------
+    variables : DataFrame
+        As `variables_of` returns it.
     max_arrows : int or None
         How many to draw; None for all.
-    least : int
+    minimum : int
         The smallest number allowed.
     """
+    arrows = variables[["x", "y", "nonzero", "supplementary", "position"]]
     strong = (arrows["nonzero"] | arrows["supplementary"]).to_numpy()
-    length = np.hypot(*arrows[["x", "y"]].to_numpy(dtype=float).T)
-    order = np.lexsort([np.arange(len(arrows)), -length, ~strong])
-    if max_arrows is None:
-        return order
-    count = whole_number("max_arrows", max_arrows, least)
-    selection = leading(arrows[["x", "y"]].to_numpy(dtype=float) * strong[:, None], count)
-    selection = np.concatenate([selection, order[~np.isin(order, selection)]])[:count]
-    return order[np.isin(order, selection)]
+    tips = arrows[["x", "y"]].to_numpy(dtype=float)
+    arrows = arrows.assign(length=np.hypot(*tips.T))
+    order = np.lexsort([-arrows["length"].to_numpy(), ~strong])
+    if max_arrows is not None:
+        count = whole_number("max_arrows", max_arrows, minimum)
+        selection = leading(tips * strong[:, None], count)
+        selection = np.concatenate([selection, order[~np.isin(order, selection)]])[:count]
+        order = order[np.isin(order, selection)]
+    return arrows.iloc[order]
+
+
+def bars_of(variables: pd.DataFrame, components: Sequence[str]) -> pd.DataFrame:
+    """Return the bars of the two components, the largest first: "value", "supplementary", "position"."""
+    parts = []
+    for component, place in zip(components, ("first", "second"), strict=True):
+        block = variables[variables[f"on_{place}"]].rename(columns={place: "value"})
+        order = np.lexsort([-block["value"].abs(), block["supplementary"]])
+        parts.append(block[["value", "supplementary", "position"]].iloc[order].assign(component=component))
+    return pd.concat(parts)
+
+
+def same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> None:
+    """Raise ShapeError unless a frame has the columns of the scores."""
+    if list(scores.columns) != list(other.columns):
+        raise ShapeError(
+            f"The scores have the components {listed(scores.columns)}, the {what} {listed(other.columns)}; "
+            "they must be the same."
+        )
+
+
+# --- drawing --------------------------------------------------------------------------------------
 
 
 def colours_of_arrows(ax: Axes, arrows: pd.DataFrame, faint: float) -> list[Any]:
@@ -88,124 +158,24 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
         names.add(tips[i], labels[i], colours[i], at_tip=True)
 
 
-def rows_of_block(ax: Axes, block: pd.DataFrame, arrows: pd.DataFrame) -> list[NamedBar]:
-    """Return the rows of a block of variables; those with an arrow have its direction."""
+def draw_bars(
+    ax: Axes, bars: pd.DataFrame, components: tuple[str, str], arrows: pd.DataFrame
+) -> tuple[Block, Block]:
+    """Draw the bars of each component as a block; variables with an arrow have its direction."""
     bar, supplement_colour = shade(ax, 0.75), visible(ax, SUPPLEMENTARY)
-    directions = arrows.set_index("position")[["x", "y"]] if len(arrows) else pd.DataFrame()
-    rows = []
-    for name, value, extra, position in zip(
-        block.index, block["value"], block["supplementary"], block["position"], strict=True
-    ):
-        direction = None
-        if position in directions.index:
-            x, y = directions.loc[position].to_numpy(dtype=float)
-            direction = (x / np.hypot(x, y), y / np.hypot(x, y)) if x or y else None
-        rows.append(NamedBar(name_text(name), float(value), supplement_colour if extra else bar, direction))
-    return rows
-
-
-# --- positions ------------------------------------------------------------------------------------
-
-
-def same_components(scores: pd.DataFrame, other: pd.DataFrame, what: str) -> None:
-    """Raise ShapeError unless a frame has the columns of the scores."""
-    if list(scores.columns) != list(other.columns):
-        raise ShapeError(
-            f"The scores have the components {listed(scores.columns)}, the {what} {listed(other.columns)}; "
-            "they must be the same."
-        )
-
-
-def markers_of(
-    loadings: pd.DataFrame,
-    correlations: pd.DataFrame | None,
-    arrows: str,
-    pair: list[int],
-    spread: NDArray[np.float64],
-    supplementary: pd.DataFrame | None,
-    scores: pd.DataFrame,
-) -> pd.DataFrame:
-    """Return a frame with the unscaled tips of the arrows, and with their names and values."""
-    weights = loadings.to_numpy(dtype=float)[:, pair]
-    nonzero = (weights != 0).any(axis=1)
-    among_correlations = arrows == "correlations"
-    if correlations is None and among_correlations:
-        raise OptionError(
-            "arrows='correlations' was given without correlations; give those of the variables with the "
-            "scores, such as fit.correlations."
-        )
-    if supplementary is not None and not among_correlations:
-        raise OptionError(
-            "supplementary variables were given with arrows='loadings', and have none; give "
-            "arrows='correlations'."
-        )
-    frame = _marker_frame(loadings.index, weights * spread, nonzero)
-    if correlations is not None:
-        values = drawing.frame_of(correlations, "correlations")
-        same_components(scores, correlations, "correlations")
-        if len(values) != len(weights):
-            raise ShapeError(
-                f"correlations has {len(values)} rows, loadings {len(weights)}; one for each variable."
+    columns = arrows["position"], arrows["x"], arrows["y"], arrows["length"]
+    directions = {i: (x / size, y / size) for i, x, y, size in zip(*columns, strict=True) if size}
+    blocks = []
+    for component, direction in zip(components, ((1.0, 0.0), (0.0, 1.0)), strict=True):
+        block = bars[bars["component"] == component]
+        rows = [
+            NamedBar(name_text(name), value, supplement_colour if extra else bar, directions.get(i))
+            for name, value, extra, i in zip(
+                block.index, block["value"], block["supplementary"], block["position"], strict=True
             )
-        if among_correlations:
-            frame = _marker_frame(loadings.index, np.nan_to_num(values[:, pair]), nonzero)
-    between = (frame[["x", "y"]] != 0).any(axis=1) if among_correlations else (weights != 0).all(axis=1)
-    return _with_supplementary(frame.assign(between=between), scores, supplementary, pair)
-
-
-def block_values(
-    loadings: pd.DataFrame,
-    correlations: pd.DataFrame | None,
-    supplementary: pd.DataFrame | None,
-    component: int,
-) -> pd.DataFrame:
-    """Return the variables of a component, the largest first: "value", "supplementary" and "position".
-
-    `correlations` are given if bars show them instead of loadings. Variables without a nonzero loading are
-    left out. Supplementary variables follow; they have positions after the others.
-    """
-    weights = loadings.iloc[:, component].to_numpy(dtype=float)
-    values = weights if correlations is None else correlations.iloc[:, component].to_numpy(dtype=float)
-    places = np.flatnonzero(weights != 0)
-    places = places[np.argsort(-np.abs(np.nan_to_num(values[places])), kind="stable")]
-    block = pd.DataFrame(
-        {"value": np.nan_to_num(values[places]), "supplementary": False, "position": places},
-        index=loadings.index[places],
-    )
-    if supplementary is None:
-        return block
-    extra = np.nan_to_num(supplementary.iloc[:, component].to_numpy(dtype=float))
-    order = np.argsort(-np.abs(extra), kind="stable")
-    columns = {"value": extra[order], "supplementary": True, "position": len(weights) + order}
-    return pd.concat([block, pd.DataFrame(columns, index=supplementary.index[order])])
-
-
-def _marker_frame(
-    index: pd.Index, ends: NDArray[np.float64], nonzero: Any, supplementary: bool = False, start: int = 0
-) -> pd.DataFrame:
-    """Return a frame of tips; positions of variables are counted from `start`."""
-    columns = {
-        "x": np.nan_to_num(ends[:, 0]),
-        "y": np.nan_to_num(ends[:, 1]),
-        "nonzero": nonzero,
-        "supplementary": supplementary,
-        "position": start + np.arange(len(ends)),
-    }
-    return pd.DataFrame(columns, index=index)
-
-
-def _with_supplementary(
-    frame: pd.DataFrame, scores: pd.DataFrame, supplementary: pd.DataFrame | None, pair: list[int]
-) -> pd.DataFrame:
-    """Return the frame with the tips of supplementary variables, if any, below the others."""
-    if supplementary is None:
-        return frame
-    values = drawing.frame_of(supplementary, title := "supplementary variables")
-    same_components(scores, supplementary, title)
-    extra = _marker_frame(supplementary.index, values[:, pair], False, True, len(frame))
-    if "between" in frame:
-        extra["between"] = True
-    return pd.concat([frame, extra])
+        ]
+        blocks.append(Block(ax, rows, direction))
+    return blocks[0], blocks[1]
 
 
 # --- the circle of correlations --------------------------------------------------------------------
@@ -225,8 +195,7 @@ def plot_correlations(
 ) -> Axes:
     """Draw the correlations of the variables with two components as arrows within the unit circle.
 
-    If the scores are uncorrelated, a variable whose arrow reaches the circle is fully explained by the two
-    components. Scores of sparse components are usually correlated; arrows can then extend beyond the circle.
+    The plot of a fit, `SpcaResult.plot_correlations`, from frames of any origin.
 
     Parameters
     ----------
@@ -234,19 +203,14 @@ def plot_correlations(
         Correlations of the variables with the scores.
     loadings : DataFrame, p x k, optional
         Variables without a nonzero loading on the two components get faint arrows.
-    components : two of int or str
-        Numbers counted from one, or names.
-    max_arrows : int, optional
-        The largest number of arrows: those with a nonzero loading first, the longest along one component and
-        the other in turn. None draws all.
+    components, max_arrows, ax
+        As for `SpcaResult.plot_correlations`.
     shares : Series, optional
-        The fraction of variance of each component, for the axis labels.
+        The share of each component in the total variance, for the axis labels.
     score_correlations : DataFrame, k x k, optional
         Correlations of the scores; the note says if those of the two components are correlated.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, drawn in another colour.
-    ax : Axes, optional
-        By default a new figure is created.
 
     Returns
     -------
@@ -261,11 +225,8 @@ def plot_correlations(
     OptionError
         If `max_arrows` is out of range, or `ax` is not an Axes.
     """
-    data = plot_correlations_data(
-        correlations, loadings, components=components, max_arrows=max_arrows, supplementary=supplementary
-    )
+    data, bars, pair = _circle(correlations, loadings, components, max_arrows, supplementary)
     names = list(correlations.columns)
-    pair = _circle_pair(components, names)
     r = 0.0
     if score_correlations is not None:
         score_values = drawing.frame_of(score_correlations, "correlations of scores")
@@ -286,30 +247,38 @@ def plot_correlations(
     reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0)))
     draw_arrows(ax, data)
     name_arrows(ax, Names(ax, size, np.empty((0, 2)), tips), data)
-    weights = pd.DataFrame(1.0, correlations.index, correlations.columns) if loadings is None else loadings
-    blocks = tuple(
-        Block(ax, rows_of_block(ax, block_values(weights, correlations, supplementary, i), data), direction)
-        for i, direction in zip(pair, ((1.0, 0.0), (0.0, 1.0)), strict=True)
-    )
     sentences = _sentences(data, len(correlations), r)
+    x_heading, y_heading = short_names([names[i] for i in pair])
     Margins(
         ax,
-        (blocks[0], blocks[1]),
-        (short_name(names[pair[0]]), short_name(names[pair[1]])),
+        draw_bars(ax, bars, (x_heading, y_heading), data),
+        (x_heading, y_heading),
         size,
         (np.full(2, -reach), np.full(2, reach)),
         True,
         note=drawing.note_below(ax, " ".join(sentences), size) if sentences else None,
         filled=0.0,
     )
-    ticks = [-1, -0.5, 0, 0.5, 1]
-    ax.set(xticks=ticks, yticks=ticks)
     return ax
 
 
-def _circle_pair(components: Pair, names: list[Any]) -> list[int]:
-    """Return the positions of the two components of a circle of correlations."""
-    return drawing.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
+def _circle(
+    correlations: pd.DataFrame,
+    loadings: pd.DataFrame | None,
+    components: Pair,
+    max_arrows: int | None,
+    supplementary: pd.DataFrame | None,
+) -> tuple[pd.DataFrame, pd.DataFrame, list[int]]:
+    """Return the arrows and bars of a circle of correlations, and the positions of its components."""
+    values = drawing.frame_of(correlations, "correlations")
+    names = list(correlations.columns)
+    pair = drawing.pair_of(components, names, "a circle of correlations", "Fit with k=2 or more.")
+    weights = np.ones(values.shape) if loadings is None else drawing.frame_of(loadings)
+    if loadings is not None and (weights.shape != values.shape or list(loadings.columns) != names):
+        raise ShapeError("correlations and loadings must have the same variables and components.")
+    variables = variables_of(correlations, weights, pair, supplementary)
+    arrows = arrows_of(variables[(variables[["x", "y"]] != 0).any(axis=1)], max_arrows, 1)
+    return arrows, bars_of(variables, short_names([names[i] for i in pair])), pair
 
 
 @explained
@@ -327,20 +296,7 @@ def plot_correlations_data(
     component, whether the variable is a "supplementary" one, the "position" of the variable in the data, and
     the "length" of the arrow.
     """
-    values = drawing.frame_of(correlations, "correlations")
-    names = list(correlations.columns)
-    pair = _circle_pair(components, names)
-    nonzero = np.ones(len(values), dtype=bool)
-    if loadings is not None:
-        weights = drawing.frame_of(loadings)
-        if weights.shape != values.shape or list(loadings.columns) != names:
-            raise ShapeError("correlations and loadings must have the same variables and components.")
-        nonzero = (weights[:, pair] != 0).any(axis=1)
-    frame = _marker_frame(correlations.index, values[:, pair], nonzero)
-    frame = _with_supplementary(frame, correlations, supplementary, pair)
-    frame["length"] = np.hypot(frame["x"], frame["y"])
-    frame = frame[(frame["length"] > 0).to_numpy()]
-    return frame.iloc[longest(frame, max_arrows, 1)]
+    return _circle(correlations, loadings, components, max_arrows, supplementary)[0]
 
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:

@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 from spcastat.argument_names import explained
 from spcastat.config import checked_level, flag, one_of, plural, real_number
-from spcastat.errors import DataError, OptionError
+from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow, Outline, Pair, Palette, RowLabels
-from spcastat.labels import short_name, short_names
+from spcastat.labels import short_names
 from spcastat.plots import drawing, score_plots
 from spcastat.plots.arrows import (
     MAX_ARROWS,
-    block_values,
+    arrows_of,
+    bars_of,
     draw_arrows,
-    longest,
-    markers_of,
+    draw_bars,
     name_arrows,
-    rows_of_block,
     same_components,
+    variables_of,
 )
-from spcastat.plots.blocks import Block, loading_text
+from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import Frame, positions
 from spcastat.plots.margins import Margins
@@ -66,64 +66,18 @@ def biplot(
 ) -> Axes:
     """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
 
-    Points stand alone in the middle. A block of bars below the axes shows the loadings of the horizontal
-    component with the names of the variables, the largest first, and a block beside or below the axes those
-    of the vertical component; both have one scale. Bars of negative loadings are hollow. A variable with
-    loadings on both components also has an arrow, and a small arrow of the same direction after its name. A
-    variable with a loading on only one component needs none: its direction is the axis. Names at arrows and
-    points are drawn where there is room.
-
-    With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
-    loadings * s^scale, so that their inner products are those of scores and loadings for any scale (Gabriel
-    1971). Singular values, s * sqrt(n - 1), instead of s only change both by a common factor; with s,
-    ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one common factor
-    to reach as far as most of the points. ``biplot_data().caption`` says how both are scaled.
-
-    A few rows far from all others are drawn as triangles at the edge, with their coordinates, so that the
-    other rows keep their room.
+    The biplot of a fit, `SpcaResult.biplot`, from frames of any origin.
 
     Parameters
     ----------
     scores : DataFrame, n x k
     loadings : DataFrame, p x k
         Only variables with a nonzero loading on the two components have an arrow.
-    components : two of int or str
-        Numbers counted from one, or names.
-    scale : float
-        From 0 to 1. With 1 the points are standardised scores, and lengths of arrows and angles between
-        them approximate standard deviations and correlations of the variables. With 0 the points are the
-        scores themselves and their distances those of the rows within the components.
-    arrows : {"loadings", "correlations"}
-        With "correlations" arrows end at the correlations of the variables with the two scores, stretched:
-        those with a nonzero loading are drawn strongly, the others faintly.
     correlations : DataFrame, p x k, optional
         Of variables and scores; needed for ``arrows="correlations"``.
-    max_arrows : int, optional
-        The largest number of arrows of variables with a nonzero loading on both components, the longest;
-        for ``arrows="correlations"`` of all variables, those with a nonzero loading first. None draws all.
     shares : Series, optional
         The share of each component in the total variance, indexed like the columns of `scores`, for the axes.
         It is that of the adjusted variance, unless ``shares.attrs["share"]`` says what it is.
-    groups : Series, Categorical or array of length n, optional
-        Groups that set colours and markers of the points; at most 20. A Series is matched by its labels. The
-        legend has the groups in the order of the categories, or of their values.
-    color : Series or array of length n, optional
-        Numbers to show as colours, with a colour bar.
-    palette : mapping, sequence of colours, or str, optional
-        Colours of the groups (by group or in order), or the name of a colour map; for `color`, a colour map.
-    outline : {"normal", "t", "hull"}, optional
-        Around each group, or around all points if there are no groups: the ellipse that contains the share
-        `level` of a normal distribution with the mean and covariance matrix of the group; that of a bivariate
-        t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust to outliers;
-        or the convex hull. Groups of fewer than three points, or with all points on a line, have none.
-    level : float in (0, 1)
-        Probability of the ellipses.
-    centroids : bool
-        Whether the mean of each group is marked and named.
-    labels : int, bool, sequence or Series, optional
-        Which rows are named where there is room. A number: that many rows, those farthest from the centre;
-        True: all; False: none. A sequence has one text for each row, "" for no name; a Series has texts by
-        row label. By default the three farthest rows are named if the row labels are different texts.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others, and as triangles at the edge if
         they are far outside.
@@ -131,13 +85,10 @@ def biplot(
         Correlations of further variables with the scores, for ``arrows="correlations"``.
     levels : DataFrame, l x k, optional
         Means of the scores for levels of further factors.
-    blocks : bool
-        Whether the variables are drawn as bars in the margins.
-    note : bool, optional
-        Whether the caption of `biplot_data` is written below the plot; by default on a new figure only.
-    ax : Axes, optional
-        By default a new figure is created. The bars are drawn in the place of the axes, which are smaller;
-        ``ax.get_position()`` gives the position of the points after the first draw.
+    components, scale, arrows, max_arrows, groups, color, palette, outline, level, centroids, labels
+        As for `SpcaResult.biplot`; `groups` and `color` are values, one for each row.
+    blocks, note, ax
+        As for `SpcaResult.biplot`.
 
     Returns
     -------
@@ -175,29 +126,31 @@ def biplot(
         supplementary=supplementary,
         levels=levels,
     )
-    names = list(scores.columns)
-    pair = _biplot_pair(components, names)
+    names = [list(scores.columns)[i] for i in _biplot_pair(components, list(scores.columns))]
     ax = drawing.axes_for(ax, 6.4, 5.4, bar=color is not None)
     size = drawing.name_size()
-    drawing.label_components(ax, drawing.axis_names([names[i] for i in pair], shares), size)
+    drawing.label_components(ax, drawing.axis_names(names, shares), size)
     drawing.cross(ax)
-    clouds = _clouds(ax, data, palette)
-    corners = [] if outline is None else _outlines(ax, data, clouds, outline, level)
-    frame = _frame(data, *corners)
+    rows_of = data.points["group"].array if "group" in data.points else None
+    clouds = list(score_plots.groups_of(ax, rows_of, len(data.points), palette))
+    named_clouds = [cloud for cloud in clouds if cloud.name != score_plots.GROUP_MISSING]
+    corners = [] if outline is None else _outlines(ax, data, named_clouds, outline, level)
+    data, frame = _framed(data, *corners)
     title = drawing.title_of(groups if groups is not None else color)
-    legend, bar = _points(ax, data, frame, title, palette, size)
-    _draw_new_points(ax, data, frame)
+    legend, bar = _points(ax, data, frame, clouds, title, palette, size)
+    _draw_further_points(ax, data, frame)
     draw_arrows(ax, data.arrows)
-    dots = np.vstack([frame.inside(data.points), frame.inside(data.new), frame.inside(data.levels)])
+    dots = np.vstack(
+        [positions(rows_inside(data.points)), positions(rows_inside(data.new)), positions(data.levels)]
+    )
     texts = Names(ax, size, dots, data.arrows[["x", "y"]].to_numpy(dtype=float))
     name_arrows(ax, texts, data.arrows)
-    for cloud in clouds if centroids else []:
-        middle = _middle(data, cloud)
+    for cloud in named_clouds if centroids else []:
+        middle = np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
         score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker)
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, cloud.colour, needed=True, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame)
-    drawn_blocks = (_block(ax, data, 0), _block(ax, data, 1)) if blocks else None
     caption = data.caption
     if shares is not None:
         caption += f" %: {shares.attrs.get('share', 'adjusted variance')}."
@@ -206,7 +159,7 @@ def biplot(
         caption += f" Ellipses: {100 * level:g} % of a {kind} distribution."
     Margins(
         ax,
-        drawn_blocks,
+        draw_bars(ax, data.blocks, data.components, data.arrows) if blocks else None,
         data.components,
         size,
         (frame.low, frame.high),
@@ -218,25 +171,20 @@ def biplot(
     return ax
 
 
-def _frame(data: BiplotData, *corners: NDArray[np.float64]) -> Frame:
-    """Return the frame of everything that is drawn; names have room beyond the tips of arrows."""
+def _framed(data: BiplotData, *corners: NDArray[np.float64]) -> tuple[BiplotData, Frame]:
+    """Return the data with the rows that are outside of the frame of everything else, and this frame.
+
+    `corners` are those of outlines. Names have room beyond the tips of arrows.
+    """
     tips = TIP_ROOM * data.arrows[["x", "y"]].to_numpy(dtype=float)
-    return Frame.around(data.points, data.new, tips, positions(data.levels), *corners)
+    frame = Frame.around(data.points, data.new, tips, positions(data.levels), *corners)
+    points, new_points = (rows.assign(far=frame.far(rows)) for rows in (data.points, data.new))
+    return replace(data, points=points, new=new_points), frame
 
 
-def _block(ax: Axes, data: BiplotData, component: int) -> Block:
-    """Draw the variables of one of the two components as a block."""
-    name = data.components[component]
-    block = data.blocks[data.blocks["component"] == name]
-    direction = (1.0, 0.0) if component == 0 else (0.0, 1.0)
-    return Block(ax, rows_of_block(ax, block, data.arrows), direction)
-
-
-def _clouds(ax: Axes, data: BiplotData, palette: Palette | None) -> list[score_plots.Group]:
-    """Return the groups of points that have outlines and centroids; all points if there are no groups."""
-    groups = data.points["group"].array if "group" in data.points else None
-    clouds = score_plots.groups_of(ax, groups, len(data.points), palette)
-    return [cloud for cloud in clouds if cloud.name != score_plots.GROUP_MISSING]
+def rows_inside(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points within the axes."""
+    return points[~points["far"]]
 
 
 def _outlines(
@@ -250,11 +198,6 @@ def _outlines(
             score_plots.draw_outline(ax, corners, cloud.colour)
             outlines.append(corners)
     return outlines
-
-
-def _middle(data: BiplotData, cloud: score_plots.Group) -> NDArray[np.float64]:
-    """Return the mean of the points of a group."""
-    return np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
 
 
 @explained
@@ -284,8 +227,8 @@ def biplot_data(
     scale = real_number("scale", scale, 0.0, 1.0)
     if groups is not None and color is not None:
         raise OptionError("groups and color were given; one of them can colour the points.")
-    short = (short_name(names[pair[0]]), short_name(names[pair[1]]))
-    spread = spread_of(values[:, pair], scale, short) ** scale
+    x_heading, y_heading = short_names([names[i] for i in pair])
+    spread = spread_of(values[:, pair], scale, (x_heading, y_heading)) ** scale
     xy = values[:, pair] / spread
     points = pd.DataFrame({"x": xy[:, 0], "y": xy[:, 1]}, index=scores.index)
     if groups is not None:
@@ -295,30 +238,49 @@ def biplot_data(
     points["label"] = score_plots.row_labels(labels, scores.index, np.hypot(*xy.T))
     points["left_out"] = np.isin(np.arange(len(points)), scores.attrs.get("left_out", ()))
     points["replaced"] = _rows_of_cells(scores, loadings, pair)
-    markers = markers_of(loadings, correlations, arrows, pair, spread, supplementary, scores)
-    strong = markers["nonzero"] | markers["supplementary"] | (arrows == "correlations")
-    stretch = stretch_of(xy, markers.loc[strong.to_numpy(), ["x", "y"]].to_numpy())
-    tips, undrawn = arrows_of(markers, max_arrows, stretch)
-    bars = correlations if arrows == "correlations" else None
-    parts = [
-        block_values(loadings, bars, supplementary, i).assign(component=name)
-        for i, name in zip(pair, short, strict=True)
-    ]
+    if correlations is not None:
+        _check_correlations(correlations, scores, loadings)
+    if arrows == "correlations":
+        if correlations is None:
+            raise OptionError(
+                "arrows='correlations' was given without correlations; give those of the variables with the "
+                "scores, such as fit.correlations."
+            )
+        variables = variables_of(correlations, loadings.to_numpy(dtype=float), pair, supplementary)
+        between = (variables[["x", "y"]] != 0).any(axis=1) | variables["supplementary"]
+    else:
+        if supplementary is not None:
+            raise OptionError(
+                "supplementary variables were given with arrows='loadings', and have none; give "
+                "arrows='correlations'."
+            )
+        variables = variables_of(loadings, loadings.to_numpy(dtype=float), pair, None, spread)
+        between = variables["on_first"] & variables["on_second"]
+    stretch = stretch_of(xy, variables[["x", "y"]].to_numpy())
+    tips = arrows_of(variables[between], max_arrows, 0)
+    tips[["x", "y", "length"]] *= stretch
     data = BiplotData(
         points=points,
         arrows=tips,
-        blocks=pd.concat(parts),
+        blocks=bars_of(variables, (x_heading, y_heading)),
         stretch=stretch,
         correlation=drawing.correlation_of(xy[:, 0], xy[:, 1]),
-        components=short,
+        components=(x_heading, y_heading),
         new=points_of(new, "new", scores, pair, spread),
         levels=points_of(levels, "levels", scores, pair, spread),
-        undrawn=undrawn,
+        undrawn=int((between & variables["nonzero"]).sum() - tips["nonzero"].sum()),
+        scale=scale,
+        kind=arrows,
     )
-    frame = _frame(data)
-    data.points["far"] = frame.far(data.points)
-    data.new["far"] = frame.far(data.new)
-    return replace(data, caption=" ".join(_sentences(data, scale, arrows)))
+    return _framed(data)[0]
+
+
+def _check_correlations(correlations: pd.DataFrame, scores: pd.DataFrame, loadings: pd.DataFrame) -> None:
+    """Raise ShapeError unless there are correlations of each variable with each score."""
+    rows = len(drawing.frame_of(correlations, "correlations"))
+    same_components(scores, correlations, "correlations")
+    if rows != len(loadings):
+        raise ShapeError(f"correlations has {rows} rows, loadings {len(loadings)}; one for each variable.")
 
 
 def _rows_of_cells(scores: pd.DataFrame, loadings: pd.DataFrame, pair: list[int]) -> NDArray[np.bool_]:
@@ -339,6 +301,8 @@ def _biplot_pair(components: Pair, names: list[Any]) -> list[int]:
 
 #: What arrows can show.
 ARROWS = ("loadings", "correlations")
+#: Correlation of scores from which the caption mentions it.
+NOTABLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -372,8 +336,10 @@ class BiplotData:
         "x", "y" and "label" of the means of levels of supplementary factors.
     undrawn : int
         Number of variables with a nonzero loading on both components whose arrow is not drawn.
-    caption : str
-        How points, arrows and bars are scaled, and what is not drawn.
+    scale : float
+        As given to `biplot`.
+    kind : str
+        What arrows and bars show, "loadings" or "correlations".
     """
 
     points: pd.DataFrame
@@ -385,12 +351,45 @@ class BiplotData:
     new: pd.DataFrame = field(default_factory=pd.DataFrame)
     levels: pd.DataFrame = field(default_factory=pd.DataFrame)
     undrawn: int = 0
-    caption: str = ""
+    scale: float = 1.0
+    kind: str = "loadings"
 
     @property
     def ringed(self) -> pd.Series:
         """Whether a row has a ring: it is in the fit and within the axes, with replaced cells."""
         return self.points["replaced"] & ~self.points["left_out"] & ~self.points["far"]
+
+    @property
+    def caption(self) -> str:
+        """How points, arrows and bars are scaled, and what is not drawn."""
+        power = "" if self.scale == 1 else f"^{self.scale:g}"
+        sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
+        out = int(self.points["left_out"].sum())
+        if out:
+            sentences.append(f"Open: {plural(out, 'row')} left out of the fit.")
+        ringed = int(self.ringed.sum())
+        if ringed:
+            sentences.append(f"Rings: {plural(ringed, 'row')} with outlying values, which the fit replaces.")
+        if len(self.arrows):
+            markers = "loadings" if self.scale == 0 else f"loadings × sd{power}"
+            markers = "correlations with the scores" if self.kind == "correlations" else markers
+            sentences.append(f"Arrows: {markers} × {self.stretch:.3g}.")
+        if len(self.blocks):
+            value = loading_text(float(self.blocks["value"].abs().max()))
+            sentences.append(f"Bars: {self.kind}, up to {value}.")
+        if abs(self.correlation) > NOTABLE:
+            r = drawing.value_text(self.correlation)
+            sentences.append(f"Correlated scores (r = {r}): inner products are approximate.")
+        if self.undrawn:
+            count = int(self.arrows["nonzero"].sum())
+            sentences.append(f"{count} of {count + self.undrawn} arrows are drawn, the longest.")
+        far = int(self.points["far"].sum())
+        if far:
+            sentences.append(f"Triangles at the edge: {plural(far, 'row')} farther out.")
+        far = int(self.new["far"].sum())
+        if far:
+            sentences.append(f"Triangles at the edge: {plural(far, 'new row')} farther out.")
+        return " ".join(sentences)
 
 
 # --- points ---------------------------------------------------------------------------------------
@@ -443,64 +442,20 @@ def points_of(
     )
 
 
-# --- arrows ---------------------------------------------------------------------------------------
-
-
-def arrows_of(markers: pd.DataFrame, max_arrows: int | None, stretch: float) -> tuple[pd.DataFrame, int]:
-    """Return the arrows to draw, the longest first, and how many with a nonzero loading are not drawn."""
-    between = markers[markers["between"].to_numpy()].drop(columns="between")
-    tips = between.iloc[longest(between, max_arrows, 0)].copy()
-    tips[["x", "y"]] *= stretch
-    tips["length"] = np.hypot(tips["x"], tips["y"])
-    order = np.argsort(-tips["length"].to_numpy(), kind="stable")
-    return tips.iloc[order], int(between["nonzero"].sum() - tips["nonzero"].sum())
-
-
-#: Correlation of scores from which the caption mentions it.
-NOTABLE = 0.1
-
-
-def _sentences(data: BiplotData, scale: float, arrows: str) -> list[str]:
-    """Return the sentences of the caption."""
-    power = "" if scale == 1 else f"^{scale:g}"
-    sentences = [f"Points: scores{'' if scale == 0 else f' / sd{power}'}."]
-    out = int(data.points["left_out"].sum())
-    if out:
-        sentences.append(f"Open: {plural(out, 'row')} left out of the fit.")
-    ringed = int(data.ringed.sum())
-    if ringed:
-        sentences.append(f"Rings: {plural(ringed, 'row')} with outlying values, which the fit replaces.")
-    if len(data.arrows):
-        markers = "loadings" if scale == 0 else f"loadings × sd{power}"
-        markers = "correlations with the scores" if arrows == "correlations" else markers
-        sentences.append(f"Arrows: {markers} × {data.stretch:.3g}.")
-    if len(data.blocks):
-        value = loading_text(float(data.blocks["value"].abs().max()))
-        sentences.append(f"Bars: {arrows}, up to {value}.")
-    if abs(data.correlation) > NOTABLE:
-        r = drawing.value_text(data.correlation)
-        sentences.append(f"Correlated scores (r = {r}): inner products are approximate.")
-    if data.undrawn:
-        count = int(data.arrows["nonzero"].sum())
-        sentences.append(f"{count} of {count + data.undrawn} arrows are drawn, the longest.")
-    far = int(data.points["far"].sum())
-    if far:
-        sentences.append(f"Triangles at the edge: {plural(far, 'row')} farther out.")
-    far = int(data.new["far"].sum())
-    if far:
-        sentences.append(f"Triangles at the edge: {plural(far, 'new row')} farther out.")
-    return sentences
-
-
 # --- drawing of the points ------------------------------------------------------------------------
 
 
 def _points(
-    ax: Axes, data: BiplotData, frame: Frame, title: str | None, palette: Any, size: float
+    ax: Axes,
+    data: BiplotData,
+    frame: Frame,
+    clouds: list[score_plots.Group],
+    title: str | None,
+    palette: Any,
+    size: float,
 ) -> tuple[Legend | None, Axes | None]:
     """Draw the points; return their legend and the axes of their colour bar, or None."""
-    xy = data.points[["x", "y"]].to_numpy()
-    far = frame.far(data.points)
+    xy, far = data.points[["x", "y"]].to_numpy(), data.points["far"].to_numpy()
     style: dict[str, Any] = {**score_plots.dots(len(xy), 16.0), "zorder": 2}
     _rings(ax, xy[data.ringed.to_numpy()], style)
     if "color" in data.points:
@@ -508,8 +463,6 @@ def _points(
         artist = score_plots.scatter_numbers(ax, xy[~far], numbers[~far], palette=palette, **style)
         _edge_marks(ax, frame, xy[far], shade(ax, 0.6))
         return None, score_plots.colour_bar(ax, artist, title, size)
-    groups = data.points["group"].array if "group" in data.points else None
-    clouds = list(score_plots.groups_of(ax, groups, len(xy), palette))
     artists = []
     out = data.points["left_out"].to_numpy()
     for cloud in clouds:
@@ -518,7 +471,7 @@ def _points(
         artists.append(ax.scatter(x, y, **mark, **style))
         score_plots.open_points(ax, xy[cloud.rows & ~far & out], cloud, style)
         _edge_marks(ax, frame, xy[cloud.rows & far], cloud.colour)
-    if groups is None:
+    if "group" not in data.points:
         return None, None
     options: dict[str, Any] = {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.2, "labelspacing": 0.25}
     options |= {"columnspacing": 1.0, "handlelength": 1.4, "fontsize": size, "title_fontsize": size}
@@ -549,17 +502,15 @@ def _edge_marks(ax: Axes, frame: Frame, xy: NDArray[np.float64], colour: Any) ->
             ax.scatter(mark[0], mark[1], color=[colour], clip_on=False, **options)
 
 
-def _draw_new_points(ax: Axes, data: BiplotData, frame: Frame) -> None:
-    """Draw new rows as crosses and means of levels as diamonds."""
-    for points, marker, name in ((data.new, "x", "new rows"), (data.levels, "D", "levels")):
-        colour = ink(ax) if marker == "x" else visible(ax, SUPPLEMENTARY)
-        inner = frame.inside(points)
-        size = score_plots.dots(len(points), 30.0)["s"]
-        style: dict[str, Any] = {"s": size, "linewidths": line(1.1), "zorder": 4.5}
-        if len(inner):
-            ax.scatter(*inner.T, color=[colour], marker=marker, gid=name, **style)
-        outer = points[frame.far(points)][["x", "y"]].to_numpy(dtype=float)
-        _edge_marks(ax, frame, outer, colour)
+def _draw_further_points(ax: Axes, data: BiplotData, frame: Frame) -> None:
+    """Draw new rows as crosses, at the edge if they are far, and means of levels as diamonds."""
+    colours = ink(ax), visible(ax, SUPPLEMENTARY)
+    places = positions(rows_inside(data.new)), positions(data.levels)
+    for xy, marker, name, colour in zip(places, "xD", ("new rows", "levels"), colours, strict=True):
+        style: dict[str, Any] = {"linewidths": line(1.1), "zorder": 4.5, "gid": name, "color": [colour]}
+        if len(xy):
+            ax.scatter(xy[:, 0], xy[:, 1], marker=marker, s=score_plots.dots(len(xy), 30.0)["s"], **style)
+    _edge_marks(ax, frame, data.new.loc[data.new["far"], ["x", "y"]].to_numpy(dtype=float), ink(ax))
 
 
 #: More new rows than this have no names.
@@ -568,32 +519,22 @@ MOST_NEW_NAMES = 30
 
 def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame) -> None:
     """Name levels, far rows, rows with a label, and new rows, in this order."""
-    grey = shade(ax, 0.75)
-    for name, position in zip(data.levels["label"], _all_positions(data.levels), strict=True):
+    new_points = data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
+    rows = (data.points, shade(ax, 0.75)), (new_points, ink(ax))
+    for name, *position in data.levels[["label", "x", "y"]].itertuples(index=False):
         texts.add(position, str(name), visible(ax, SUPPLEMENTARY), needed=True)
-    few_new = data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
-    points = data.points
-    names = short_names(list(points.index[frame.far(points)]), score_plots.ROW_NAME_WIDTH)
-    _name_far(texts, frame, points, names, grey)
-    _name_far(texts, frame, few_new, few_new["label"][frame.far(few_new)].astype(str).tolist(), ink(ax))
-    for frame_of_points, colour in ((points, grey), (few_new, ink(ax))):
-        inner = frame_of_points[~frame.far(frame_of_points)]
-        for name, position in zip(inner["label"], _all_positions(inner), strict=True):
+    for points, colour in rows:
+        far = points[points["far"]]
+        xy = far[["x", "y"]].to_numpy(dtype=float)
+        names = short_names(list(far.index), score_plots.ROW_NAME_WIDTH)
+        for name, (x, y), mark in zip(names, xy, frame.edge(xy), strict=True):
+            texts.add(mark, f"{name} ({_coordinate(x)}, {_coordinate(y)})", colour, needed=True)
+    for points, colour in rows:
+        for name, *position in rows_inside(points)[["label", "x", "y"]].itertuples(index=False):
             texts.add(position, str(name), colour)
-
-
-def _name_far(texts: Names, frame: Frame, points: pd.DataFrame, names: list[str], colour: Any) -> None:
-    """Name marks at the edge, with the coordinates of their points."""
-    xy = points[frame.far(points)][["x", "y"]].to_numpy(dtype=float)
-    for name, (x, y), mark in zip(names, xy, frame.edge(xy), strict=True):
-        texts.add(mark, f"{name} ({_coordinate(x)}, {_coordinate(y)})", colour, needed=True)
 
 
 def _coordinate(value: float) -> str:
     """Return a coordinate with three digits, and without a power of ten below a million."""
     digits = f"{value:.3g}" if abs(value) < 999.5 or abs(value) >= 1e6 else f"{value:,.0f}"
     return digits.replace("-", "−")
-
-
-def _all_positions(frame: pd.DataFrame) -> NDArray[np.float64]:
-    return frame[["x", "y"]].to_numpy(dtype=float)

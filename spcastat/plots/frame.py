@@ -46,10 +46,6 @@ class Frame:
         xy = frame[["x", "y"]].to_numpy(dtype=float)
         return np.asarray(((xy < self.low) | (xy > self.high)).any(axis=1))
 
-    def inside(self, frame: pd.DataFrame) -> Array:
-        """Return the finite points of a frame that are inside."""
-        return positions(frame[~self.far(frame)])
-
     def edge(self, xy: Array) -> Array:
         """Return the positions at the edge of points outside."""
         space = EDGE * (self.high - self.low)

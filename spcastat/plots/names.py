@@ -92,10 +92,6 @@ class Names(Artist):
         if text and np.isfinite(at).all():
             self.names.append(Name(at, text, colour, **options))
 
-    def get_window_extent(self, renderer: Any = None) -> Bbox:
-        """Return an empty box: names are within the axes."""
-        return Bbox.null()
-
     def get_tightbbox(self, renderer: Any = None) -> Bbox | None:
         """Return None: names are within the axes."""
         return None

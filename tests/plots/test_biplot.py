@@ -313,6 +313,25 @@ def test_a_few_far_rows_are_drawn_at_the_edge(scores, loadings):
     assert not biplot_data(scores, loadings, scale=0).points["far"].any()
 
 
+def test_the_note_counts_the_rows_at_the_edge_as_drawn_with_outlines(scores, loadings):
+    """A hull reaches to the far row, which is then within the axes."""
+    scores.iloc[4] *= 40
+    far = biplot(scores, loadings, scale=0, note=True)
+    hull = biplot(scores, loadings, scale=0, note=True, outline="hull")
+    for ax, count in ((far, 1), (hull, 0)):
+        marks = [child for child in ax.collections if child.get_gid() == "edge"]
+        assert len(marks) == note_of(ax).count("1 row farther out") == count
+
+
+def test_components_whose_long_names_begin_alike_have_blocks_of_their_own(scores, loadings):
+    names = [f"a component with a long name, number {i}" for i in (1, 2, 3)]
+    data = biplot_data(scores.set_axis(names, axis=1), loadings.set_axis(names, axis=1))
+    assert len(set(data.components)) == 2
+    for component, name in zip(data.components, loadings.columns, strict=False):
+        shown = data.blocks[data.blocks["component"] == component]
+        assert set(shown.index) == set(loadings.index[loadings[name] != 0])
+
+
 @pytest.mark.parametrize("panels", [1, 2])
 def test_no_point_is_on_the_frame(scores, loadings, panels):
     _, axes = plt.subplots(1, panels, figsize=(5 * panels, 5), layout="constrained", squeeze=False)
