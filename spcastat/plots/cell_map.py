@@ -12,7 +12,17 @@ import pandas as pd
 from spcastat.config import plural, whole_number
 from spcastat.labels import short_names
 from spcastat.linalg.wrapping import BEND, END
-from spcastat.plots.drawing import axes_for, figure_of, ink, line, shade, write_note
+from spcastat.plots.blocks import labels_for, width_of
+from spcastat.plots.drawing import (
+    NAMES_SHARE,
+    axes_for,
+    figure_of,
+    ink,
+    line,
+    place_width,
+    shade,
+    write_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,14 +130,21 @@ def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
 
     count, width = found.values.shape
     room = (COLUMN_INCHES, ROW_INCHES) if ax is None else _room(ax, width, count)
+    new_figure = ax is None
     ax = axes_for(ax, 1.4 + COLUMN_INCHES * max(width, 12), 1.9 + ROW_INCHES * max(count, 6))
     colours = colormaps["PuOr"].with_extremes(bad=shade(ax, 0.18))
     style: dict[str, Any] = {"edgecolors": shade(ax, 0.12), "linewidth": line(0.4)}
     ax.pcolormesh(np.ma.masked_invalid(_strength(found.values)), cmap=colours, vmin=-1, vmax=1, **style)
     ax.set_xlim(0, width)
     ax.set_ylim(count, 0)
-    for axis, names, inches in ((ax.xaxis, found.columns, room[0]), (ax.yaxis, found.rows, room[1])):
+    width_points, height_points = 72.0 * figure_of(ax).get_size_inches()
+    for axis, names, inches, side in (
+        (ax.xaxis, found.columns, room[0], height_points),
+        (ax.yaxis, found.rows, room[1], width_points),
+    ):
         size = max(min(_small_text(), 72.0 * inches / LINE), SMALLEST_NAMES)
+        if not new_figure:
+            names = labels_for(names, [NAMES_SHARE * side] * len(names), size)
         axis.set_ticks(np.arange(len(names)) + 0.5, names, parse_math=False, fontsize=size)
     ax.tick_params(axis="x", rotation=90)
     ax.tick_params(length=0)
@@ -192,9 +209,13 @@ def _legend(ax: Axes, colours: Any, cell_map: CellMap) -> None:
         entries["not judged"] = np.nan
     shades = colours((1.0 + _strength(np.array(list(entries.values())))) / 2)
     handles = [Patch(facecolor=colour, label=label) for label, colour in zip(entries, shades, strict=True)]
-    style: dict[str, Any] = {"frameon": False, "fontsize": "small", "columnspacing": 1.0}
+    size = _small_text()
+    style: dict[str, Any] = {"frameon": False, "fontsize": size, "columnspacing": 1.0}
     style |= {"borderaxespad": 0.2, "handlelength": 1.0, "handletextpad": 0.4}
-    ax.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(entries), **style)
+    width = sum(width_of(label, size) + 2.6 * size for label in entries)
+    rows = 1 if width <= place_width(ax) else 2
+    style |= {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": -(-len(entries) // rows)}
+    ax.legend(handles=handles, **style)
 
 
 def _sentences(cell_map: CellMap) -> Sequence[str]:

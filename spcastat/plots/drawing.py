@@ -534,11 +534,16 @@ def title_of(values: Any) -> str | None:
 
 
 def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
-    """Write sentences below the label of the x axis, wrapped to the width of the axes."""
+    """Write sentences below the label of the x axis, from the left end of the names beside the axes."""
     if not any(sentences := list(sentences)):
         return None
+
+    def names_beside(renderer: Any) -> Bbox:
+        boxes = [part.yaxis.get_tightbbox(renderer) for part in (ax, *ax.child_axes) if part.axison]
+        return Bbox.union([ax.get_window_extent(renderer), *(box for box in boxes if box is not None)])
+
     style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
-    style["xycoords"] = ("axes fraction", ax.xaxis.label)
+    style["xycoords"] = (names_beside, ax.xaxis.label)
     return write(ax, _wrapped(ax, sentences), (0.0, 0.0), (0, -4), **style)
 
 
@@ -557,13 +562,12 @@ def note_of(ax: Axes) -> str:
 
 
 def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
-    """Wrap sentences to the width of the space for the axes, which may be wider than the axes themselves."""
+    """Wrap sentences to the width that the axes have with the names beside them."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font, text = FontProperties(size=_note_size()), " ".join(filter(None, sentences))
-    place = ax.get_position(original=True).width * 72 * figure_of(ax).get_size_inches()[0]
-    width = 0.97 * (float(size_of(ax)[0]) + max(place, float(size_of(ax)[0]))) / 2
+    width = 0.94 * place_width(ax)
     for columns in range(max(int(width / (0.45 * _note_size())), 20), 19, -2):
         lines = textwrap.wrap(text, columns, break_on_hyphens=False)
         longest = max(lines, key=len, default="")
@@ -574,6 +578,16 @@ def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
         ):
             break
     return "\n".join(lines)
+
+
+def place_width(ax: Axes) -> float:
+    """Return the width in points of the axes with the names beside them: of their columns of a layout."""
+    figure, spec = ax.get_figure(root=False), ax.get_subplotspec()
+    assert figure is not None
+    width = float(in_points(ax, figure.bbox.width))
+    if spec is None or figure_of(ax).get_layout_engine() is None:
+        return width * ax.get_position(original=True).width
+    return width * len(spec.colspan) / spec.get_gridspec().ncols
 
 
 def _note_size() -> float:

@@ -629,6 +629,31 @@ def test_every_row_and_column_of_a_small_map_has_a_legible_name(p, height):
     plt.close(figure)
 
 
+@pytest.mark.parametrize("layout", ["constrained", "tight"])
+@pytest.mark.parametrize("where", ["of the hospital", ""])
+def test_the_note_and_the_legend_of_a_small_map_are_within_the_figure(layout, where):
+    """All five entries of the legend and all sentences of the note, beside long and short names."""
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(24)
+    X = rng.standard_normal((60, 200))
+    X[50:55] *= 8.0
+    X[rng.random(X.shape) < 0.02] = np.nan
+    names = [f"patient number {i} {where}" if where else str(i) for i in range(60)]
+    columns = [f"value {j} {where}" for j in range(200)]
+    fit = sp.spca(pd.DataFrame(X, names, columns), 1, card=3, robust=True, na="em", **QUICK)
+    figure, ax = plt.subplots(figsize=(3.4, 3.0), layout=layout)
+    fit.robust.plot_cells(ax=ax)
+    figure.canvas.draw()
+    texts = [*ax.texts, *ax.get_legend().get_texts(), *ax.get_xticklabels(), *ax.get_yticklabels()]
+    assert len(ax.get_legend().get_texts()) == 5
+    boxes = [text.get_window_extent() for text in texts]
+    page = figure.bbox
+    assert all(box.x0 >= -1 and box.x1 <= page.x1 + 1 for box in boxes)
+    assert all(box.y0 >= -1 and box.y1 <= page.y1 + 1 for box in boxes)
+    plt.close(figure)
+
+
 def test_biplots_have_rings_around_rows_whose_cells_are_replaced():
     """Cells beyond z = 5 of variables on the two components; rows left out are open points instead."""
     import matplotlib.pyplot as plt
