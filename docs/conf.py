@@ -195,6 +195,18 @@ def whole_sentences(app: Any, what: str, name: str, obj: Any, options: Any, line
         lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
 
 
+def wrapped_sentences(app: Any, tree: nodes.document, page: str) -> None:
+    """Mark outputs with lines that are longer than the page is wide: sentences, which are wrapped."""
+    for block in tree.findall(nodes.literal_block):
+        longest = max(map(len, block.astext().splitlines()), default=0)
+        if "output" in block["classes"] and longest > PAGE_WIDTH:
+            block["classes"].append("sentences")
+
+
+#: Characters of a line of code on a page.
+PAGE_WIDTH = 86
+
+
 class Formulas:
     """Formulas as MathML, which browsers show without scripts or a network."""
 
@@ -212,6 +224,7 @@ class Formulas:
 def setup(app: Any) -> None:
     """Connect what is above, before and after Napoleon."""
     app.add_html_math_renderer("mathml", (Formulas.inline, None), (Formulas.display, None))
+    app.connect("doctree-resolved", wrapped_sentences)
     app.connect("autodoc-process-docstring", without_parameters, priority=300)
     app.connect("autodoc-process-docstring", plain_bars, priority=400)
     app.connect("autodoc-process-docstring", page_links, priority=400)

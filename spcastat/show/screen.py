@@ -90,11 +90,14 @@ def _of_tables(document: grid.Document, width: int) -> Iterator[str]:
 
 
 def filled(text: str, width: int, initial_indent: str = "", indent: int = 0) -> str:
-    """Return a text in lines of at most `width` characters that do not begin with the % or s of a number.
+    """Return a text in lines of at most `width` characters.
 
-    The first line begins with `initial_indent`, the others with `indent` spaces.
+    No line begins with the % or s of a number, nor within a short list of numbers such as "(10, 5, 4)". The
+    first line begins with `initial_indent`, the others with `indent` spaces.
     """
-    unbroken = re.sub(r"(?<=\d) (%|s\b)", "\N{NO-BREAK SPACE}\\1", " ".join(text.split()))
+    unbroken = " ".join(text.split())
+    for kept_together in (r"\d (%|s\b)", r"\(\d[\d, ]{,28}\)"):
+        unbroken = re.sub(kept_together, lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken)
     lines = textwrap.fill(unbroken, width, initial_indent=initial_indent, subsequent_indent=" " * indent)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 

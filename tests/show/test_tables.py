@@ -212,6 +212,13 @@ def test_no_line_begins_with_the_unit_of_a_number(width, before):
     assert max(map(len, lines)) <= width
 
 
+@given(st.integers(40, 90), st.text("ab ", max_size=60))
+def test_short_lists_of_numbers_are_on_one_line(width, before):
+    lines = render_text(Document(f"{before} each in one of them (10, 5, 5, 4)"), Layout(width=width))
+    assert "(10, 5, 5, 4)" in lines
+    assert max(map(len, lines.splitlines())) <= width
+
+
 def test_stars_are_those_of_q_values(fit):
     tests = fit.inference["test_loadings"].q_values
     rows = lines_of(str(fit.summary(stars=True)))
