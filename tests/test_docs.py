@@ -28,6 +28,8 @@ import pytest
 import spcastat
 import spcastat as sp
 from spcastat import plots
+from spcastat.plots.blocks import Block
+from spcastat.plots.names import Names
 
 # --- The API page names everything that is public -------------------------------------------------
 
@@ -618,6 +620,41 @@ def numbers_of_components(text: str, names: dict[str, Any]) -> None:
     assert [tuple(map(int, one)) for one in stated] == [(number.k, number.predicting, number.deflated)]
     stated = re.findall(r"`choose_k` chooses (\w+) components without the labels and (\w+) with them", text)
     assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["by_class"].k)]
+    choice = names["choice"]
+    assert "less than four fifths of what the best fit explains is not chosen" in " ".join(text.split())
+    assert choice.table.loc[choice.table["chosen"], "kept"].min() >= 0.8
+
+
+def tables_as_described(text: str, names: dict[str, Any]) -> None:
+    """Page 7: the first line of LaTeX names packages, and contributions are percentages of a component."""
+    words = " ".join(text.split())
+    assert "its first line lists the packages needed" in words
+    assert names["summary"].as_latex().splitlines()[0].startswith("% needs \\usepackage{")
+    assert "as contributions in percent" in words
+    fit = names["fit"]
+    printed = fit.summary(tables="loadings", contributions=True).as_text(notes=False)
+    shares = fit.loadings.to_numpy() ** 2
+    assert all(f"{100 * share:.1f}" in printed for share in shares[shares > 0])
+    np.testing.assert_allclose(shares.sum(axis=0), 1.0)
+    assert "The page contains tables, plots, the call and the versions" in words
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert all(word in page for word in ("<table", "<img", "spca(", np.__version__))
+
+
+def figures_whose_texts_have_room(text: str, names: dict[str, Any]) -> None:
+    """Page 13: no legend covers a name or a block of variables, and nothing leaves the figure."""
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    assert len(figures) >= 4
+    for figure in figures:
+        figure.canvas.draw()
+        page = figure.bbox.expanded(1.01, 1.01)
+        for ax in figure.axes:
+            blocks = [part.get_window_extent() for part in ax.get_children() if isinstance(part, Block)]
+            names_drawn = [box for part in ax.get_children() if isinstance(part, Names) for box in part.boxes]
+            assert all(page.x0 <= box.x0 and box.x1 <= page.x1 for box in blocks if box.width > 0)
+            if (legend := ax.get_legend()) is not None:
+                covered = legend.get_window_extent()
+                assert not any(covered.overlaps(box) for box in blocks + names_drawn if box.width > 0)
 
 
 def scales_that_nearly_coincide(text: str, names: dict[str, Any]) -> None:
@@ -632,10 +669,12 @@ def scales_that_nearly_coincide(text: str, names: dict[str, Any]) -> None:
 #: Function of (text, names after the last cell) that checks claims other than decimal figures.
 CLAIMS: dict[str, Callable[[str, dict[str, Any]], None]] = {
     "01-getting-started": named_after_their_largest_loadings,
+    "07-into-a-report": tables_as_described,
     "03-explained-variance": as_many_definitions_as_the_table,
     "09-coming-from-r": calls_that_agree_with_r,
     "11-how-sure": centre_of_intervals,
     "12-choosing": numbers_of_components,
+    "13-figures-for-a-paper": figures_whose_texts_have_room,
     "16-groups-and-scales": scales_that_nearly_coincide,
 }
 
