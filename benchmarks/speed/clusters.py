@@ -75,7 +75,7 @@ def dense(call: Call) -> Table:
     table = Table(f"Clusters: {n:,} x {p}, computed partition by partition, k = 5, card 10, bcd-l0", HEAD)
     table.rows = [_row(count, one) for count, one in zip(counts, found, strict=True)]
     table.notes += [
-        f"{found[0]['parts']:,.0f} partitions of 16 MB; the seconds include simulating them.",
+        f"{found[0]['parts']:,.0f} partitions of 16 MB; the times include their simulation.",
         _of_machine(),
     ]
     return table

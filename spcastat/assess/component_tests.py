@@ -447,7 +447,7 @@ class ComponentTests:
 
     @property
     def has_rules(self) -> bool:
-        """Whether the rules of Kaiser and of the broken stick have a meaning.
+        """Whether the rules of Kaiser and of the broken stick are meaningful.
 
         All variables have to be tested, and to be fewer than the rows: otherwise p - n + 1 or more
         eigenvalues are zero, and the others exceed their mean by this alone.

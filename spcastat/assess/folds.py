@@ -523,8 +523,8 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
     kind = "rows with a positive weight" if weighted else "rows"
     if n < k + 3:
         raise (WeightsError if weighted else TooFewRowsError)(
-            f"There are {n} {kind}; cross-validation of {plural(k, 'component')} needs {k + 3} or more, and "
-            "as many folds as rows then. Give fewer components, or use by='ebic'."
+            f"There are {n} {kind}; cross-validation of {plural(k, 'component')} needs {k + 3} or more. "
+            "Give fewer components, or use by='ebic'."
         )
     if n < count:
         raise (WeightsError if weighted else TooFewRowsError)(

@@ -290,7 +290,7 @@ def _method(fit: Any, kind: str) -> Callable[..., Axes]:
 
     if isinstance(fit, PrincipalVariablesResult) != (kind in KINDS_OF_VARIABLES):
         kinds = KINDS_OF_VARIABLES if isinstance(fit, PrincipalVariablesResult) else PLOT_KINDS
-        raise OptionError(f"KIND {kind} is not a figure of what the file has; it has {listed(kinds)}.")
+        raise OptionError(f"KIND {kind} is not available for this file; choose one of {listed(kinds)}.")
     if kind not in ("bootstrap", "stability") and not hasattr(fit, kind):
         raise OptionError(
             f"{kind} is for sparse weights; a fit of sparse loadings has biplot, plot_loadings and bootstrap."

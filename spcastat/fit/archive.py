@@ -112,7 +112,7 @@ def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]
     except FileError:
         raise
     except MemoryError:
-        raise FileError(f"{path} cannot be read: it takes more memory than there is.") from None
+        raise FileError(f"{path} cannot be read: it needs more memory than is available.") from None
     except FileNotFoundError:
         raise FileError(f"There is no file {str(path)!r}.") from None
     except OSError as error:

@@ -603,7 +603,7 @@ def read_state(path: str | os.PathLike[str]) -> FitState:
     try:
         return _state_of(content, arrays)
     except MemoryError:
-        raise FileError(f"{file} cannot be read: it takes more memory than there is.") from None
+        raise FileError(f"{file} cannot be read: it needs more memory than is available.") from None
     except Exception as error:  # not damaged, but not written by this package
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         if not isinstance(error, FileError):

@@ -56,7 +56,7 @@ class Imputations:
         if len(frames) < 2:
             raise DataError(
                 f"imputations= was given {'one data frame' if frames else 'no data frame'}, and the "
-                "uncertainty of imputed values shows in the differences of two or more: give more, or a "
+                "uncertainty of imputed values shows in the differences between two or more: give more, or a "
                 "single frame as data."
             )
         for number, frame in enumerate(frames[1:], 2):

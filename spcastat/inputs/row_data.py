@@ -128,8 +128,8 @@ class RowData(Data):
         reading, scaling = split_options(options)
         if scaling.pop("passes", None) is not None:
             raise errors.OptionError(
-                f"passes={shown(options['passes'])} was given with data in memory, which are not passed "
-                "over; it is for rows in chunks. Leave it out."
+                f"passes={shown(options['passes'])} was given with data in memory; it limits the passes "
+                "over rows in chunks. Leave it out."
             )
         mixed = is_mixed(options)
         robust = checked_robust(scaling.pop("robust", False))

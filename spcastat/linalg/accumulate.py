@@ -50,7 +50,7 @@ def extremes(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        It may have NaN, which are passed over.
+        It may contain NaN, which are skipped.
     """
     n, p = X.shape
     if n == 0 or not X.flags.c_contiguous:

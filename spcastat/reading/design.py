@@ -270,7 +270,7 @@ class ReadOptions:
         One-sided, such as ``"~ a + b + log(c)"`` or ``"~ . - id"``, for data with column names. The
         intercept is left out and factors are coded in full. What follows a bar, as in
         ``"~ . | age + C(sex)"``, are covariates: the columns are then the residuals of regression on them.
-        **Formulas run code**: do not take them from strangers. Transforms such as ``scale`` learn from the
+        **Formulas run code**: use none from untrusted sources. Transforms such as ``scale`` learn from the
         rows that are not dropped. With weights, ``center``, ``scale`` and ``standardize`` count a row of
         weight 2 twice, and other transforms that learn are refused. Terms that depend on other rows without a
         stored state, such as ranks, are refused.

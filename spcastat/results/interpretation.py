@@ -42,7 +42,7 @@ PRINTED_TABLE_ROWS = 30
 class Supplement(Outcome):
     """Supplementary rows and variables, the result of ``fit.supplement()``; plots take it as ``supplement=``.
 
-    It prints as text and shows as HTML in a notebook. Tables of what was not given are None.
+    It prints as text and shows as HTML in a notebook. Tables without data are None.
     """
 
     _short_name = "supplement"
@@ -58,7 +58,7 @@ class Supplement(Outcome):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The tables by name, those of what was not given left out."""
+        """The tables by name, without those that are None."""
         tables = {
             "rows": self.rows,
             "rows_cos2": self.rows_cos2,

@@ -555,8 +555,8 @@ def _require_draws_of_each(sampler: Sampler, n: int) -> None:
     minimum = 2 * len(sampler.imputations)
     if n < minimum:
         raise OptionError(
-            f"n={n} was given for {len(sampler.imputations)} imputations, which take turns in the draws; "
-            f"give n={minimum} or more (999 by default)."
+            f"n={n} was given for {len(sampler.imputations)} imputations, and successive draws use "
+            f"successive imputations; give n={minimum} or more (999 by default)."
         )
 
 

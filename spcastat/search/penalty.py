@@ -179,7 +179,7 @@ FIRST_STEP = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Sweeps:
-    """Sweeps over loadings that shall reach a target.
+    """Sweeps over loadings that must reach a target.
 
     Attributes
     ----------

@@ -304,7 +304,7 @@ def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=
 
 
 def counts(record: Record) -> Iterator[Fact]:
-    """Yield a fact about rows that may be counts, of which a few large ones decide the components."""
+    """Yield a fact about rows that may be counts, of which a few large ones can dominate the components."""
     if record.may_be_counts:
         yield fact("counts")
 

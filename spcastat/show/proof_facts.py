@@ -138,6 +138,6 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
 
 
 def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:
-    """Return a share in percent with three digits, rounded up if `up`, unless it exceeds them by rounding."""
+    """Return a share in percent with three digits, rounded up if `up`; `rounding` is its error."""
     scaled = 1e5 * share
     return f"{(np.ceil(scaled - rounding) if up else np.round(scaled)) / 1e3 + 0.0:.3f}"

@@ -42,7 +42,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     "pooled intervals": Template(
         note="Intervals pool {number} imputations by Rubin's rules (1987), with the degrees of freedom of "
-        "Barnard and Rubin (1999); draws take turns in the imputations. fmi: the fraction of missing "
+        "Barnard and Rubin (1999); successive draws use successive imputations. fmi: the fraction of missing "
         "information, (1 + 1/M) B / T. imputations: the share of them whose own fit selects the variable.",
         part="fmi: fraction of missing information; imputations: the share of {number} that select the "
         "variable.",

@@ -375,8 +375,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "counts": Template(
         note="The rows are nonnegative whole numbers, and most variables have a variance above their mean, "
-        "as counts do: then a few large counts decide the components. For counts give np.log1p(data) and "
-        "scale=True.",
+        "as counts do: a few large counts can then dominate the components. For counts give np.log1p(data) "
+        "and scale=True.",
     ),
     "unequal variances": Template(
         label="Scale",
@@ -659,7 +659,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "remedy fewer": Template(part="a smaller k leaves one of them out"),
     "remedy equal": Template(
-        part="{first} and {second} differ by loadings below .001 only, since PEV rises as these nonnegative "
+        part="{first} and {second} differ only in loadings below .001, since PEV rises as these nonnegative "
         "components approach each other; a smaller k leaves one of them out, and without nonneg=True a "
         "component can be their difference"
     ),

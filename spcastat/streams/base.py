@@ -666,7 +666,7 @@ def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
     if isinstance(weights, pd.Series) and not weights.index.equals(pd.RangeIndex(len(weights))):
         raise WeightsError(
             f"weights is a Series with labels of its own, and the rows of {chunks.title} come in chunks: "
-            "weights go by position here. Pass weights.to_numpy() in the order of the rows."
+            "weights are matched by position here. Pass weights.to_numpy() in the order of the rows."
         )
     try:
         length = len(weights)
