@@ -109,6 +109,12 @@ def plural(count: int, noun: str, several: str = "") -> str:
     return f"{count} {noun if count == 1 else several or noun + 's'}"
 
 
+def whole_percent(share: float) -> str:
+    """Return a share as text such as ``"42 %"``, in which 0 and 100 are only for shares of 0 and 1."""
+    rounded = round(100.0 * share)
+    return f"{min(max(rounded, 1), 99) if 0.0 < share < 1.0 else rounded} %"
+
+
 def is_label(value: Any) -> bool:
     """Return whether a value can be the label of a row or a variable: whether it can be hashed."""
     try:

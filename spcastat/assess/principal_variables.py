@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spcastat.assess.folds import HeldMoments, HeldOutRows, divided
-from spcastat.config import draw_generator
+from spcastat.config import draw_generator, whole_percent
 from spcastat.errors import OptionError
 from spcastat.fit.principal_variables import (
     KeepRequest,
@@ -181,8 +181,8 @@ def _not_reached(asked: KeepRequest, sizes: Sequence[int], parts: Sequence[float
     of = "the total variance" if asked.k is None else "PCA's"
     best = max(parts)
     text = (
-        f"With {sizes[-1]} of {len(asked.groups)} variables the held-out share is {100 * parts[-1]:.0f} % of "
-        f"{of}, and share={asked.share:g} was given."
+        f"With {sizes[-1]} of {len(asked.groups)} variables the held-out share is {whole_percent(parts[-1])} "
+        f"of {of}, and share={asked.share:g} was given."
     )
     lower = np.floor(20.0 * best - 1e-9) / 20.0  # a multiple of .05
     if lower <= 0:

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import nearest, plural, shown, warn
+from spcastat.config import nearest, plural, shown, warn, whole_percent
 from spcastat.labels import name_text
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.standardisation import Standardisation
@@ -465,8 +465,8 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
         )
     elif out > GROUP * whole:
         warn(
-            f"{plural(out, 'row')} of {n} ({100 * out / n:.0f} %) were left out. So many may be a group, not "
-            "outliers: see fit.robust.rows and fit.plot_scores(); robust='cells' keeps all rows.",
+            f"{plural(out, 'row')} of {n} ({whole_percent(out / n)}) were left out. So many may be a group, "
+            "not outliers: see fit.robust.rows and fit.plot_scores(); robust='cells' keeps all rows.",
             errors.DataWarning,
         )
     elif cleaning.cells and cleaning.pulled > GROUP * cleaning.known:
@@ -482,11 +482,11 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
 def _warn_of_many_cells(cleaning: Cleaning, columns: pd.Index) -> None:
     counts = np.bincount(cleaning.places[cleaning.among_kept, 1], minlength=len(columns))
     first = np.argsort(-counts, kind="stable")[:NAMED_COLUMNS]
-    share = 100.0 * counts[first] / cleaning.kept.sum()
-    shares = [f"{name_text(columns[j])} {one:.0f} %" for j, one in zip(first.tolist(), share, strict=True)]
+    shares = [f"{name_text(columns[j])} {whole_percent(counts[j] / cleaning.kept.sum())}" for j in first]
+    pulled = whole_percent(cleaning.pulled / cleaning.known)
     warn(
-        f"{cleaning.pulled} of {cleaning.known} cells ({100 * cleaning.pulled / cleaning.known:.0f} %) were "
-        f"pulled in, most in {', '.join(shares)} of the rows. So many may be groups of values, not outliers: "
+        f"{cleaning.pulled} of {cleaning.known} cells ({pulled}) were pulled in, most in "
+        f"{', '.join(shares)} of the rows. So many may be groups of values, not outliers: "
         "see fit.robust.columns and fit.robust.plot_cells(); robust='rows' leaves cells as they are.",
         errors.DataWarning,
     )

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtrc
 
-from spcastat.config import shown
+from spcastat.config import shown, whole_percent
 from spcastat.inputs.row_groups import StandardRows, content_keys
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.regression import centred_within
@@ -133,7 +133,7 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
     if column is not None:
         name, share = column
         grouped = (
-            f"Column {shown(name)} explains {100 * share:.0f} % of the variance of a component's scores: "
+            f"Column {shown(name)} explains {whole_percent(share)} of the variance of a component's scores: "
             f"give clusters={shown(name)} if its groups were sampled."
         )
     n = len(T)
@@ -280,8 +280,8 @@ def _equal_rows(rows: StandardRows) -> Iterator[str]:
     if equal < MANY_EQUAL * n or _pairs_by_chance(rows, n) > 0.5:
         return
     yield (
-        f"{equal:,} of {n:,} rows ({100 * equal / n:.0f} %) are equal to others: give clusters= if they are "
-        "copies."
+        f"{equal:,} of {n:,} rows ({whole_percent(equal / n)}) are equal to others: give clusters= if they "
+        "are copies."
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import shown
+from spcastat.config import shown, whole_percent
 from spcastat.errors import DataError, OptionError
 
 #: The columns in which mice, for R, stores the number of the imputation and of the row.
@@ -161,7 +161,7 @@ def refuse_imputations(data: Any) -> None:
         return
     n = len(reference)
     raise DataError(
-        f"The {len(frames)} frames have the same {n:,} row labels and {100 * equal:.0f} % equal cells, as "
+        f"The {len(frames)} frames have the same {n:,} row labels and {whole_percent(equal)} equal cells, as "
         f"imputations of one table have, and stacked they would count as {len(frames) * n:,} rows. Give "
         "imputations=frames in place of the data, to spca(), spca_path(), choose() or rows(). If they are "
         "successive rows, give lambda: frames."

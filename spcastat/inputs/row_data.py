@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn
+from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn, whole_percent
 from spcastat.inputs.cleaning import (
     Cleaning,
     checked_robust,
@@ -694,8 +694,32 @@ def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
         raise errors.MissingValuesError(f"{gap}, and {remedy}.") from None
     if reading.formula is None:
         warn_of_row_numbers(contents.matrix, contents.columns)
+    if mixed and not reading.codes:
+        _warn_of_levels_in_order(open_table(table).values, contents)
     warn_of_missing_codes(contents.matrix, contents.columns)
     return contents
+
+
+def _warn_of_levels_in_order(table: Any, contents: Design) -> None:
+    """Warn of ordered categories among mixed data, which enter as levels without an order."""
+    if not isinstance(table, pd.DataFrame):
+        return
+    inputs, dtypes = contents.spec.inputs or (), zip(table.columns, table.dtypes, strict=True)
+    ordered = [
+        name
+        for name, dtype in dtypes
+        if name in inputs
+        and isinstance(dtype, pd.CategoricalDtype)
+        and dtype.ordered
+        and len(dtype.categories) > 2
+    ]
+    if ordered:
+        warn(
+            f"scale='mixed' takes the ordered categories of {listed(ordered)} as levels, whose order does "
+            "not count. Give codes=True, with which ordered categories are the numbers 1, 2, ..., or "
+            f"df[{shown(ordered[0])}].cat.as_unordered() if levels are meant.",
+            errors.DataWarning,
+        )
 
 
 #: The share of missing values of a variable from which its imputed variance is reported as too small.
@@ -713,7 +737,7 @@ def _warn_of_many_imputed(missing: np.ndarray, scale: Mixed, columns: pd.Index) 
         name, share = max(large_shares.items(), key=lambda item: item[1])
         suffix = f", and more than 30 % of {len(large_shares) - 1} others" if len(large_shares) > 1 else ""
         warn(
-            f"{100.0 * share:.0f} % of {shown(name)} is missing{suffix}: imputed values vary less than "
+            f"{whole_percent(share)} of {shown(name)} is missing{suffix}: imputed values vary less than "
             "measured ones, so that such variables count too little. Leave them out, or give "
             "imputations=[...], tables from a program for multiple imputation.",
             errors.DataWarning,

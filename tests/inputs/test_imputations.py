@@ -10,6 +10,7 @@ import pytest
 
 import spcastat as sp
 from benchmarks.trust import imputations
+from spcastat.config import whole_percent
 from spcastat.errors import DataError, FormulaError, MissingValuesError, NoRowsError, OptionError, SpcaError
 from spcastat.fit.rubin import Pooled
 
@@ -44,6 +45,14 @@ def test_imputations_are_not_rows(table, missing, kind, call):
     with pytest.raises(DataError, match="178 row labels") as raised:
         call(kind(imputed(table, missing)))
     assert "534 rows" in str(raised.value)
+
+
+def test_cells_of_which_few_differ_are_not_all_equal(table):
+    """3 of 178 x 13 cells: 99.87 % are equal, which is no whole 100."""
+    with pytest.raises(DataError, match="and 99 % equal cells"):
+        sp.spca(imputed(table, 0.0012, 2), 2, 4, scale=True)
+    shares = [whole_percent(share) for share in (0.0, 0.001, 0.5, 0.9999, 1.0)]
+    assert shares == ["0 %", "1 %", "50 %", "99 %", "100 %"]
 
 
 def test_the_advice_is_accepted(table):
