@@ -487,17 +487,38 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, analysis: str
     return model.filled(matrix)
 
 
-def imputed(state: FitState, data: Data | None) -> pd.DataFrame:
-    """Return the rows of a fit with ``na="em"``, n x p, with conditional means for missing values."""
+def imputed(state: FitState, data: Data | None, analysis: str = "imputed") -> pd.DataFrame:
+    """Return the rows of a fit with ``na="em"``, n x p, with conditional means for missing values.
+
+    `analysis` is the name in error messages.
+    """
     if state.model is None:
         raise errors.NotImputedError(
-            "imputed is for fits with na='em'; this one has no model of missing values."
+            f"{analysis} is for fits with na='em'; this one has no model of missing values."
         )
     if data is None:
-        raise state.no_data("imputed")
-    source = need_rows(state, data, "imputed")
+        raise state.no_data(analysis)
+    source = need_rows(state, data, analysis)
     columns = deep_copy(state.spec.columns)
     return pd.DataFrame(np.array(source.matrix), index=deep_copy(source.index), columns=columns)
+
+
+def completed(state: FitState, data: Data | None) -> pd.DataFrame:
+    """Return the imputed rows of a fit with ``na="em"``, with the likeliest levels of each factor."""
+    table = imputed(state, data, "completed")
+    groups, model = need_rows(state, data, "completed").groups, state.spec.model_spec
+    if groups is None or model is None:
+        return table
+    columns = {}
+    for j, label in enumerate(table.columns):
+        number = groups.of[j]
+        if number < 0:
+            columns[label] = table[label]
+        elif (name := groups.names[number]) not in columns:
+            likeliest = table.loc[:, groups.of == number].to_numpy().argmax(axis=1)
+            levels = pd.Categorical.from_codes(likeliest, categories=model.encodings[name][1]["categories"])
+            columns[name] = pd.Series(levels, index=table.index)
+    return pd.DataFrame(columns)
 
 
 # --- files of scores ------------------------------------------------------------------------------

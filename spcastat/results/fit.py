@@ -71,7 +71,7 @@ class SpcaResult(ComponentFit):
     - Text and files: `report`, `describe`, `save`; also `to_excel`, `transform_to`.
     - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
       `adopt`. `with_inference` returns a fit that shows their results, and `inference` has them.
-    - Rows: `diagnostics`, `residuals`, `limits`, `inverse_transform`, `imputed`.
+    - Rows: `diagnostics`, `residuals`, `limits`, `inverse_transform`, `imputed`, `completed`.
     - Supplementary data, names, new fits: `supplement`, `describe_components`, `scales`, `rename`,
       `refit`.
     - How it was fitted: `call`, `method`, `options`, `status`, `converged`, `details`, `optima`.
@@ -683,6 +683,22 @@ class SpcaResult(ComponentFit):
             For a fit from a file, which has no data.
         """
         return rows.imputed(self._state, self._source)
+
+    @property
+    def completed(self) -> pd.DataFrame:
+        """The rows of a fit with ``na="em"`` with their missing values filled, one column for each factor.
+
+        With ``scale="mixed"`` a missing level is the one with the largest indicator in `imputed`, which has
+        the shares of all levels. Otherwise the frame is that of `imputed`.
+
+        Raises
+        ------
+        NotImputedError
+            For a fit without ``na="em"``.
+        NoRowsError
+            For a fit from a file, which has no data.
+        """
+        return rows.completed(self._state, self._source)
 
     @property
     def scores_sd(self) -> pd.DataFrame:

@@ -87,6 +87,8 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
         yield from robust_methods(state.cleaning)
     if record.imputations:
         yield fact("imputations", number=record.imputations)
+    if state.spec.codes:
+        yield fact("codes", names=some_of(full_names(state.spec.codes), NAMED_ROWS))
     contrast = (record.centring == "none") != (record.scaling == "none")
     yield fact("standardisation", contrast=contrast, **standardisation(record))
     yield from weighted_groups(record)

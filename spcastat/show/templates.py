@@ -265,6 +265,9 @@ TEMPLATES: dict[str, Template] = {
         "explained {share:%.1f} % of their variance.",
     ),
     "standardisation": Template(methods="Variables were {centring} {contrast?but|and} {scaling}."),
+    "codes": Template(
+        methods="Categories entered as the numbers of their order or of their labels ({names})."
+    ),
     "scaled as mixed data": Template(
         methods="The indicator of each level of a factor was divided by the square root of the level's "
         "share of the rows, as in factor analysis of mixed data (Pagès, 2004).",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -62,6 +63,31 @@ def test_imputed_values_are_those_of_missmda(rank):
     pd.testing.assert_frame_equal(imputed[["a", "b"]][measured], TABLE[["a", "b"]][measured])
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+def test_completed_tables_are_those_of_missmda(rank):
+    """Levels of ``imputeFAMD(TABLE, ncp)$completeObs``, the same with both ranks, missMDA 1.21."""
+    fit = fitted(TABLE, rank)
+    completed = fit.completed
+    assert completed.columns.equals(TABLE.columns)
+    assert completed.index.equals(TABLE.index)
+    assert "".join(completed["f"]) == "xxyyzzxyzxyz"
+    assert "".join(completed["g"]) == "uuvvvvuuvuvv"
+    pd.testing.assert_frame_equal(completed[["a", "b"]], fit.imputed[["a", "b"]])
+
+
+def test_completed_terms_of_formulas_and_tables_of_numbers():
+    table = TABLE.assign(s=TABLE["f"].map({"x": 3, "y": 1, "z": 2})).set_axis([*"abcdefghijkl"])
+    completed = fitted(table, formula="~ log(b) + C(s) + a").completed
+    assert list(completed.columns) == ["log(b)", "C(s)", "a"]
+    seen = table["s"].notna()
+    assert completed["C(s)"][seen].astype(float).equals(table["s"][seen])
+    assert completed["C(s)"].isin([1, 2, 3]).all()
+    numbers = sp.spca(table[["a", "b"]], 2, 2, na="em", k_em=1, scale=True)
+    pd.testing.assert_frame_equal(numbers.completed, numbers.imputed)
+    with pytest.raises(errors.NotImputedError, match="completed is for fits with na='em'"):
+        _ = sp.spca(table[["a", "b"]].dropna(), 2, 2, scale=True).completed
+
+
 def test_weights_count_rows_and_units_and_orders_do_not_matter():
     plain = fitted(TABLE).imputed
     weights = [2, 1, 1, 3, 1, 1, 1, 1, 0, 1, 1, 1]
@@ -106,6 +132,23 @@ def test_ordered_categories_are_numbers_and_others_levels():
     assert set(fit.loadings.index) == {"a", "b", "o", "f[x]", "f[y]", "f[z]", "g[u]", "g[v]"}
     np.testing.assert_allclose(fit.loadings, numbers.loadings.loc[fit.loadings.index], atol=1e-12)
     np.testing.assert_allclose(fit.transform(table.tail(3)), fit.scores.tail(3), atol=1e-6)
+
+
+def test_levels_of_ordered_categories_have_a_warning_and_its_advice_ends_it():
+    grades = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    two = pd.Categorical(TABLE["b"] > 5, ordered=True)  # two levels are the same with and without order
+    table = TABLE.assign(o=pd.Categorical(["low", "mid", "high"] * 4, dtype=grades), two=two)
+    with pytest.warns(errors.DataWarning, match=r"ordered categories of 'o' as levels") as caught:
+        levels = fitted(table)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "o" in fitted(table, codes=True).loadings.index
+        unordered = fitted(table.assign(o=table["o"].cat.as_unordered()))
+        fitted(table, formula="~ a + b + f")  # without o
+    np.testing.assert_array_equal(unordered.loadings, levels.loadings)
+    text = str(fitted(table, codes=True).describe())
+    assert "Categories entered as the numbers of their order or of their labels (o, two)." in text
 
 
 @pytest.mark.parametrize(
