@@ -324,7 +324,7 @@ def _fourth_moments(B: np.ndarray) -> np.ndarray:
     moments = np.zeros((m, k * k, k * k))
     for start in range(0, p, ROWS_OF_PAIRS):
         rows = B[:, start : start + ROWS_OF_PAIRS]
-        pairs = (rows[..., :, None] * rows[..., None, :]).reshape(m, -1, k * k)
+        pairs = (rows[..., :, None] * rows[..., None, :]).reshape(m, rows.shape[1], k * k)
         moments += pairs.mT @ pairs
     return moments
 

@@ -224,9 +224,9 @@ def test_a_fit_of_sparse_loadings_is_printed_saved_and_shown(table, tmp_path, ca
     options = ["--loadings", "--k", 2, "--card", "3,2", "--scale", "--clusters", "school"]
     options += ["--drop", "country"]
     files = ["--save", tmp_path / "fit.spca", "--report", tmp_path / "fit.html"]
-    said = ran(capsys, "fit", path, *options, "--bootstrap", 5, *files, "--describe")
+    said = ran(capsys, "fit", path, *options, "--bootstrap", 39, *files, "--describe")
     fit = sp.sparse_loadings(frame.drop(columns="country"), 2, [3, 2], scale=True, clusters="school")
-    boot = fit.bootstrap(5)
+    boot = fit.bootstrap(39)
     assert said.startswith(f"{fit.summary()}\n\n{boot.summary()}")
     assert "Adachi, K." in said
     assert ran(capsys, "show", tmp_path / "fit.spca") == f"{fit.summary()}\n\n{boot.summary()}\n"
@@ -322,10 +322,12 @@ def test_saved_principal_variables_have_numbers_a_page_and_figures(capsys, kept,
 def test_what_principal_variables_do_not_have_is_refused(capsys, kept, tmp_path):
     path, picture = kept[0], tmp_path / "a.png"
     assert "for loadings" in refused(capsys, "show", path, "--sort")
-    assert "it has 'plot', 'plot_represented'" in refused(capsys, "plot", "biplot", path, "--out", picture)
+    message = refused(capsys, "plot", "biplot", path, "--out", picture)
+    assert "choose one of 'plot', 'plot_represented'" in message
     assert "spcastat keep DATA" in refused(capsys, "plot", "plot", "pitprops", "--out", picture)
     out_of(capsys, *FIT, "--save", tmp_path / "fit.spca")
-    assert "it has 'biplot'" in refused(capsys, "plot", "plot", tmp_path / "fit.spca", "--out", picture)
+    message = refused(capsys, "plot", "plot", tmp_path / "fit.spca", "--out", picture)
+    assert "choose one of 'biplot'" in message
 
 
 def test_a_table_without_structure_has_an_answer_and_no_error(capsys, tmp_path):

@@ -207,12 +207,12 @@ def test_one_output_takes_a_result(fit, tmp_path):
 def test_true_without_a_result_names_a_call_that_works(fit):
     loadings = sp.sparse_loadings(ROWS, 2, 3, n_init=2)
     for call, advice in (
-        (lambda **options: fit.summary(**options), {"conf_int": fit.bootstrap(5)}),
-        (lambda **options: fit.plot_loadings(**options), {"conf_int": fit.bootstrap(5)}),
+        (lambda **options: fit.summary(**options), {"conf_int": fit.bootstrap(39)}),
+        (lambda **options: fit.plot_loadings(**options), {"conf_int": fit.bootstrap(39)}),
         (lambda **options: fit.tidy(**options), {"conf_int": fit.stability(2)}),
         (lambda **options: fit.summary(**options), {"stars": fit.test_loadings(9)}),
-        (lambda **options: loadings.summary(**options), {"conf_int": loadings.bootstrap(5)}),
-        (lambda **options: loadings.tidy(**options), {"conf_int": loadings.bootstrap(5)}),
+        (lambda **options: loadings.summary(**options), {"conf_int": loadings.bootstrap(39)}),
+        (lambda **options: loadings.tidy(**options), {"conf_int": loadings.bootstrap(39)}),
     ):
         ((name, result),) = advice.items()
         methods = {"Stability": "stability", "LoadingTest": "test_loadings"}

@@ -208,7 +208,7 @@ def test_latex_captions_name_the_part_and_long_names_in_groups_are_indented():
     names = [f"Percentage of {kind} students in all schools" for kind in kinds]
     rows = np.random.default_rng(0).normal(size=(30, 4)) + np.random.default_rng(1).normal(size=(30, 1))
     fit = sp.spca(pd.DataFrame(rows, columns=names), 2, 3, effort="quick")
-    fit = fit.with_inference(fit.bootstrap(9))
+    fit = fit.with_inference(fit.bootstrap(39))
     source = fit.summary().as_latex(caption="Schools", longtable=True)
     captions = [line for line in source.splitlines() if line.startswith("\\caption{")]
     assert captions[:2] == ["\\caption{Schools} \\\\", "\\caption{Schools (continued: Variance)} \\\\"]

@@ -155,10 +155,10 @@ def test_of_rows_with_missing_values_weights_and_draws():
     assert "sum of the weights 90" in text
     for absent in ("stability", "bootstrap", "permutation"):
         assert absent not in text
-    fit = fit.with_inference(fit.stability(5, rng=0), fit.bootstrap(20, rng=0))
+    fit = fit.with_inference(fit.stability(5, rng=0), fit.bootstrap(39, rng=0))
     text = fit.describe().text
     assert "10 fits to complementary halves" in text
-    assert "95 % bootstrap intervals (20 draws; variables selected again in each draw" in text
+    assert "95 % bootstrap intervals (39 draws; variables selected again in each draw" in text
 
 
 def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):

@@ -422,10 +422,9 @@ def test_more_variables_than_rows(method):
 )
 def test_wide_rows_whose_covariance_matrix_is_not_formed(method):
     X = rows(5, 30, 410)
-    more = {"certify": False} if method == "pathspca" else {}
-    dense = fitted(method, X, card=5, **more)
-    same(dense, fitted(method, sps.csr_array(X.to_numpy()), card=5, **more))
-    same(dense, sp.spca_cov(X.cov(), K, 5, method=method, **more))
+    dense = fitted(method, X, card=5)
+    same(dense, fitted(method, sps.csr_array(X.to_numpy()), card=5))
+    same(dense, sp.spca_cov(X.cov(), K, 5, method=method))
 
 
 @methods("one variable")
