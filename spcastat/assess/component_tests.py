@@ -20,12 +20,13 @@ from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
 from spcastat.fit.run import run
 from spcastat.inputs.data import Data
-from spcastat.inputs.noise import NO_VARIANCE, ROW_CELLS, Noise
+from spcastat.inputs.noise import ROW_CELLS, Noise
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.samplers import columns_near
 from spcastat.labels import name_text
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
+from spcastat.linalg.ties import RELATIVE
 from spcastat.progress import stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns
@@ -206,7 +207,7 @@ class NoiseTests:
 
     def __init__(self, noise: Noise, draws: NoiseDraws, most: int) -> None:
         self.noise, self.draws, self.values = noise, draws, noise.values
-        self.rank = int(np.sum(self.values > NO_VARIANCE * self.values[0]))  # the others are rounding errors
+        self.rank = int(np.sum(self.values > RELATIVE * self.values[0]))  # the others are rounding errors
         self.deflated_p_values, self.sparse_p_values = list[float](), list[float]()
         self._columns, self._flips = min(most, len(self.values)), list[np.ndarray]()
 
@@ -305,7 +306,7 @@ def _p_values(values: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """
     n, m = drawn.shape
     p_values = (1.0 + (drawn >= values[:m]).sum(axis=0)) / (n + 1.0)
-    return np.where(values[:m] > NO_VARIANCE * values[0], p_values, np.nan)
+    return np.where(values[:m] > RELATIVE * values[0], p_values, np.nan)
 
 
 def _sparse_in_flips(noise: Noise, rngs: Sequence[np.random.Generator]) -> list[float]:

@@ -38,10 +38,7 @@ from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import RowSampler
 from spcastat.linalg.regression import rotated
 from spcastat.linalg.standardisation import CONSTANT
-from spcastat.linalg.ties import is_sparse
-
-#: A score depends on the other scores if these leave less than this share of its length.
-SCORE_REMAINDER = 1e-8
+from spcastat.linalg.ties import HALF_DIGITS, RELATIVE, SUM_ROUNDING, is_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +206,9 @@ def _free(T: np.ndarray) -> np.ndarray:
     out = np.empty_like(T)
     for c in range(T.shape[1]):
         others = np.delete(T, c, axis=1)
-        out[:, c] = T[:, c] - others @ np.linalg.lstsq(others, T[:, c], rcond=SCORE_REMAINDER)[0]
+        out[:, c] = T[:, c] - others @ np.linalg.lstsq(others, T[:, c], rcond=HALF_DIGITS)[0]
     size = np.linalg.norm(out, axis=0)
-    return np.where(size > SCORE_REMAINDER, out / np.where(size > 0, size, 1.0), 0.0)
+    return np.where(size > HALF_DIGITS, out / np.where(size > 0, size, 1.0), 0.0)
 
 
 def _against(X: np.ndarray, scores: list[_UnitScores], order: np.ndarray) -> np.ndarray:
@@ -275,12 +272,8 @@ def _narrower(refit: Refit, p: int) -> Any:
     return solver if card is None else replace(solver, card=tuple(min(one, p) for one in card))
 
 
-#: The variance of a slope is at least this share of the variance of the variable over that of the score.
-SLOPE_VARIANCE = 1e-12
 #: Statistics that differ by less than this share are equal: the order of summation affects rounding.
 SAME = 1e-9
-#: Residuals of at most this share of the variable's norm are rounding.
-RESIDUAL_ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +327,7 @@ def slopes_of(
     T, groups = Z @ W, int(code.max()) + 1
     b = np.empty((groups, *W.shape))
     v = np.empty_like(b)
-    floor = SLOPE_VARIANCE * np.square(Z).sum(axis=0)[:, None] / np.square(T).sum(axis=0) / len(Z)
+    floor = SUM_ROUNDING * np.square(Z).sum(axis=0)[:, None] / np.square(T).sum(axis=0) / len(Z)
     for g in range(groups):
         own = code == g
         z, t = Z[own], T[own]
@@ -434,7 +427,7 @@ def _determined(Z: np.ndarray, W: np.ndarray) -> np.ndarray:
     marks = np.empty(W.shape, dtype=bool)
     for j, t in enumerate(T.T):
         residual = Z - np.outer(t, (t @ Z) / (t @ t))
-        marks[:, j] = np.linalg.norm(residual, axis=0) <= RESIDUAL_ROUNDING * sizes
+        marks[:, j] = np.linalg.norm(residual, axis=0) <= RELATIVE * sizes
     return marks
 
 

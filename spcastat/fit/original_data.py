@@ -14,12 +14,10 @@ from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.standardisation import groups_from_record
+from spcastat.linalg.ties import SUM_ROUNDING
 from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import replay, replay_both
-
-#: Rounding of a mean, relative to its size.
-MEAN_ROUNDING = 1e-12
 
 
 def original_data(state: FitState, data: Data | None, table: Any, analysis: str) -> Data:
@@ -149,7 +147,7 @@ def _require_same(state: FitState, data_again: Data) -> None:
         # in standard deviations, which the means of large numbers have to within their rounding
         shifts = np.abs(standard_now.mean - standard.mean) / standard.scale
         tolerance = SAME_MOMENTS * np.maximum(spread, SAME_MOMENTS * spread.max())
-        tolerance = tolerance + MEAN_ROUNDING * np.abs(standard.mean) / standard.scale
+        tolerance = tolerance + SUM_ROUNDING * np.abs(standard.mean) / standard.scale
         if (shifts > tolerance).any():
             raise _other_data(
                 "centres of data are", state, shifts / np.maximum(tolerance, np.finfo(float).tiny)

@@ -30,8 +30,8 @@ from spcastat.inputs.missing import MOST_VARIABLES
 from spcastat.labels import full_names
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import flip_signs
+from spcastat.search.matrices import PIVOT_TOLERANCE
 from spcastat.search.principal_variables import (
-    NULL_VARIANCE,
     STARTS_BY_EFFORT,
     Selection,
     best_combinations,
@@ -503,7 +503,7 @@ def determined(S: np.ndarray) -> list[tuple[int, list[int]]]:
     live = np.flatnonzero(sd > 0)
     R = S[np.ix_(live, live)] / np.outer(sd[live], sd[live])
     values, vectors = np.linalg.eigh(R)
-    null = values < NULL_VARIANCE
+    null = values < PIVOT_TOLERANCE
     if not 0 < null.sum() <= FEW_DETERMINED:
         return []
     relations = _reduced(vectors[:, null].T)

@@ -24,7 +24,7 @@ from spcastat.inputs.row_data import RowData
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.linalg.ties import is_sparse
+from spcastat.linalg.ties import SUM_ROUNDING, is_sparse
 from spcastat.progress import listening
 from spcastat.reading.checks import rows_of
 from spcastat.reading.design import ReadOptions, Spec
@@ -38,8 +38,6 @@ from spcastat.streams.base import ScoreChunks, Stream
 
 #: Up to this many components, shares are averaged over all orders.
 ALL_ORDERS = 12
-#: Residuals below this share of the row count as zero.
-ZERO_RESIDUAL = 1e-12
 
 
 def whitener(C: np.ndarray) -> np.ndarray:
@@ -79,7 +77,7 @@ def distances(
             residual_squares = length - ((block @ basis) ** 2).sum(axis=1)
             residual_squares = np.where(np.isfinite(length), residual_squares, np.inf)  # the square overflows
             q[rows] = np.where(
-                (residual_squares > ZERO_RESIDUAL * length) | (residual_squares == np.inf),
+                (residual_squares > SUM_ROUNDING * length) | (residual_squares == np.inf),
                 residual_squares,
                 0.0,
             )
@@ -131,7 +129,7 @@ def limits(moments: FitMoments, n: float | None, level: float) -> dict[str, floa
         q = float("nan")
     else:
         size = moments.unit**2
-        nothing = traces[0] <= ZERO_RESIDUAL * moments.total / size
+        nothing = traces[0] <= SUM_ROUNDING * moments.total / size
         q = 0.0 if nothing else q_limit(traces, level) * size
     return {"T2": t2_limit(n, whitener(moments.scores).shape[1], level), "Q": q}
 

@@ -28,14 +28,10 @@ from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import top_dense, top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import in_complement, rotated
-from spcastat.linalg.ties import is_sparse
+from spcastat.linalg.ties import RELATIVE, is_sparse
 
 #: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
 ROW_CELLS = 3_000_000
-
-
-#: Variances of at most this share of the largest eigenvalue count as zero.
-NO_VARIANCE = 1e-10
 
 
 class Noise(ABC):
@@ -194,7 +190,7 @@ class RowNoise(Noise):
         Z, groups = self.Z - (self.Z @ Q) @ Q.T, self.groups
         if len(Z) < self.p:  # flips of rows that have lost a dimension would regain it
             values, vectors = np.linalg.eigh(Z @ Z.T)
-            lost = vectors[:, values <= NO_VARIANCE * values[-1]]
+            lost = vectors[:, values <= RELATIVE * values[-1]]
             if lost.shape[1] and values[-1] > 0:
                 Z, groups = in_complement(Z, lost, groups)
         return replace(self, Z=Z, directions_removed=Q, groups=groups)
@@ -323,7 +319,7 @@ def of_covariance(S: np.ndarray, n: float, rng: np.random.Generator) -> Noise:
     if n * p > max(ROW_CELLS, p * p) or n != int(n):
         return MomentNoise(S, n)
     values, V = np.linalg.eigh(S)
-    positive = values > NO_VARIANCE * values[-1]
+    positive = values > RELATIVE * values[-1]
     rank = int(positive.sum())
     if rank > n - 1:
         raise CovarianceError(

@@ -20,6 +20,8 @@ from spcastat.linalg.ties import is_sparse
 # --- blocks of rows -------------------------------------------------------------------------------
 
 
+#: Matrices of many fits, supports or pairs are computed in batches of at most so many numbers (32 MB).
+BATCH = 4_000_000
 #: Rows, and stored entries of sparse rows, are processed in blocks of about this many numbers (16 MB).
 BLOCK = 2_000_000
 

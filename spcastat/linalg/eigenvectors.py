@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from spcastat.linalg.ties import canonical_eigenvectors, flip_signs, quotients, tie_width
+from spcastat.linalg.ties import SUM_ROUNDING, canonical_eigenvectors, flip_signs, quotients, tie_width
 
 #: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
@@ -212,11 +212,7 @@ def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, 
 # --- orthonormal bases and rotations --------------------------------------------------------------
 
 
-#: A column depends on others, but for rounding, if its residual on them is at most this share of its length.
-COLUMN_DEPENDENCE = 1e-12
-
-
-def orthonormalise(T: np.ndarray, dependent: float = COLUMN_DEPENDENCE) -> tuple[np.ndarray, np.ndarray]:
+def orthonormalise(T: np.ndarray, dependent: float = SUM_ROUNDING) -> tuple[np.ndarray, np.ndarray]:
     """Orthonormalise columns in their order, by Gram-Schmidt with reorthogonalisation.
 
     Parameters

@@ -16,8 +16,8 @@ import numpy as np
 
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
-from spcastat.linalg.eigenvectors import COLUMN_DEPENDENCE, symmetric
-from spcastat.linalg.ties import RELATIVE, ROUNDING, first_max, levelled, ranked, tie_width
+from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.ties import RELATIVE, ROUNDING, SUM_ROUNDING, first_max, levelled, ranked, tie_width
 
 # --- least squares on covariates ------------------------------------------------------------------
 
@@ -101,10 +101,10 @@ def regress(
     U, values, T = _factors(centred / spread)
     B = (T.T / values) @ (U.T @ about)
     total_norms = np.linalg.norm(about, axis=0)
-    varies = total_norms > COLUMN_DEPENDENCE * size
+    varies = total_norms > SUM_ROUNDING * size
     B[:, ~varies] = 0.0
     residual_norms = np.linalg.norm(about - (centred / spread) @ B, axis=0)
-    determined = (residual_norms <= COLUMN_DEPENDENCE * size) & varies
+    determined = (residual_norms <= SUM_ROUNDING * size) & varies
     if not part:
         _require_left(determined, names)
     shares = 1.0 - (residual_norms / np.where(varies, total_norms, 1.0)) ** 2
@@ -243,7 +243,7 @@ def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None
     sums = np.zeros((len(count), X.shape[1]))
     np.add.at(sums, number, scaled * w[:, None])
     out = scaled - (sums / np.where(count > 0, count, 1.0)[:, None])[number]
-    out[:, np.abs(out).max(axis=0) <= COLUMN_DEPENDENCE] = 0.0
+    out[:, np.abs(out).max(axis=0) <= SUM_ROUNDING] = 0.0
     return np.asarray(out * sizes)
 
 
@@ -311,7 +311,7 @@ def partial_covariance(
     B = (vectors[:, rank_mask] / values[rank_mask]) @ (vectors[:, rank_mask].T @ R[np.ix_(given, complement)])
     residual = symmetric(R[np.ix_(complement, complement)] - R[np.ix_(complement, given)] @ B)
     shares = np.where(np.diag(R)[complement] > 0.0, 1.0 - np.diag(residual), 0.0)
-    _require_left(shares >= 1.0 - COLUMN_DEPENDENCE, np.array(list(names), dtype=object)[complement])
+    _require_left(shares >= 1.0 - SUM_ROUNDING, np.array(list(names), dtype=object)[complement])
     scales = spread[complement]
     if (np.diag(S) == 1.0).all():
         scales = 1.0 / np.sqrt(np.diag(residual))

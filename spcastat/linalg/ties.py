@@ -26,6 +26,11 @@ RELATIVE = 1e-10
 TARGET_ROUNDING = 1e-10
 #: Rounding errors are at most about this share of the largest value in the same array.
 ROUNDING = 1e-14
+#: Rounding of sums of many products, as a share of their terms: what is left of a column after regression on
+#: others that determine it, a mean, a residual, or the change of a criterion.
+SUM_ROUNDING = 1e-12
+#: What is left of a vector after others, as a share of it: with less than this, half of the digits are lost.
+HALF_DIGITS = 1e-8
 #: Entries of an eigenvector that differ by at most this share of its largest entry are equal.
 ENTRY_TOLERANCE = 1e-13
 #: Longer vectors are not levelled, as different entries may be that close by chance.

@@ -14,7 +14,7 @@ from math import comb
 
 import numpy as np
 
-from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.proofs import duals
 from spcastat.proofs.duals import (
     BOUND_ALLOWANCE,
@@ -28,7 +28,6 @@ from spcastat.proofs.eigenvalue_bounds import Clock
 from spcastat.proofs.first_components import HALVINGS, first_component_bounds, first_two_bounds
 from spcastat.proofs.one_component import prove
 from spcastat.proofs.relaxed import (
-    BATCH_VALUES,
     LEAF,
     MOST_SUPPORTS,
     LeafBounds,
@@ -137,7 +136,7 @@ class Sequence(Relaxed):
         bounds_by_card = {}
         for c in dict.fromkeys(self.cards):
             A = self.factor[:, self.supports_by_card[c]].transpose(1, 0, 2)
-            slices = blocks(len(A), self.factor.shape[0] ** 2, BATCH_VALUES)
+            slices = blocks(len(A), self.factor.shape[0] ** 2, BATCH)
             parts = [bounds_alone(A[part] @ A[part].mT - self.multiplier.Z) for part in slices]
             fields = zip(*(vars(bounds).values() for bounds in parts), strict=True)
             bounds_by_card[c] = SupportBounds(*(np.concatenate(arrays) for arrays in fields))
@@ -186,7 +185,7 @@ class Sequence(Relaxed):
         work_per_leaf = 2**HALVINGS * self.k * sum(A.shape[2] for A in columns) ** 2
         bound_parts = [
             first_component_bounds([A[part] for A in columns], threshold, LEAF, running)
-            for part in blocks(len(roots), work_per_leaf, BATCH_VALUES)
+            for part in blocks(len(roots), work_per_leaf, BATCH)
         ]
         return np.concatenate(bound_parts)
 

@@ -59,7 +59,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import COLUMN_DEPENDENCE
+from spcastat.linalg.ties import SUM_ROUNDING
 from spcastat.search.matrices import SMALLEST, divisor
 
 # --- the relaxation, and explained variance on given supports -------------------------------------
@@ -314,14 +314,14 @@ def planes(bases: list[np.ndarray]) -> list[np.ndarray]:
     for basis, other_basis in combinations(bases, 2):
         U, sizes, _ = np.linalg.svd(np.concatenate([basis, other_basis], axis=2), full_matrices=False)
         clear = sizes[:, 1] > 1e-5 if sizes.shape[1] > 1 else np.zeros(len(U), dtype=bool)
-        plane_bases.append(U * ((sizes > COLUMN_DEPENDENCE) & clear[:, None])[:, None, :])
+        plane_bases.append(U * ((sizes > SUM_ROUNDING) & clear[:, None])[:, None, :])
     return plane_bases
 
 
 def union_basis(columns: list[np.ndarray]) -> np.ndarray:
     """Return an orthonormal basis of the joint span of the matrices, shape (B, d, c), padded with zeros."""
     Q, sizes, _ = np.linalg.svd(np.concatenate(columns, axis=2), full_matrices=False)
-    return np.asarray(Q * (sizes > COLUMN_DEPENDENCE * sizes[:, :1])[:, None, :])
+    return np.asarray(Q * (sizes > SUM_ROUNDING * sizes[:, :1])[:, None, :])
 
 
 def within_union(M: np.ndarray, bases: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -23,7 +23,7 @@ from spcastat.fit.record import PARTITIONS, UNRULED
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import EPS
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import RELATIVE
+from spcastat.linalg.ties import HALF_DIGITS, RELATIVE
 from spcastat.measures import best_order
 from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.duals import ordered_bounds, union_basis
@@ -55,8 +55,6 @@ from spcastat.search.partition import VARIABLES_LIMIT, Partitions, first_eigenva
 LISTED = 20_000
 #: Number of partitions bounded at once, and the largest number of steps for each.
 PARTITION_BATCH, BOUND_STEPS = 500, 400
-#: Least-squares bounds need bases of what groups span; below this smallest eigenvalue they are not reliable.
-REGULAR = 1e-8
 
 DENSE_PCA, SUMS = "bounded by dense PCA", "bounded by their PEV"
 
@@ -131,7 +129,7 @@ def _each_bounded(
     if partitions.count > LISTED:
         return dense, f"{DENSE_PCA} (more than {LISTED} partitions)"
     values, vectors = np.linalg.eigh(S)
-    if values[0] <= REGULAR * values[-1]:
+    if values[0] <= HALF_DIGITS * values[-1]:
         return dense, f"{DENSE_PCA} (variables are linearly dependent)"
     F = np.sqrt(values)[:, None] * vectors.T
     groups = np.array([bits for _, bits in partitions.descending(-np.inf)])

@@ -22,7 +22,8 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.progress import stage
-from spcastat.search.principal_variables import NULL_VARIANCE, Selection, covariances, reproduced, top_sum
+from spcastat.search.matrices import PIVOT_TOLERANCE
+from spcastat.search.principal_variables import Selection, covariances, reproduced, top_sum
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE
 
 #: Nodes of the first attempt, in .1 to .3 s with 30 variables; it proves sets of five of 13 variables in 95.
@@ -147,7 +148,7 @@ def _children(
     order = [open_groups[i] for i in np.argsort(-gains, kind="stable")]
     residual, present = S - F.T @ F, reproduced(F, k)
     for i in range(len(order) - missing + 1):
-        columns = [j for j in problem.variables(order[i:]) if residual[j, j] > NULL_VARIANCE * S[j, j]]
+        columns = [j for j in problem.variables(order[i:]) if residual[j, j] > PIVOT_TOLERANCE * S[j, j]]
         G = covariances(residual, columns)
         stacked = np.vstack([F, G])
         increment = float(top_sum(G @ G.T, min(k, missing)))

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.proofs.duals import BOUND_ALLOWANCE, Running, ky_fan, planes, support_bounds, within_union
 from spcastat.search.criteria import SupportRule
@@ -159,8 +159,6 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
 
 #: The largest number of supports of a component that are enumerated; with more it is treated as dense.
 MOST_SUPPORTS = 20_000
-#: The largest number of values in a batch of matrices.
-BATCH_VALUES = 4_000_000
 #: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
 #: attempt.
 INNER, LEAF, LAST_STEPS = 60, 120, 800
@@ -453,7 +451,7 @@ class Relaxed(ABC):
         for (d, _), members in shapes.items():
             # steps for large matrices take longer
             work_per_root = d * d * (choices.shape[1] + 2) * max(1, d // 12)
-            for batch in blocks(len(members), work_per_root, BATCH_VALUES):
+            for batch in blocks(len(members), work_per_root, BATCH):
                 if not running():
                     return root_bounds
                 part = np.array(members[batch])

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.proofs.duals import (
     BOUND_ALLOWANCE,
     PROJECTION_SCALE,
@@ -55,8 +55,6 @@ UNUSED = 1e-4
 START = 3.0
 #: Climbs are tried on so many pairs of supports at once.
 CLIMBED_PAIRS = 50
-#: Bounds are reduced for at most so many pairs at once.
-MOST_PAIRS = 4_000_000
 #: How often the interval of a single support is halved.
 INTERVAL_HALVINGS = 3
 #: The number of leaves that are bounded together.
@@ -112,7 +110,7 @@ class Others:
             np.flatnonzero(single_bounds[a] + single_bounds[b].max() + 2.0 * BOUND_ALLOWANCE > room)
             for a, b in ((c, d), (d, c))
         ]
-        if len(at[0]) * len(at[1]) > MOST_PAIRS:
+        if len(at[0]) * len(at[1]) > BATCH:
             largest_sum = float(single_bounds[c].max() + single_bounds[d].max()) + 2.0 * BOUND_ALLOWANCE
             return np.zeros((0, 2), dtype=int), np.array([max(largest_sum, room)])
         first_bounds, second_bounds = (

@@ -13,17 +13,10 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import RELATIVE, tie_width
+from spcastat.linalg.ties import HALF_DIGITS, RELATIVE, SUM_ROUNDING, tie_width
 from spcastat.measures import cumulative_pev
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
-
-#: A variable is determined by scores if regression on them leaves no more than this share of its variance.
-DETERMINED = 1e-12
-#: An axis is among the loadings of the others if no more than this share of its squared length remains: its
-#: gain then has fewer than half of the digits.
-SAME_AXIS = 1e-8
-
 
 # --- equal variables ------------------------------------------------------------------------------
 
@@ -155,7 +148,7 @@ def _gains(S: np.ndarray, V: np.ndarray) -> np.ndarray:
     remaining = 1.0 - (Q**2).sum(axis=1)
     variances = S.diagonal() - 2.0 * (image * Q).sum(axis=1) + ((Q @ (Q.T @ image)) * Q).sum(axis=1)
     # a variable that is a component already adds nothing
-    return np.where(remaining > SAME_AXIS, variances / np.maximum(remaining, SAME_AXIS), 0.0)
+    return np.where(remaining > HALF_DIGITS, variances / np.maximum(remaining, HALF_DIGITS), 0.0)
 
 
 def _admissible(rule: SupportRule | None, i: int, other_loadings: np.ndarray) -> np.ndarray:
@@ -196,6 +189,6 @@ def _undetermined(op: Operator, V: np.ndarray, variables: list[int]) -> Iterator
         S = symmetric(op.block(np.append(used, j)))
         W = V[used]
         covariances = W.T @ S[:-1, -1]
-        coefficients = np.linalg.lstsq(W.T @ S[:-1, :-1] @ W, covariances, rcond=DETERMINED)[0]
-        if S[-1, -1] - covariances @ coefficients > DETERMINED * S[-1, -1]:
+        coefficients = np.linalg.lstsq(W.T @ S[:-1, :-1] @ W, covariances, rcond=SUM_ROUNDING)[0]
+        if S[-1, -1] - covariances @ coefficients > SUM_ROUNDING * S[-1, -1]:
             yield j

@@ -13,11 +13,10 @@ from itertools import combinations
 
 import numpy as np
 
+from spcastat.linalg.ties import ROUNDING
 from spcastat.search.constraints import Constraint
 from spcastat.search.objectives import Objective
 
-#: Cosines (of scores or loadings) below this, and squared lengths as near to one, meet the constraints.
-MET = 1e-14
 #: Fits whose largest violation stays above this do not meet the constraints.
 NOT_MET = 1e-11
 #: The same in rough ascents: steps square the error, so that the last one is left out.
@@ -91,7 +90,7 @@ class ExactLoadings:
         problem = _Problem(self, places)
         x = problem.with_lengths(x)
         least_rise, lengths = (ROUGH_RISE, LENGTHS[:ROUGH_LENGTHS]) if rough else (RISE, LENGTHS)
-        tolerance = ROUGHLY_MET if rough else MET
+        tolerance = ROUGHLY_MET if rough else ROUNDING
         x, met = problem.returned(x, RETURNS, tolerance)
         values = np.where(met, problem.value(x), -np.inf)
         slopes = np.full(len(x), np.inf)

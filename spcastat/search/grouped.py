@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from spcastat.linalg.accumulate import BATCH
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.search.criteria import SupportRule
-from spcastat.search.matrices import GATHERED, best_vectors, largest, ranked_entries, unit
+from spcastat.search.matrices import best_vectors, largest, ranked_entries, unit
 
 if TYPE_CHECKING:
     from spcastat.search.criteria import Criterion, Fits
@@ -98,7 +99,7 @@ class GroupRule(SupportRule):
         """Return exchanges of groups, as `spcastat.search.moves.trials` returns those of variables."""
         c, card = self.counts[i], criterion.cards[i]
         w = min(width, self.member.shape[1] - c)
-        step = max(1, GATHERED // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
+        step = max(1, BATCH // ((c * w + 1) * (card**2 + criterion.k * criterion.m)))
         batches = [slice(begin, begin + step) for begin in range(0, len(fits), step)]
         parts = [self._trials(criterion, fits.subset(batch), i, w) for batch in batches]
         places, x, values = zip(*parts, strict=True)

@@ -20,6 +20,8 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import SUM_ROUNDING
+from spcastat.search.moves import GAIN
 
 #: Number of starts by default: principal components, their varimax rotation, and random rotations.
 PATTERN_STARTS = 30
@@ -33,10 +35,6 @@ ALL_EXCHANGES, PROMISING_EXCHANGES, EXCHANGES_ON_DRAWS = 600, 96, 24
 START_STEPS, GLANCE_STEPS, FINAL_STEPS = 300, 8, 20_000
 #: Number of exchanges whose ascents are followed to the end.
 FOLLOWED = 6
-#: Values that differ by less than this, relatively, are equal.
-EXCHANGE_GAIN = 1e-9
-#: Scores with a smaller variance, relative to the largest, are linearly dependent.
-DEPENDENT_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class Pattern:
 def inverse_roots(C: np.ndarray) -> np.ndarray:
     """Return C^(-1/2) of symmetric matrices, shape (s, k, k); the smallest eigenvalues are bounded below."""
     values, vectors = np.linalg.eigh(C)
-    values = np.maximum(values, DEPENDENT_VARIANCE * values[:, -1:])
+    values = np.maximum(values, SUM_ROUNDING * values[:, -1:])
     scaled = vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny))[:, None, :]
     return np.asarray(scaled @ vectors.transpose(0, 2, 1))
 
@@ -219,7 +217,7 @@ def exchanged(
         A = covariances(S, P[None])[0]
         pairs, complete = exchanges(P, A, nonzeros, limit)
         best_exchange = _best_exchange(S, P, A, pairs)
-        if best_exchange is None or best_exchange[1] <= value * (1.0 + EXCHANGE_GAIN):
+        if best_exchange is None or best_exchange[1] <= value * (1.0 + GAIN):
             return P, value, complete
         ascended, values, _ = ascend(S, best_exchange[0][None], nonzeros, START_STEPS)
         P, value = (ascended[0], float(values[0])) if values[0] > best_exchange[1] else best_exchange
@@ -372,7 +370,7 @@ def sparsest(
     The number is found by bisection with few starts, one of them the loadings of the next larger number. The
     search with all starts then takes away one nonzero after another.
     """
-    goal = share * float(S.leading(k)[0].sum()) * (1.0 - EXCHANGE_GAIN)
+    goal = share * float(S.leading(k)[0].sum()) * (1.0 - GAIN)
     low, high = k - 1, S.p * k  # too few, and enough
     best_pattern = search(S, k, Nonzeros(total=high), rng, 2)
     while high - low > 1:

@@ -260,8 +260,6 @@ def after_bordering(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray
 
 #: Up to this many multiplications gathering rows of a matrix is quicker than a sparse product.
 FEW_PRODUCTS = 100_000
-#: Numbers gathered at once, which bounds the memory.
-GATHERED = 4_000_000
 #: Blocks of a matrix with so many rows are gathered one by one, in half the time of all at once.
 LONG_ROWS = 100
 

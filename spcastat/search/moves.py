@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from spcastat.linalg.ties import ROUNDING
+from spcastat.linalg.accumulate import BATCH
+from spcastat.linalg.ties import HALF_DIGITS, ROUNDING
 from spcastat.search import matrices
 from spcastat.search.criteria import Criterion, Expansion, Fits, join_fits
 from spcastat.search.grouped import GroupRule
@@ -32,8 +33,6 @@ EXACT_EXCHANGES = 3
 UNSURE = 1e-6
 #: Entering variables are processed in batches of this size, which bounds the memory.
 ENTERING_AT_ONCE = 100_000
-#: A variable is dependent on the support if less than this share of it remains given the support.
-NULL = 1e-8
 #: From this cardinality on, vectors after exchanges are computed from the eigenvectors before them, and
 #: eigenvectors of a support after one exchange take longer than they are worth unless the model promises a
 #: gain: they took 40 % of the time at 400.
@@ -299,7 +298,9 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
         ]
         return np.concatenate(bounds, axis=2)
     if c == 1:
-        return np.where(parts.corner_M > NULL, parts.corner / np.maximum(parts.corner_M, NULL), 0.0)[:, None]
+        return np.where(
+            parts.corner_M > HALF_DIGITS, parts.corner / np.maximum(parts.corner_M, HALF_DIGITS), 0.0
+        )[:, None]
     values, U = spectrum
     squares = U**2
     a = U.mT @ parts.A[:, :, c:]
@@ -320,7 +321,7 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
     t = g / matrices.divisor(free, free > 0)
     f = f[:, None] + t * g
     slope = slope[:, None] + t * (t * (squares @ inverse**2) - 2.0 * (U @ (inverse * residual)))
-    bounds = enlarged_values[:, None] - f / np.maximum(slope, NULL)
+    bounds = enlarged_values[:, None] - f / np.maximum(slope, HALF_DIGITS)
     # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
     # the loading of variable i zero.
     lead = U[:, :, -1, None]
@@ -340,7 +341,7 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
     f = f[:, None] - t * (2.0 * g + tail)
     slope = slope[:, None] + t * (t * (squares @ inverse**2) + 2.0 * (W @ (inverse * residual)))
     slope = slope + leading_shift * (leading_shift if r is None else leading_shift - 2.0 * r[:, -1:])
-    pole_bounds = present_value[:, None] - f / np.maximum(slope, NULL)
+    pole_bounds = present_value[:, None] - f / np.maximum(slope, HALF_DIGITS)
     bounds = (
         np.maximum(bounds, pole_bounds)
         if is_sound.all()
@@ -391,7 +392,7 @@ def enlarged_ratio(
         Whether the variable is linearly independent of the support in M.
     """
     residual_variances = corner_M - (r**2).sum(axis=1)
-    sound = residual_variances > NULL * np.maximum(corner_M, NULL)
+    sound = residual_variances > HALF_DIGITS * np.maximum(corner_M, HALF_DIGITS)
     scale = matrices.divisor(residual_variances, sound)
     corner = corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)
     coupling = (a - values[..., None] * r) / np.sqrt(scale)[:, None]
@@ -595,7 +596,7 @@ def swapped(criterion: Criterion, fits: Fits, width: int, followed: int, steps: 
         Steps of the ascent.
     """
     N = len(criterion.owner)
-    step = max(1, matrices.GATHERED // (N * N + width * criterion.k * criterion.m))
+    step = max(1, BATCH // (N * N + width * criterion.k * criterion.m))
     parts = [fits.subset(slice(begin, begin + step)) for begin in range(0, len(fits), step)]
     return join_fits([_swapped(criterion, part, width, followed, steps) for part in parts])
 

@@ -19,10 +19,9 @@ from functools import cached_property
 
 import numpy as np
 
-#: A variable with less than this share of its variance left, given those kept, adds nothing but rounding.
-NULL_VARIANCE = 1e-9
-#: Smallest relative gain for which groups are exchanged; smaller ones are rounding.
-LEAST_GAIN = 1e-10
+from spcastat.linalg.ties import RELATIVE
+from spcastat.search.matrices import PIVOT_TOLERANCE
+
 #: Candidates whose values are computed at once; only those whose bound is above the best value are.
 CANDIDATES_AT_ONCE = 64
 #: Random starts by effort. With 4 starts, 1 of 21 settings on tables of 13 to 100 variables ended below the
@@ -47,7 +46,7 @@ def combinations_of(S: np.ndarray, U: Sequence[int]) -> np.ndarray:
     sd = np.sqrt(np.diag(S)[list(U)])
     inverse = np.divide(1.0, sd, out=np.zeros_like(sd), where=sd > 0)
     values, vectors = np.linalg.eigh(S[np.ix_(U, U)] * np.outer(inverse, inverse))
-    is_positive = values > NULL_VARIANCE
+    is_positive = values > PIVOT_TOLERANCE
     return np.asarray(inverse[:, None] * vectors[:, is_positive] / np.sqrt(values[is_positive]))
 
 
@@ -154,7 +153,7 @@ class Selection:
     def _new_rows(self, F: np.ndarray, members: tuple[int, ...]) -> np.ndarray:
         """Return what a group adds to F."""
         residual = self.S - F.T @ F
-        live = [j for j in members if residual[j, j] > NULL_VARIANCE * self.S[j, j]]
+        live = [j for j in members if residual[j, j] > PIVOT_TOLERANCE * self.S[j, j]]
         return covariances(residual, live)
 
     def _after_single(self, F: np.ndarray, J: np.ndarray, floor: float | None) -> np.ndarray:
@@ -162,7 +161,7 @@ class Selection:
         cross = self.S[J] @ F.T - of_J.T @ K
         variance = np.diag(self.S)[J] - (of_J**2).sum(axis=0)
         squares = self._squares[J] - ((2.0 * cross + of_J.T @ K) * of_J.T).sum(axis=1)
-        live = variance > NULL_VARIANCE * np.diag(self.S)[J]
+        live = variance > PIVOT_TOLERANCE * np.diag(self.S)[J]
         variance = np.where(live, variance, 1.0)
         corner = np.where(live, squares / variance, 0.0).clip(min=0.0)
         if self.k > len(F):
@@ -197,7 +196,7 @@ class Selection:
             F = covariances(self.S, self.variables(U))
             present = reproduced(F, self.k)
             gain = self.values_after(F, entering_groups, -np.inf if self.equal_costs else None) - present
-            if gain.max() <= LEAST_GAIN * present:  # those kept determine all others
+            if gain.max() <= RELATIVE * present:  # those kept determine all others
                 return U
             U.append(int(entering_groups[np.argmax(gain / self.cost[entering_groups])]))
         return U
@@ -213,7 +212,7 @@ class Selection:
         U = list(U)
         value = self.value(U)
         while True:
-            best_value, best_exchange = value * (1.0 + LEAST_GAIN), None
+            best_value, best_exchange = value * (1.0 + RELATIVE), None
             for _, remaining in self.without_each(U):
                 entering_groups = self.open_to(remaining)
                 entering_groups = entering_groups[~np.isin(entering_groups, U)]
@@ -230,7 +229,7 @@ class Selection:
                 return sorted(U), value
             best_exchange = best_exchange if self.equal_costs else self.greedy(best_exchange)
             new_value = self.value(best_exchange)
-            if new_value <= value * (1.0 + LEAST_GAIN):  # the gain was rounding
+            if new_value <= value * (1.0 + RELATIVE):  # the gain was rounding
                 return sorted(U), value
             U, value = best_exchange, new_value
 
@@ -277,9 +276,7 @@ class Selection:
         distinct = {tuple(sorted(U)): U for U in starts}
         ends = [self.exchanged(U) for U in distinct.values()]
         best_value = max(value for _, value in ends)
-        return min(
-            (U for U, value in ends if value >= best_value * (1.0 - LEAST_GAIN)), key=tuple
-        ), best_value
+        return min((U for U, value in ends if value >= best_value * (1.0 - RELATIVE)), key=tuple), best_value
 
     def _fitting(self, U: Sequence[int]) -> list[int]:
         """Return the first groups of U that the budget allows."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import HALF_DIGITS
 from spcastat.search import criteria
 from spcastat.search.chains import empty, from_directions, search, twice
 from spcastat.search.climbing import Effort, climb, exchange_until_optimal, reordered, sweep
@@ -27,7 +28,7 @@ from spcastat.search.matrices import (
     eigen,
     ranked_entries,
 )
-from spcastat.search.moves import GAIN, NULL, iterated, rebuild, trials
+from spcastat.search.moves import GAIN, iterated, rebuild, trials
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, result_of_climbs
 from spcastat.solvers.support_search import best_support
@@ -502,8 +503,8 @@ def grow_predictor(model: QuadraticModel, card: int) -> np.ndarray:
     single_variables = model.bordered(all_variables[:, :0], all_variables)
     support = ranked_entries(
         single_variables.corner
-        / np.maximum(single_variables.corner_M, NULL)
-        * (single_variables.corner_M > NULL),
+        / np.maximum(single_variables.corner_M, HALF_DIGITS)
+        * (single_variables.corner_M > HALF_DIGITS),
         GROWN,
     ).T
     model, all_variables = model.repeat(len(support)), np.repeat(all_variables, len(support), axis=0)
@@ -513,7 +514,7 @@ def grow_predictor(model: QuadraticModel, card: int) -> np.ndarray:
         values, U = eigen(parts.A[:, :, :c], parts.M[:, :, :c])
         a, r = U.mT @ parts.A[:, :, c:], U.mT @ parts.M[:, :, c:]
         residual_variances = parts.corner_M - (r**2).sum(axis=1)
-        sound = residual_variances > NULL * np.maximum(parts.corner_M, NULL)
+        sound = residual_variances > HALF_DIGITS * np.maximum(parts.corner_M, HALF_DIGITS)
         residual_variances = divisor(residual_variances, sound)
         corner = (parts.corner - (r * (2.0 * a - values[..., None] * r)).sum(axis=1)) / residual_variances
         half_gap = 0.5 * (corner - values[:, -1:])

@@ -14,7 +14,16 @@ from typing import Literal
 import numpy as np
 
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import better_signs, hard, l1_bounded, positive_part, soft, unit
+from spcastat.linalg.ties import (
+    RELATIVE,
+    SUM_ROUNDING,
+    better_signs,
+    hard,
+    l1_bounded,
+    positive_part,
+    soft,
+    unit,
+)
 from spcastat.progress import Advance, stage
 from spcastat.solvers.solver import JointSolver, Solution
 from spcastat.solvers.thresholding import explained, fitted
@@ -34,10 +43,6 @@ STEADY_SWEEPS, STEP_INTERVAL, FAR_STEPS = 6, 4, 0.1
 SOLVED_AT, ASCENT_STEPS, LATE = (1, 4, 16, 64, 256, 1024), 30, 16
 #: Ratios of two steps count as at most this.
 STEEPEST = 0.999
-#: Loadings with an eigenvalue of V'V below this share of the largest are dependent, and have no best scores.
-LOADINGS_DEPENDENCE = 1e-10
-#: Falls of the criterion by less than this share of the total variance are rounding.
-NO_FALL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -325,7 +330,7 @@ class _SlowPaths:
         V, step = state.V[start], self.step[start]
         length = float(np.linalg.norm(step))
         inner = np.linalg.eigvalsh(V @ V.T)
-        if length == 0.0 or inner[0] <= LOADINGS_DEPENDENCE * inner[-1]:
+        if length == 0.0 or inner[0] <= RELATIVE * inner[-1]:
             return
         self.moves[start] += 1
         rate = min(length / max(float(np.linalg.norm(self.step_before[start])), length), STEEPEST)
@@ -355,7 +360,7 @@ class _SlowPaths:
             return False
         A, G = state.best_scores(solution.T)
         fall = float(state.criterion()[start]) - state.op.total + float((G * solution.T).sum())
-        falls = fall > NO_FALL * state.op.total
+        falls = fall > SUM_ROUNDING * state.op.total
         if falls:
             state.put(start, solution.T, A, G)
         return falls

@@ -22,7 +22,7 @@ from spcastat.errors import OptionError
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.thresholds import half, lp
-from spcastat.linalg.ties import RELATIVE, first_max, hard, l1_bounded, ranked, soft, top, unit
+from spcastat.linalg.ties import RELATIVE, SUM_ROUNDING, first_max, hard, l1_bounded, ranked, soft, top, unit
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 Sparse = Callable[[np.ndarray], np.ndarray]
@@ -217,10 +217,6 @@ class _Climb:
         reach = np.abs(self.view.forward(probes)).max(axis=1) / np.sqrt(support.size)
         scores = np.abs(self.view.forward(w))
         return bool(np.any((scores <= 1e-12 * reach) & (reach > 1e-12 * reach.max())))
-
-
-#: Smallest improvement by an angle that counts, as a share of the variance.
-ANGLE_GAIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -438,7 +434,7 @@ class _ComponentIterate:
         level = float(self.search.variances(self.y))
         size = float(np.abs(self.a).sum())
         price = self.price * (size * np.cos(angles) + np.abs(np.sin(angles)) - size)
-        return (self.search.in_plane(self.y, Z, angles) - price).max(axis=1) > level * (1.0 + ANGLE_GAIN)
+        return (self.search.in_plane(self.y, Z, angles) - price).max(axis=1) > level * (1.0 + SUM_ROUNDING)
 
     def _turn(self, j: int, z: np.ndarray, steps: np.ndarray) -> None:
         loading, other_loadings = float(self.a[j]), self.a.copy()
@@ -453,7 +449,7 @@ class _ComponentIterate:
         size = float(np.abs(other_loadings).sum())
         price = self.price * (size * np.abs(np.cos(angles)) + np.abs(np.sin(angles)))
         values = self.search.in_plane(y, z[None], angles)[0] - price
-        slack = ANGLE_GAIN * abs(float(values.max()))
+        slack = SUM_ROUNDING * abs(float(values.max()))
         best_index = int(np.argmax(values > values.max() - slack))
         c, s = float(np.cos(angles[best_index])), float(np.sin(angles[best_index]))
         self.a = c * other_loadings

@@ -22,7 +22,7 @@ from spcastat.errors import OptionError
 from spcastat.linalg.eigenvectors import symmetric, varimax
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
 from spcastat.linalg.thresholds import FLAT_STEP, minimise
-from spcastat.linalg.ties import ROUNDING, hard, quotients, ranked, tie_width, unit
+from spcastat.linalg.ties import RELATIVE, ROUNDING, hard, quotients, ranked, tie_width, unit
 from spcastat.solvers.solver import JointSolver, Solution
 
 # --- thresholded and rotated loadings -------------------------------------------------------------
@@ -147,8 +147,6 @@ MOST_STEPS = 500
 NEWTON_NONZEROS = 400
 #: Steps of the central differences of gradients, for loadings of unit length.
 DIFFERENCE = 1e-6
-#: Second derivatives below this share of the largest count as zero.
-FLAT_CURVATURE = 1e-10
 
 
 def fitted(op: Operator, V: np.ndarray, nonneg: bool = False, steps: int = MOST_STEPS) -> np.ndarray | None:
@@ -377,10 +375,10 @@ def _ascent(A: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """Return A^-1 slope, without a part in directions in which A is flat or negative."""
     try:
         pivots = np.diag(np.linalg.cholesky(A)) ** 2
-        if pivots.min() > FLAT_CURVATURE * pivots.max():
+        if pivots.min() > RELATIVE * pivots.max():
             return np.linalg.solve(A, slope)
     except np.linalg.LinAlgError:  # not positive definite
         pass
     values, axes = np.linalg.eigh(A)
-    curved = values > FLAT_CURVATURE * np.abs(values).max()
+    curved = values > RELATIVE * np.abs(values).max()
     return axes[:, curved] @ ((axes[:, curved].T @ slope) / values[curved])
