@@ -555,12 +555,6 @@ def note_below(ax: Axes, text: str, size: float) -> Text:
     return ax.text(0.0, 0.0, text, transform=IdentityTransform(), va="bottom", linespacing=1.15, **style)
 
 
-def note_of(ax: Axes) -> str:
-    """Return the text of the note on one line; empty without a note."""
-    notes = [text.get_text() for text in ax.texts if text.get_gid() == NOTE]
-    return " ".join(" ".join(notes).split())
-
-
 def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
     """Wrap sentences to the width that the axes have with the names beside them."""
     from matplotlib.font_manager import FontProperties

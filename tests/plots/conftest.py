@@ -10,6 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
+
+from spcastat.plots.drawing import NOTE
 
 
 def make_loadings(p: int = 13, k: int = 3, nonzero: int = 5, seed: int = 0) -> pd.DataFrame:
@@ -49,3 +52,9 @@ def clean_pyplot() -> Iterator[None]:
     yield
     plt.close("all")
     assert dict(matplotlib.rcParams) == before
+
+
+def note_of(ax: Axes) -> str:
+    """Return the text of the note on one line; empty without a note."""
+    notes = [text.get_text() for text in ax.texts if text.get_gid() == NOTE]
+    return " ".join(" ".join(notes).split())

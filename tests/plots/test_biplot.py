@@ -13,10 +13,11 @@ from matplotlib.quiver import Quiver
 import spcastat as sp
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.blocks import Block
-from spcastat.plots.drawing import accents, colours_of, note_of
+from spcastat.plots.drawing import accents, colours_of
 from spcastat.plots.loadings_plot import plot_loadings
 from spcastat.plots.names import Name, Names
 from spcastat.plots.score_panels import plot_scores, plot_scores_data
+from tests.plots.conftest import note_of
 
 # --- biplot ---------------------------------------------------------------------------------------
 

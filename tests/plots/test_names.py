@@ -23,9 +23,9 @@ import spcastat as sp
 from spcastat import plots
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.blocks import Block, MeasuredText
-from spcastat.plots.drawing import note_of
 from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
+from tests.plots.conftest import note_of
 
 from .shapes import SHAPES
 
