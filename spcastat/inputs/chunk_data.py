@@ -14,7 +14,6 @@ from scipy import sparse
 
 from spcastat import errors
 from spcastat.config import plural, shown, whole_number
-from spcastat.inputs.cleaning import checked_robust
 from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.imputations import refuse_long_imputations
 from spcastat.inputs.opening import Source
@@ -41,7 +40,7 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import warn_of_row_numbers
-from spcastat.reading.design import Design, Spec
+from spcastat.reading.design import Design, Spec, checked_robust
 from spcastat.streams.base import Stream, Tally, of_quotients
 from spcastat.streams.operator import StreamRows
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import nearest, plural, shown, warn, whole_percent
+from spcastat.config import plural, warn, whole_percent
 from spcastat.labels import name_text
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.standardisation import Standardisation
@@ -33,8 +33,6 @@ from spcastat.linalg.wrapping import (
     wrapped,
 )
 
-#: Values of the option `robust`, besides False and True.
-PARTS = ("cells", "rows")
 #: Rows with a score further than so many scales from its location are far: of normal rows 1 in 16,000 for
 #: each component. At 3.5 real rows with good leverage are left out; at 4.5 clusters 4 standard deviations out
 #: are found in 20 % fewer of 12 to 20 simulated sets.
@@ -396,19 +394,6 @@ class _RowScores:
 
 
 # --- the option -------------------------------------------------------------------------------------
-
-
-def checked_robust(robust: Any) -> bool | str:
-    """Return the value of the option `robust`: False, True, "cells" or "rows"."""
-    if isinstance(robust, (bool, np.bool_)):
-        return bool(robust)
-    if isinstance(robust, str) and robust in PARTS:
-        return robust
-    meant = nearest(robust, PARTS) if isinstance(robust, str) else ""
-    raise errors.OptionError(
-        f"robust={shown(robust)} was given.{meant} It must be True, False, 'cells' (rows are kept) or 'rows' "
-        "(cells are left as they are)."
-    )
 
 
 def cleaner_of(robust: bool | str, components: int | None, scale: Any) -> Cleaner:

@@ -14,7 +14,6 @@ from spcastat import errors
 from spcastat.config import GAPS, listed, nearest, plural, shown, user_frame, warn, whole_percent
 from spcastat.inputs.cleaning import (
     Cleaning,
-    checked_robust,
     cleaner_of,
     require_cleanable,
     require_columns,
@@ -37,7 +36,15 @@ from spcastat.linalg.standardisation import (
 )
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import NO_COMPLETE_ROW, warn_of_missing_codes, warn_of_row_numbers
-from spcastat.reading.design import DEFAULT_OPTIONS, Design, ReadOptions, RowDesign, Spec, order_mark
+from spcastat.reading.design import (
+    DEFAULT_OPTIONS,
+    Design,
+    ReadOptions,
+    RowDesign,
+    Spec,
+    checked_robust,
+    order_mark,
+)
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import formula_inputs, read_data, replay, replay_table
 

@@ -14,7 +14,17 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import MISSING_TREATMENTS, flag, is_whole, listed, one_of, plural, shown, whole_number
+from spcastat.config import (
+    MISSING_TREATMENTS,
+    flag,
+    is_whole,
+    listed,
+    nearest,
+    one_of,
+    plural,
+    shown,
+    whole_number,
+)
 from spcastat.errors import ConstantColumnError, OptionError, RowGroupsError
 from spcastat.linalg.regression import Regression
 from spcastat.reading.checks import aligned, rows_to_keep
@@ -563,3 +573,23 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
             )
         positions[name] = places
     return positions
+
+
+# --- robust fits ------------------------------------------------------------------------------------
+
+
+#: Values of the option `robust`, besides False and True.
+ROBUST_PARTS = ("cells", "rows")
+
+
+def checked_robust(robust: Any) -> bool | str:
+    """Return the value of the option `robust`: False, True, "cells" or "rows"."""
+    if isinstance(robust, (bool, np.bool_)):
+        return bool(robust)
+    if isinstance(robust, str) and robust in ROBUST_PARTS:
+        return robust
+    meant = nearest(robust, ROBUST_PARTS) if isinstance(robust, str) else ""
+    raise OptionError(
+        f"robust={shown(robust)} was given.{meant} It must be True, False, 'cells' (rows are kept) or 'rows' "
+        "(cells are left as they are)."
+    )
