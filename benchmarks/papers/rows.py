@@ -18,12 +18,16 @@ PREPRINT = (
 #: Paper -> item -> the table that remakes it, or in words where it is tested.
 ROWS: dict[str, dict[str, str]] = {
     "zhao2015": {
-        "Theorem 1 (u = Ev)": "tests/solvers/test_bcd.py: sweeps of the updates (5) and (6)",
-        "Theorem 2 (hard threshold)": "tests/linalg/test_thresholds.py: against all supports",
-        "Theorem 3 (l1 bound)": "tests/linalg/test_thresholds.py: against the exact maximum",
-        "Lemma 1 (the l1 norm falls with the threshold)": "tests/linalg/test_thresholds.py",
-        "Theorem 4 (Tseng)": "tests/solvers/test_statements.py: no block update improves the end",
-        "Theorem 5 (nonnegative)": "tests/linalg/test_thresholds.py; a unit vector where none is positive",
+        "Theorem 1 (u = Ev)": "tests/solvers/test_statements.py::test_scores_are_the_best_factor_of_loadings",
+        "Theorem 2 (hard threshold)": "tests/linalg/test_thresholds.py::"
+        "test_hard_is_the_best_of_all_supports",
+        "Theorem 3 (l1 bound)": "tests/linalg/test_thresholds.py::test_l1_bounded_against_bisection",
+        "Lemma 1 (the l1 norm falls with the threshold)": "tests/linalg/test_thresholds.py::"
+        "test_a_higher_level_leaves_a_smaller_l1_norm",
+        "Theorem 4 (Tseng)": "tests/solvers/test_statements.py::"
+        "test_where_block_coordinate_descent_ends_no_block_improves",
+        "Theorem 5 (nonnegative)": "tests/linalg/test_thresholds.py::"
+        "test_nonnegative_update_is_the_best_nonnegative_vector",
         "Algorithm 1 (BCD-SPCA)": "methods bcd-l0 and bcd-l1; Tables 2 to 4",
         "Algorithm 2 (BCD-NSPCA)": "the same with nonneg=True; Tables 6 and 7",
         "Section 3.1.1 (Hastie)": "zhao2015-hastie",
@@ -52,9 +56,14 @@ ROWS: dict[str, dict[str, str]] = {
         "Figures without numbers": "the same curves as in Figures 1, 2, 4 of the article, and the same faces",
     },
     "dou2011": {
-        "Theorem 1 (optimal scoring is PCA)": "tests/solvers/test_regression.py",
-        "Theorem 2 (Z = XA / (1 + gamma))": "tests/solvers/test_regression.py",
-        "Section 4 (relations to other methods)": "tests/solvers/test_statements.py",
+        "Theorem 1 (optimal scoring is PCA)": "tests/solvers/test_regression.py::test_no_penalty_is_pca",
+        "Theorem 2 (Z = XA / (1 + gamma))": "tests/solvers/test_regression.py::test_the_ridge_divides, "
+        "test_no_penalty_is_principal_coordinates",
+        "Section 4 (relations to other methods)": "tests/solvers/test_statements.py::"
+        "test_rsvd_of_the_transpose_is_spco_with_one_coordinate, "
+        "test_pmd_and_scotlass_solve_one_problem_for_one_component, "
+        "test_the_loss_of_zou_is_a_constant_and_the_loss_of_the_targets, "
+        "test_optimal_scoring_of_one_component_and_its_bounded_form_have_the_same_support",
         "Algorithm 1 (sPCA-OS)": "method spca-os; Tables 1 to 4",
         "Algorithm 2 (SPCO)": "sp.spco; Figures 2 and 4",
         "Tables 1 to 3": "dou2011-1",
@@ -68,13 +77,17 @@ ROWS: dict[str, dict[str, str]] = {
         "Section 5.4, Figure 4": "dou2011-fig4",
     },
     "he2010": {
-        "Equations (2.1) to (2.4)": "tests/solvers/test_statements.py: all supports of a small problem",
-        "Proposition 3.1 (Schur deflation is a projection)": "tests/linalg/test_operators.py: against "
-        "the QR factorization of the scores",
-        "Proposition 3.2 (gain of adjusted variance)": "tests/measures/test_measures.py: against the "
-        "residual of least squares",
-        "Algorithm 1 (S_1, S_c)": "method greedy; Tables 1 and 2",
-        "Algorithm 2 (SC_c-PCA)": "method controlled; Tables 3 to 6",
+        "Equations (2.1) to (2.4)": "tests/solvers/test_statements.py::"
+        "test_the_four_problems_of_one_sparse_component",
+        "Proposition 3.1 (Schur deflation is a projection)": "tests/linalg/test_operators.py::"
+        "test_schur_deflation_projects_on_the_complement_of_all_scores",
+        "Proposition 3.2 (gain of adjusted variance)": "tests/measures/test_measures.py::"
+        "test_a_further_component_adds_what_least_squares_on_the_earlier_scores_leaves",
+        "Algorithm 1 (S_1, S_c)": "tests/solvers/test_statements.py::"
+        "test_greedy_selects_by_signs_as_algorithm_1_does; "
+        "Tables 1 and 2",
+        "Algorithm 2 (SC_c-PCA)": "tests/solvers/test_greedy.py::"
+        "test_no_step_more_than_when_every_step_is_looked_at; Tables 3 to 6",
         "Table 1": "he2010-1",
         "Table 2": "he2010-2",
         "Figure 1": "he2010-fig1",
@@ -88,10 +101,13 @@ ROWS: dict[str, dict[str, str]] = {
         "Table 6": "he2010-6",
     },
     "zhao2014": {
-        "Theorem 1 (ascent direction)": "tests/solvers/test_statements.py: the l1 variance never falls",
-        "Theorem 2 (0 < p < 1)": "tests/linalg/test_thresholds.py: against a fine grid",
-        "Theorem 3 (closed forms)": "tests/linalg/test_thresholds.py",
-        "Theorem 4 (ascent, local maximum)": "tests/solvers/test_robust.py: (iii); (i) in test_contract.py",
+        "Theorem 1 (ascent direction)": "tests/solvers/test_statements.py::test_the_l1_variance_never_falls",
+        "Theorem 2 (0 < p < 1)": "tests/linalg/test_thresholds.py::test_lp_minimises_the_penalised_distance",
+        "Theorem 3 (closed forms)": "tests/linalg/test_thresholds.py::test_half_thresholding_is_equation_13, "
+        "test_soft_shrinks_by_the_next_value, test_hard_is_the_best_of_all_supports",
+        "Theorem 4 (ascent, local maximum)": "tests/solvers/test_statements.py::"
+        "test_the_l1_variance_never_falls (i, ii); tests/solvers/test_robust.py::"
+        "test_l0_component_is_a_local_maximum_on_its_support (iii)",
         "Algorithm 1 (RSPCA)": "methods rspca-l0, rspca-l1, rspca-lhalf, rspca-lp; Tables 1 to 4",
         "Figures 1 and 4": "drawings: y = x^2 against |x|; samples of images",
         "Table 1": "zhao2014-1",
@@ -116,8 +132,13 @@ def list_of_rows(paper: str, page: str) -> str:
     page : str
         The page of results with the tables' sections.
     """
-    body = [[item, where, *_judged(where.split(" ")[0], page)] for item, where in ROWS[paper].items()]
+    body = [[item, _where(where), *_judged(where.split(" ")[0], page)] for item, where in ROWS[paper].items()]
     return markdown_table(["item", "where", "rows", "draws a row"], body)
+
+
+def _where(place: str) -> str:
+    """Return the place in Markdown, names of tests as code."""
+    return re.sub(r"(?:tests/[\w/]+\.py::)?test_\w+(?!\.py)", r"`\g<0>`", place)
 
 
 def totals(page: str) -> tuple[Counter[str], Counter[str]]:

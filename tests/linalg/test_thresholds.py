@@ -161,6 +161,23 @@ def test_l1_bounded_with_all_tied(bound):
     assert v[0] >= v[1:].max() - 1e-12
 
 
+@quick
+@given(st.lists(st.integers(1, 10**6), min_size=2, max_size=8, unique=True))
+def test_a_higher_level_leaves_a_smaller_l1_norm(values):
+    """Lemma 1 of Zhao and others (2015): |f(level)|_1 falls to 1 at the second largest value."""
+    w = np.sort(values)[::-1].astype(float)
+    norms = []
+    for level in (0.0, *w[:0:-1]):
+        v = np.maximum(w - level, 0.0)
+        norms.append(v.sum() / np.linalg.norm(v))
+    # a value that ties with the level leaves the norm as it is: only rounding may raise it
+    assert np.diff(norms).max() <= 1e-12
+    assert norms[-1] == pytest.approx(1.0, abs=1e-15)
+    for share in (0.25, 0.5, 0.75):  # the bound is met by the level that the norm has there
+        bound = 1.0 + share * (norms[0] - 1.0)
+        assert np.abs(one(l1_bounded, w, bound)).sum() == pytest.approx(bound, abs=1e-9)
+
+
 # --- nonnegative ----------------------------------------------------------------------------------
 
 

@@ -20,6 +20,18 @@ def covariance(seed: int, p: int = 9, positive: bool = False) -> np.ndarray:
     return np.cov(factors + rng.standard_normal((40, p)), rowvar=False)
 
 
+# --- Zhao, Meng, Xu and Gao (2015), Theorem 1: u = Ev is the best left factor of v --------------------------
+
+
+def test_scores_are_the_best_factor_of_loadings():
+    """The scores of a sparse component are the u with the smallest |E - u v'|, by least squares."""
+    E = rows(4)
+    fit = sp.spca(E, 1, 3, method="bcd-l0", center=False)
+    v = fit.loadings.to_numpy()
+    best = np.linalg.lstsq(v, E.T, rcond=None)[0].ravel()
+    np.testing.assert_allclose(fit.scores.to_numpy()[:, 0], best, atol=1e-12)
+
+
 # --- Zhao, Meng, Xu and Gao (2015), Theorem 4: block coordinate descent ends in a stationary point ---------
 
 
@@ -189,17 +201,30 @@ def test_greedy_selects_by_signs_as_algorithm_1_does(seed):
     assert value == pytest.approx(np.linalg.eigvalsh(block)[-1], rel=1e-9)
 
 
-# --- Zhao, Meng and Xu (2014): the l1 variance does not fall for 0 < p < 1 ---------------------------------
+# --- Zhao, Meng and Xu (2014), Theorems 1 and 4 (i, ii): the l1 variance does not fall, and w converges -----
 
 
-@pytest.mark.parametrize("p", [0.3, 0.5, 0.8])
-def test_the_l1_variance_never_falls_with_an_lp_bound(p):
-    """More steps pass better loadings: sum |x_i'w| of the first component, against the number of steps."""
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "rspca-l0"},
+        {"method": "rspca-l1"},
+        *({"method": "rspca-lp", "p": p} for p in (0.3, 0.5, 0.8)),
+    ],
+)
+def test_the_l1_variance_never_falls(options):
+    """More steps pass better loadings: sum |x_i'w| of the first component, against the number of steps.
+
+    They end at a vector with `card` nonzeros, which further steps leave as it is.
+    """
     X = rows(3, 50, 10)
-    values = []
+    values, found = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for steps in (1, 2, 3, 5, 10, 30, 100):
-            fit = sp.spca(X, 1, method="rspca-lp", card=4, p=p, max_iter=steps, n_init=1)
-            values.append(np.abs(X @ fit.loadings.to_numpy()[:, 0]).sum())
+            fit = sp.spca(X, 1, card=4, max_iter=steps, n_init=1, **options)
+            found.append(fit.loadings.to_numpy()[:, 0])
+            values.append(np.abs(X @ found[-1]).sum())
     assert np.diff(values).min() >= -1e-9 * values[0]
+    assert np.count_nonzero(found[-1]) == 4
+    np.testing.assert_array_equal(found[-1], found[-2])
