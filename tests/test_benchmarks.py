@@ -120,7 +120,7 @@ def test_one_draw_of_a_paper_is_within_chance_where_the_range_of_ours_contains_i
 
 
 def test_readings_of_a_printed_row_count_once_by_the_best_finding():
-    from benchmarks.papers.rows import totals
+    from benchmarks.papers.counting import totals
     from benchmarks.papers.sheet import Sheet
 
     sheet = Sheet("t", "title", "method", {"PEV": 2}, readings=("projection",))
@@ -149,6 +149,22 @@ def test_every_row_of_the_papers_is_remade_or_says_why_not():
             assert names
             for name in re.findall(r"test_\w+", names):
                 assert f"def {name}(" in text
+
+
+def test_pages_of_the_papers_count_the_rows_that_they_show():
+    from benchmarks.papers.counting import recounted
+    from benchmarks.report import PAPERS, page_of
+
+    for paper in PAPERS:
+        page = page_of(f"papers-{paper}").read_text(encoding="utf-8")
+        assert recounted(page) == page
+
+
+def test_the_page_of_figures_states_what_the_pages_of_results_found():
+    from benchmarks.papers import pictures
+
+    shown = pictures.FOLDER.with_suffix(".md").read_text(encoding="utf-8")
+    assert shown == pictures.page(pictures.all_pictures())
 
 
 class FirstCells(Exception):

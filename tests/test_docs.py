@@ -360,8 +360,7 @@ def test_the_picture_has_the_figures_that_its_caption_states():
 
 def test_the_counts_of_the_papers_are_those_of_the_record():
     """README's counts, RESULTS.md and the pages agree, and so do the heads of the pages."""
-    from benchmarks.papers.rows import totals
-    from benchmarks.papers.sheet import in_words
+    from benchmarks.papers.counting import in_words, totals
     from benchmarks.report import PAPERS, page_of
 
     record = (RELEASE_ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")

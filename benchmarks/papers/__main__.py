@@ -1,6 +1,7 @@
 """``python -m benchmarks.papers [table ...] [--paper zhao2015] [--data DIR] [--full] [--write]``.
 
-The tables and figures of the papers, with our results; ``--pictures`` draws the figures from the pages.
+The tables and figures of the papers, with our results; ``--pictures`` draws the figures from the pages, and
+counts their rows anew.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from benchmarks.papers import (
     toy,
     uci,
 )
+from benchmarks.papers.counting import in_words, recounted, totals
 from benchmarks.papers.fits import Call
-from benchmarks.papers.rows import PREPRINT, list_of_rows, totals
-from benchmarks.papers.sheet import Sheet, in_words
+from benchmarks.papers.rows import PREPRINT, list_of_rows
+from benchmarks.papers.sheet import Sheet
 from benchmarks.papers.verdicts import RULE
 from benchmarks.report import INDEX, PAPERS, command_line, page_of, read_arguments, stamp, write_section
 
@@ -88,9 +90,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--paper", choices=PAPERS, help="the tables of this paper alone")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
-    parser.add_argument("--pictures", action="store_true", help="draw the figures from the pages, and end")
+    about = "draw the figures from the pages, count their rows, and end"
+    parser.add_argument("--pictures", action="store_true", help=about)
     given = read_arguments(parser, TABLES, arguments)
     if given.pictures:
+        for paper in PAPERS:
+            write_head(paper)
         every = pictures.all_pictures()
         for picture in every:
             print(pictures.draw(picture).name, flush=True)
@@ -122,7 +127,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def write_head(paper: str) -> None:
     """Write the head of a page: the command, the rule, the items of the paper and their verdicts."""
-    page = page_of(f"papers-{paper}").read_text(encoding="utf-8")
+    path = page_of(f"papers-{paper}")
+    page = recounted(path.read_text(encoding="utf-8"))
+    path.write_text(page, encoding="utf-8")
     body = [
         "## Verdicts",
         f"`python -m benchmarks.papers --paper {paper} --full --data DIR --write` remakes the page; with "

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from benchmarks.papers import colon, digits, pitprops
-from benchmarks.papers.rows import totals
+from benchmarks.papers.counting import cells_of, totals
 from benchmarks.papers.verdicts import FINDINGS
 from benchmarks.report import page_of, section_of
 
@@ -300,7 +300,7 @@ def numbers(table: str) -> tuple[list[str], list[list[str]]]:
         if not line.startswith("|"):
             fresh = True
             continue
-        cells = _cells(line)
+        cells = cells_of(line)
         if cells[1].startswith("---"):
             continue
         if fresh:
@@ -316,11 +316,6 @@ def numbers(table: str) -> tuple[list[str], list[list[str]]]:
         if not skipped:
             rows.append([cells[j] for j in columns])
     return heads, rows
-
-
-def _cells(line: str) -> list[str]:
-    """Return the cells of a line of a Markdown table."""
-    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
 def _value(cell: str) -> float:
@@ -420,7 +415,7 @@ def claims(table: str) -> list[str]:
     if "| the paper states |" not in section:
         return []
     rows = section.split("| the paper states |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
-    cells = [_cells(row) for row in rows]
+    cells = [cells_of(row) for row in rows]
     findings = [finding.rpartition(") ")[2] for _, _, finding in cells]
     return [
         f"- The paper states: {text}. Ours: {ours}. Finding: {finding}."

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
-from benchmarks.papers.sheet import COUNTED, in_words
-from benchmarks.papers.verdicts import FINDINGS
+from benchmarks.papers.counting import in_words, totals
 from benchmarks.report import markdown_table, section_of
 
 #: What the page says above the list of the preprint.
@@ -139,24 +137,6 @@ def list_of_rows(paper: str, page: str) -> str:
 def _where(place: str) -> str:
     """Return the place in Markdown, names of tests as code."""
     return re.sub(r"(?:tests/[\w/]+\.py::)?test_\w+(?!\.py)", r"`\g<0>`", place)
-
-
-def totals(page: str) -> tuple[Counter[str], Counter[str]]:
-    """Return how many printed rows of a page have each finding: of all methods, of the paper's own."""
-    every: Counter[str] = Counter()
-    own: Counter[str] = Counter()
-    for line in re.findall(rf"^- {COUNTED}(.*)\.$", page, re.MULTILINE):
-        first, _, second = line.partition("; the paper's own methods: ")
-        every += _counted(first)
-        own += _counted(second)
-    return every, own
-
-
-def _counted(text: str) -> Counter[str]:
-    """Read counts of findings that `in_words` has written."""
-    return Counter(
-        {finding: int(count) for count, finding in re.findall(rf"(\d+) ({'|'.join(FINDINGS)})", text)}
-    )
 
 
 def _judged(table: str, page: str) -> tuple[str, str]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
 import numpy as np
 
 from benchmarks.draws import Means
+from benchmarks.papers.counting import counts_of
 from benchmarks.papers.verdicts import (
     DIFFERS,
     FINDINGS,
@@ -20,14 +19,8 @@ from benchmarks.papers.verdicts import (
     Estimate,
     Value,
     compare,
-    value_of,
 )
 from benchmarks.report import markdown_table, text_table
-
-#: Rows of the methods that a paper proposes, by their names; claims on figures are about these, too.
-OWN = re.compile(r"BCD|sPCA-OS|SPCO|\bS[15]-SPCA|\bSC\d+|RSPCA|^means")
-#: How the line of a table begins that counts its printed rows.
-COUNTED = "Printed rows: "
 
 
 @dataclass(frozen=True)
@@ -131,28 +124,6 @@ class Sheet:
         rows = [finding for row in self.rows if (finding := self.verdict(row))]
         return [*rows, *(self.claimed(claim) for claim in self.claims)]
 
-    def findings(self) -> dict[str, str]:
-        """Return the name of each printed row, or claim, and the best finding of its readings."""
-        best: dict[tuple[str, tuple[object, ...]], str] = {}
-        for row in self.rows:
-            finding = self.verdict(row).rpartition(") ")[2]
-            if finding:
-                label = row[0].split(", ")[0]
-                key = label, tuple(p if isinstance(p, str) or p is None else value_of(p) for p in row[1])
-                best[key] = min(best.get(key, finding), finding, key=FINDINGS.index)
-        rows = {f"{label} {i}": finding for i, ((label, _), finding) in enumerate(best.items())}
-        return rows | {claim.text: self.claimed(claim).rpartition(") ")[2] for claim in self.claims}
-
-    def counts(self) -> str:
-        """Return how many printed rows, and claims, have each finding, and of the paper's own methods."""
-        findings = self.findings()
-        own = {name: finding for name, finding in findings.items() if OWN.search(name)}
-        own |= {claim.text: findings[claim.text] for claim in self.claims}
-        if not findings:
-            return ""
-        of_own = f"; the paper's own methods: {in_words(Counter(own.values()))}" if own else ""
-        return f"{COUNTED}{in_words(Counter(findings.values()))}{of_own}."
-
     def grid(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells as text; a quantity without printed values has one column."""
         head, compared = [self.label], []
@@ -207,17 +178,12 @@ class Sheet:
             body += ["", markdown_table(*trials.grid())]
         if self.claims:
             body += ["", markdown_table(*self._claims())]
-        counts = [f"- {line}" for line in (self.counts(),) if line]
-        return "\n".join([*body, "", *counts, *(f"- {line}" for line in self.lines())])
+        counts = counts_of("\n".join(body))
+        return "\n".join([*body, "", *([counts] if counts else []), *(f"- {line}" for line in self.lines())])
 
     def _claims(self) -> tuple[list[str], list[list[str]]]:
         head = ["the paper states", "ours", "verdict"]
         return head, [[c.text, c.ours, self.claimed(c)] for c in self.claims]
-
-
-def in_words(counts: Mapping[str, int]) -> str:
-    """Return counts of findings in words, the best findings first."""
-    return ", ".join(f"{counts[finding]} {finding}" for finding in FINDINGS if counts.get(finding))
 
 
 def estimates(found: Means, ranges: bool = False) -> list[Value]:
