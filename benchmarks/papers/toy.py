@@ -139,7 +139,7 @@ def _successes(call: Call, sheet: Sheet, rows: dict[str, Any], printed: Any, non
             f"{label}, n={n}",
             recovered,
             {"n": n, "nonneg": nonneg, "method": method, "options": options, "start": (*start, None)[0]},
-            call.times(20, 300),
+            call.times(20, 60 if options.get("n_init", 1) > 1 else 300),
         )
         for label, (method, options, *start) in rows.items()
         for n in sizes
@@ -273,7 +273,7 @@ def recovered_of(draw: Draw, n: int, sets: int) -> list[float]:
 
 def _one_completion(call: Call, table: str) -> str:
     """Return what the eigenvectors that are not printed change."""
-    n, sets, times = 2000, call.times(20, 100), call.times(2, 20)
+    n, sets, times = 2000, call.times(20, 25), call.times(2, 20)
     cell = Cell("BCD-NSPCA l0, one covariance", recovered_of, {"n": n, "sets": sets}, times)
     found = call.measured(table, [cell])[cell.name]
     if isinstance(found, str) or found.low is None or found.high is None:
