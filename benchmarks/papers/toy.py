@@ -302,8 +302,8 @@ CAUSES_6 = [
     ),
     Cause(
         "835 at n = 500 is 3.1 standard errors below 868, the limit that the order of the eigenvalues 210 "
-        "and 190 sets, which ours reach. Fits that end after 6 sweeps come nearer (see the row), but then "
-        "those of Table 4 are two points and more below the paper.",
+        "and 190 sets, which ours reach. Tried: fits that end after 6 sweeps, which have as many (see the "
+        "row).",
         ("BCD-NSPCA l1",),
     ),
     Cause(
