@@ -14,7 +14,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import hints
-from spcastat.errors import DataError, DataWarning, NoRowsError, OptionError, SpcaError
+from spcastat.errors import DataError, DataWarning, NoRowsError, OptionError, SpcaError, UnknownOptionError
 from spcastat.inputs import chunk_data, constructors, covariance_data, opening, row_data
 
 PACKAGE = Path(sp.__file__).parent
@@ -367,3 +367,16 @@ def test_no_module_but_inputs_compares_kinds_of_data():
             assert conditions_on_kinds(ast.parse(path.read_text(encoding="utf-8"))) == [], path
     assert conditions_on_kinds(ast.parse("if source.stream is not None or isinstance(data, ChunkData): pass"))
     assert chunk_data.ChunkData.__name__ in KINDS
+
+
+def test_data_of_the_other_kind_are_refused_with_the_functions_that_take_them():
+    rows, matrix = sp.rows(sp.datasets.load_judges()), sp.covariance(sp.datasets.load_pitprops())
+    for call, advice in (
+        (lambda: sp.spca(matrix, 2, 3), r"spca\(\) takes rows here, .* give them to spca_cov\(\)"),
+        (lambda: sp.spca_cov(rows, 2, 3), r"spca_cov\(\) takes a covariance matrix here, .* to spca\(\)"),
+        (lambda: sp.spca_path(rows, 2, covariance=True), "takes a covariance matrix here"),
+    ):
+        with pytest.raises(OptionError, match=advice):
+            call()
+    with pytest.raises(UnknownOptionError, match="n_obs= was given with rows, and it describes a covariance"):
+        sp.spca_path(rows, 2, n_obs=9)
