@@ -73,8 +73,9 @@ def run_jobs(
     what: str = "draws",
     unit: str = "draws",
     together: int | None = None,
+    first: int = 0,
 ) -> Finished:
-    """Return ``work(0), ..., work(n - 1)``.
+    """Return ``work(first), ..., work(n - 1)``.
 
     Parameters
     ----------
@@ -90,6 +91,8 @@ def run_jobs(
     together : int, optional
         Number of draws that one call of `work` computes (fewer at the end): ``work(range(0, together))``
         returns a list of their results. The batches do not depend on `n_jobs`.
+    first : int
+        Number of the first draw.
 
     Returns
     -------
@@ -106,14 +109,14 @@ def run_jobs(
         Any error of `work`.
     """
     size = together or 1
-    batches = [range(first, min(first + size, n)) for first in range(0, n, size)]
+    batches = [range(start, min(start + size, n)) for start in range(first, n, size)]
     of_batch = partial(_of_batch, work, together is not None)
     if min(n_jobs, len(batches)) < 2:
         found = ((batch, of_batch(batch)) for batch in batches)
     else:
         found = _in_processes(of_batch, batches, min(n_jobs, len(batches)))
     done: dict[int, Any] = {}
-    with stage(what, n, unit) as advance:
+    with stage(what, n - first, unit) as advance:
         try:
             for batch, results in found:
                 done.update(zip(batch, results, strict=True))
@@ -123,7 +126,7 @@ def run_jobs(
                 found.throw(error)  # ends the processes; closing the generator early would cause a warning
             if not (done and isinstance(error, KeyboardInterrupt)):
                 raise
-    return Finished([done[number] for number in sorted(done)], n)
+    return Finished([done[number] for number in sorted(done)], n - first)
 
 
 def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:

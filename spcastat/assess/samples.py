@@ -126,12 +126,15 @@ class Refit:
         1000 variables only the first two), so that the result is a function of the draw. "quick": these, for
         adjusted variance fewer of them, and the loadings of the fit. Other methods that use starts have the
         loadings of the fit as one more start, except with "alone".
+    known_fits : sequence of ndarray of shape (p, k)
+        Fits of other draws: with these, the search on a draw starts from those that are best on it, and PCA.
     """
 
     V: np.ndarray
     plan: Plan
     fixed: bool = False
     starts: str = "near"
+    known_fits: Sequence[np.ndarray] = ()
 
     def __call__(self, op: Operator, rng: np.random.Generator) -> np.ndarray:
         """Return the loadings, shape (p, k), of the method fitted to a draw.
@@ -148,6 +151,12 @@ class Refit:
         """Number of draws that a search fits at once; None for other methods, which fit one at a time."""
         solver = self.plan.solver
         return solver.batch(len(self.V)) if isinstance(solver, BatchSolver) else None
+
+    @property
+    def learns(self) -> bool:
+        """Whether fits of some draws are starts for the others."""
+        solver = self.plan.solver
+        return self.starts == "quick" and isinstance(solver, BatchSolver) and solver.learns
 
     @property
     def kinds(self) -> tuple[int, ...] | None:
@@ -182,12 +191,14 @@ class Refit:
             return [run(op, plan, k, rng, starts).solution.V]
         if self.fixed:
             return [self.start]
-        searched = self.starts != "near"
+        searched = self.starts != "near" and not self.known_fits
         # the directions of the starts, up to twice as many as components, are computed once
         count = max(k, min(2 * k, op.rank_limit)) if searched else k
         values, vectors = op.leading(min(count, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
             raise ComponentsError(f"The rows of a draw have a rank below {k}.")
+        if self.known_fits:
+            return [vectors[:, :k]]
         if not searched:
             return [*start_loadings, vectors[:, :k]]
         return [*start_loadings, *solver.data_starts(op, k, rng, beside_fit=self.starts == "quick")]
@@ -200,9 +211,9 @@ class Refit:
         if not isinstance(solver, BatchSolver):
             return [V for (V,) in starts_of_draws]
         searched = self.starts != "near"
-        if searched:
+        if searched and not self.known_fits:
             starts_of_draws = solver.simplified(starts_of_draws, 1 if self.starts == "quick" else 0)
-        return solver.nearby_optima(ops, starts_of_draws, self.fixed, self.V, searched)
+        return solver.nearby_optima(ops, starts_of_draws, self.fixed, self.V, searched, self.known_fits)
 
     def _on_supports(self, op: Operator) -> np.ndarray:
         """Return the loadings that maximise explained variance on the supports of the fit."""
@@ -400,10 +411,17 @@ class SampleFits(ABC):
     ) -> list[tuple[Operator, Sequence[np.ndarray]]]:
         return [(op, self.resampling.refit.draw_starts(op, rng)) for op in self.samples(rng, number)]
 
-    def run(self, n: int, stage: str, unit: str = "draws") -> Finished:
-        """Fit samples 0, ..., n - 1."""
-        batch_size = self.resampling.refit.batch_size or 1
-        return run_jobs(self, n, n_jobs=self.resampling.n_jobs, what=stage, unit=unit, together=batch_size)
+    def run(self, n: int, stage: str, unit: str = "draws", first: int = 0) -> Finished:
+        """Fit samples `first`, ..., n - 1."""
+        return run_jobs(
+            self,
+            n,
+            n_jobs=self.resampling.n_jobs,
+            what=stage,
+            unit=unit,
+            together=self.resampling.refit.batch_size or 1,
+            first=first,
+        )
 
 
 def by_place(
@@ -428,6 +446,12 @@ def by_place(
 # --- bootstrap -----------------------------------------------------------------------------------
 
 
+#: So many draws are fitted first, and their fits are starts for the others, if there are as many or more.
+#: Beside 50 draws, searches on 100 other draws of wine and breast cancer lost .016 and .012 % on average of
+#: the best known value, beside 80 .005 and .010 %, and .027 and .078 % from the starts of the first draws.
+FIRST_DRAWS = 50
+
+
 class _BootstrapJob(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
         return [self.resampling.sampler.of_draw(number).bootstrap(rng)]
@@ -439,7 +463,30 @@ class _BootstrapJob(SampleFits):
         variances, of_fit = products[:k], products[k:]
         op = self.resampling.op
         on_fit_rows = np.diag(op.products(V)) * op.unit**2
-        return places, V.T.ravel()[places], variances, on_fit_rows, aligned.similarity, of_fit
+        values = V.T.ravel()[places]
+        return places, values, variances, on_fit_rows, aligned.similarity, of_fit, aligned.order
+
+
+def _bootstrap_draws(resampling: Resampling, n: int) -> list[Any]:
+    """Return the results of n draws; the fits of the first ones are starts for the others."""
+    job, refit = _BootstrapJob(resampling), resampling.refit
+    if not refit.learns or n < 2 * FIRST_DRAWS:
+        return job.run(n, "bootstrap").results
+    first_draws = job.run(FIRST_DRAWS, "first draws")
+    if first_draws.interrupted:
+        return first_draws.results
+    fits = [refit.V]
+    for (draw,), _, _ in first_draws.results:
+        places, values, *_, order = draw
+        V = np.zeros(refit.V.T.shape)
+        V.ravel()[places] = values
+        fits.append(V[np.argsort(order)].T)  # each component in the place that has its cardinality
+    distinct_fits = {(V != 0).tobytes(): V for V in fits}
+    others = replace(resampling, refit=replace(refit, known_fits=list(distinct_fits.values())))
+    try:
+        return [*first_draws.results, *_BootstrapJob(others).run(n, "bootstrap", first=FIRST_DRAWS).results]
+    except KeyboardInterrupt:
+        return first_draws.results
 
 
 def bootstrap(resampling: Resampling, n: int) -> Bootstrapped:
@@ -458,8 +505,8 @@ def bootstrap(resampling: Resampling, n: int) -> Bootstrapped:
     """
     refit = resampling.refit
     searched = refit.batch_size is not None and not refit.fixed
-    draws, redrawn_counts, constant = zip(*_BootstrapJob(resampling).run(n, "bootstrap").results, strict=True)
-    places, values, *parts = zip(*(draw for (draw,) in draws), strict=True)
+    draws, redrawn_counts, constant = zip(*_bootstrap_draws(resampling, n), strict=True)
+    places, values, *parts, _ = zip(*(draw for (draw,) in draws), strict=True)
     variances, on_fit_rows, similarity, of_fit = map(np.array, parts)
     return Bootstrapped(
         *by_place(resampling.refit.V, places, values),

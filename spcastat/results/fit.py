@@ -792,7 +792,9 @@ class SpcaResult(ComponentFit):
         -----
         The search of a draw improves its starts, and exchanges single variables of the best of them. The
         quick search has 5 starts (28 for PEV and least squares, and for disjoint components): PCA of the
-        draw, its varimax rotation, and random rotations of twice as many directions. Only "near" is available
+        draw, its varimax rotation, and random rotations of twice as many directions. For adjusted variance,
+        the first 50 of 100 draws or more are fitted so, and the others start from the three of these fits
+        that are best on the draw, and from PCA of the draw. Only "near" is available
         for more than 1000 variables, where it exchanges none, and for groups of all variables
         (``disjoint=True`` without `card`). Fits of the fewest nonzeros (``variance=``) give the draws their
         cardinalities. Other methods fit a draw as they fitted the data, with the loadings of the fit as one

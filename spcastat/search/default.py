@@ -401,6 +401,10 @@ STARTS_BESIDE_FIT = 5
 #: Exchanges of a component for which the criterion is computed. With 2 for 6 no value was worse by 1e-4 in
 #: 300 draws of wine, breast cancer and noise, in .65 to .95 of the time.
 VALUED_IN_SETS = 2
+#: So many of the loadings of other data sets, those best on a data set, are starts, and of these and PCA so
+#: many are climbed from. Of 100 draws of wine and breast cancer, 7 and 18 % were below the best known value
+#: beside 80 other draws, and 10 and 39 % from the starts above.
+BEST_OF_KNOWN, CLIMBS_BESIDE_KNOWN = 3, 2
 
 
 def starts_and_climbs(objective: str, disjoint: bool) -> tuple[int, int]:
@@ -456,6 +460,7 @@ def nearby_optima(
     fixed: bool = False,
     rule: SupportRule | None = None,
     climbs: int | None = None,
+    known_fits: Sequence[np.ndarray] = (),
 ) -> list[np.ndarray]:
     """Return for each of several data sets the best fit that sweeps and climbs reach from given loadings.
 
@@ -473,6 +478,9 @@ def nearby_optima(
         The supports that are allowed, on up to 1000 variables.
     climbs : int, optional
         How many of the starts are climbed from, those that are best after the sweeps; by default all.
+    known_fits : sequence of ndarray of shape (p, k)
+        Fits of other data sets, of the same cardinalities and for at most 1000 variables; BEST_OF_KNOWN of
+        them, those with the largest value on a data set, are starts as well.
 
     Returns
     -------
@@ -490,6 +498,8 @@ def nearby_optima(
     else:
         criterion = several(ops, card, objective).under(rule)
     fits = fits_at_starts(criterion, starts)
+    if known_fits:
+        fits = join_fits([_best_of_known(criterion, known_fits, len(ops)), fits])
     if not fixed:
         fits = reordered(criterion, sweep(criterion, fits, 4))
         if climbs is not None:
@@ -517,6 +527,14 @@ def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]])
     """
     of = np.repeat(np.arange(len(starts)), len(starts[0]))
     return chains.from_directions(criterion, [V for starts_of_set in starts for V in starts_of_set], of)
+
+
+def _best_of_known(criterion: Criterion, known_fits: Sequence[np.ndarray], count: int) -> Fits:
+    """Return the fits of other data sets that are best on each of `count` data sets, not yet improved."""
+    of = np.repeat(np.arange(count), len(known_fits))
+    fits = chains.from_directions(criterion, [*known_fits] * count, of)
+    order = np.lexsort((-fits.value, fits.of)).reshape(count, -1)
+    return fits.subset(order[:, :BEST_OF_KNOWN].ravel())
 
 
 def best_of_each(fits: Fits, count: int) -> Fits:

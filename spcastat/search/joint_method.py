@@ -127,6 +127,12 @@ class Joint(BatchSolver):
             may[:, list(members)] = may[:, list(members)].all(axis=1, keepdims=True)
         return GroupRule(may, must, self.disjoint, of, tuple(self.card or ()))
 
+    @property
+    def learns(self) -> bool:
+        """For adjusted variance; draws for least squares lost .035 % so (wine), .005 % from 28 starts."""
+        is_free = not self.disjoint and self.constraint is None
+        return is_free and OBJECTIVES[self.objective].ordered
+
     def data_starts(
         self, op: Operator, k: int, rng: np.random.Generator, beside_fit: bool = False
     ) -> list[np.ndarray]:
@@ -151,10 +157,11 @@ class Joint(BatchSolver):
         fixed: bool = False,
         like: np.ndarray | None = None,
         only_best: bool = False,
+        known_fits: Sequence[np.ndarray] = (),
     ) -> list[np.ndarray]:
         if self.grouped and not fixed:
             return [self._partition(op, V[0].shape[1], starts=V).V for op, V in zip(ops, starts, strict=True)]
-        from spcastat.search.default import nearby_optima, starts_and_climbs
+        from spcastat.search.default import CLIMBS_BESIDE_KNOWN, nearby_optima, starts_and_climbs
 
         start = starts[0][0] if like is None else like
         rule = self.rule(*start.shape)
@@ -165,8 +172,10 @@ class Joint(BatchSolver):
         if isinstance(rule, GroupRule):
             ops, card = [with_zero(op) for op in ops], rule.rooms
             starts = [[np.pad(V, ((0, 1), (0, 0))) for V in loadings] for loadings in starts]
+            known_fits = [np.pad(V, ((0, 1), (0, 0))) for V in known_fits]
         climbs = starts_and_climbs(self.objective, self.disjoint)[1] if only_best else None
-        fits = nearby_optima(ops, card, self.objective, starts, fixed, rule, climbs)
+        climbs = CLIMBS_BESIDE_KNOWN if known_fits else climbs
+        fits = nearby_optima(ops, card, self.objective, starts, fixed, rule, climbs, known_fits)
         return [V[:-1] for V in fits] if isinstance(rule, GroupRule) else fits
 
     def batch(self, p: int) -> int:

@@ -365,6 +365,11 @@ class JointSolver(Solver):
 class BatchSolver(JointSolver):
     """A joint solver that fits several data sets at once, such as the draws of a bootstrap."""
 
+    @property
+    @abstractmethod
+    def learns(self) -> bool:
+        """Whether fits of other data sets are as good starts as more starts from the data."""
+
     @abstractmethod
     def batch(self, p: int) -> int:
         """Return how many data sets of p variables `nearby_optima` fits at once."""
@@ -391,6 +396,7 @@ class BatchSolver(JointSolver):
         fixed: bool = False,
         like: np.ndarray | None = None,
         only_best: bool = False,
+        known_fits: Sequence[np.ndarray] = (),
     ) -> list[np.ndarray]:
         """Return the best local optimum near given loadings, shape (p, k), for each of several data sets.
 
@@ -404,6 +410,8 @@ class BatchSolver(JointSolver):
             Loadings whose cardinalities are taken without `card`; by default the first start.
         only_best : bool
             Whether exchanges of variables follow only from the best of the starts.
+        known_fits : sequence of ndarray of shape (p, k)
+            Fits of other data sets, of which those that are best on a data set are starts as well.
         """
 
 
