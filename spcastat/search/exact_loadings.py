@@ -9,6 +9,7 @@ M_ij, in the null space of J'. Eigenvalues of W are taken in absolute value, so 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -87,7 +88,7 @@ class ExactLoadings:
         slopes : ndarray of shape (n,)
             The length of the gradient along the constraints, as a share of that of the gradient.
         """
-        problem = _Problem(self, places)
+        problem = Problem(self, places)
         x = problem.with_lengths(x)
         least_rise, lengths = (ROUGH_RISE, LENGTHS[:ROUGH_LENGTHS]) if rough else (RISE, LENGTHS)
         tolerance = ROUGHLY_MET if rough else ROUNDING
@@ -112,7 +113,33 @@ class ExactLoadings:
         return x, np.where(met, values * self.scale, -np.inf), slopes
 
 
-class _Problem:
+@dataclass(frozen=True, eq=False)
+class Lagrangian:
+    """Half the value minus the products of multipliers and constraints, at loadings of n fits.
+
+    Attributes
+    ----------
+    gradient, slope : ndarray of shape (n, N)
+        Half the gradient of the value, and what the constraints leave of it.
+    J : ndarray of shape (n, N, q)
+        The gradients of the constraints.
+    W : ndarray of shape (n, N, N)
+        Second derivatives.
+    of_pairs : ndarray of shape (n, k, k)
+        The multipliers of v_i'M v_j, and zeros in the diagonal.
+    of_squares : ndarray of shape (n, k)
+        Twice those of v_j'B v_j.
+    """
+
+    gradient: np.ndarray
+    slope: np.ndarray
+    J: np.ndarray
+    W: np.ndarray
+    of_pairs: np.ndarray
+    of_squares: np.ndarray
+
+
+class Problem:
     """The matrices of n fits at their places, each of shape (n, N, N)."""
 
     def __init__(self, loadings: ExactLoadings, places: np.ndarray):
@@ -124,8 +151,8 @@ class _Problem:
         #: None for the identity.
         self.B = None if loadings.square is None else S * loadings.same_component
 
-    def subset(self, indices: np.ndarray) -> _Problem:
-        subset = object.__new__(_Problem)
+    def subset(self, indices: np.ndarray) -> Problem:
+        subset = object.__new__(Problem)
         subset.loadings = self.loadings
         subset.M, subset.A = self.M[indices], self.A[indices]
         subset.B = None if self.B is None else self.B[indices]
@@ -174,25 +201,31 @@ class _Problem:
             active, products = active[unfinished], trial_products.subset(unfinished)
         return x, largest <= max(tolerance, NOT_MET)
 
-    def direction(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the steps of the quadratic model, and the share of the gradient along the constraints."""
+    def lagrangian(self, x: np.ndarray) -> Lagrangian:
+        """Return the derivatives of the Lagrangian at n loadings, shape (n, N)."""
         loadings = self.loadings
         gradient, q = _times(self.A, x), len(loadings.pair_first)
         J = _PairProducts(self, x).jacobian()
         multipliers = _solved(J, _times(J.mT, gradient)[:, :, None])[:, :, 0]
-        slope = gradient - _times(J, multipliers)
         weights = np.zeros((len(x), loadings.k, loadings.k))
         weights[:, loadings.pair_first, loadings.pair_second] = multipliers[:, :q]
         weights = weights + weights.mT
         W = self.A - self.M * weights[:, loadings.owner][:, :, loadings.owner]
-        squares = 2.0 * multipliers[:, q:][:, loadings.owner]
+        of_squares = 2.0 * multipliers[:, q:]
+        squares = of_squares[:, loadings.owner]
         if self.B is None:
             diagonal = np.arange(x.shape[1])
             W[:, diagonal, diagonal] -= squares
         else:
             W = W - self.B * squares[:, :, None]
+        return Lagrangian(gradient, gradient - _times(J, multipliers), J, _symmetric(W), weights, of_squares)
+
+    def direction(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the steps of the quadratic model, and the share of the gradient along the constraints."""
+        lagrangian = self.lagrangian(x)
+        gradient, slope, J, W = lagrangian.gradient, lagrangian.slope, lagrangian.J, lagrangian.W
         P = np.eye(x.shape[1]) - J @ _solved(J, J.mT)
-        values, vectors = np.linalg.eigh(_symmetric(P @ _symmetric(W) @ P))
+        values, vectors = np.linalg.eigh(_symmetric(P @ W @ P))
         sizes = np.abs(values)
         sizes = np.maximum(sizes, CURVED * sizes.max(axis=1, keepdims=True) + np.finfo(float).tiny)
         step = _times(vectors, _times(vectors.mT, slope) / sizes)
@@ -229,11 +262,11 @@ class _PairProducts:
 
     Parameters
     ----------
-    problem : _Problem
+    problem : Problem
     x : ndarray of shape (n, N)
     """
 
-    def __init__(self, problem: _Problem, x: np.ndarray):
+    def __init__(self, problem: Problem, x: np.ndarray):
         self.loadings = problem.loadings
         V = x[:, :, None] * self.loadings.member
         self.MV, self.Bx = problem.M @ V, problem.B_times(x)
