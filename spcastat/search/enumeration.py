@@ -17,6 +17,7 @@ import numpy as np
 
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Gram
+from spcastat.linalg.ties import ROUNDING
 from spcastat.search import matrices
 from spcastat.search.chains import distinct
 from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE, reordered
@@ -319,6 +320,9 @@ SIMILAR = (1.0, 0.1)
 #: Components this near to each other are drawn together, in so many steps, to the least distance, at which
 #: the contrast of the two has ten digits; nearer ones count as the same.
 NEARLY_EQUAL, DRAWINGS, LEAST_DISTANCE, SAME_DIRECTION = 0.3, 8, 1e-6, 1e-7
+#: Steps of the ascent of two components that are equal but for a contrast, and the share of the contrast in
+#: each of the two from which they go on.
+LIMIT_ASCENT, CONTRAST = 100, 1e-3
 #: Smaller loadings of a fit at the end count as zero.
 NEGLIGIBLE_LOADING = 1e-7
 #: Steps of an ascent along the gradient: the first, the shortest and the longest.
@@ -372,6 +376,12 @@ def best_of_all_choices(
         x = (1.0 - size) * np.take_along_axis(common, places[promising], axis=1)
         x += size * rng.exponential(size=x.shape)
         ends.append(problem.ascended(places[promising], x, LONGER_ASCENT))
+    # the adjusted variance does not rise as components become equal
+    for pair in combinations(range(len(cards)), 2) if objective != "adjusted" else ():
+        supports = [places[promising][:, problem.parts[number]] for number in pair]
+        is_sharing = (supports[0][:, :, None] == supports[1][:, None, :]).any(axis=(1, 2))
+        for _ in range(RANDOM if is_sharing.any() else 0):
+            ends.append(problem.nearly_equal(places[promising][is_sharing], pair, rng))
     all_ends = _concatenation(ends)
     accurate_values = problem.values_of(problem.dense(all_ends))
     final = problem.finished(all_ends.subset(distinct(accurate_values, FULL_NONNEGATIVE_ASCENTS)))
@@ -479,25 +489,84 @@ class _NonnegativeProblem:
                 residual = residual - image[:, :, None] * share[:, None, :]
         return x
 
-    def ascended(self, places: np.ndarray, x: np.ndarray, steps: int) -> _Ends:
-        """Return the ends of ascents from nonnegative loadings x, shape (B, N)."""
-        parts = blocks(len(places), 1, FITS_AT_ONCE)
-        return _concatenation([self._ascended(places[rows], x[rows], steps) for rows in parts])
+    def ascended(
+        self,
+        places: np.ndarray,
+        x: np.ndarray,
+        steps: int,
+        bounds: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> _Ends:
+        """Return the ends of ascents from loadings x within bounds, shape (B, N): by default nonnegative."""
+        if bounds is None:
+            bounds = np.zeros(x.shape), np.full(x.shape, np.inf)
+        return _concatenation(
+            [
+                self._ascended(places[rows], x[rows], steps, bounds[0][rows], bounds[1][rows])
+                for rows in blocks(len(places), 1, FITS_AT_ONCE)
+            ]
+        )
 
-    def _ascended(self, places: np.ndarray, x: np.ndarray, steps: int) -> _Ends:
+    def nearly_equal(self, places: np.ndarray, pair: tuple[int, int], rng: np.random.Generator) -> _Ends:
+        """Return the ends of ascents from random loadings with two components equal but for a contrast.
+
+        As the two become equal, their span becomes that of the common part, with nonnegative loadings on
+        common variables, and of their difference, which is positive on variables of the first alone, negative
+        on those of the second alone, and of any sign on common ones. An ascent of these two is well
+        conditioned where that of the components themselves is not.
+        """
+        other_numbers = [number for number in range(len(self.cards)) if number not in pair]
+        first_support, second_support, *other_supports = (
+            places[:, self.parts[number]] for number in (*pair, *other_numbers)
+        )
+        matches = first_support[:, :, None] == second_support[:, None, :]
+        # the common part on the first support, and the difference on the second and on the first
+        variables = [first_support, second_support, first_support, *other_supports]
+        lower, upper = ([np.full(part.shape, end) for part in variables] for end in (0.0, np.inf))
+        upper[0][~matches.any(axis=2)] = 0.0
+        lower[1][~matches.any(axis=1)], upper[1][:] = -np.inf, 0.0
+        lower[2][matches.any(axis=2)] = -np.inf
+        x = [rng.exponential(size=part.shape) for part in variables]
+        x[1:3] = (rng.standard_normal(part.shape) for part in variables[1:3])
+        cards = (
+            first_support.shape[1],
+            second_support.shape[1] + first_support.shape[1],
+            *(part.shape[1] for part in other_supports),
+        )
+        ends = _NonnegativeProblem(self.S, cards, self.objective).ascended(
+            np.concatenate(variables, axis=1),
+            np.concatenate(x, axis=1),
+            LIMIT_ASCENT,
+            (np.concatenate(lower, axis=1), np.concatenate(upper, axis=1)),
+        )
+        common_part, difference_below, difference_above, *other_parts = np.split(
+            ends.x, np.cumsum([part.shape[1] for part in variables[:-1]]), 1
+        )
+        result = np.empty(places.shape)
+        result[:, self.parts[pair[0]]] = common_part + CONTRAST * difference_above.clip(min=0.0)
+        of_second = np.einsum(
+            "bcd,bc->bd", matches, common_part + CONTRAST * (-difference_above).clip(min=0.0)
+        )
+        result[:, self.parts[pair[1]]] = of_second - CONTRAST * difference_below
+        for number, values in zip(other_numbers, other_parts, strict=True):
+            result[:, self.parts[number]] = values
+        return _Ends(places, self._projected(result), ends.values)
+
+    def _ascended(
+        self, places: np.ndarray, x: np.ndarray, steps: int, lower: np.ndarray, upper: np.ndarray
+    ) -> _Ends:
         """Return the ends of projected steps along the gradient.
 
         The length of a step is that of Barzilai and Borwein, and a step must raise the lowest of the last
         values (Birgin, Martinez and Raydan, 2000).
         """
         own_blocks = self._blocks(places)
-        x = self._projected(x)
+        x = self._projected(x, lower, upper)
         values, slope = self._values_and_slopes(*own_blocks, x)
         step = FIRST_LENGTH / np.abs(slope).max(axis=1).clip(min=1.0)
         best_x, best_values = x, values
         history = np.repeat(values[None], REMEMBERED_STEPS, axis=0)
         for number in range(steps):
-            trial = self._projected(x + step[:, None] * slope)
+            trial = self._projected(x + step[:, None] * slope, lower, upper)
             trial_values, trial_slope = self._values_and_slopes(*own_blocks, trial)
             rises = trial_values >= history.min(axis=0)
             change, bend = trial - x, slope - trial_slope
@@ -539,22 +608,29 @@ class _NonnegativeProblem:
         slope = ((SW - IW @ N) @ H)[:, np.arange(len(self.owner)), self.owner]
         return np.einsum("bii->b", N), slope
 
-    def _projected(self, x: np.ndarray) -> np.ndarray:
-        """Return the positive parts of loadings, shape (B, N), with components of unit length."""
-        x = np.maximum(x, 0.0)
+    def _projected(
+        self, x: np.ndarray, lower: np.ndarray | float = 0.0, upper: np.ndarray | float = np.inf
+    ) -> np.ndarray:
+        """Return loadings within bounds, shape (B, N), with components of unit length."""
+        x = np.clip(x, lower, upper)
         lengths = np.sqrt((x**2 @ self.member).clip(min=np.finfo(float).tiny))
         return np.asarray(x / lengths[:, self.owner])
 
     def finished(self, fits: _Ends) -> np.ndarray:
         """Return unit loadings, shape (B, k, p), after ascents to the end and Newton steps.
 
-        The ascents are those of L-BFGS-B, which follow the narrow ridges where components become equal.
+        The ascents are those of L-BFGS-B, which follow the narrow ridges where components become equal, if
+        rounding does not stop them. No value decreases.
         """
         ends = self.dense(fits)
-        for b, V in enumerate(ends):
+        for b, start in enumerate(ends):
             V = self._at_end(fits.places[b], fits.x[b])
             polished = fitted(Gram(self.S), V.T, nonneg=True) if self.objective == "pev" else None
-            ends[b] = self._drawn_together(V if polished is None else polished.T)
+            trials = np.array([start, V, *([] if polished is None else [polished.T])])
+            # of equal values the last, with the most digits
+            values = self.values_of(trials)
+            best_number = np.flatnonzero(values >= values.max() * (1.0 - ROUNDING))[-1]
+            ends[b] = self._drawn_together(trials[best_number])
         return ends
 
     def _drawn_together(self, V: np.ndarray) -> np.ndarray:

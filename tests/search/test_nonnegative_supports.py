@@ -151,3 +151,32 @@ def test_no_choice_of_few_supports_has_a_larger_value_of_another_objective(objec
             end = minimize(lost, rng.exponential(size=6), method="L-BFGS-B", bounds=[(1e-9, None)] * 6)
             # SciPy's differences have half of the digits
             assert -end.fun <= found + 1e-6
+
+
+def test_two_components_may_become_equal_but_for_their_best_contrast():
+    """The limit of two components that become equal is the plane of the common part and of the difference.
+
+    The difference is positive on variables of the first component alone, negative on those of the second
+    alone, and of any sign where the common part is positive.
+    """
+    rng = np.random.default_rng(6)
+    S = 3.0 * rng.standard_normal((30, 2)) @ rng.standard_normal((2, 5)) + rng.standard_normal((30, 5))
+    S = np.cov(S.T)
+    found = sp.spca_cov(S, 2, 3, nonneg=True, scale=False).measure("pev")
+    best = 0.0
+    for first, second in product(combinations(range(5), 3), repeat=2):
+        common = [j for j in first if j in second]
+        signs = [(None if j in second else 0.0, None if j in first else 0.0) for j in range(5)]
+        union = sorted({*first, *second})
+
+        def lost(x, common=common, union=union):
+            plane = np.zeros((5, 2))
+            plane[common, 0], plane[union, 1] = x[: len(common)], x[len(common) :]
+            return -pev(S, plane)
+
+        bounds = [(1e-9, None)] * len(common) + [signs[j] for j in union]
+        for _ in range(2):
+            start = [*rng.exponential(size=len(common)), *rng.standard_normal(len(union))]
+            best = max(best, -minimize(lost, start, method="L-BFGS-B", bounds=bounds).fun)
+    # loadings that differ by 1e-6 are that near to the limit; SciPy's differences have half of the digits
+    assert found == pytest.approx(best, abs=1e-5)
