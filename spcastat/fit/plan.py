@@ -198,9 +198,9 @@ def groups_of_columns(
     if isinstance(together, str):
         if spec.terms is None:
             raise errors.OptionError(
-                "together='terms' was given without a formula, which has the terms: give formula='~ .' with "
-                "categorical='dummy', or scale='mixed', or name the variables of each group: "
-                'together={"size": ["topdiam", "length"]}.'
+                "together='terms' was given without a formula, which has the terms: name the variables of "
+                'each group, together={"size": ["topdiam", "length"]}, or, with rows, give '
+                "formula='~ .' and categorical='dummy', or scale='mixed'."
             )
         return tuple((name, tuple(members)) for name, members in spec.terms.items())
     owner: dict[int, str] = {}
@@ -300,7 +300,7 @@ def _require_each_possible(
         if must.sum() > card:
             raise errors.OptionError(
                 f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({_names_of(columns, must)}), and "
-                f"{need} {card}: give card={int(must.sum())} or more there, or include fewer."
+                f"{need} {card}: give it a card of {int(must.sum())} or more, or include fewer."
             )
         if may.sum() < card:
             raise errors.OptionError(

@@ -580,11 +580,12 @@ def standard_of(
         still = is_constant(centre, variance)
         constant = np.flatnonzero(still)
         if constant.size and otherwise is None:
+            remedy = "Drop these columns or use scale=False." if scale is True else "Drop these columns."
             raise ConstantColumnError(
                 f"{constant.size} of {plural(p, 'column')} {'does' if constant.size == 1 else 'do'} not "
                 "vary: "
                 f"{listed([names[int(j)] for j in constant])}; with scale=True or 'blocks', a "
-                "column is divided by its standard deviation. Drop these columns or use scale=False."
+                f"column is divided by its standard deviation. {remedy}"
             )
         divisor = np.sqrt(variance) if scale is True else scale.divisors(mean, variance, weight)
         divisor = divisor if otherwise is None else np.where(still, otherwise, divisor)

@@ -252,7 +252,7 @@ def biplot_data(
         if supplementary is not None:
             raise OptionError(
                 "supplementary variables were given with arrows='loadings', and have none; give "
-                "arrows='correlations'."
+                "correlations= with arrows='correlations'."
             )
         variables = variables_of(loadings, loadings.to_numpy(dtype=float), pair, None, spread)
         between = variables["on_first"] & variables["on_second"]

@@ -33,7 +33,7 @@ BIPLOT = [
     ("biplot(scores, loadings, color=[1.0] * 59)", ShapeError, "color has 59 values"),
     ("biplot(scores, loadings, color=[1.0] * 60, groups=two)", OptionError, "groups and color were given"),
     ("biplot(scores, loadings, supplementary=pd.DataFrame({'PC1': [0.1]}))", OptionError,
-     "give arrows='correlations'"),
+     "give correlations= with arrows='correlations'"),
     ("biplot(scores, loadings, groups=two[1:])", ShapeError, "groups has 59 values; the scores have 60 rows"),
     ("biplot(scores, loadings, groups=scores)", ShapeError, "groups is a DataFrame of . columns; give"),
     ("biplot_data(scores, loadings, groups=pd.Series(two, scores.index)[1:])", ShapeError, "for 1 label"),
