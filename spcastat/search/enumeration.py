@@ -24,7 +24,7 @@ from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE, reordered
 from spcastat.search.criteria import Criterion, Fits, SupportRule, join_fits
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import FLAT, GAIN, refined, steepness
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES, PEV, Objective
 from spcastat.solvers.thresholding import fitted
 
 #: All supports are compared if there are at most so many choices of one for each component.
@@ -356,7 +356,7 @@ def best_of_all_choices(
     ndarray of shape (p, k)
         Unit loadings; V itself, if none are better.
     """
-    problem = _NonnegativeProblem(S / np.trace(S), tuple(cards), objective)
+    problem = _NonnegativeProblem(S / np.trace(S), tuple(cards), OBJECTIVES[objective])
     places, bounds = problem.choices()
     value = float(problem.values_of(V.T[None])[0])
     is_open = bounds > value * (1.0 + GAIN)
@@ -377,7 +377,7 @@ def best_of_all_choices(
         x += size * rng.exponential(size=x.shape)
         ends.append(problem.ascended(places[promising], x, LONGER_ASCENT))
     # the adjusted variance does not rise as components become equal
-    for pair in combinations(range(len(cards)), 2) if objective != "adjusted" else ():
+    for pair in combinations(range(len(cards)), 2) if not OBJECTIVES[objective].ordered else ():
         supports = [places[promising][:, problem.parts[number]] for number in pair]
         is_sharing = (supports[0][:, :, None] == supports[1][:, None, :]).any(axis=(1, 2))
         for _ in range(RANDOM if is_sharing.any() else 0):
@@ -408,11 +408,11 @@ class _NonnegativeProblem:
 
     S: np.ndarray
     cards: tuple[int, ...]
-    objective: str
+    aim: Objective
 
     @cached_property
     def criterion(self) -> Criterion:
-        return OBJECTIVES[self.objective].of_matrix(self.S, self.cards)
+        return self.aim.of_matrix(self.S, self.cards)
 
     @cached_property
     def root(self) -> np.ndarray:
@@ -438,13 +438,13 @@ class _NonnegativeProblem:
         """
         p, k = len(self.S), len(self.cards)
         supports = [np.array(list(combinations(range(p), card))) for card in self.cards]
-        kinds = tuple(range(k)) if OBJECTIVES[self.objective].ordered else self.cards
+        kinds = tuple(range(k)) if self.aim.ordered else self.cards
         places = places_of(supports, all_choices(supports, kinds))
         membership = np.zeros((len(places), p), dtype=bool)
         np.put_along_axis(membership, places, True, axis=1)
 
         def leading_sums(J: np.ndarray) -> np.ndarray:
-            if self.objective == "least_squares":
+            if self.aim.squares:
                 _, sizes, bases = np.linalg.svd(self.root[J], full_matrices=False)
                 bases = bases * (sizes > SAME_DIRECTION * sizes[:, :1])[:, :, None]
                 explained = np.linalg.eigvalsh(bases @ self.S @ bases.mT)
@@ -462,10 +462,10 @@ class _NonnegativeProblem:
 
     def values_of(self, V: np.ndarray) -> np.ndarray:
         """Return the objective of loadings, shape (B, k, p), accurate also for dependent components."""
-        if self.objective == "adjusted":
+        if self.aim.ordered:
             triangles = np.linalg.qr(self.root @ V.mT, mode="r")
             return np.asarray((np.einsum("bii->bi", triangles) ** 2).sum(axis=1))
-        if self.objective == "least_squares":
+        if self.aim.squares:
             V = V @ self.root
             V = V / np.linalg.norm(V, axis=2, keepdims=True).clip(min=np.finfo(float).tiny)
         Q = np.linalg.svd(V, full_matrices=False)
@@ -532,7 +532,7 @@ class _NonnegativeProblem:
             second_support.shape[1] + first_support.shape[1],
             *(part.shape[1] for part in other_supports),
         )
-        ends = _NonnegativeProblem(self.S, cards, self.objective).ascended(
+        ends = _NonnegativeProblem(self.S, cards, self.aim).ascended(
             np.concatenate(variables, axis=1),
             np.concatenate(x, axis=1),
             LIMIT_ASCENT,
@@ -589,7 +589,7 @@ class _NonnegativeProblem:
 
     def _blocks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the blocks, shape (B, N, N), at the places: for PEV those of S and of the identity."""
-        if self.objective != "pev":
+        if self.aim is not PEV:
             return self.criterion.packed(places)
         S_blocks = self.S[places[:, :, None], places[:, None, :]]
         return S_blocks, (places[:, :, None] == places[:, None, :]).astype(float)
@@ -598,7 +598,7 @@ class _NonnegativeProblem:
         self, S_blocks: np.ndarray, identity_blocks: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (B,), and half their gradients, (B, N), from `_blocks`."""
-        if self.objective != "pev":
+        if self.aim is not PEV:
             values, gradients = self.criterion.with_gradient(x, S_blocks, identity_blocks)
             return values, 0.5 * gradients
         W = x[:, :, None] * self.member
@@ -625,7 +625,7 @@ class _NonnegativeProblem:
         ends = self.dense(fits)
         for b, start in enumerate(ends):
             V = self._at_end(fits.places[b], fits.x[b])
-            polished = fitted(Gram(self.S), V.T, nonneg=True) if self.objective == "pev" else None
+            polished = fitted(Gram(self.S), V.T, nonneg=True) if self.aim is PEV else None
             trials = np.array([start, V, *([] if polished is None else [polished.T])])
             # of equal values the last, with the most digits
             values = self.values_of(trials)
@@ -667,7 +667,7 @@ class _NonnegativeProblem:
         own_blocks = self._blocks(places[None])
 
         def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
-            if self.objective != "pev":
+            if self.aim is not PEV:
                 values, gradients = self.criterion.with_gradient(x[None], *own_blocks)
                 return -float(values[0]), -gradients[0]
             U, lengths = loadings(x)
