@@ -167,6 +167,20 @@ def test_the_page_of_figures_states_what_the_pages_of_results_found():
     assert shown == pictures.page(pictures.all_pictures())
 
 
+def test_without_data_a_table_names_the_file_and_the_page_stays(tmp_path, capsys):
+    from benchmarks.papers.__main__ import main
+    from benchmarks.report import page_of
+
+    before = page_of("papers-dou2011").read_text(encoding="utf-8")
+    assert main(["dou2011-fig4", "he2010-5", "--data", str(tmp_path), "--write"]) == 0
+    said = capsys.readouterr().out
+    assert "skipped: micro_khan.npz is not in the folder of --data." in said
+    assert "skipped: micro_golub.npz is not in the folder of --data." in said
+    assert "dou2011-fig4 is not written" in said
+    assert "the paper states" not in said
+    assert page_of("papers-dou2011").read_text(encoding="utf-8") == before
+
+
 class FirstCells(Exception):
     """Raised instead of measuring; the first argument has the cells."""
 

@@ -116,7 +116,9 @@ def main(arguments: list[str] | None = None) -> int:
             unfinished.append(name)
             continue
         print(f"\n{sheet.as_markdown() if given.markdown else sheet.as_text()}", flush=True)
-        if given.write:
+        if given.write and sheet.lacks_data:
+            print(f"\n{name} is not written, since data are missing.", flush=True)
+        elif given.write:
             made = f"Simulated with spcastat {', '.join(sorted(draws.versions)) or sp.__version__}; {stamp()}"
             write_section(name, f"{sheet.as_markdown()}\n\n{made}")
             write_head(name.partition("-")[0])

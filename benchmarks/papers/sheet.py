@@ -122,7 +122,12 @@ class Sheet:
     def verdicts(self) -> list[str]:
         """Return the findings of all rows that the paper has, and of its claims."""
         rows = [finding for row in self.rows if (finding := self.verdict(row))]
-        return [*rows, *(self.claimed(claim) for claim in self.claims)]
+        return [*rows, *(self.claimed(claim) for claim in self.claims if self.rows)]
+
+    @property
+    def lacks_data(self) -> bool:
+        """Whether rows were skipped because a file of data is missing."""
+        return any(note.startswith("skipped") for note in self.notes)
 
     def grid(self) -> tuple[list[str], list[list[str]]]:
         """Return the headings and the cells as text; a quantity without printed values has one column."""
@@ -162,7 +167,7 @@ class Sheet:
         body = [f"{self.name}: {self.title}"]
         if self.rows:
             body += ["", text_table(*self.grid())]
-        if self.claims:
+        if self.claims and self.rows:
             body += ["", text_table(*self._claims())]
         return "\n".join([*body, *(f"* {line}" for line in self.lines())])
 
@@ -176,7 +181,7 @@ class Sheet:
             body += ["", "Trials that are not in the paper:"]
         if trials.rows:
             body += ["", markdown_table(*trials.grid())]
-        if self.claims:
+        if self.claims and self.rows:
             body += ["", markdown_table(*self._claims())]
         counts = counts_of("\n".join(body))
         return "\n".join([*body, "", *([counts] if counts else []), *(f"- {line}" for line in self.lines())])
