@@ -18,6 +18,7 @@ from spcastat.plots import drawing
 from spcastat.plots.blocks import (
     BLOCK_LINE,
     LARGEST_FONT,
+    NAME_LINES,
     NAMED_VARIABLES,
     Block,
     BlockLayout,
@@ -41,8 +42,9 @@ NARROWEST_COLUMN = 14.0
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
-#: What a point of the size of the text is worth, and what a column costs; a variable left out costs 1.
-POINT_VALUE, COLUMN_COST = 1.5, 0.1
+#: What a point of the size of the text is worth, and what a column and a line cost; a variable left out costs
+#: 1. So names are wrapped rather than shortened, but not for the sake of a larger text.
+POINT_VALUE, COLUMN_COST, LINE_COST = 1.5, 0.1, 0.15
 #: Strength of bars: without an interval, with an interval that excludes zero, and with one that includes it
 #: or of a variable that is not selected.
 PLAIN_BAR, SURE_BAR, UNSURE_BAR = 0.75, 0.45, 0.2
@@ -220,8 +222,16 @@ class LoadingColumns:
         for number, members, quota in self._quotas(block_count, count, lines - bool(undrawn)):
             x, y = number * (column + BLOCK_COLUMN_GAP), 0.0
             for i, rows in zip(members, quota, strict=True):
-                heading, most_lines = self.headings[i], rows + HEADING_LINES
-                space = BlockSpace(unit, size, column, most_lines, heading=heading, span=self.span)
+                space = BlockSpace(
+                    unit,
+                    size,
+                    column,
+                    rows + HEADING_LINES,
+                    heading=self.headings[i],
+                    line_cost=LINE_COST,
+                    name_lines=NAME_LINES,
+                    span=self.span,
+                )
                 layout = space.lay_out(self.blocks[i].rows, with_values, self.hidden[i])
                 placed.append((layout, x, y))
                 y += layout.height + NEXT_BLOCK * BLOCK_LINE * size
@@ -257,7 +267,12 @@ class LoadingColumns:
             if rows < needs[i]
         ]
         for number, (members, quota) in enumerate(zip(columns, quotas, strict=True)):
-            yield number, members, [min(rows, *short_quotas) for rows in quota] if short_quotas else quota
+            if short_quotas:
+                yield number, members, [min(rows, *short_quotas) for rows in quota]
+            else:  # lines that are left are for names of two lines
+                free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)
+                spare = int((free - sum(quota)) / len(members))
+                yield number, members, [rows + min(rows, spare) for rows in quota]
 
 
 def _most_columns(width: float, size: float) -> int:

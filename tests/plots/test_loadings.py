@@ -324,6 +324,22 @@ def test_no_correlation_stands_on_the_axis_of_variances(measures):
     assert [text.get_text() for text in legend.get_texts()] == ["l0 (3)", "_hidden (4)", "$x$ (5)"]
 
 
+def test_long_names_have_a_second_line_where_lines_are_left():
+    """24 names of 42 characters are complete."""
+    names = [f"concentration of the substance no. {i:02d} (mg/l)" for i in range(24)]
+    weights = np.zeros((24, 4))
+    for j in range(4):
+        weights[6 * j : 6 * j + 6, j] = 0.4
+    for width, height in ((3.4, 6.0), (7.0, 4.0)):
+        ax = plt.figure(figsize=(width, height), layout="constrained").subplots()
+        plot_loadings(pd.DataFrame(weights, names, list("abcd")), ax=ax)
+        ax.figure.canvas.draw()
+        labels = [label for block in drawn(ax) for label in block.layout.labels]
+        assert labels == names
+        boxes = [text.get_window_extent(ax.figure.canvas.get_renderer()) for text in texts(ax)]
+        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i] if a.width and b.width)
+
+
 # --- correlations ---------------------------------------------------------------------------------
 
 
