@@ -136,7 +136,7 @@ def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
     style: dict[str, Any] = {"edgecolors": shade(ax, 0.12), "linewidth": line(0.4)}
     ax.pcolormesh(np.ma.masked_invalid(_strength(found.values)), cmap=colours, vmin=-1, vmax=1, **style)
     ax.set_xlim(0, width)
-    ax.set_ylim(count, 0)
+    ax.set_ylim(max(count, 1), 0)
     width_points, height_points = 72.0 * figure_of(ax).get_size_inches()
     for axis, names, inches, side in (
         (ax.xaxis, found.columns, room[0], height_points),
@@ -221,7 +221,8 @@ def _legend(ax: Axes, colours: Any, cell_map: CellMap) -> None:
 def _sentences(cell_map: CellMap) -> Sequence[str]:
     left_out = f"Rows above the line are left out ({cell_map.left_out})." if cell_map.left_out else ""
     grey = "Not judged: missing values too." if np.isnan(cell_map.values).any() else ""
-    return [left_out, grey, cell_map.remark]
+    nothing = "" if len(cell_map.values) else "No row is left out or has an outlying cell."
+    return [nothing, left_out, grey, cell_map.remark]
 
 
 def checked_sizes(rows: Any, columns: Any) -> tuple[int, int]:

@@ -654,6 +654,23 @@ def test_the_note_and_the_legend_of_a_small_map_are_within_the_figure(layout, wh
     plt.close(figure)
 
 
+def test_a_map_without_outlying_cells_says_so():
+    """Uniform values have no outliers."""
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(25)
+    X = pd.DataFrame(rng.uniform(0.0, 1.0, (60, 6))).add_prefix("item ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sp.errors.DataWarning)
+        robust = sp.spca(X, 1, card=3, robust=True, **QUICK).robust
+    assert robust.cells.empty
+    assert robust.rows["kept"].all()
+    ax = robust.plot_cells()
+    ax.figure.canvas.draw()
+    assert "No row is left out or has an outlying cell." in " ".join(ax.texts[-1].get_text().split())
+    plt.close(ax.figure)
+
+
 def test_biplots_have_rings_around_rows_whose_cells_are_replaced():
     """Cells beyond z = 5 of variables on the two components; rows left out are open points instead."""
     import matplotlib.pyplot as plt
