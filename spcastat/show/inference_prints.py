@@ -84,7 +84,8 @@ class Estimates:
         widths = [max(map(len, column)) for column in zip(self.headings, *everywhere, strict=True)]
         heads = screen.short_labels([component for component, *_ in self.rows], 12)
         label_width = max(map(len, heads))
-        names = screen.short_labels([name for _, name, _, _ in rows], LOADING_NAME_WIDTH)
+        room = screen.WIDTH - label_width - sum(size + 2 for size in widths) - 2
+        names = screen.short_labels([name for _, name, _, _ in rows], min(room, LOADING_NAME_WIDTH))
         lines = [
             "  ".join(
                 [

@@ -92,6 +92,18 @@ def test_the_matrix_is_sorted_by_component():
     assert order.tolist() == list(range(len(names)))
 
 
+@pytest.mark.parametrize("long", [False, True])
+def test_a_bootstrap_of_imputations_is_one_screen(long):
+    """Its lines have two more columns, fmi and imputations."""
+    table, rng = rows(12, long), np.random.default_rng(1)
+    gaps = rng.random(table.shape) < 0.1
+    imputations = [table.mask(gaps, rng.normal(size=table.shape)) for _ in range(2)]
+    fit = sp.spca(imputations=imputations, k=3, card=5, scale=True, method="greedy")
+    text = str(fit.bootstrap(40))
+    assert "imputations" in text
+    assert is_one_screen(text), text
+
+
 def test_small_shares_have_two_significant_digits():
     """A component of .05 % of the variance is not 0.1 %, and a variance of .4 beside 150 is not one digit."""
     u, w = np.random.default_rng(0).normal(size=(2, 200))
