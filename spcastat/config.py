@@ -134,7 +134,7 @@ def one_of(option: str, value: object, allowed: Iterable[str], error: type[Optio
         return str(value)
     text, names, hint = shown(value), listed(allowed, 40), nearest(value, allowed)
     if not hint:
-        raise error(f"{option}={text} is not known; allowed are {names}.")
+        raise error(f"{option}={text} is not known; allowed values are {names}.")
     if len(allowed) > MOST_LISTED:
         raise error(f"{option}={text} is not known.{hint}")
     raise error(f"{option}={text} is not known.{hint} Allowed are {names}.")

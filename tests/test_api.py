@@ -55,9 +55,9 @@ def test_the_method_follows_from_what_is_given():
         ({"card": 3, "search": "joint"}, UnknownOptionError, "'search' is not an option of any method"),
         ({"card": 3, "method": "greedy", "effort": "quick"}, UnknownOptionError, "that have it: 'joint'"),
         ({"card": 3, "method": "greedy", "objective": "pev"}, UnknownOptionError, "have it: 'joint', 'bcd"),
-        ({"card": 3, "effort": "slow"}, OptionError, "allowed are 'quick', 'auto', 'thorough'"),
+        ({"card": 3, "effort": "slow"}, OptionError, "allowed values are 'quick', 'auto', 'thorough'"),
         ({"card": 3, "promise": "every"}, OptionError, "promise='every' was given with card="),
-        ({"variance": 0.9, "promise": "some"}, OptionError, "allowed are 'every', 'total'"),
+        ({"variance": 0.9, "promise": "some"}, OptionError, "allowed values are 'every', 'total'"),
         ({"variance": 0.9, "objective": "pev"}, OptionError, "objective='pev' was given with variance="),
     ],
 )

@@ -35,7 +35,7 @@ BAD_DATA = [
     (good().set_axis(["a", "b", "a", "d"], axis=1), errors.DuplicateNamesError, r"'a'.*[Rr]ename"),
     (good().iloc[:0], errors.TooFewRowsError, r"0 rows; at least two"),
     (good()["a"], errors.ShapeError, r"Series.*to_frame"),
-    (memoryview(good().to_numpy()), errors.DataError, r"memoryview.*allowed are"),
+    (memoryview(good().to_numpy()), errors.DataError, r"memoryview.*allowed types are"),
     (good().to_numpy() * 1e307, errors.DataError, r"too large.*Divide"),
 ]
 

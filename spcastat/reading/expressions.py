@@ -106,7 +106,7 @@ def read_expression(text: str) -> Expression:
         If it is not a single expression, too long, or nested too deeply.
     """
     if len(text) > LONGEST_EXPRESSION:
-        raise ExpressionError(f"it has {len(text)} characters; allowed are {LONGEST_EXPRESSION}")
+        raise ExpressionError(f"it has {len(text)} characters; at most {LONGEST_EXPRESSION} are allowed")
     stem = "_name"
     while stem in text:
         stem += "_"

@@ -383,8 +383,8 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             description = type_text if name in context else "which is"
             raise FormulaError(
                 f"The formula calls {shown(name)}, {description} not a known "
-                f"function.{nearest(name, functions)} Known are {listed(TRANSFORMS, 40)}, NumPy functions "
-                "such as np.log1p, and what context={...} holds."
+                f"function.{nearest(name, functions)} Known functions are {listed(TRANSFORMS, 40)}, NumPy "
+                "functions such as np.log1p, and those in context={...}."
             )
 
 

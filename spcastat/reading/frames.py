@@ -326,7 +326,7 @@ def _open_other(data: Any) -> InputTable:
         }
         hint = next((hint for hint, applies in hints.items() if applies), "")
         raise errors.DataError(
-            f"Data of type {type_name} were given; allowed are {_LIBRARIES}.{hint}"
+            f"Data of type {type_name} were given; allowed types are {_LIBRARIES}.{hint}"
         ) from None
     native = table.to_native()
     stored_index = StoredIndex(

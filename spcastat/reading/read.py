@@ -279,7 +279,7 @@ def _formula(
     if matrix.shape[1] != len(spec.columns):
         raise error(
             f"formula={spec.formula!r} makes {matrix.shape[1]} columns of the new data; the fit has "
-            f"{len(spec.columns)}. Fit again: what is kept of the formula is not what was fitted."
+            f"{len(spec.columns)}. Fit again: the stored formula is not the one that was fitted."
         )
     return matrix, keep
 
@@ -332,8 +332,8 @@ def _with_known_levels(
         unseen = [level for level in data[name].unique() if level not in levels]
         if unseen:
             raise NewDataError(
-                f"Column {str(name)!r} has levels that the fit has not seen: {listed(unseen)}. Known are "
-                f"{listed(levels, 12)}. Leave these rows out, or fit to data that have these levels."
+                f"Column {str(name)!r} has levels that the fit has not seen: {listed(unseen)}. The known "
+                f"levels are {listed(levels, 12)}. Leave these rows out, or fit data that have these levels."
             )
     return data
 

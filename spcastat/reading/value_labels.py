@@ -111,8 +111,8 @@ def with_numbers(table: InputTable, codes: Codes | None) -> InputTable:
         unknown = [value for value in values.dropna().unique() if value not in codes[name]]
         if unknown:
             raise NewDataError(
-                f"Column {shown(name)} has categories without a number: {listed(unknown)}. Known are "
-                f"{listed(codes[name], 12)}."
+                f"Column {shown(name)} has categories without a number: {listed(unknown)}. Those "
+                f"with one are {listed(codes[name], 12)}."
             )
         changed[j] = values.map(codes[name]).astype(float)
     if not changed:

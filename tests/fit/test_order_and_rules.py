@@ -280,7 +280,7 @@ def test_more_starts_never_lower_the_criterion_of_the_first_component(method):
 
 def test_what_cannot_be_meant_is_refused():
     cases = [
-        ({"method": "gpower-l1", "start": "svd"}, "allowed are 'pca', 'column', 'ones'"),
+        ({"method": "gpower-l1", "start": "svd"}, "allowed values are 'pca', 'column', 'ones'"),
         ({"method": "gpower-l1", "start": np.ones((3, 2))}, r"shape \(3, 2\).*shape \(13, 2\)"),
         ({"method": "gpower-l1", "start": np.zeros((13, 2))}, "column of zeros"),
         ({"method": "gpower-l1", "start": np.full((13, 2), np.nan)}, "infinite"),

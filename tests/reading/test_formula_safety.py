@@ -49,7 +49,7 @@ def frame() -> pd.DataFrame:
         ("~ C(a):C(b):C(c)", "more than 100000 columns, 27000000 of them"),
         ("~ I(" + "(" * 5000 + "a" + ")" * 5000 + ")", "cannot be read"),
         ("~ I(" + "-" * 5000 + "a)", "nested too deeply"),
-        ("~ log(" + "a" * 110_000 + ")", "110005 characters; allowed are 100000"),
+        ("~ log(" + "a" * 110_000 + ")", "110005 characters; at most 100000 are allowed"),
     ],
 )
 def test_formulas_with_too_many_terms_are_refused(formula, bound, context):

@@ -393,7 +393,7 @@ def test_formula_replay_and_missing_values(formula):
 def test_unseen_levels(formula, dtype):
     spec = read_data(lettered().astype({"g": dtype}), ReadOptions(formula, categorical="dummy")).spec
     new = lettered().assign(g=["x", "new", "y", "other"]).astype({"g": dtype})
-    with pytest.raises(NewDataError, match=r"'g' .* not seen: 'new', 'other'. Known are 'x', 'y'"):
+    with pytest.raises(NewDataError, match=r"'g' .* not seen: 'new', 'other'. The known levels are 'x', 'y'"):
         replay(spec, new)
     part = lettered().iloc[:1].astype({"g": object})
     full = read_data(lettered(), ReadOptions(formula, categorical="dummy")).matrix

@@ -74,7 +74,8 @@ FORMULAS = [
     ("read(df, '~ log(ccc)')", FormulaError, r"uses 'ccc' in 'log\(ccc\)'"),
     ("read(df, '~ log(my.col)')", FormulaError, "uses 'my'"),
     ("read(df, '~ lgo(a)')", FormulaError, "calls 'lgo', which is not a known function. Did you mean 'log'"),
-    ("read(df, '~ foo(a)')", FormulaError, r"Known are 'log', [^c]*'exp'.*'C', 'I', NumPy functions such as"),
+    ("read(df, '~ foo(a)')", FormulaError,
+     r"Known functions are 'log', [^c]*'exp'.*'C', 'I', NumPy functions such as"),
     *[(f"read(df, '~ a + C(g, {contrasts})', categorical='dummy')", FormulaError,
        r"given with the contrasts .*would change nothing: write C\(g\)")
       for contrasts in ("contr.sum", "contr.treatment(0)", "Treatment", "contrasts=Poly()", "[[1], [0]]")],

@@ -199,7 +199,7 @@ SHOWN = [
     ("fit.summary().as_latex(decimal='x')", OptionError, "decimal"),
     ("Arrangement(cut=-0.1)", OptionError, "cut"),
     ("Layout(digits=11)", OptionError, "digits=11 was given; it must be a whole number from 0 to 10"),
-    ("Layout(decimal=';')", OptionError, r"decimal=';' is not known; allowed are '\.', ','"),
+    ("Layout(decimal=';')", OptionError, r"decimal=';' is not known; allowed values are '\.', ','"),
     ("Layout(caption=7)", OptionError, "caption=7 was given; it must be text"),
     ("Layout(label='two words')", OptionError, "label='two words' was given; it must begin with a letter"),
     ("fit.report(folder / 'nowhere' / 'out.html')", FileError, "cannot be written"),

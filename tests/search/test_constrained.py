@@ -396,7 +396,7 @@ def test_the_estimator_and_the_command(tmp_path, capsys):
         ({"card": 2, "together": {"a": [0, 1]}}, OptionError, "with together="),
         ({"card": 3, "order": "best"}, OptionError, "leave order out"),
         ({"card": 3, "method": "greedy"}, UnknownOptionError, "methods that have it: 'joint'"),
-        ({"card": 3, "constraint": "none"}, OptionError, "allowed are 'uncorrelated', 'orthogonal'"),
+        ({"card": 3, "constraint": "none"}, OptionError, "allowed values are 'uncorrelated', 'orthogonal'"),
     ],
 )
 def test_what_does_not_go_with_a_constraint_is_refused(options, error, words):

@@ -144,12 +144,12 @@ class Once:
     ("make", "family", "message"),
     [
         (lambda f: TABLE.to_reader(), errors.DataError, "only once"),
-        (lambda f: ds.dataset(f).scanner(), errors.DataError, "allowed are"),
+        (lambda f: ds.dataset(f).scanner(), errors.DataError, "allowed types are"),
         (lambda f: Once(), errors.DataError, "only once"),
         (lambda f: str(f / "*.pq"), errors.FileError, "no file whose path matches the pattern"),
         (lambda f: [f / "0.parquet", f / "9.parquet"], errors.FileError, "no file"),
         (lambda f: [f / "0.parquet", f / "x.csv"], errors.DataError, "must be to Parquet files"),
-        (lambda f: [f / "0.parquet", FRAME], errors.DataError, "allowed are"),
+        (lambda f: [f / "0.parquet", FRAME], errors.DataError, "allowed types are"),
         (lambda f: polars_lazy(f).select("nothing"), errors.DataError, "nothing"),
     ],
 )  # fmt: skip
