@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -229,10 +230,14 @@ class LoadingColumns:
                     rows + HEADING_LINES,
                     heading=self.headings[i],
                     line_cost=LINE_COST,
-                    name_lines=NAME_LINES,
                     span=self.span,
                 )
-                layout = space.lay_out(self.blocks[i].rows, with_values, self.hidden[i])
+                layout, wrapped_layout = (
+                    option.lay_out(self.blocks[i].rows, with_values, self.hidden[i])
+                    for option in (space, replace(space, name_lines=NAME_LINES))
+                )
+                if wrapped_layout.hidden <= layout.hidden and wrapped_layout.cost < layout.cost:
+                    layout = wrapped_layout
                 placed.append((layout, x, y))
                 y += layout.height + NEXT_BLOCK * BLOCK_LINE * size
                 cost += layout.cost
