@@ -45,7 +45,7 @@ BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 TEXT_SIZES = 5
 #: What a point of the size of the text is worth, and what a column and a line cost; a variable left out costs
 #: 1. So names are wrapped rather than shortened, but not for the sake of a larger text.
-POINT_VALUE, COLUMN_COST, LINE_COST = 1.5, 0.1, 0.15
+POINT_VALUE, COLUMN_COST, WRAP_COST = 1.5, 0.1, 0.15
 #: Strength of bars: without an interval, with an interval that excludes zero, and with one that includes it
 #: or of a variable that is not selected.
 PLAIN_BAR, SURE_BAR, UNSURE_BAR = 0.75, 0.45, 0.2
@@ -229,7 +229,7 @@ class LoadingColumns:
                     column,
                     rows + HEADING_LINES,
                     heading=self.headings[i],
-                    line_cost=LINE_COST,
+                    line_cost=WRAP_COST,
                     span=self.span,
                 )
                 layout, wrapped_layout = (
