@@ -33,7 +33,7 @@ ROW_INCHES, COLUMN_INCHES = 0.17, 0.19
 #: figures of 3.4 x 3 and 3.4 x 4.5 inches leave with names of 20 characters.
 OF_WIDTH, OF_HEIGHT = 0.9, 0.5
 #: A legend in one line takes at most this share of the width, so that it does not move the map.
-LEGEND_SHARE = 0.8
+LEGEND_LINE_SHARE = 0.8
 #: Smallest size of names in points, and the height of a line of them, in sizes.
 SMALLEST_NAMES, LINE = 6.0, 1.25
 
@@ -215,7 +215,7 @@ def _legend(ax: Axes, colours: Any, cell_map: CellMap) -> None:
     style: dict[str, Any] = {"frameon": False, "fontsize": size, "columnspacing": 1.0}
     style |= {"borderaxespad": 0.2, "handlelength": 1.0, "handletextpad": 0.4}
     width = sum(width_of(label, size) + 2.6 * size for label in entries)
-    rows = 1 if width <= LEGEND_SHARE * place_width(ax) else 2
+    rows = 1 if width <= LEGEND_LINE_SHARE * place_width(ax) else 2
     style |= {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": -(-len(entries) // rows)}
     ax.legend(handles=handles, **style)
 
