@@ -147,13 +147,20 @@ class SparseModel:
         Z : ndarray of shape (m, u)
             New rows of the variables `used`.
         """
+        return float(squares.sum() - squares[self.used].sum() + (self.errors_of(Z) ** 2).sum())
+
+    def squares(self, Z: np.ndarray, weights: np.ndarray) -> float:
+        """Return the weighted sum of squared errors of the cells of new rows, both of shape (m, p)."""
+        squares = Z**2
+        squares[:, self.used] = self.errors_of(Z[:, self.used]) ** 2
+        return float((squares * weights).sum())
+
+    def errors_of(self, Z: np.ndarray) -> np.ndarray:
+        """Return the error of each value of new rows of the variables `used`, shape (m, u)."""
         shrunk = self.W * (1.0 - self.noise / self.variances)
-        left = Z - (Z @ self.W) @ shrunk.T
         own = 1.0 - np.einsum("ij,ij->i", shrunk, self.W)
         alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
-        predicted = np.einsum("ij,ij->j", left, left) / np.where(alone, 1.0, own) ** 2
-        by_mean = squares[self.used]
-        return float(squares.sum() - by_mean.sum() + np.where(alone, by_mean, predicted).sum())
+        return np.where(alone, Z, (Z - (Z @ self.W) @ shrunk.T) / np.where(alone, 1.0, own))
 
     def press_measured(self, Z: np.ndarray, patterns: Patterns, weights: np.ndarray) -> float:
         """Return the sum of squared errors if every measured value is predicted from the others in its row.
@@ -203,6 +210,36 @@ def batched_press(V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndar
     products : ndarray of shape (f, p, p)
         Cross-products of the held-out rows, centred and scaled by the other rows.
     """
+    W, shrunk, own = _batched_models(V, S)
+    image = products @ W
+    squares = np.diagonal(products, axis1=1, axis2=2)
+    left = squares - 2.0 * (shrunk * image).sum(axis=-1) + ((shrunk @ (W.mT @ image)) * shrunk).sum(axis=-1)
+    return np.asarray((left / own**2).sum(axis=-1))
+
+
+#: Held-out rows, shape (n, p), centred and scaled by the other rows, and weights of their cells.
+WeightedCells = tuple[np.ndarray, np.ndarray]
+
+
+def batched_squares(V: np.ndarray, S: np.ndarray, cells: Sequence[WeightedCells]) -> np.ndarray:
+    """Return weighted sums of squared prediction errors of the cells of each fold, shape (m, f).
+
+    `V` and `S` are those of :func:`batched_press`.
+    """
+    W, shrunk, own = _batched_models(V, S)
+    sums = [
+        (((Z - (Z @ W[:, fold]) @ shrunk[:, fold].mT) / own[:, fold, None]) ** 2 * weights).sum(axis=(1, 2))
+        for fold, (Z, weights) in enumerate(cells)
+    ]
+    return np.stack(sums, axis=1)
+
+
+def _batched_models(V: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return W, its shrunk copy, both of shape (m, f, p, k), and divisors of the errors, shape (m, f, p).
+
+    The error of value j in row x is (x_j - x'W shrunk_j) / divisor_j; for variables that are predicted by
+    their mean, shrunk_j is zero and the divisor one.
+    """
     p = V.shape[2]
     total = np.trace(S, axis1=1, axis2=2)
     lengths, turn = np.linalg.eigh(V.mT @ V)
@@ -213,14 +250,9 @@ def batched_press(V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndar
     noise = np.maximum(left_over, LEAST_NOISE_SHARE * total / p)[..., None]
     W = Q @ axes
     shrunk = W * (1.0 - noise / np.maximum(variances, noise))[..., None, :]
-    image = products @ W
-    squares = np.diagonal(products, axis1=1, axis2=2)
-    left = squares - 2.0 * (shrunk * image).sum(axis=-1) + ((shrunk @ (W.mT @ image)) * shrunk).sum(axis=-1)
     own = 1.0 - (shrunk * W).sum(axis=-1)
-    alone = own <= LEAST_NOISE_SHARE  # the only variable in its component
-    unused = ~V.any(axis=-1)
-    errors = np.where(alone | unused, squares, left / np.where(alone, 1.0, own) ** 2)
-    return np.asarray(errors.sum(axis=-1))
+    by_mean = (own <= LEAST_NOISE_SHARE) | ~V.any(axis=-1)  # the only variable in its component, or unused
+    return W, np.where(by_mean[..., None], 0.0, shrunk), np.where(by_mean, 1.0, own)
 
 
 # --- held-out rows --------------------------------------------------------------------------------

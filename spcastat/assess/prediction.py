@@ -23,7 +23,9 @@ from spcastat.assess.folds import (
     PlainRows,
     RowFolds,
     SparseModel,
+    WeightedCells,
     batched_press,
+    batched_squares,
 )
 from spcastat.assess.many_sets import (
     DECOMPOSED_VARIABLES,
@@ -263,12 +265,26 @@ class _Predictor:
             self.folds = MomentFolds(rows.Z, rows.weights, rows.labels, rows.rules)
         self.count = self.folds.count * self.folds.repeats
         self.all_rows = rows.rules.of_rows(rows.Z, rows.weights)[1]
+        self.replaced_cells: list[WeightedCells] | None = None
+        if rows.replaced_cells is not None:
+            self.replaced_cells = self._replaced_cells(rows, rows.replaced_cells)
         self.mean, self.weight = np.zeros(self.count), np.zeros(self.count)
         self.eigenvectors = 0  # number of components whose eigenvectors have been computed
         self.sets: Matrices | None = None
         self.stacked: tuple[np.ndarray, np.ndarray] | None = None
         if self.p <= DECOMPOSED_VARIABLES:
             self.stacked = self._stacked()
+
+    def _replaced_cells(self, rows: FoldRows, is_replaced: np.ndarray) -> list[WeightedCells]:
+        """Return for each fold the held-out rows with replaced cells, and the weights of these cells."""
+        w = np.ones(len(rows.Z)) if rows.weights is None else rows.weights
+        found = []
+        for number in range(self.count):
+            out = rows.labels[number // self.folds.count] == number % self.folds.count
+            own = out & is_replaced.any(axis=1)
+            standard = rows.rules.of_rows(rows.Z[~out], w[~out])[0]
+            found.append(((rows.Z[own] - standard.mean) / standard.scale, is_replaced[own] * w[own, None]))
+        return found
 
     def _stacked(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the covariance matrices outside the folds and the cross-products inside, (f, p, p) each."""
@@ -283,6 +299,10 @@ class _Predictor:
     def _split(self, number: int) -> tuple[Operator, HeldOutRows]:
         op, held = self.folds.split(number)
         self.mean[number], self.weight[number] = held.squares.sum(), held.weight
+        if self.replaced_cells is not None:
+            Z, weights = self.replaced_cells[number]
+            self.mean[number] -= (Z**2 * weights).sum()
+            self.weight[number] -= weights.sum() / self.p
         return op, held
 
     def next_numbers(self, done: int, most: int) -> range:
@@ -299,9 +319,8 @@ class _Predictor:
                 self.sets = Matrices(self.eigenvectors, self.stacked[0])
         near = {k: partitions(self.all_rows_set, k)[0][0] for k in numbers if k > 1}
         if self.stacked is not None and self.sets is not None:
-            S, H = self.stacked
             fits = [self.fits(self.sets, k, near.get(k)) for k in numbers]
-            errors = [np.where(degenerate(V), np.inf, batched_press(V, S, H)) for V in fits]
+            errors = [np.where(degenerate(V), np.inf, self._batched(V, *self.stacked)) for V in fits]
         else:
             by_fold = [self._press_of_fold(number, numbers, near) for number in range(self.count)]
             errors = [np.stack(one, axis=1) for one in zip(*by_fold, strict=True)]
@@ -311,9 +330,13 @@ class _Predictor:
         """Return the errors of PCA by fold, shape (f,), for each number; none if folds are not in memory."""
         if self.disjoint or self.stacked is None or self.sets is None:
             return []
-        S, H = self.stacked
         fits = [np.ascontiguousarray(self.sets.leading(k)[1])[None] for k in numbers]
-        return [batched_press(V, S, H)[0] for V in fits]
+        return [self._batched(V, *self.stacked)[0] for V in fits]
+
+    def _batched(self, V: np.ndarray, S: np.ndarray, products: np.ndarray) -> np.ndarray:
+        """Return `batched_press` without the errors of replaced cells, shape (m, f)."""
+        press = batched_press(V, S, products)
+        return press if self.replaced_cells is None else press - batched_squares(V, S, self.replaced_cells)
 
     def _best(self, errors: np.ndarray) -> np.ndarray:
         """Return the errors of the best of m fits by fold, shape (f,).
@@ -334,7 +357,10 @@ class _Predictor:
         found = []
         for k in numbers:
             V = self.fits(sets, k, near.get(k))
-            press = held.press([SparseModel.of(one, op) for one in V[:, 0]])
+            models = [SparseModel.of(one, op) for one in V[:, 0]]
+            press = held.press(models)
+            if self.replaced_cells is not None:
+                press -= [model.squares(*self.replaced_cells[number]) for model in models]
             found.append(np.where(degenerate(V)[:, 0], np.inf, press))
         return found
 

@@ -473,7 +473,11 @@ class RowData(Data):
     def fold_rows(self, folds: int, repeats: int, seed: int, unit: float, pull: bool = True) -> FoldRows:
         from spcastat.inputs.samplers import of_rows
 
-        return of_rows(self, folds, repeats, seed, unit, pull and not self._rows_judged)
+        replaced_cells = None
+        if self.cleaning is not None and len(places := self.cleaning.replaced_cells):
+            replaced_cells = np.zeros(self.raw_rows.shape, dtype=bool)
+            replaced_cells[tuple(places.T)] = True
+        return of_rows(self, folds, repeats, seed, unit, pull and not self._rows_judged, replaced_cells)
 
     def row_parts(self, analysis: str, function: str = "spca") -> Iterator[tuple[Any, pd.Index]]:
         self.require_same()

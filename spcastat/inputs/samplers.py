@@ -499,16 +499,30 @@ class FoldRows:
         The fold of each row, for every division.
     rules : Rules
         How the rows outside a fold are standardised.
+    replaced_cells : ndarray of bool, shape (m, p), or None
+        Cells that are not compared with their prediction, as the middle of their column stands for them.
     """
 
     Z: np.ndarray
     weights: np.ndarray | None
     labels: np.ndarray
     rules: Rules
+    replaced_cells: np.ndarray | None = None
 
 
-def of_rows(source: StandardRows, folds: int, repeats: int, seed: int, unit: float, pull: bool) -> FoldRows:
-    """Return rows in memory in at most `folds` folds; `unit` and `pull` as for `Data.noise`."""
+def of_rows(
+    source: StandardRows,
+    folds: int,
+    repeats: int,
+    seed: int,
+    unit: float,
+    pull: bool,
+    replaced_cells: np.ndarray | None = None,
+) -> FoldRows:
+    """Return rows in memory in at most `folds` folds; `unit` and `pull` as for `Data.noise`.
+
+    `replaced_cells`, of shape (n, p), marks cells for which the middle of their column stands.
+    """
     Z, w = standardised(source, unit), source.weights
     if pull and not is_sparse(source.matrix) and source.standard.centring == "mean":
         Z = pulled_in(Z, w).Z
@@ -522,6 +536,7 @@ def of_rows(source: StandardRows, folds: int, repeats: int, seed: int, unit: flo
         )
     labels = groups.folds(count, repeats, np.random.default_rng([seed, 3]))
     if w is not None and not w.all():
+        replaced_cells = None if replaced_cells is None else replaced_cells[w > 0]
         Z, labels, w = Z[w > 0], labels[:, w > 0], w[w > 0]
     weights = np.ones(len(Z)) if w is None else w
     if min(weights.sum() - np.bincount(division, weights).max() for division in labels) <= 1.0:
@@ -533,7 +548,7 @@ def of_rows(source: StandardRows, folds: int, repeats: int, seed: int, unit: flo
     rules = Rules(
         centred, source.standard.scaling == "sd", source.spec.columns, otherwise=np.ones(Z.shape[1])
     )
-    return FoldRows(Z, w, labels, rules)
+    return FoldRows(Z, w, labels, rules, replaced_cells)
 
 
 def of_covariance(

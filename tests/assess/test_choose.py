@@ -15,7 +15,16 @@ import scipy.sparse
 import spcastat as sp
 from spcastat.assess.candidates import path_cards
 from spcastat.assess.families import ebic
-from spcastat.assess.folds import MomentFolds, PlainRows, RowFolds, SparseModel, batched_press, measured_cells
+from spcastat.assess.folds import (
+    MomentFolds,
+    PlainRows,
+    RowFolds,
+    SparseModel,
+    batched_press,
+    batched_squares,
+    measured_cells,
+)
+from spcastat.assess.prediction import _Predictor
 from spcastat.config import seed_of
 from spcastat.errors import (
     ConstantColumnError,
@@ -25,7 +34,7 @@ from spcastat.errors import (
     OptionError,
 )
 from spcastat.inputs.constructors import rows_or_matrix_of
-from spcastat.inputs.samplers import Rules
+from spcastat.inputs.samplers import FoldRows, Rules
 from spcastat.linalg.operators import Gram
 from spcastat.reading.missing_values import em_moments
 from spcastat.results.choice import support_overlap
@@ -292,6 +301,53 @@ def test_errors_of_many_fits_are_those_of_each():
             model = SparseModel.of(V[i, j], Gram(S[j]))
             block = products[j][np.ix_(model.used, model.used)]
             assert found[i, j] == pytest.approx(model.press(np.diag(products[j]), block), rel=1e-9)
+
+
+def test_errors_of_cells_are_those_by_the_inverse_of_the_model_covariance():
+    """With Omega = Sigma^-1 the error of value j in row x is (Omega x)_j / Omega_jj."""
+    rng = np.random.default_rng(1)
+    m, f, p, k = 2, 3, 8, 2
+    V = rng.standard_normal((m, f, p, k)) * (rng.random((m, f, p, k)) < 0.6)
+    V[1, 1] = 0.0
+    V[1, 1, 0, 0] = V[1, 1, 1, 1] = 1.0  # components of one variable
+    A = rng.standard_normal((f, 30, p))
+    S = A.mT @ A / 29.0
+    cells = [(rng.standard_normal((5, p)), rng.random((5, p))) for _ in range(f)]
+    found = batched_squares(V, S, cells)
+    for i in range(m):
+        for j, (Z, weights) in enumerate(cells):
+            model = SparseModel.of(V[i, j], Gram(S[j]))
+            W = np.zeros((p, model.W.shape[1]))
+            W[model.used] = model.W
+            sigma = model.noise * np.eye(p) + (W * (model.variances - model.noise)) @ W.T
+            omega = np.linalg.inv(sigma)
+            expected = ((Z @ omega / np.diag(omega)) ** 2 * weights).sum()
+            assert found[i, j] == pytest.approx(expected, rel=1e-8)
+            assert model.squares(Z, weights) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("p", [10, 210])
+def test_replaced_cells_are_not_compared_with_their_prediction(p):
+    """The errors of all cells less those of the replaced ones, fold by fold; rows of weight 2 count twice."""
+    rng = np.random.default_rng(2)
+    Z = rng.standard_normal((60, 1)) + rng.standard_normal((60, p))
+    replaced, weights = rng.random(Z.shape) < 0.1, rng.integers(1, 3, 60).astype(float)
+    labels = np.tile(np.arange(60) % 5, (1, 1))
+    rules = Rules(True, True, pd.RangeIndex(p), otherwise=np.ones(p))
+    whole, part = (
+        _Predictor(FoldRows(Z, weights, labels, rules, mask), True) for mask in (None, replaced)
+    )
+    press = [predictor.press(range(1, 2))[0] for predictor in (whole, part)]
+    for fold in range(5):
+        out = labels[0] == fold
+        standard = rules.of_rows(Z[~out], weights[~out])[0]
+        held = (Z[out] - standard.mean) / standard.scale
+        counted = replaced[out] * weights[out, None]
+        assert part.mean[fold] == pytest.approx(whole.mean[fold] - (held**2 * counted).sum())
+        assert part.weight[fold] == pytest.approx(whole.weight[fold] - counted.sum() / p)
+    shares = [one.sum() / predictor.mean.sum() for one, predictor in zip(press, (whole, part), strict=True)]
+    assert shares[1] < 1.0  # the component predicts, of the cells that are compared, too
+    assert (press[1] < press[0]).all()
 
 
 def test_candidates_go_beyond_50_where_prediction_improves():
