@@ -778,7 +778,7 @@ def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
     assert (str(loaded), loaded.notes if choice.k else "") == (str(choice), choice.notes if choice.k else "")
     # of lines about the rows the data come first, and before them what to change
     title_end = next(i for i, line in enumerate(lines, 1) if not line.endswith(","))  # it may wrap
-    title_end += lines[title_end][0].isdigit()
+    title_end += lines[title_end].removeprefix("(")[0].isdigit()  # the numbers of loadings
     labels = [line.split()[0] for line in lines[title_end:] if line[:1] not in ("", " ")]
     assert labels[0] == ("Scale" if kind == "other units" else "Data")
 
