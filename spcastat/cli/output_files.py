@@ -203,7 +203,12 @@ LONGEST_MESSAGE = 2000
 
 
 def printed(text: str) -> str:
-    """Return a printed result in which options of the command replace the advice to use ``scale=True``."""
+    """Return a printed result in the words of the command.
+
+    An option of the command replaces the advice to use ``scale=True``; attributes of a fit are not named.
+    """
+    text = re.sub(r"\s+More:\s+fit\.(?:notes\s+\(\d+\),\s+fit\.)?summary\(\)\.", "", text)
+    text = re.sub(r"\s+\(fit\.robust\)", "", text)
     return re.sub(r"(?:choose\(data, scale=True\)|scale=True)(?=\s+gives)", "--scale", text)
 
 

@@ -140,6 +140,8 @@ _PHRASES = (
     (r"give conf_int=fit\.bootstrap\(\).*?(?=\.$|\. )", "give --bootstrap with data"),
     (r"give stars=fit\.test_loadings\(\).*?(?=\.$|\. )", "test loadings in Python"),
     (r"fit the matrix again with n_obs=, that number", "give that number by --n-obs"),
+    (r"see fit\.robust\.\w+(?: and fit\.[\w.]+\(\))?", "see the page that --report writes"),
+    (r"Colour fit\.plot_scores\(\) by", "Colour the scores of spcastat plot plot_scores by"),
     (r", or (?:sp\.)?correlation\([^()]*\) gives their polychoric correlations for spca_cov", ""),
     (r"(?:use |give |take )?(?:sp\.|spcastat\.)?correlation\([^()]*\)", "compute correlations in Python"),
 )

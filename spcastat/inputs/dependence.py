@@ -270,10 +270,10 @@ def _shuffled(n: int, run: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _equal_rows(rows: StandardRows) -> Iterator[str]:
-    """Yield a remark if many rows are equal to others, more than by chance."""
+    """Yield a remark if many rows are equal to others as they were given, more than by chance."""
     if rows.weights is not None:
         return
-    keys = content_keys(rows.measured, None, rows.covariates)
+    keys = content_keys(rows.raw_rows, None, rows.covariates)
     n = len(keys)
     times = np.unique(keys, return_counts=True)[1]
     equal = int(times[times > 1].sum())
@@ -292,7 +292,7 @@ def _pairs_by_chance(rows: StandardRows, n: int) -> float:
     """
     logs = []
     for j in range(rows.op.p):
-        column = rows.matrix[:, [j]]
+        column = rows.raw_rows[:, [j]]
         column = column.toarray().ravel() if is_sparse(column) else np.asarray(column).ravel()
         shares = np.unique(column, return_counts=True)[1] / n
         logs.append(np.log((shares**2).sum()))

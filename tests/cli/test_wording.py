@@ -17,7 +17,7 @@ from tests.cli.calls import OPTIONS, make_files
 #: Arguments and calls of Python, except NAME=VALUE after the options that take it.
 PYTHON = re.compile(
     r"(?<![\w'-])(?<!--option )(?<!--set )(?<!--include )(?<!--together )[A-Za-z_]\w*=(?!=)"
-    r"|\bsp\.|\bfit\.\w+\(|\bdf\b|\bpd\.|\bnp\.|\b[a-z_]\w*\(\)|\b(?:spca|choose|spca_cov|choose_k)\("
+    r"|\bsp\.|\bfit\.[a-z_]+\b(?!-)|\bdf\b|\bpd\.|\bnp\.|\b[a-z_]\w*\(\)|\b(?:spca|choose|spca_cov|choose_k)\("
 )
 
 #: Calls that are refused, or warn.
@@ -124,6 +124,9 @@ plot biplot s.spca --out a.png --components 1,9
 plot biplot s.spca --out a.png --set level=2
 plot zz s.spca --out a.png
 plot biplot R.csv --covariance --k 2 --card 2 --out a.png
+fit cells.csv --k 2 --card 4 --robust
+fit groups.csv --k 2 --card 4 --robust
+fit far.csv --k 2 --card 4 --robust
 plot plot_loadings s.spca --out a.png --set kind=zz
 plot plot_loadings s.spca --out a.png --set conf_int=true
 plot biplot q.csv --k 1 --card 2 --out a.png
@@ -145,6 +148,17 @@ def folder(tmp_path_factory):
     pd.DataFrame(R + np.eye(4, k=1), names, names).to_csv(folder / "lopsided.csv")
     noise = np.random.default_rng(0).normal(size=(30, 5))
     pd.DataFrame(noise, columns=list("abcde")).to_csv(folder / "noise.csv", index=False)
+    values = np.random.default_rng(20).normal(size=(100, 8))
+    values[:, :4] += 2 * values[:, [0]]
+    values[:, 4:] += 2 * values[:, [4]]
+    named = [f"part {number}" for number in range(8)]
+    cells = values + 12
+    cells[:20, :3], cells[20:45, 3:5] = 0.0, 30.0  # many outlying cells
+    pd.DataFrame(cells, columns=named).to_csv(folder / "cells.csv", index=False)
+    scattered = values * np.where(np.arange(100) < 35, 0.05, 5)[:, None]  # none of the far rows is left out
+    pd.DataFrame(scattered, columns=named).to_csv(folder / "groups.csv", index=False)
+    cluster = values + 8 * (np.arange(100) < 30)[:, None] * np.tile([1, -1], 4)  # 30 rows are left out
+    pd.DataFrame(cluster, columns=named).to_csv(folder / "far.csv", index=False)
     sp.spca(rows, 2, 3).save(folder / "s.spca")
     return folder
 
@@ -165,6 +179,16 @@ def test_no_message_names_python(folder, capsys, monkeypatch):
             messages += 1
             assert not PYTHON.search(message), f"{line}: {message}"
     assert messages > BAD.count("\n")  # every bad call is answered
+
+
+def test_what_is_printed_names_no_attribute_of_a_fit(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    lines = ("choose q.csv --scale --k 2", "choose cells.csv --k 2 --robust", "fit far.csv --k 2 --robust")
+    for line in lines:
+        assert cli.main(shlex.split(line)) == 0
+        printed = capsys.readouterr().out
+        assert re.search(r"^Sparse PCA|Robust", printed, re.MULTILINE)
+        assert not re.search(r"\bfit\.[a-z]", printed), line
 
 
 @pytest.mark.parametrize(

@@ -761,6 +761,20 @@ def test_warning_of_cells_in_groups():
         sp.spca(X, 2, card=4, robust="rows", **QUICK)
 
 
+def test_rows_whose_cells_are_all_replaced_are_not_called_equal():
+    """Rows moved by 25 in every column are equal when their cells are pulled to the middles, not as given."""
+    warnings.filterwarnings("ignore", message=".*were pulled in", category=DataWarning)
+    X, _ = planted(np.random.default_rng(0), sd=(4, 3))
+    moved = X + 25.0 * (np.arange(100) < 8)[:, None]
+    choice = sp.choose(moved, k=2, cards=[4], robust="cells", rng=0)
+    assert choice.fit.robust.rows["cells"].head(8).min() >= 11
+    assert "equal to others" not in str(choice)
+    X[50:] = X[:50]
+    assert "100 of 100 rows (100 %) are equal to others" in str(
+        sp.choose(X, k=2, cards=[4], robust=True, rng=0)
+    )
+
+
 # --- the estimator and the command -----------------------------------------------------------------------
 
 
