@@ -344,8 +344,8 @@ def test_a_plot_says_what_its_parameters_are_and_draws_its_table(name):
     text = inspect.getdoc(drawing)
     parameters = inspect.signature(drawing).parameters
     section = text.partition("Parameters\n----------\n")[2].partition("\n\nReturns")[0]
-    described = re.findall(r"^(\w[\w, ]*) : ", section, re.MULTILINE)
-    assert [one for line in described for one in line.split(", ")] == list(parameters)
+    described = re.findall(r"^(\w[\w, ]*)(?: : .+)?$", section, re.MULTILINE)
+    assert sorted(one for line in described for one in line.split(", ")) == sorted(parameters)
     assert list(parameters)[-1] == "ax"
     taken = list(inspect.signature(table).parameters)
     assert taken == [one for one in parameters if one in taken]

@@ -190,7 +190,7 @@ def test_nonnegative_components_that_become_equal_get_a_line():
     V = fit.loadings.to_numpy()
     text = " ".join(fit.notes)
     assert np.abs(V[:, 0] - V[:, 1]).max() < 1e-3
-    assert "PC1 and PC2 differ by loadings below .001 only" in text
+    assert "PC1 and PC2 differ only in loadings below .001" in text
     assert "method=" not in text.partition("|r| =")[2]  # no other method takes nonneg=True and does better
     assert sp.spca_cov(S, 1, 3, nonneg=True).loadings.shape == (5, 1)
 
