@@ -120,8 +120,12 @@ _PHRASES = (
     (r"or df\.replace\(\[np\.inf, -np\.inf\], np\.nan\)", "or read them as missing, --na-values inf,-inf"),
     (r" with pandas\.cut", ""),
     (
-        r"Give imputations=data in place of the data, .*?, or one imputation, .*?\)\.",
+        r"Give imputations=data in place of the data, .*?, or one imputation, .*?, '\.id'\]\)\.",
         "Give --imputations, or --drop .imp,.id with a file of one imputation.",
+    ),
+    (
+        r"Give imputations=data in place of the data, .*?, or one imputation, .*?\)\.",
+        "Give --imputations, or --drop .imp with a file of one imputation.",
     ),
     (r"a formula and categorical='dummy'", "--formula and --dummy"),
     (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),

@@ -127,19 +127,21 @@ COMPARED_ROWS = 10_000
 
 
 def refuse_long_imputations(columns: Iterable[Any]) -> None:
-    """Raise DataError for rows with the columns of imputations in the long format of mice.
+    """Raise DataError for rows with the column that numbers imputations in the long format of mice.
 
     Parameters
     ----------
     columns : iterable
         The names of the columns.
     """
-    if {IMPUTATION_COLUMN, ROW_COLUMN} <= {name for name in columns if isinstance(name, str)}:
+    names = {name for name in columns if isinstance(name, str)}
+    if IMPUTATION_COLUMN in names:
+        others = [name for name in (IMPUTATION_COLUMN, ROW_COLUMN) if name in names]
         raise DataError(
-            f"The table has the columns {IMPUTATION_COLUMN!r} and {ROW_COLUMN!r} of multiple imputations in "
-            "mice's long format, and every imputation would count as further rows. Give imputations=data in "
-            "place of the data, to spca(), spca_path(), choose() or rows(), or one imputation, "
-            "data[data['.imp'] == 1].drop(columns=['.imp', '.id'])."
+            f"The table has the column {IMPUTATION_COLUMN!r} of multiple imputations in mice's long format, "
+            "and every imputation would count as further rows. Give imputations=data in place of the data, "
+            "to spca(), spca_path(), choose() or rows(), or one imputation, "
+            f"data[data['.imp'] == 1].drop(columns={others})."
         )
 
 

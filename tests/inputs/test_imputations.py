@@ -299,6 +299,10 @@ def test_a_long_table_of_imputations_is_not_taken_for_rows(source, tmp_path):
         with pytest.raises(sp.errors.DataError, match="imputations=data"):
             sp.correlation(data, "pearson")
     assert sp.rows(long[long[".imp"] == 1].drop(columns=[".imp", ".id"])).n == 20
+    numbered = long.drop(columns=".id")  # with the row numbers as index, say
+    with pytest.raises(sp.errors.DataError, match=r"drop\(columns=\['.imp'\]\)"):
+        sp.spca(numbered, 2, 2)
+    assert sp.rows(numbered[numbered[".imp"] == 1].drop(columns=[".imp"])).n == 20
 
 
 @pytest.mark.parametrize(
