@@ -398,7 +398,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
         Number of components.
     cards : sequence of ints or of sequences of k ints, optional
         Cardinalities of all components, as in ``cards=range(1, 11)``, or of each. By default 1 to 10, about
-        ten larger numbers up to the rank of the data (at most n - 1, or p), and p.
+        ten larger numbers up to the rank of the data (at most n - 1, or p), and p; with
+        ``constraint="uncorrelated"`` from the first with which scores can be uncorrelated.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     n_obs : int, optional

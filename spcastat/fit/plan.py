@@ -618,6 +618,8 @@ class Plan:
     ) -> tuple[list[Any], list[tuple[int, ...]]]:
         """Return the cardinalities for which some supports satisfy the rule of the plan, and their keys.
 
+        Without `check`, those are left out too with which a constraint takes more numbers than are free.
+
         Raises
         ------
         OptionError
@@ -631,6 +633,9 @@ class Plan:
             except errors.OptionError:
                 if check:
                     raise
+        constraint = CONSTRAINTS.get(getattr(self.solver, "constraint", None) or "")
+        if constraint is not None and not check:
+            masks = [(key, card) for key, card in masks if constraint.leaves_freedom(card)] or masks
         if not masks:
             require_possible(self.with_card(cards[0]).solver, columns)
         return [key for key, _ in masks], [card for _, card in masks]

@@ -59,16 +59,19 @@ class Constraint:
         ComponentsError
             If the loadings have too few free numbers.
         """
-        if not self.of_scores:
-            return
-        ratios, pairs = _ratios_and_pairs(cards)
-        if ratios < pairs and S.all():
+        if not self.leaves_freedom(cards) and S.all():
+            ratios, pairs = _ratios_and_pairs(cards)
             raise ComponentsError(
                 f"constraint={self.name!r} was given with card={list(cards)}, and no such scores are "
                 f"uncorrelated: {plural(sum(cards), 'loading')} have {plural(ratios, 'free ratio')}, and "
                 f"{plural(pairs, 'pair')} of scores must be uncorrelated. Give larger cards or fewer "
                 "components; cards of 1, 2, 3, ... or more always have uncorrelated scores."
             )
+
+    def leaves_freedom(self, cards: tuple[int, ...]) -> bool:
+        """Return whether these loadings have as many free numbers as the constraint takes."""
+        ratios, pairs = _ratios_and_pairs(cards)
+        return not self.of_scores or ratios >= pairs
 
     def is_tight(self, S: np.ndarray, cards: tuple[int, ...]) -> bool:
         """Return whether the constraint leaves at most a share TIGHT of the ratios of loadings free."""

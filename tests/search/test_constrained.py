@@ -365,6 +365,12 @@ def test_rules_paths_refits_and_draws_keep_the_constraint():
     assert all(
         np.abs(products(R, path[card].loadings.to_numpy(), "orthogonal")).max() <= 1e-10 for card in (2, 4)
     )
+    # three components of one variable cannot be uncorrelated: 0 ratios are free, and there are 3 pairs
+    with pytest.warns(ConvergenceWarning, match=r"card=\[2, 2, 2\] leaves 0 free numbers"):
+        by_default = sp.spca_path(wine, 3, constraint="uncorrelated", **options)
+    assert list(by_default) == [2, 3, 4, 5, 6, 7, 8]
+    for card in by_default:
+        assert np.abs(by_default[card].scores.corr().to_numpy() - np.eye(3)).max() <= 1e-10
     solver = Joint(card=(3, 3), constraint="uncorrelated")
     other = draw(8, 5)
     for fixed in (False, True):
