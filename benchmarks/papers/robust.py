@@ -253,9 +253,9 @@ def _curves(call: Call, name: str, title: str, extents: tuple[float, ...], kind:
                 ours += estimates(wrong)
             sheet.add(f"{label}, {what}", [None] * len(extents), ours)
             sheet.rows[-1] = (*sheet.rows[-1][:3], times)
-    wrong = {name: ours for name, _, ours, _ in sheet.rows if "entries" in name and "n/a" not in ours}
-    robust = [row for name, row in wrong.items() if name.startswith("R")]
-    rest = [row for name, row in wrong.items() if not name.startswith("R")]
+    entries = {name: ours for name, _, ours, _ in sheet.rows if "entries" in name and "n/a" not in ours}
+    robust = [row for name, row in entries.items() if name.startswith("R")]
+    rest = [row for name, row in entries.items() if not name.startswith("R")]
     most, least = max(value_of(v) for row in robust for v in row), min(value_of(row[-1]) for row in rest)
     sheet.claims = [
         Claim("RSPCA's curves are always near zero", f"{most:.0f} % of the entries at most", most <= 5.0),

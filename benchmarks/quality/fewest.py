@@ -88,7 +88,7 @@ def fewest(call: Call) -> Table:
         greedy, seconds = timed(partial(_controlled, op, case))
         for (promise, known), effort in product(zip(PROMISES, case.known, strict=True), efforts):
             found, took = timed(partial(sparsest, op, case.k, case.share, promise, effort))
-            kept = found.kept if promise == "every" else found.kept[-1:]
+            kept = found.kept_shares if promise == "every" else found.kept_shares[-1:]
             table.rows.append(
                 [
                     f"{case.label} {case.k} {case.share}",

@@ -147,7 +147,8 @@ def many_sparse_columns() -> str:
     rng = np.random.default_rng(0)
     X = scipy.sparse.random(1000, 1_000_000, 1e-3, "csr", rng=rng)
     factor = scipy.sparse.csr_array(np.repeat(rng.standard_normal((1000, 1)), 10, axis=1))
-    return _support(sp.spca(scipy.sparse.hstack([factor, X.tocsc()[:, 10:]]).tocsr(), 3, card=10))
+    rows = scipy.sparse.hstack([factor, scipy.sparse.csc_array(X)[:, 10:]]).tocsr()
+    return _support(sp.spca(rows, 3, card=10))
 
 
 def many_components() -> str:

@@ -13,8 +13,10 @@ from benchmarks.trust.models import NUMBER, generator, support_f1
 from benchmarks.trust.sets import Call, Measured, shares
 from benchmarks.trust.structures import DESIGNS, NUMBERS, PARTITIONS, Structure
 from benchmarks.trust.together import DEPENDENCES, planted
+from spcastat.assess.component_tests import NoiseDraws
 from spcastat.assess.families import Settings, select
-from spcastat.choosing import _compared
+from spcastat.assess.prediction import LEAST_PREDICTION
+from spcastat.choosing import Asked, _compared
 from spcastat.inputs.constructors import rows_or_matrix_of
 
 #: Rules of `choose`, and the share that "keep" keeps.
@@ -43,7 +45,9 @@ def _ruled(name: str, number: int) -> Measured:
     X = design.draw(generator(f"choose {name}", number))
     sample = rows_or_matrix_of("choose", X, {"scale": True}, None).for_components(design.k)
     settings = Settings("cv", "worth", "auto", None, 5, None, 1, number)
-    candidates = _compared(sample, {}, settings, design.k, None).found
+    draws = NoiseDraws(0.05, 199, number)  # of which a given number of components needs none
+    asked = Asked(design.k, None, None, LEAST_PREDICTION, draws, settings, {})
+    candidates = _compared(sample, asked, design.k).found
     f1 = [support_f1(candidates.fits[one], design.supports) for one in candidates.found]
     places = {rule: select(candidates, "cv", rule, share).place for rule, share in RULES.items()}
     return {

@@ -244,7 +244,7 @@ class Sparsest(Sparser):
         Cardinalities.
     value : float
         Adjusted variance of all components, as a share of the total variance.
-    kept : ndarray of shape (k,)
+    kept_shares : ndarray of shape (k,)
         The share of PCA's variance that is kept after each component, by :mod:`spcastat.measures`.
     """
 
