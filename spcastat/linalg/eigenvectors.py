@@ -285,7 +285,7 @@ def varimax(
     normalised = quotients(A, np.linalg.norm(A, axis=-1, keepdims=True)) if normalise else A
     B = normalised.reshape(-1, p, k)
     rotation, products = np.tile(np.eye(k), (len(B), 1, 1)), B.mT @ B
-    is_long = p > LONG_COLUMNS * k * k
+    is_long = p > LONG_COLUMNS * k * k and max_iter > 1  # one step takes less time than the moments
     if is_long:
         B = _fourth_moments(B)
     going, objectives = np.arange(len(B)), np.zeros(len(B))
