@@ -17,7 +17,7 @@ from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.inputs.noise import RowNoise, covariance_noise, pulled_in, standardised
 from spcastat.inputs.row_groups import RowGroups, StandardRows, folded_design
 from spcastat.linalg.accumulate import CrossProducts
-from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.eigenvectors import symmetric, symmetric_root
 from spcastat.linalg.operators import Gram, Operator, averaged
 from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
@@ -587,7 +587,5 @@ def _products_of_folds(S: np.ndarray, n: float, folds: int, rng: np.random.Gener
         L[np.diag_indices(p)] = np.sqrt(rng.chisquare(np.maximum(n / folds - np.arange(p), 1.0)))
         factors.append(L.T)  # W = L L'
     total = sum(A.T @ A for A in factors)
-    values, vectors = np.linalg.eigh(S)
-    root = (vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T
-    turn = np.linalg.solve(np.linalg.cholesky(total), np.eye(p)).T @ root
+    turn = np.linalg.solve(np.linalg.cholesky(total), np.eye(p)).T @ symmetric_root(S)
     return [A @ turn * np.sqrt(folds * p) for A in factors]

@@ -177,6 +177,16 @@ def symmetric(S: np.ndarray) -> np.ndarray:
     return 0.5 * (S + S.T)
 
 
+def symmetric_root(S: np.ndarray, rounding: float = 0.0) -> np.ndarray:
+    """Return the symmetric root of a covariance matrix, shape (p, p).
+
+    Eigenvalues of at most the share `rounding` of the largest count as zero.
+    """
+    values, vectors = np.linalg.eigh(S)
+    values = np.where(values > rounding * values[-1], values, 0.0)
+    return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
+
+
 def bordered_lower(values: np.ndarray, squares: np.ndarray, corner: np.ndarray, steps: int = 4) -> np.ndarray:
     """Return lower bounds, for ranking, on the largest eigenvalues of matrices [[diag(values), b], [b', d]].
 

@@ -27,6 +27,7 @@ from spcastat.linalg.eigenvectors import (
     DENSE_ORDER,
     orthonormalise,
     symmetric,
+    symmetric_root,
     top_dense,
     top_eigh,
     top_lanczos,
@@ -298,9 +299,7 @@ class Gram(Operator):
     @cached_property
     def _root(self) -> np.ndarray:
         """The symmetric root of S, shape (p, p), without directions whose variance is rounding."""
-        values, vectors = np.linalg.eigh(self.S)
-        values = np.where(values > self.p * np.finfo(float).eps * values[-1], values, 0.0)
-        return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
+        return symmetric_root(self.S, self.p * np.finfo(float).eps)
 
     def score_basis(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         remaining, coupling = super().score_basis(V)

@@ -16,6 +16,7 @@ from math import comb, prod
 import numpy as np
 
 from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.eigenvectors import symmetric_root
 from spcastat.linalg.operators import Gram
 from spcastat.linalg.ties import ROUNDING
 from spcastat.search import matrices
@@ -417,8 +418,7 @@ class _NonnegativeProblem:
     @cached_property
     def root(self) -> np.ndarray:
         """The symmetric root of the covariance matrix: rows with this covariance matrix."""
-        values, vectors = np.linalg.eigh(self.S)
-        return np.asarray((vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T)
+        return symmetric_root(self.S)
 
     @property
     def owner(self) -> np.ndarray:
