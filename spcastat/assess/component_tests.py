@@ -210,6 +210,7 @@ class NoiseTests:
         self.rank = int(np.sum(self.values > RELATIVE * self.values[0]))  # the others are rounding errors
         self.deflated_p_values, self.sparse_p_values = list[float](), list[float]()
         self._columns, self._flips = min(most, len(self.values)), list[np.ndarray]()
+        self._sparse_residuals = list[tuple[Noise, float, np.ndarray]]()
 
     @property
     def p_values(self) -> np.ndarray:
@@ -243,12 +244,21 @@ class NoiseTests:
         """
         if not self.noise.rows < self.noise.p <= FORMED_VARIABLES:
             return np.nan
-        residual = self.noise
-        for _ in range(j):
-            residual = residual.residuals(sparse_components(residual.S[None])[1][0])
-        variance = float(sparse_components(residual.S[None])[0][0])
+        residual, variance = self._after_sparse_components(j)
         flips = partial(_sparse_in_flips, residual)
         return self.draws.p_value(variance, flips, (residual.p + j) * self.draws.most)
+
+    def _after_sparse_components(self, j: int) -> tuple[Noise, float]:
+        """Return what j sparse components leave, and the variance of the next one."""
+        while len(self._sparse_residuals) <= j:
+            residual = self.noise
+            if self._sparse_residuals:
+                previous, _, loadings = self._sparse_residuals[-1]
+                residual = previous.residuals(loadings)
+            variances, all_loadings = sparse_components(residual.S[None])
+            self._sparse_residuals.append((residual, float(variances[0]), all_loadings[0]))
+        residual, variance, _ = self._sparse_residuals[j]
+        return residual, variance
 
     def _largest_of_flips(self, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
         """Yield the largest eigenvalue of each of the next flips, which parallel analysis uses too."""
@@ -569,17 +579,17 @@ def component_tests(
     unit = (tested.op.unit * within) ** 2
     limit = most if grows else kmax
 
-    def tests(noise: Noise, pull: bool) -> tuple[NoiseTests, Prediction]:
+    def compared(noise: Noise, pull: bool) -> tuple[NoiseTests, Prediction]:
         tests = NoiseTests(noise, draws, 2 * kmax)
         return tests, prediction(
             tested, kmax, limit, least, seed, within, pull, disjoint, exceeding=tests.exceeding
         )
 
     noise, rows = tested.noise(seed, cells, within, terms)
-    found, large = standing(*tests(noise, True), kmax, limit), None
+    found, large = standing(*compared(noise, True), kmax, limit), None
     if rows is not None and rows.pulled:
         as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
-        beside_noise, predicted = tests(as_given, False)
+        beside_noise, predicted = compared(as_given, False)
         unchanged = beside_noise.exceeding(predicted.number)
         index = tested.rows("choose_k()").index
         labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
