@@ -120,12 +120,8 @@ _PHRASES = (
     (r"or df\.replace\(\[np\.inf, -np\.inf\], np\.nan\)", "or read them as missing, --na-values inf,-inf"),
     (r" with pandas\.cut", ""),
     (
-        r"Give imputations=data in place of the data, .*?, or one imputation, .*?, '\.id'\]\)\.",
-        "Give --imputations, or --drop .imp,.id with a file of one imputation.",
-    ),
-    (
-        r"Give imputations=data in place of the data, .*?, or one imputation, .*?\)\.",
-        "Give --imputations, or --drop .imp with a file of one imputation.",
+        r"Give imputations=data in place of the data, .*?, or one imputation, (--drop \S+)\.$",
+        r"Give --imputations, or \1 with a file of one imputation.",
     ),
     (r"a formula and categorical='dummy'", "--formula and --dummy"),
     (r"(?<=if their units differ), or scale=False to keep these variances without a warning", ""),
@@ -171,7 +167,7 @@ _CALL = re.compile(
 def for_command(message: str) -> str:
     """Return a message in which options and commands replace arguments and calls of Python."""
     message = re.sub(
-        rf"(?:df|data)\.drop\(columns=\[(.*?)\]\)(?:, {_NUMERIC_COLUMNS})?",
+        rf"(?:df|data)(?:\[data\[.*?\] == 1\])?\.drop\(columns=\[(.*?)\]\)(?:, {_NUMERIC_COLUMNS})?",
         _drop,
         message,
     )

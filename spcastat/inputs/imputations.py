@@ -136,12 +136,12 @@ def refuse_long_imputations(columns: Iterable[Any]) -> None:
     """
     names = {name for name in columns if isinstance(name, str)}
     if IMPUTATION_COLUMN in names:
-        others = [name for name in (IMPUTATION_COLUMN, ROW_COLUMN) if name in names]
+        numbering = [name for name in (IMPUTATION_COLUMN, ROW_COLUMN) if name in names]
         raise DataError(
             f"The table has the column {IMPUTATION_COLUMN!r} of multiple imputations in mice's long format, "
             "and every imputation would count as further rows. Give imputations=data in place of the data, "
             "to spca(), spca_path(), choose() or rows(), or one imputation, "
-            f"data[data['.imp'] == 1].drop(columns={others})."
+            f"data[data['.imp'] == 1].drop(columns={numbering})."
         )
 
 
