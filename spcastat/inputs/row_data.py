@@ -693,7 +693,8 @@ def _in_context(reading: ReadOptions) -> ReadOptions:
 def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
     """Read data in memory; with scale="mixed" all columns of a frame, of which some may be factors."""
     options = reading
-    if mixed and (reading.formula is not None or isinstance(open_table(table).values, pd.DataFrame)):
+    values = open_table(table).values if mixed else None
+    if mixed and (reading.formula is not None or isinstance(values, pd.DataFrame)):
         options = replace(reading, formula=reading.formula or "~ .", categorical="dummy")
     try:
         contents = read_data(table, options, defer=not mixed)
@@ -705,16 +706,14 @@ def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
         raise errors.MissingValuesError(f"{gap}, and {remedy}.") from None
     if reading.formula is None:
         warn_of_row_numbers(contents.matrix, contents.columns)
-    if mixed and not reading.codes:
-        _warn_of_levels_in_order(open_table(table).values, contents)
+    if isinstance(values, pd.DataFrame) and not reading.codes:
+        _warn_of_levels_in_order(values, contents)
     warn_of_missing_codes(contents.matrix, contents.columns)
     return contents
 
 
-def _warn_of_levels_in_order(table: Any, contents: Design) -> None:
+def _warn_of_levels_in_order(table: pd.DataFrame, contents: Design) -> None:
     """Warn of ordered categories among mixed data, which enter as levels without an order."""
-    if not isinstance(table, pd.DataFrame):
-        return
     inputs, dtypes = contents.spec.inputs or (), zip(table.columns, table.dtypes, strict=True)
     ordered = [
         name
