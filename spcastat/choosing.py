@@ -730,10 +730,9 @@ def _compared(sample: Data, asked: Asked, k: int) -> Compared:
         found.add_rotated(sizes(2 * k, p * k, SIZES))
     if "partition" in families:
         found.add_partitions(partition_sizes(k, p))
-    share = 0.9 if settings.share is None else settings.share
     return Compared(
         found,
-        select(found, settings.by, settings.rule, share),
+        select(found, settings.by, settings.rule, settings.share_kept),
         repeats,
         groups,
         "" if parts is None else parts.remark,
@@ -796,7 +795,7 @@ def _result(
         card=card,
         by=settings.by,
         rule=settings.rule,
-        share=0.9 if settings.share is None else settings.share,
+        share=settings.share_kept,
         folds=settings.folds,
         repeats=compared.repeats,
         selected=selected,

@@ -402,6 +402,11 @@ class Settings:
     jobs: int
     seed: int
 
+    @property
+    def share_kept(self) -> float:
+        """The share that rules keep which keep one."""
+        return 0.9 if self.share is None else self.share
+
 
 def families_of(
     settings: Settings, plan: Plan, fitting: Mapping[str, Any], cards: Any, k: int, p: int
