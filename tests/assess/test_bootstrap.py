@@ -94,6 +94,24 @@ def test_most_draws_start_from_the_first_ones_by_any_number_of_processes(wine, m
     assert not np.allclose(together.variances, apart.variances, rtol=1e-3)
 
 
+def test_fits_of_first_draws_have_the_cardinalities_of_the_fit(monkeypatch):
+    """The components of a draw are matched with those of the fit, in whose order their starts are not."""
+    wine = sp.datasets.load_wine().select_dtypes("number")
+    fit = sp.spca(wine, k=3, card=[2, 6, 3], scale=True)
+    given = []
+    monkeypatch.setattr(samples, "FIRST_DRAWS", 15)
+    original = samples.replace
+
+    def recording(record, **changes):
+        given.extend(changes.get("known_fits", ()))
+        return original(record, **changes)
+
+    monkeypatch.setattr(samples, "replace", recording)
+    fit.bootstrap(31)
+    assert len(given) > 3
+    assert {tuple(np.count_nonzero(V, axis=0).tolist()) for V in given} == {(2, 6, 3)}
+
+
 def test_draws_that_start_from_the_first_ones_are_fitted_as_well(wine, monkeypatch):
     """Adjusted variances of 60 draws of wine, which have many different best fits.
 

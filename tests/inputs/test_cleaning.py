@@ -13,6 +13,7 @@ import pytest
 from scipy.optimize import minimize
 
 import spcastat as sp
+from spcastat.assess import prediction
 from spcastat.errors import DataError, DataWarning, OptionError, UnknownOptionError
 from spcastat.inputs.cleaning import cleaner_of, few_rows_factor
 from spcastat.linalg.wrapping import (
@@ -447,6 +448,24 @@ def test_folds_have_the_cleaned_rows_as_they_are():
         folds = data.fold_rows(5, 1, 0, 1.0)
         expected = (data.measured - data.standard.mean)[kept] / data.op.unit
         assert np.sort(folds.Z, axis=0) == pytest.approx(np.sort(expected, axis=0), abs=1e-12)
+
+
+def test_replaced_cells_are_left_out_by_moments_and_by_rows_alike(monkeypatch):
+    """Folds of few variables are compared by cross-products, of many by rows: two ways to one number."""
+    rng = np.random.default_rng(1)
+    X, _ = planted(rng)
+    bad = rng.random(X.shape) < 0.1
+    X[bad] = 15.0 * rng.standard_normal(bad.sum())
+    warnings.filterwarnings("ignore", message=".*were pulled in", category=DataWarning)
+    monkeypatch.setattr(prediction, "divisions", lambda p: 2)
+    tables = []
+    for variables in (prediction.DECOMPOSED_VARIABLES, 0):
+        monkeypatch.setattr(prediction, "DECOMPOSED_VARIABLES", variables)
+        choice = sp.choose_k(X, scale=True, robust="cells", rng=0, kmax=3)
+        tables.append(choice.table.loc[:"PC3", ["predicted", "gain"]].to_numpy(float))
+    np.testing.assert_allclose(tables[0], tables[1], rtol=1e-9)  # sums in another order
+    whole = sp.choose_k(X, scale=True, rng=0, kmax=3).table.loc["PC1", "predicted"]
+    assert abs(tables[0][0, 0] - whole) > 0.01
 
 
 def test_functions_without_robust_say_where_to_look():

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
+from spcastat.linalg.operators import Gram
+from spcastat.search.objectives import OBJECTIVES
 
 OPTIONS = [{"objective": "pev", "effort": "quick"}, {"nonneg": True}]
 
@@ -71,3 +73,23 @@ def test_least_squares_shares_of_as_many_components_as_the_rank_are_one(seed):
         assert any("the data do not determine the loadings" in note for note in fit.notes)
     one = sp.spca(rows, 1, 2, effort="quick", objective="least_squares")
     assert not any("determine" in note for note in one.notes)
+
+
+@pytest.mark.parametrize("closeness", [3e-5, 1e-5, 1e-6])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_share_of_nearly_equal_scores_is_that_of_their_span(seed, closeness):
+    """Regression on v and v + e d explains what v and d explain, whatever e; 1 - abs(r) is 1e-9 to 1e-12.
+
+    Shares from V'SV alone, with rounding of 1e-16 over e squared, are off by 1e-8 to 1e-4 here.
+    """
+    S = np.cov(np.random.default_rng(seed).standard_normal((40, 6)).T)
+    v, d = np.array([1.0, 1, 1, 0, 0, 0]), np.array([0, 0, 0, 1, -1, 0.5])
+    share, same_span = (
+        share_of("least_squares", np.stack([v, second], axis=1), S) for second in (v + closeness * d, d)
+    )
+    assert share == pytest.approx(same_span, abs=1e-10)
+    assert share <= 1.0
+
+
+def share_of(name: str, V: np.ndarray, S: np.ndarray) -> float:
+    return float(OBJECTIVES[name].measure(V / np.linalg.norm(V, axis=0), Gram(S))[-1])
