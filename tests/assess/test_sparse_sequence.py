@@ -64,6 +64,19 @@ def test_few_variables_among_many_exceed_noise_though_no_eigenvalue_does(seed):
     assert found.k == 2
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_third_sparse_component_is_tested_without_the_first_two(seed):
+    """Two planted blocks exceed noise, and what is left of them does not."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 200))
+    for block in range(2):
+        X[:, 4 * block : 4 * block + 4] += 1.6 * rng.standard_normal((30, 1))
+    found = sp.choose_k(X, scale=True, rng=0)
+    assert found.k == 2
+    assert (found.table["sparse_p"].iloc[:2] <= 0.01).all()
+    assert found.table["sparse_p"].iloc[2] > 0.1
+
+
 @pytest.mark.slow
 def test_two_weak_components_of_few_variables_are_counted_in_few_rows():
     """By eigenvalues and the supports of principal components alone, about one in five: 24 sets."""
