@@ -161,6 +161,7 @@ class LoadingColumns:
         self.span = min(ends), max(ends)
         self.given_locator = ax.get_axes_locator()
         self.layouts: dict[tuple[float, float], list[Placed]] = {}
+        self.column_cost = COLUMN_COST
         ax.set_axes_locator(self)
 
     def get_subplotspec(self) -> Any:
@@ -189,13 +190,17 @@ class LoadingColumns:
         for size in np.unique(np.linspace(smallest, largest, TEXT_SIZES))[::-1].tolist():
             for count in range(1, min(_most_columns(width, size), len(self.blocks)) + 1):
                 cost, placed = self._attempt(size, count, width, height)
-                cost += COLUMN_COST * (count - 1) - POINT_VALUE * (size - smallest)
+                cost += self.column_cost * (count - 1) - POINT_VALUE * (size - smallest)
                 if cost < best_cost:
                     best_cost, best_layouts = cost, placed
         return best_layouts
 
     def shorten_figure(self) -> None:
-        """Give the figure, which contains nothing else, the smallest height that leaves its blocks alike."""
+        """Give the figure, which contains nothing else, the smallest height that leaves its blocks alike.
+
+        Blocks whose names are complete in several columns stand side by side.
+        """
+        self.column_cost = -COLUMN_COST
         figure = drawing.figure_of(self.ax)
         width, height = (72.0 * side for side in figure.get_size_inches())
         placed = self.arranged(width - 2.0 * PAD, height - 2.0 * PAD)

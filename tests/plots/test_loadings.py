@@ -436,6 +436,19 @@ def test_a_new_figure_is_as_high_as_its_blocks(letters):
     assert sum(len(block.layout.labels) for block in blocks) == 24
 
 
+def test_blocks_with_short_names_stand_side_by_side_in_a_new_figure():
+    """One column would leave the right half of the figure empty; axes that are given are not changed."""
+    loadings = pd.DataFrame({"PC1": [0.8, 0.6, 0, 0], "PC2": [0, 0, 0.8, 0.6]}, index=list("abcd"))
+    left, right = (block.corner for block in drawn(plot_loadings(loadings, kind="blocks")))
+    assert left[1] == right[1]
+    assert left[0] < right[0]
+    upper, lower = (
+        block.corner for block in drawn(plot_loadings(loadings, kind="blocks", ax=plt.figure().gca()))
+    )
+    assert upper[0] == lower[0]
+    assert upper[1] > lower[1]
+
+
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_zeros_of_images_are_the_background_and_large_loadings_differ_from_it(style):
     """On light and dark pages: a contrast of 4.5 (WCAG 2) between the largest loadings and the background."""
