@@ -30,7 +30,6 @@ TABLES: dict[str, Callable[[Call], Table]] = {
 #: Tables of large data, on the page scale.md.
 SCALE: dict[str, Callable[[Call], Table]] = {
     "cluster-dense": clusters.dense,
-    "cluster-sparse": clusters.sparse,
     "limits": calls.limits,
 }
 #: Optional packages: module -> name of its distribution.

@@ -7,7 +7,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 import spcastat as sp
 from benchmarks.report import Table
@@ -30,8 +29,7 @@ HEAD = [
     "client",
 ]
 COUNTS = (1, 2, 4)
-#: Rows of a partition of sparse rows, and nonzeros of a row.
-SPARSE_ROWS, NONZEROS = 20_000, 50
+
 # --- simulated rows and workers -------------------------------------------------------------------
 
 
@@ -45,13 +43,15 @@ def rows_of_a_block(p: int, rows: int, number: int) -> np.ndarray:
 
 
 def collection(n: int, p: int, rows: int | None = None) -> Any:
-    """Return a lazy dask array of such rows, as many to a block as have 16 MB, or `rows`."""
+    """Return a lazy dask data frame of such rows, as many to a partition as have 16 MB, or `rows`."""
     import dask.array as da
+    import dask.dataframe as dd
 
     rows = rows or max(NUMBERS // p, 100)
     count = -(-n // rows)
     grid = da.zeros((count * rows, p), chunks=(rows, p))
-    return grid.map_blocks(lambda block, block_id: rows_of_a_block(p, rows, block_id[0]), dtype=float)
+    X = grid.map_blocks(lambda block, block_id: rows_of_a_block(p, rows, block_id[0]), dtype=float)
+    return dd.from_dask_array(X)
 
 
 def cluster(count: int) -> Any:
@@ -81,67 +81,11 @@ def dense(call: Call) -> Table:
     return table
 
 
-def sparse(call: Call) -> Table:
-    """Sparse rows of many variables, kept on the workers: some passes."""
-    n, p = call.size(1_000_000), 4000 if call.small else 100_000
-    counts = COUNTS[:2] if call.small else COUNTS
-    found = [fresh(on_sparse, threads=1, count=count, n=n, p=p)[0] for count in counts]
-    nonzeros = found[0]["nonzeros"]
-    table = Table(
-        f"Clusters: sparse {n:,} x {p:,}, {nonzeros:,.0f} nonzeros, kept by persist(), k = 5, card 20", HEAD
-    )
-    table.rows = [_row(count, one) for count, one in zip(counts, found, strict=True)]
-    table.notes += [
-        f"{found[0]['parts']:,.0f} partitions; the rows have {found[0]['data']:,.0f} MB. With more than "
-        "3000 variables a fit makes one pass for means and variances, four for the start, and one for the "
-        "cross-products of candidates.",
-        _of_machine(),
-    ]
-    return table
-
-
 def on_dense(count: int, n: int, p: int) -> dict[str, float]:
     """Fit dense rows on `count` workers."""
     with cluster(count) as client:
         sp.spca(collection(4000, p), 5, 10, method="bcd-l0")  # everything is imported, here and there
         return measured(client, collection(n, p), lambda X: sp.spca(X, 5, 10, method="bcd-l0"))
-
-
-def on_sparse(count: int, n: int, p: int) -> dict[str, float]:
-    """Fit sparse rows on `count` workers, where they are kept."""
-    from distributed import wait
-
-    with cluster(count) as client:
-        X = sparse_collection(n, p).persist()
-        wait(X)
-        nonzeros = X.map_blocks(lambda b: np.array([[b.nnz]]), dtype=int, chunks=(1, 1)).sum().compute()
-        sp.spca(sparse_collection(4000, min(p, 4000)), 5, 20)  # everything is imported, here and there
-        found = measured(client, X, lambda X: sp.spca(X, 5, 20))
-        return {**found, "nonzeros": int(nonzeros), "data": 12e-6 * int(nonzeros)}
-
-
-def sparse_collection(n: int, p: int) -> Any:
-    """Return a lazy dask array of sparse rows."""
-    import dask.array as da
-
-    rows = min(SPARSE_ROWS, n // 4)
-    grid = da.zeros((n // rows * rows, p), chunks=(rows, p))
-    empty = scipy.sparse.csr_array((0, p))
-    return da.map_blocks(
-        lambda block_id: sparse_rows(p, rows, block_id[0]), chunks=grid.chunks, dtype=float, meta=empty
-    )
-
-
-def sparse_rows(p: int, rows: int, number: int) -> scipy.sparse.csr_array:
-    """Return counts whose columns have frequencies that fall as 1 / rank, with five groups of twenty."""
-    rng = np.random.default_rng(number)
-    ranks = np.minimum(np.exp(rng.random((rows, NONZEROS)) * np.log(p)).astype(np.int64), p - 1)
-    group = rng.integers(0, 5, rows)[:, None]
-    ranks[:, :10] = 100 + 20 * group + rng.integers(0, 20, (rows, 10))
-    ends = np.arange(0, rows * NONZEROS + 1, NONZEROS)
-    found = scipy.sparse.csr_array((np.ones(rows * NONZEROS), ranks.ravel(), ends), shape=(rows, p))
-    found.sum_duplicates()
-    return found
 
 
 def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
@@ -175,7 +119,6 @@ def measured(client: Any, X: Any, work: Any) -> dict[str, float]:
         "worker added": max(client.run(resident, "VmHWM").values()) - worker_before,
         "client added": resident("VmHWM") - client_before,
         "parts": X.npartitions,
-        "rows": X.shape[0],
     }
 
 

@@ -130,7 +130,7 @@ def source_of(data: Any) -> Source:
         - a list of chunks, an object that can be iterated over repeatedly, or a function without
           arguments that returns a new iterable of chunks. A chunk is anything that
           :func:`spcastat.reading.read.read_data` accepts;
-        - a dask array or data frame.
+        - a dask data frame.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Dask collections as streams: each partition is summed up where it is, and only sums are sent on.
+"""Dask data frames as streams: each partition is summed up where it is, and only sums are sent on.
 
 Tasks are pure functions of their arguments, so that they can run again on another worker. Sums are merged in
 a tree, in the order of the partitions, so that the same partitions give the same bits whichever task ends
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Self
 
@@ -21,22 +21,17 @@ from spcastat.errors import (
     DataError,
     FileError,
     FormulaError,
-    ShapeError,
     SpcaError,
     WeightsError,
 )
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
-from spcastat.reading.checks import read_weights
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.streams.base import A, Pass, RowBlock, Stream, Tally, read_block, spec_of, sums_of
 
 #: Number of rows on which a formula is tested.
 HEAD = 100
-#: If the columns of an array are in several chunks, they are joined in blocks of rows of at most this many
-#: bytes (128 MB, dask's default).
-BLOCK_BYTES = 128 * 1024 * 1024
 #: Largest number of sums that one task merges, and their largest total size in bytes (64 MB); two may exceed
 #: it.
 MERGED, LARGEST_MERGE = 8, 64 * 1024 * 1024
@@ -44,56 +39,7 @@ MERGED, LARGEST_MERGE = 8, 64 * 1024 * 1024
 #: worker.
 LARGEST_SENT = 1024 * 1024
 
-# --- weights --------------------------------------------------------------------------------------
-
-
-def weight_parts(weights: Any, data: Any) -> list[Any] | None:
-    """Return the weights of each block of an array as a list of delayed vectors, or None.
-
-    The values are checked later, block by block.
-
-    Parameters
-    ----------
-    weights : dask array of shape (n,), or None
-        If the numbers of rows are known, also array-like of shape (n,).
-    data : dask.array.Array with n rows
-
-    Raises
-    ------
-    WeightsError
-        If the weights are not in the same blocks as the data, or if they are in memory and the numbers of
-        rows are not known.
-    """
-    if weights is None:
-        return None
-    rows = data.chunks[0]
-    has_sizes = not np.isnan(rows).any()
-    if library_of(weights) != "dask":
-        if not has_sizes:
-            raise WeightsError(
-                f"weights of type {type(weights).__name__} were given with dask rows of unknown numbers: "
-                "give a dask array in the same blocks, or use x.compute_chunk_sizes()."
-            )
-        import dask.array as da
-
-        weights = da.from_array(read_weights(weights, pd.RangeIndex(data.shape[0]), labelled=False))
-    if not _is_array(weights) or weights.ndim != 1:
-        raise WeightsError(
-            f"weights of type dask {type(weights).__name__} were given; with a dask array, give one with one "
-            "axis, such as series.to_dask_array(lengths=True)."
-        )
-    if has_sizes and not np.isnan(weights.shape[0]):
-        n_weights, n = int(weights.shape[0]), int(data.shape[0])
-        if n_weights != n:
-            raise WeightsError(f"weights has {n_weights} values for {n} rows; one each is needed.")
-        weights = weights.rechunk((rows,))
-    parts = list(weights.to_delayed())
-    if len(parts) != len(rows):
-        raise WeightsError(
-            f"weights are in {len(parts)} blocks, the rows in {len(rows)}; they must be in the same. Make "
-            "both from one collection, or use compute_chunk_sizes()."
-        )
-    return parts
+# --- tasks ----------------------------------------------------------------------------------------
 
 
 def without_aliases(chunks: Any) -> list[Any]:
@@ -120,9 +66,6 @@ def without_aliases(chunks: Any) -> list[Any]:
     return columns
 
 
-# --- tasks ----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class Reading:
     """How partitions are converted to blocks.
@@ -135,9 +78,7 @@ class Reading:
         Name of the collection in messages.
     exact : bool
         Whether a partition may have only the columns of `spec`.
-    starts : tuple of int, or None
-        The number of rows before each partition and, as the last element, of all rows; None if unknown.
-    column : str or None
+    weights : str or None
         The column of weights.
     """
 
@@ -145,34 +86,22 @@ class Reading:
     na: str
     title: str
     exact: bool = True
-    starts: tuple[int, ...] | None = None
-    column: str | None = None
+    weights: str | None = None
 
-    def name(self, number: int) -> str:
-        """Return the name of partition `number`, from 0, in messages."""
+    def block(self, chunk: Any, number: int) -> RowBlock:
+        """Check partition `number`, from 0, and its weights; see :func:`spcastat.streams.base.read_block`."""
         name = f"partition {number + 1} of the {self.title}"
-        if self.starts is None or self.starts[number] == self.starts[number + 1]:
-            return name
-        return f"{name} (rows {self.starts[number]} to {self.starts[number + 1] - 1})"
-
-    def block(self, chunk: Any, weights: Any, number: int) -> RowBlock:
-        """Check a partition and its weights; see :func:`spcastat.streams.base.read_block`."""
-        name = self.name(number)
-        start = 0 if self.starts is None else self.starts[number]
-        weights = self.column if weights is None else weights
-        return read_block(
-            self.spec, chunk, weights=weights, na=self.na, name=name, start=start, exact=self.exact
-        )
+        return read_block(self.spec, chunk, weights=self.weights, na=self.na, name=name, exact=self.exact)
 
 
-def summed(work: tuple[Reading, Callable[[], A]], chunk: Any, weights: Any, number: int) -> list[Pass[A]]:
+def summed(work: tuple[Reading, Callable[[], A]], chunk: Any, number: int) -> list[Pass[A]]:
     """Sum up a partition: read it, and add it to an accumulator that a function creates.
 
     The sums are returned as a list of one, since partitions of a dask bag are lists.
     """
     reading, begin = work
     total = Pass(begin(), Tally())
-    block = reading.block(chunk, weights, number)
+    block = reading.block(chunk, number)
     if block.values.shape[0]:
         total.result.add(_compact(block.values), block.weights)
     total.tally.count(block)
@@ -219,22 +148,13 @@ class Scoring:
     V: np.ndarray
     names: pd.Index
 
-    # dask recognises the arguments `block_id` and `partition_info` of a function by their names, and sets
-    # them to the position of a partition.
-
-    def of_block(self, chunk: Any, block_id: tuple[int, int] = (0, 0)) -> np.ndarray:
-        """Return the scores of a block of rows of an array, shape (m, k)."""
-        return self._scores(self.reading.block(chunk, None, block_id[0]))
-
     def of_partition(self, chunk: Any, partition_info: Any = None) -> pd.DataFrame:
-        """Return the scores of a partition of a data frame, labelled."""
-        block = self.reading.block(chunk, None, partition_info["number"])
-        return pd.DataFrame(self._scores(block), index=block.index, columns=self.names)
-
-    def _scores(self, block: RowBlock) -> np.ndarray:
-        if not block.values.shape[0]:
-            return np.empty((0, self.V.shape[1]))
-        return np.asarray(self.standard.project(block.values, self.V), dtype=float)
+        """Return the scores of a partition, labelled; dask sets `partition_info`, by its name."""
+        block = self.reading.block(chunk, partition_info["number"])
+        scores = np.empty((0, self.V.shape[1]))
+        if block.values.shape[0]:
+            scores = np.asarray(self.standard.project(block.values, self.V), dtype=float)
+        return pd.DataFrame(scores, index=block.index, columns=self.names)
 
 
 def first_rows(chunk: pd.DataFrame, count: int) -> pd.DataFrame:
@@ -272,16 +192,13 @@ def compute(collection: Any, name: str) -> Any:
 
 
 class DaskStream(Stream):
-    """The partitions of a dask array or dask data frame.
+    """The partitions of a dask data frame.
 
     Made by :meth:`open`.
 
     Parameters
     ----------
-    data : dask.array.Array or dask.dataframe.DataFrame
-        Each block of an array must have all columns.
-    weights : list of Delayed, or None
-        The weights of each partition.
+    data : dask.dataframe.DataFrame
     spec : Spec
     reading : Reading
         What tasks need to read a partition. Its `spec` may match columns by name where `spec` uses positions.
@@ -289,14 +206,12 @@ class DaskStream(Stream):
 
     local = False
 
-    def __init__(self, data: Any, weights: list[Any] | None, spec: Spec, reading: Reading):
+    def __init__(self, data: Any, spec: Spec, reading: Reading):
         self.spec = spec
         self.title = reading.title
-        self.weighted = weights is not None or reading.column is not None
+        self.weighted = reading.weights is not None
         self._data = data
-        self._weights = weights
         self._reading = reading
-        self.rows = None if reading.starts is None else reading.starts[-1]
         self._rows: int | None = None  # of the first pass; later passes are compared with them
 
     @property
@@ -310,16 +225,13 @@ class DaskStream(Stream):
 
     @classmethod
     def open(cls, data: Any, reading: ReadOptions = DEFAULT_OPTIONS, spec: Spec | None = None) -> Self:
-        """Open a dask collection. Nothing is computed, unless a formula must be tested on some rows.
+        """Open a dask data frame. Nothing is computed, unless a formula must be tested on some rows.
 
         Parameters
         ----------
-        data : dask.array.Array or dask.dataframe.DataFrame, of shape (n, q)
-            An array may have any chunks, with unknown numbers of rows. Its blocks may be sparse.
+        data : dask.dataframe.DataFrame, of shape (n, q)
         reading : ReadOptions
-            Only the names that the formula uses are sent to the workers. Weights of a data frame are a
-            column; those of an array are a dask array with the same blocks or, if the numbers of rows are
-            known, array-like of shape (n,).
+            Only the names that the formula uses are sent to the workers. Weights are a column.
         spec : Spec, optional
             The columns of an earlier fit, to be used instead of those of the data.
 
@@ -328,16 +240,10 @@ class DaskStream(Stream):
         OptionError, FormulaError, DataError
             As :func:`spcastat.streams.base.spec_of`; also for other collections of dask.
         WeightsError
-            If the weights do not belong to the rows.
+            If the weights are not a column.
         """
-        if _is_frame(data):
-            return cls._open_frame(data, reading, spec)
-        if not _is_array(data):
+        if not _is_frame(data):
             raise DataError(f"{library_of(data)} {type(data).__name__} was given; {_ALLOWED}")
-        return cls._open_array(data, reading, spec)
-
-    @classmethod
-    def _open_frame(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
         title = "dask data frame"
         is_exact = spec is None
         if spec is None:
@@ -364,28 +270,7 @@ class DaskStream(Stream):
         columns = columns if column is None else [*columns, column]
         if set(columns) < set(data.columns):
             data = data[columns]
-        return cls(data, None, spec, Reading(by_name, reading.na, title, is_exact, None, column))
-
-    @classmethod
-    def _open_array(cls, data: Any, reading: ReadOptions, spec: Spec | None) -> Self:
-        title = "dask array"
-        data = _whole_rows(data)
-        is_exact = spec is None
-        head = np.empty((0, data.shape[1]), dtype=data.dtype)
-        if spec is None:
-            spec = spec_of(head, reading, f"The {title}")
-        by_position = spec
-        if not is_exact:
-            # Warns once, here, that named columns are matched by position.
-            sample_row = np.zeros((1, data.shape[1]), dtype=data.dtype)
-            read_block(spec, sample_row, na=reading.na, name=f"The {title}", exact=False)
-            by_position = replace(spec, kind="array")
-        rows = data.chunks[0]
-        starts = None
-        if not np.isnan(rows).any():
-            starts = tuple(int(start) for start in np.cumsum([0, *rows]))
-        w = weight_parts(reading.weights, data)
-        return cls(data, w, spec, Reading(by_position, reading.na, title, is_exact, starts))
+        return cls(data, spec, Reading(by_name, reading.na, title, is_exact, column))
 
     def reduce(self, begin: Callable[[], A], task: str) -> Pass[A]:
         """Pass over all partitions once; see :meth:`spcastat.streams.base.Stream.reduce`.
@@ -401,13 +286,11 @@ class DaskStream(Stream):
         from dask import bag, delayed
 
         chunks = without_aliases(np.ravel(self._data.to_delayed()))
-        weights = self._weights or [None] * len(chunks)
         work: Any = self._reading, begin
         if len(cloudpickle.dumps(work)) > LARGEST_SENT:
             work = delayed(work, traverse=False)
         part = delayed(summed)
-        pairs = enumerate(zip(chunks, weights, strict=True))
-        parts = bag.from_delayed([part(work, chunk, w, number) for number, (chunk, w) in pairs])
+        parts = bag.from_delayed([part(work, chunk, number) for number, chunk in enumerate(chunks)])
         # a bag reads and sums up a partition in one task, so that the rows are not sent between workers
         total = parts.reduction(itemgetter(0), merged, split_every=fan_in(begin)).to_delayed()
         with stage(task, len(chunks), "partitions") as advance:
@@ -436,33 +319,20 @@ class DaskStream(Stream):
 
         Returns
         -------
-        dask.dataframe.DataFrame or dask.array.Array, float64
-            The same kind of collection as the data. A data frame has the columns `names` and the row labels
-            and divisions of the data; an array has shape (n, k), with unknown numbers of rows if rows may be
-            dropped.
+        dask.dataframe.DataFrame, float64
+            With the columns `names` and the row labels and divisions of the data.
         """
         scoring = Scoring(self._reading, standard, V, names)
-        if not _is_array(self._data):
-            index = self._data._meta.index
-            meta = pd.DataFrame(np.empty((0, len(names))), index=index[:0], columns=names)
-            return self._data.map_partitions(scoring.of_partition, meta=meta, enforce_metadata=False)
-        rows = self._data.chunks[0]
-        if self._reading.na == "drop":
-            rows = (np.nan,) * len(rows)
-        chunks = rows, (len(names),)
-        return self._data.map_blocks(scoring.of_block, chunks=chunks, dtype=np.float64, meta=np.array(()))
+        index = self._data._meta.index
+        meta = pd.DataFrame(np.empty((0, len(names))), index=index[:0], columns=names)
+        return self._data.map_partitions(scoring.of_partition, meta=meta, enforce_metadata=False)
 
 
 _ALLOWED = (
-    "of the collections of dask, a dask array with two axes and a dask data frame are allowed. Use "
-    "series.to_frame(), bag.to_dataframe(), or dask.dataframe.from_delayed(parts) for delayed partitions."
+    "of the collections of dask, a data frame is allowed. Use dask.dataframe.from_dask_array(x) for an array "
+    "with two axes, series.to_frame(), bag.to_dataframe(), or dask.dataframe.from_delayed(parts) for "
+    "delayed partitions."
 )
-
-
-def _is_array(data: Any) -> bool:
-    import dask.array
-
-    return isinstance(data, dask.array.Array)
 
 
 def _is_frame(data: Any) -> bool:
@@ -471,27 +341,6 @@ def _is_frame(data: Any) -> bool:
     import dask.dataframe
 
     return isinstance(data, dask.dataframe.DataFrame)
-
-
-def _whole_rows(data: Any) -> Any:
-    """Return the array with all columns in one block; blocks of rows stay the same or are split further."""
-    if data.ndim != 2:
-        raise ShapeError(
-            f"A dask array with {data.ndim} axes was given; it must have two, rows and columns. Use "
-            "x.reshape(-1, 1) for one column, or x.reshape(len(x), -1) to put further axes side by side."
-        )
-    if np.isnan(data.shape[1]):
-        raise ShapeError(
-            "A dask array with an unknown number of columns was given; call x.compute_chunk_sizes() first."
-        )
-    if len(data.chunks[1]) == 1:
-        return data
-    rows = data.chunks[0]
-    if np.isnan(rows).any():
-        return data.rechunk({1: -1}, method="tasks")
-    max_rows = max(1, BLOCK_BYTES // (data.shape[1] * max(data.dtype.itemsize, 1)))
-    finer = tuple(min(max_rows, int(m) - start) for m in rows for start in range(0, int(m) or 1, max_rows))
-    return data.rechunk((finer, (data.shape[1],)), method="tasks")
 
 
 def _head(data: Any, title: str) -> pd.DataFrame:

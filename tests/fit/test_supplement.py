@@ -288,9 +288,7 @@ def test_chunks_and_dask(small_fit, tmp_path):
     same(small_fit.transform([less[:25], less[25:].assign(h=np.nan)]), small_fit)
     dask = pytest.importorskip("dask.dataframe")
     same(small_fit.transform(dask.from_pandas(less, npartitions=2)).compute(), small_fit)
-    array = pytest.importorskip("dask.array").from_array(rows().to_numpy(), chunks=(30, 8))
     unnamed = sp.spca(rows().to_numpy(), 2, 3)
-    same(unnamed.transform(array).compute(), unnamed)
     frame = dask.from_pandas(rows().assign(h=np.nan), npartitions=2)
     with pytest.warns(errors.DataWarning, match="taken by position"):
         same(unnamed.transform(frame).compute(), unnamed)

@@ -413,9 +413,6 @@ def test_more_components_than_rows_are_refused_where_their_number_is_known(tmp_p
     X.assign(a=[1.0, 2.0, np.nan, 3.0]).to_parquet(path)  # which a pass over the rows would refuse
     with pytest.raises(errors.ComponentsError, match="4 rows have at most rank 3"):
         sp.spca(path, 4, 2)
-    da = pytest.importorskip("dask.array")
-    with pytest.raises(errors.ComponentsError, match="4 rows have at most rank 3"):
-        sp.spca(da.from_array(np.eye(4, 9), chunks=(2, 9)), 4, 2)
 
 
 # --- Parquet files with damaged notes of pandas, and Arrow batches without pyarrow ----------------

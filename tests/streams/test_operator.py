@@ -496,9 +496,9 @@ def fit():
     return fitted(2500)
 
 
-def place_of(scores, fit):
+def place_of(scores, fit, rows=None):
     """Where rows of a sample stand among all rows, by their scores."""
-    every = pd.Index(fit.transform(X).to_numpy()[:, 0].round(9))
+    every = pd.Index(fit.transform(X if rows is None else rows).to_numpy()[:, 0].round(9))
     return every.get_indexer(scores.to_numpy()[:, 0].round(9))
 
 
@@ -542,13 +542,14 @@ def test_values_of_all_rows_are_refused_for_a_sample(fit):
 
 
 def test_diagnostics_on_workers_are_those_of_a_sample():
-    da = pytest.importorskip("dask.array")
-    fit = sp.spca(da.from_array(X, chunks=(1000, 6)), 2, card=2)
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(X)
+    fit = sp.spca(dd.from_pandas(frame, npartitions=6), 2, card=2)
     with pytest.warns(DataWarning, match="2000 of 6000 rows, drawn at random"):
         found = fit.diagnostics()
     every = sp.spca(X, 2, card=2).diagnostics()
-    places = place_of(drawn_scores(fit), fit)
+    places = place_of(drawn_scores(fit), fit, frame)
     np.testing.assert_allclose(found.to_numpy(), every.to_numpy()[places], rtol=1e-8)
     assert fit.plot_diagnostics().get_title(loc="right").startswith("2000 of 6000")
-    small = sp.spca(da.from_array(X[:100], chunks=(30, 6)), 2, card=2)
+    small = sp.spca(dd.from_pandas(pd.DataFrame(X[:100]), npartitions=4), 2, card=2)
     assert len(small.diagnostics()) == 100
