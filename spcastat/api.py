@@ -197,7 +197,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Order of the components. None sorts those of equal cardinality by variance, unless the method chooses
         the order. "best", for "joint" with unequal cardinalities, tries up to six orders.
     n_init : int, optional
-        Number of starts of published methods, one for most; the best fit is returned.
+        Number of starts of published methods, one for most, and 20 for `nonneg` with another `objective` than
+        "pev"; the best fit is returned.
     tol : float, optional
         Convergence tolerance of published methods, relative to the total variance.
     max_iter : int, optional

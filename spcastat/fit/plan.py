@@ -546,6 +546,8 @@ class Request:
 ORDERS = ("variance", "given", "best")
 #: The default method.
 DEFAULT = "joint"
+#: The starts of a nonnegative fit for another objective than the criterion of its method, which is not named.
+COMPARED_STARTS = 20
 #: Options for the length of an iteration, which the default method does not have.
 ITERATION_OPTIONS = ("n_init", "tol", "max_iter")
 
@@ -760,13 +762,14 @@ def make_plan(
     if "variance" in options and "promise" in method.options:
         solver_options.setdefault("promise", PROMISES[0])
     solver = method.build(solver_options)
-    n_init = options_checked.get("n_init") or (solver.n_init if request.n_init is None else 1)
-    start = options_checked.get("start", solver.first_start)
-    if not recorded:
-        refuse_conflicts(Combination(method, solver, request.k, options_checked, n_init, start, order))
     # a method that is named ends as published; the default of nonnegative fits is the best that is known
     nonnegative = bool(options_checked.get("nonneg")) and "card" in options_checked
     compares_supports = request.method is None and nonnegative
+    default_starts = COMPARED_STARTS if compares_supports and aim is not PEV else solver.n_init
+    n_init = options_checked.get("n_init") or (default_starts if request.n_init is None else 1)
+    start = options_checked.get("start", solver.first_start)
+    if not recorded:
+        refuse_conflicts(Combination(method, solver, request.k, options_checked, n_init, start, order))
     return Plan(method, solver, n_init, order, aim, start, compares_supports)
 
 

@@ -131,7 +131,7 @@ def test_no_choice_of_few_supports_has_a_larger_value_of_another_objective(objec
     """The first score explains before the second, so that supports count in both orders."""
     rng = np.random.default_rng(seed)
     S = np.cov((rng.standard_normal((30, 4)) + rng.standard_normal((30, 1))).T)
-    fit = sp.spca_cov(S, 2, 3, nonneg=True, scale=False, objective=objective, n_init=5)
+    fit = sp.spca_cov(S, 2, 3, nonneg=True, scale=False, objective=objective)
     V = fit.loadings.to_numpy()
     assert fit.status == "compared"
     assert (V >= 0).all()
