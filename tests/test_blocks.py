@@ -129,7 +129,7 @@ def test_files_refits_and_calls_keep_the_blocks(rows, tmp_path):
     assert str(loaded) == str(fit)
     pd.testing.assert_frame_equal(loaded.transform(rows), fit.scores)
     pd.testing.assert_frame_equal(
-        loaded.bootstrap(20, data=rows).conf_int(), fit.bootstrap(20).conf_int(), rtol=1e-10
+        loaded.bootstrap(20, data=rows).table, fit.bootstrap(20).table, rtol=1e-10
     )
 
 
@@ -293,7 +293,7 @@ def test_new_rows_files_and_refits(mixed_rows, tmp_path):
     assert str(loaded) == str(fit)
     pd.testing.assert_frame_equal(loaded.transform(mixed_rows), fit.scores)
     pd.testing.assert_frame_equal(
-        loaded.bootstrap(20, data=mixed_rows).conf_int(), fit.bootstrap(20).conf_int(), rtol=1e-10
+        loaded.bootstrap(20, data=mixed_rows).table, fit.bootstrap(20).table, rtol=1e-10
     )
     assert fit.refit(card=2).card.tolist() == [2, 2]
     with pytest.raises(errors.ColumnTypeError, match="'site'"):  # as scale=True says of these data

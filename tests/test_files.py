@@ -89,7 +89,7 @@ def test_a_small_file_is_its_data_frame(tmp_path, name, kind):
     pd.testing.assert_frame_equal(fit.scores, same.scores, check_exact=True)
     pd.testing.assert_frame_equal(fit.augment(), same.augment(), check_exact=True)
     pd.testing.assert_frame_equal(fit.transform(path, na="drop"), same.scores, check_exact=True)
-    draws = [one.bootstrap(5, rng=1).conf_int() for one in (fit, same)]
+    draws = [one.bootstrap(5, rng=1).table for one in (fit, same)]
     pd.testing.assert_frame_equal(*draws, check_exact=True)
     if len(frame) >= 20:
         assert str(fit.stability(3, rng=1)) == str(same.stability(3, rng=1))

@@ -132,9 +132,9 @@ def test_groups_are_drawn_together():
     X, groups = np.random.default_rng(0).normal(size=(40, 4)), np.repeat(np.arange(10), 4)
     model = SparsePCA(2, card=2).fit(X, groups=groups)
     assert model.result_._state.record.row_design["clusters"] == 10
-    same = sp.spca(X, 2, 2, clusters=groups).bootstrap(9).conf_int()
+    same = sp.spca(X, 2, 2, clusters=groups).bootstrap(9).table
     np.testing.assert_allclose(
-        model.result_.bootstrap(9).conf_int()["std_error"], same["std_error"], atol=1e-12
+        model.result_.bootstrap(9).table["std_error"], same["std_error"], atol=1e-12
     )
     with pytest.raises(DataError, match="39 labels for 40 rows"):
         SparsePCA(2).fit(X, groups=groups[1:])

@@ -140,8 +140,8 @@ CALLS = {
     "path": lambda rows, **options: sp.spca_path(rows, 2, cards=[2, 3, 4], **options).table,
     "held out": compared,
     "eigenvalues of choose_k": lambda rows, **options: sp.choose_k(rows, n_draws=39, **options).spectrum,
-    "bootstrap": lambda rows, **options: sp.spca(rows, 2, 3, **options).bootstrap(9).conf_int(),
-    "variances": lambda rows, **options: sp.spca(rows, 2, 3, **options).bootstrap(9).variance_ci(),
+    "bootstrap": lambda rows, **options: sp.spca(rows, 2, 3, **options).bootstrap(9).table,
+    "variances": lambda rows, **options: sp.spca(rows, 2, 3, **options).bootstrap(9).frames["variance"],
     "stability": lambda rows, **options: sp.spca(rows, 2, 3, **options).stability(6).table,
     "split": lambda rows, **options: sp.spca(rows, 2, 3, **options).split_inference(9).conf_int(),
     "correlations of tests": lambda rows, **options: (

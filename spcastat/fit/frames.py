@@ -177,6 +177,7 @@ def require_intervals(boot: Bootstrapped, level: float) -> Bootstrapped:
             f"Intervals of {100 * level:.12g} % need {least_draws(level)} draws or more, and the bootstrap "
             f"has {boot.draws}: call bootstrap() with n={least_draws(level)} or more (999 by default)"
             + (f", or give level={lower_level:g} or less." if lower_level else ".")
+            + " Its standard errors need fewer draws: they are in its table."
         )
     return boot
 
@@ -454,12 +455,18 @@ def correlations(state: FitState) -> pd.DataFrame:
     return state.by_variable(values.clip(-1.0, 1.0))
 
 
+#: Options of fits that method="rotate" does not have.
+ONLY_OF_SEARCHES = ("include", "exclude", "disjoint", "together", "constraint", "nonneg")
+
+
 def rotated(state: FitState) -> pd.DataFrame:
     """Return the rotated loadings before they were cut; see :attr:`spcastat.SpcaResult.rotated`."""
     if state.rotated is None:
+        without = [f"{name}=None" for name in ONLY_OF_SEARCHES if state.record.options.get(name)]
+        changes = ["method='rotate'", "card=...", *without]
         raise NotRotatedError(
             f"rotated is for fits with method='rotate', and this fit has method={state.record.method!r}; fit "
-            "again with refit(method='rotate', card=...)."
+            f"again with refit({', '.join(changes)})."
         )
     return state.by_variable(state.rotated)
 

@@ -152,7 +152,7 @@ class SparseLoadings(ComponentFit):
         --------
         >>> import spcastat as sp
         >>> fit = sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, card=4, n_obs=180, n_init=2)
-        >>> fit.bootstrap(20).conf_int().columns.tolist()
+        >>> fit.bootstrap(39).conf_int().columns.tolist()
         ['component', 'term', 'estimate', 'std_error', 'lower', 'upper', 'selected']
         """
         fit = resampling.Drawing(self._state, self._source, self._call, data, rng, n_jobs, progress)
@@ -518,8 +518,13 @@ class LoadingsBootstrap(resampling.FromDraws):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The 95 % intervals under "loadings"."""
-        return {"loadings": frames.conf_int(with_loadings(self._state), self._numbers, kind="percentile")}
+        """The 95 % intervals under "loadings"; see `table`."""
+        return {"loadings": self.table}
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The default 95 % intervals, as `conf_int`; no bounds with fewer than 39 draws."""
+        return frames.conf_int(with_loadings(self._state), self._numbers, kind="percentile")
 
     @property
     def selected(self) -> pd.DataFrame:
@@ -543,10 +548,16 @@ class LoadingsBootstrap(resampling.FromDraws):
         DataFrame
             "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
             share of draws that selected the variable. A loading that is zero in the fit but not in some draw
-            has no bounds (NaN). There are no bounds with fewer than (1 + level) / (1 - level) draws: 39 for
-            95 %.
+            has no bounds (NaN).
+
+        Raises
+        ------
+        OptionError
+            If `level` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for 95 %; the
+            standard errors are in `table` then.
         """
-        return frames.conf_int(with_loadings(self._state), self._numbers, level, "percentile")
+        numbers = frames.require_intervals(self._numbers, level)
+        return frames.conf_int(with_loadings(self._state), numbers, level, "percentile")
 
     def plot(
         self,
@@ -572,7 +583,6 @@ class LoadingsBootstrap(resampling.FromDraws):
         OptionError
             If there are too few draws for intervals of this level; see `conf_int`.
         """
-        frames.require_intervals(self._numbers, level)
         return plots.plot_loadings(
             self._state.by_variable(self._state.pattern),
             max_rows=max_rows,

@@ -80,13 +80,13 @@ class Bootstrap(FromDraws):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The default 95 % intervals: "loadings" (`conf_int`) and "variance" (`variance_ci`)."""
+        """The default 95 % intervals: "loadings" (`table`) and "variance", as `variance_ci`."""
         state, numbers = self._state, self._numbers
         return {"loadings": frames.conf_int(state, numbers), "variance": frames.variance_ci(state, numbers)}
 
     @property
     def table(self) -> pd.DataFrame:
-        """The default 95 % intervals of the loadings; see `conf_int`. No bounds with fewer than 39 draws."""
+        """The default 95 % intervals of the loadings, as `conf_int`; no bounds with fewer than 39 draws."""
         return frames.conf_int(self._state, self._numbers)
 
     @property
@@ -122,13 +122,13 @@ class Bootstrap(FromDraws):
         DataFrame
             "component", "term", "estimate", "std_error" (of the draws), "lower", "upper", and "selected", the
             share of draws that selected the variable. Bounds are within [-1, 1]; a loading that is zero in
-            the fit but not in some draw has a row without bounds (NaN). There are no bounds with fewer than
-            (1 + level) / (1 - level) draws: 39 for 95 %, 199 for 99 %.
+            the fit but not in some draw has a row without bounds (NaN).
 
         Raises
         ------
         OptionError
-            If `level` or `kind` is not allowed.
+            If `level` or `kind` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for
+            95 %, 199 for 99 %. `table` has the standard errors then.
 
         Notes
         -----
@@ -140,7 +140,9 @@ class Bootstrap(FromDraws):
         other variables explain nearly as much there, the intervals contain the loadings of the best fit to
         the population less often than `level` says.
         """
-        return frames.conf_int(self._state, self._numbers, level, kind)
+        intervals = frames.conf_int(self._state, self._numbers, level, kind)
+        frames.require_intervals(self._numbers, level)
+        return intervals
 
     def variance_ci(
         self, level: float = 0.95, *, kind: Literal["normal", "percentile"] = "normal"
@@ -166,13 +168,13 @@ class Bootstrap(FromDraws):
             One row per component: "component", "estimate" (the variance on the rows of the fit),
             "std_error", "lower", "upper", "held_out". "held_out" is the centre of the interval, of a normal
             one on the logarithmic scale, and the interval may lie below the estimate. Bounds are
-            NaN if "held_out" or the variance of a draw is not positive, and with fewer than
-            (1 + level) / (1 - level) draws: 39 for 95 %.
+            NaN if "held_out" or the variance of a draw is not positive.
 
         Raises
         ------
         OptionError
-            If `level` or `kind` is not allowed.
+            If `level` or `kind` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for
+            95 %. ``frames["variance"]`` has the standard errors then.
 
         Notes
         -----
@@ -183,7 +185,9 @@ class Bootstrap(FromDraws):
         of half its size. Percentile intervals are quantiles of the variances of the fit's components on the
         rows of the draws, times ``held_out`` / ``estimate``.
         """
-        return frames.variance_ci(self._state, self._numbers, level, kind)
+        intervals = frames.variance_ci(self._state, self._numbers, level, kind)
+        frames.require_intervals(self._numbers, level)
+        return intervals
 
     def plot(
         self,
@@ -216,7 +220,6 @@ class Bootstrap(FromDraws):
         OptionError
             If there are too few draws for intervals of this level; see `conf_int`.
         """
-        frames.require_intervals(self._numbers, level)
         intervals = self.conf_int(level, kind=kind)
         return plots.plot_loadings(
             loadings(self._state), max_rows=max_rows, components=components, intervals=intervals, ax=ax

@@ -103,7 +103,7 @@ def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Doc
     of_loadings = with_loadings(state)
     frame = with_bounds(frames.conf_int(of_loadings, boot, level, "percentile"), boot, level)
     nonzero_rows = frame[frame["estimate"] != 0]
-    table, hidden = loading_rows(nonzero_rows, "conf_int()", len(frame.columns) - 2)
+    table, hidden = loading_rows(nonzero_rows, "`table`", len(frame.columns) - 2)
     if len(frame) > len(nonzero_rows):
         hidden.append(fact("zero loadings selected", number=len(frame) - len(nonzero_rows)))
     sentences = [

@@ -135,10 +135,10 @@ def _percent_error(n: int) -> str:
     return f"{100.0 / np.sqrt(2.0 * max(n - 1.0, 1.0)):.0f}"
 
 
-def held_out(state: FitState) -> Fact:
+def held_out(state: FitState, interval: bool) -> Fact:
     """Return the fact about variances in new rows, and their units if variables have unit variances."""
     matrix = not state.record.from_rows and state.has_unit_variances
-    return fact("held out", units=bool(state.record.scaling == "sd" or matrix))
+    return fact("held out", units=bool(state.record.scaling == "sd" or matrix), interval=interval)
 
 
 def of_bootstrap(state: FitState, boot: Bootstrapped, level: float) -> Iterator[Fact]:

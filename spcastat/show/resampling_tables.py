@@ -51,7 +51,7 @@ def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Doc
                 [
                     *resampling_facts.of_bootstrap(state, boot, level),
                     *hidden,
-                    resampling_facts.held_out(state),
+                    resampling_facts.held_out(state, frames.has_intervals(boot, level)),
                 ]
             )
         ),
@@ -172,7 +172,7 @@ def _intervals(state: FitState, boot: Bootstrapped, level: float) -> tuple[Table
     if q_value is not None:
         visible_rows = visible_rows.assign(q_value=q_value[visible_rows.index])
     width = len(visible_rows.columns) - 2
-    table, hidden = loading_rows(visible_rows, "conf_int()", width, marked=frames.not_found(state, boot))
+    table, hidden = loading_rows(visible_rows, "`table`", width, marked=frames.not_found(state, boot))
     if len(hidden_shares):
         single = len(state.components) == 1
         hidden.append(

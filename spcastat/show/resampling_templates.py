@@ -63,7 +63,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="Not shown: {single?{number|# variable that is|# variables that are} not in the "
         "component|{number|# loading of a variable that is|# loadings of variables that are} not in "
         "{number|its|their} {number|component|components}}, selected in at most {share:%0} % of the draws: "
-        "see conf_int()."
+        "see `table`."
     ),
     "rows shown": Template(
         note="The largest of {number|# loading|# loadings} are shown{here?{here}}; {name} lists all."
@@ -75,7 +75,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     "held out": Template(
         note="Held out: the expected variance in new rows{units? in units of the population's standard "
-        "deviations}, with its interval; variance: the variance in these rows."
+        "deviations}{interval?, with its interval}; variance: the variance in these rows."
     ),
     "too few draws": Template(
         note="{level:%g} % intervals need {least|# draw|# draws} or more, and there {done|is|are} {done}: "
@@ -104,7 +104,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="In brackets: {level:%g} % bootstrap intervals ({draws|# draw|# draws})."
     ),
     "zero loadings selected": Template(
-        note="{number|# zero loading|# zero loadings} selected in some draws: see conf_int()."
+        note="{number|# zero loading|# zero loadings} selected in some draws: see `table`."
     ),
     # --- stability
     "frequency": Template(

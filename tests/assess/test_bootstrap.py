@@ -73,10 +73,10 @@ def test_columns_and_rows_of_the_frame(fit):
 
 
 def test_the_same_bits_for_any_number_of_processes_and_another_seed_for_other_draws(fit):
-    alone = fit.bootstrap(9).conf_int()
-    pd.testing.assert_frame_equal(fit.bootstrap(9, n_jobs=2).conf_int(), alone, check_exact=True)
-    pd.testing.assert_frame_equal(fit.bootstrap(9, rng=0).conf_int(), alone, check_exact=True)
-    assert not fit.bootstrap(9, rng=1).conf_int().equals(alone)
+    alone = fit.bootstrap(9).table
+    pd.testing.assert_frame_equal(fit.bootstrap(9, n_jobs=2).table, alone, check_exact=True)
+    pd.testing.assert_frame_equal(fit.bootstrap(9, rng=0).table, alone, check_exact=True)
+    assert not fit.bootstrap(9, rng=1).table.equals(alone)
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_formulas_learn_in_every_draw(planted):
     named = planted.set_axis([f"x{j}" for j in range(12)], axis=1)
     learnt = sp.spca(named, 2, 4, formula="~ " + " + ".join(f"scale(x{j})" for j in range(12)))
     plain = sp.spca(named, 2, 4, scale=True)
-    both = [one.bootstrap(8).conf_int().drop(columns="term") for one in (learnt, plain)]
+    both = [one.bootstrap(8).table.drop(columns="term") for one in (learnt, plain)]
     pd.testing.assert_frame_equal(*both, atol=1e-6)
 
 

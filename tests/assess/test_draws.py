@@ -128,8 +128,8 @@ def pieces(rows):
 def test_few_rows_are_drawn_as_in_memory(rows, pieces):
     inside = sp.spca(rows, 2, 3)
     for one, two in (
-        (pieces.bootstrap(12).conf_int(), inside.bootstrap(12).conf_int()),
-        (pieces.bootstrap(12).variance_ci(), inside.bootstrap(12).variance_ci()),
+        (pieces.bootstrap(12).table, inside.bootstrap(12).table),
+        (pieces.bootstrap(12).frames["variance"], inside.bootstrap(12).frames["variance"]),
         (pieces.split_inference(12).conf_int(), inside.split_inference(12).conf_int()),
         (pieces.test_loadings(19).table, inside.test_loadings(19).table),
     ):
@@ -174,5 +174,5 @@ def test_a_sample_says_so_also_in_files(rows, monkeypatch, tmp_path):
 def test_partitions_of_dask_are_drawn_where_they_lie(rows):
     dd = pytest.importorskip("dask.dataframe")
     fit = sp.spca(dd.from_pandas(rows, npartitions=3), 2, 3)
-    found = fit.bootstrap(12).conf_int()
-    pd.testing.assert_frame_equal(found, sp.spca(rows, 2, 3).bootstrap(12).conf_int(), rtol=1e-6, atol=1e-8)
+    found = fit.bootstrap(12).table
+    pd.testing.assert_frame_equal(found, sp.spca(rows, 2, 3).bootstrap(12).table, rtol=1e-6, atol=1e-8)

@@ -40,8 +40,8 @@ FITS = {
 #: Draws that a fit refuses.
 REFUSED = [("sampling weights", "test_loadings")]
 DRAWS = {
-    "bootstrap": lambda fit: fit.bootstrap(8).conf_int(),
-    "variance_ci": lambda fit: fit.bootstrap(8).variance_ci(),
+    "bootstrap": lambda fit: fit.bootstrap(8).table,
+    "variance_ci": lambda fit: fit.bootstrap(8).frames["variance"],
     "stability": lambda fit: fit.stability(4).table,
     "split_inference": lambda fit: fit.split_inference(8).conf_int(),
     "test_loadings": lambda fit: fit.test_loadings(19).table,
@@ -130,7 +130,7 @@ def test_held_out_errors(options):
 
 def test_draws_of_sparse_loadings():
     def numbers(rows):
-        return sp.sparse_loadings(with_columns(rows, {}), 2, total=8, scale=True).bootstrap(8).conf_int()
+        return sp.sparse_loadings(with_columns(rows, {}), 2, total=8, scale=True).bootstrap(8).table
 
     assert_equal(*map(numbers, [ROWS, in_another_order(ROWS, 1)]))
 
@@ -145,7 +145,7 @@ def test_equal_rows_that_differ_in_labels(options):
 
     def numbers(rows):
         fit = sp.spca(with_columns(rows, options), 2, **options | {"card": min(options["card"], 2)})
-        draws = [fit.bootstrap(8).conf_int(), fit.stability(4).table]
+        draws = [fit.bootstrap(8).table, fit.stability(4).table]
         return draws if "weights_are" in options else [*draws, fit.test_loadings(19).table]
 
     first, other = map(numbers, [rows, in_another_order(rows, 1)])

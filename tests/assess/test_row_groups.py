@@ -79,7 +79,7 @@ def test_shuffled_rows_give_the_same_figures(rows, kind, tmp_path):
     np.testing.assert_allclose(numbers(one.k_choice.table), numbers(two.k_choice.table), rtol=1e-8)
     one, two = (sp.spca(data, 2, 3, scale=True) for data in (plain, mixed))
     np.testing.assert_allclose(
-        numbers(one.bootstrap(9).conf_int()), numbers(two.bootstrap(9).conf_int()), atol=1e-8
+        numbers(one.bootstrap(9).table), numbers(two.bootstrap(9).table), atol=1e-8
     )
     np.testing.assert_allclose(one.stability(5).frequency, two.stability(5).frequency)
     np.testing.assert_allclose(
@@ -92,7 +92,7 @@ def test_a_weight_counts_equal_rows_in_every_draw(rows):
     weighted = sp.spca(rows, 2, 3, weights=w)
     repeated = sp.spca(rows.iloc[np.repeat(np.arange(N), w)], 2, 3)
     for call in (
-        lambda fit: fit.bootstrap(9).conf_int(),
+        lambda fit: fit.bootstrap(9).table,
         lambda fit: fit.stability(5).frequency,
         lambda fit: fit.split_inference(9).conf_int(),
     ):

@@ -240,7 +240,7 @@ def spco(u: float) -> Result:
 
 
 def bootstrap(u: float) -> Result:
-    return fit(u).bootstrap(20).conf_int(), {}
+    return fit(u).bootstrap(20).table, {}
 
 
 def stability(u: float) -> Result:

@@ -521,7 +521,7 @@ def test_saved_fits_draw_the_same_rows_cleaned(wine, options, tmp_path):
     fit = sp.spca(rows, 2, card=2, **{"robust": True, **options}, **QUICK)
     fit.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
-    drawn = [one.conf_int() for one in (fit.bootstrap(9, rng=1), loaded.bootstrap(9, rng=1, data=rows))]
+    drawn = [one.table for one in (fit.bootstrap(9, rng=1), loaded.bootstrap(9, rng=1, data=rows))]
     pd.testing.assert_frame_equal(*drawn)
 
 

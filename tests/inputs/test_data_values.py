@@ -330,8 +330,8 @@ def test_a_fit_from_a_file_takes_a_value_with_its_weights(frame, tmp_path):
     fit = sp.spca(data, 2, 3)
     fit.save(tmp_path / "fit.spca")
     loaded = sp.load(tmp_path / "fit.spca")
-    numbers = fit.bootstrap(20).conf_int()
-    pd.testing.assert_frame_equal(loaded.bootstrap(20, data=data).conf_int(), numbers, check_exact=False)
+    numbers = fit.bootstrap(20).table
+    pd.testing.assert_frame_equal(loaded.bootstrap(20, data=data).table, numbers, check_exact=False)
     with pytest.raises(DataError, match="clusters"):
         loaded.bootstrap(20, data=sp.rows(frame.drop(columns="school"), scale=True, weights="w"))
     with pytest.raises(DataError):

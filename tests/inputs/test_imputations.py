@@ -127,7 +127,7 @@ def test_equal_imputations_are_one_table(table):
     fit = sp.spca(imputations=[table] * 3, k=2, card=4, scale=True)
     # The mean of three has a rounding error, which moves loadings at a maximum by its root at most.
     np.testing.assert_allclose(fit.loadings, plain.loadings, atol=1e-6)
-    intervals = fit.bootstrap(12, search="near").conf_int()
+    intervals = fit.bootstrap(12, search="near").table
     intervals = intervals[intervals["estimate"] != 0]
     # A ratio of variances: errors of 1e-6 over a standard error of .05, squared.
     assert intervals["fmi"].max() < 1e-9
@@ -160,7 +160,7 @@ def test_intervals_of_fixed_supports_follow_rubins_rules(frames, fit):
     np.testing.assert_allclose(ordered, expected, atol=1e-6)  # searches stop at 1e-10 of variance
     within = np.mean([numbers.values[m::3].var(axis=0, ddof=1) for m in range(3)], axis=0)
     between = np.var(estimates, axis=0, ddof=1)
-    table = boot.conf_int()
+    table = boot.table
     shown = (table["estimate"] != 0).to_numpy()
     expected = np.sqrt(within + 4 / 3 * between)[shown]
     np.testing.assert_allclose(table["std_error"][shown], expected, rtol=1e-4)
@@ -168,7 +168,7 @@ def test_intervals_of_fixed_supports_follow_rubins_rules(frames, fit):
 
 def test_shares_of_imputations_are_those_of_their_own_fits(frames, fit):
     """A variable that one of three imputations selects in its own fit has a third."""
-    table = fit.bootstrap(6).conf_int().set_index(["component", "term"])["imputations"]
+    table = fit.bootstrap(6).table.set_index(["component", "term"])["imputations"]
     V, counts = fit.loadings, 0.0 * fit.loadings
     for frame in frames:
         own = sp.spca(frame, 2, 4, scale=True).loadings

@@ -487,11 +487,11 @@ def test_draws_estimate_missing_values_again(na, tmp_path):
     rows = data.iloc[sampler.groups.bootstrap(np.random.default_rng(4))[0]]
     again = source_of(rows, na=na, scale=True).op
     np.testing.assert_allclose(sampler.bootstrap(rng).block(every), again.block(every), atol=1e-3)
-    table = fit.bootstrap(20, rng=0).conf_int()
+    table = fit.bootstrap(20, rng=0).table
     own = table[table["estimate"] != 0]
     assert own["selected"].min() > 0.5
     fit.save(tmp_path / "a.spca")
-    given = sp.load(tmp_path / "a.spca").bootstrap(20, rng=0, data=data).conf_int()
+    given = sp.load(tmp_path / "a.spca").bootstrap(20, rng=0, data=data).table
     pd.testing.assert_frame_equal(given, table, rtol=1e-6)
     with pytest.raises(errors.OptionError, match="permutes values"):
         fit.test_loadings(9)

@@ -290,7 +290,7 @@ def test_results_of_resampling_can_be_copied(carry, mixed, tmp_path):
         other = carry(one)
         assert type(other) is type(one)
         assert str(other) == str(one)
-    pd.testing.assert_frame_equal(carry(made[0]).conf_int(0.8), made[0].conf_int(0.8), check_exact=True)
+    pd.testing.assert_frame_equal(carry(made[0]).conf_int(0.5), made[0].conf_int(0.5), check_exact=True)
     fit = fit.with_inference(*made)
     other = carry(fit)
     assert list(other.inference) == list(fit.inference)
@@ -299,7 +299,7 @@ def test_results_of_resampling_can_be_copied(carry, mixed, tmp_path):
     other.save(tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     again, once = other.bootstrap(3), fit.bootstrap(3)
-    pd.testing.assert_frame_equal(again.conf_int(), once.conf_int(), check_exact=True)
+    pd.testing.assert_frame_equal(again.table, once.table, check_exact=True)
 
 
 def test_a_deep_copy_has_data_of_its_own():

@@ -198,7 +198,7 @@ def test_the_bootstrap_is_aligned(fit):
     assert boot.n == 40
     assert not boot.interrupted
     np.testing.assert_allclose(fit.bootstrap(40, rng=1).selected, boot.selected)
-    assert fit.bootstrap(4, n_jobs=2).conf_int().equals(fit.bootstrap(4).conf_int())
+    assert fit.bootstrap(4, n_jobs=2).table.equals(fit.bootstrap(4).table)
 
 
 def test_the_bootstrap_of_given_variables_has_the_standard_error_of_a_correlation():
@@ -291,7 +291,7 @@ def test_a_fit_from_a_file_draws_what_the_fit_draws(wine, tmp_path):
     again = sp.load(tmp_path / "fit.spca")
     with pytest.raises(NoRowsError, match=r"give bootstrap\(data=\.\.\.\)"):
         again.bootstrap(5)
-    pd.testing.assert_frame_equal(again.bootstrap(5, data=wine).conf_int(), fit.bootstrap(5).conf_int())
+    pd.testing.assert_frame_equal(again.bootstrap(5, data=wine).table, fit.bootstrap(5).table)
     with pytest.raises(DataError, match="not those of the fit"):
         again.bootstrap(5, data=wine * 2)
     with pytest.raises(DataError, match="in another order"):
@@ -305,7 +305,7 @@ def test_a_fit_from_a_file_draws_what_the_fit_draws(wine, tmp_path):
     with pytest.raises(OptionError, match="neither rows nor scores"):
         matrix.save(tmp_path / "matrix.spca", scores=True)
     found = sp.load(tmp_path / "matrix.spca").bootstrap(5, data=R)
-    pd.testing.assert_frame_equal(found.conf_int(), matrix.bootstrap(5).conf_int())
+    pd.testing.assert_frame_equal(found.table, matrix.bootstrap(5).table)
 
 
 def test_weights_of_a_file_are_not_taken_for_loadings(fit, tmp_path):

@@ -258,7 +258,7 @@ def test_fits_of_draws_search_for_groups_again_and_files_keep_the_rule(tmp_path)
     groups = [set(fit.loadings.index[fit.loadings[name] != 0]) for name in fit.loadings]
     assert sorted(map(sorted, groups)) == [list("abc"), list("def"), list("gh")]
     assert "every variable is in one component" in str(fit)
-    draws = fit.bootstrap(19, rng=1).conf_int().set_index(["component", "term"])
+    draws = fit.bootstrap(19, rng=1).table.set_index(["component", "term"])
     assert (draws["selected"].groupby("component").sum() >= 2).all()
     assert draws["selected"].sum() == pytest.approx(8.0)  # each draw has each variable once
     fit.save(tmp_path / "fit.spca")

@@ -183,7 +183,7 @@ def test_variables_that_are_not_shown_are_counted():
     """With one component a zero loading is a variable that is not in it."""
     one = sp.spca(sp.datasets.pitprops_sample(), k=1, card=4, method="greedy")
     boot = one.bootstrap(20, rng=0)
-    frame = boot.conf_int()
+    frame = boot.table
     left = frame[(frame["estimate"] == 0) & (frame["selected"] < 0.25)]
     assert len(left) > 1
     share = f"{100 * left['selected'].max():.0f} % of the draws"
@@ -195,7 +195,7 @@ def test_often_selected_zeros_are_printed_and_variances_have_the_same_decimals(f
     """The limit of a quarter of the draws is the one that reports have."""
     boot = fit.inference["bootstrap"]
     printed = str(boot.summary())
-    frame = boot.conf_int()
+    frame = boot.table
     zeros = frame[frame["estimate"] == 0]
     often = (zeros["selected"] >= 0.25).sum()
     assert printed.count("\n  ") - printed.count("\n   ") == (frame["estimate"] != 0).sum() + often
