@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
+from spcastat.fit.method_table import SOLVERS
 from spcastat.search.climbing import EFFORTS
 
 
@@ -24,7 +25,8 @@ def given() -> dict:
     R = [[1, 0.99, 0.36, 0.99], [0.99, 1, 0.34, 0.99], [0.36, 0.34, 1, 0.2], [0.99, 0.99, 0.2, 1]]
     fit = sp.spca(X, 2, 3)
     return {
-        **{"np": np, "pd": pd, "sp": sp, "X": X, "S": S, "R": X.corr(), "w": rng.uniform(0.5, 2, 40)},
+        **{"np": np, "pd": pd, "sp": sp, "ss": scipy.sparse},
+        **{"X": X, "S": S, "R": X.corr(), "w": rng.uniform(0.5, 2, 40)},
         "holes": X.mask(rng.random(X.shape) < 0.08),
         "D": X.assign(g=list("uvwx") * 10),
         "ind": pd.DataFrame(R, names, names),
@@ -316,6 +318,27 @@ ADVICE: list[tuple[str, list[str]]] = [
     ),
     ("sp.principal_variables(S,m=2)", ["sp.principal_variables_cov(S,m=2)"]),
     ("fit.plot_scores(groups=np.arange(40.))", ["fit.biplot(color=np.arange(40.))"]),
+    ("sp.choose(X[:7],k=4,folds=2,cards=[2])", ["sp.choose(X[:7],k=1,folds=2,cards=[2])"]),
+    (
+        'sp.spca(X,2,3,nonneg=True).rotated',
+        ['sp.spca(X,2,3,nonneg=True).refit(method="rotate",card=3,nonneg=None).rotated'],
+    ),
+    (
+        'sp.spca(X,2,3,include=["a"],disjoint=True,exclude={"PC2":["b"]}).rotated',
+        [
+            "sp.spca(X,2,3).refit("
+            'method="rotate",card=3,include=None,exclude=None,disjoint=None).rotated'
+        ],
+    ),
+    (
+        'sp.spca(imputations=[D,D.assign(g=list("uvwy")*10)],k=2,card=3,formula="~ .",categorical="dummy")',
+        ['sp.spca(imputations=[D.assign(g=list("uvww")*10)]*2,k=2,card=3,formula="~ .",categorical="dummy")'],
+    ),
+    ("sp.spca(ss.coo_array(np.arange(5.)),1,1)", ["sp.spca(ss.coo_array(np.arange(5.)).reshape(-1,1),1,1)"]),
+    (
+        'sp.spca(np.eye(40,6),1,3,method="spcagrid")',
+        ["sp.spca(np.eye(40,6),1,3)"],
+    ),
     ('fit.biplot(labels="a")', ["fit.biplot(labels=True)", "fit.biplot(max_arrows=2)"]),
 ]
 
@@ -361,6 +384,57 @@ def test_a_message_names_what_the_call_accepts(names, call, words, absent):
         eval(call, dict(names))
     assert words in str(error.value)
     assert absent is None or absent not in str(error.value)
+
+
+#: Options beside a method of another program, of which its equivalent lacks some.
+BESIDE = [
+    *({}, {"card": 3}, {"variance": 0.8}),
+    *({"card": 3, "include": ["a"]}, {"card": 3, "deflation": "schur"}),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("options", BESIDE, ids=str)
+def test_the_method_that_is_named_for_another_program_takes_the_other_options(names, options):
+    X = names["X"]
+    for foreign in ("dense", "varimax", "gpower", "PMD", "nsprcomp", "robust", "uspca"):
+        with pytest.raises(sp.errors.MethodError) as error:
+            sp.spca(X, 2, method=foreign, **options)
+        named, _, default = str(error.value).partition(", or leave method out")
+        without = named.partition("without")[2]
+        kept = {name: value for name, value in options.items() if f"{name}=" not in without}
+        if ", with " in named:
+            kept["card" if "with card=" in named else "penalty"] = 3
+        sp.spca(X, 2, method=re.search(r"give method='([\w-]+)'", named)[1], **kept)
+        if default:
+            sp.spca(X, 2, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"card": 3, "n_init": 2},
+        {"card": 3, "deflation": "schur", "n_init": 2},
+        {"card": 3, "orth": True, "include": ["a"]},
+        {"card": 3, "nonneg": True, "tol": 1e-3, "method": "greedy"},
+        {"penalty": 0.1, "exclude": ["a"]},
+        {"penalty": 0.1, "max_iter": 50},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_the_methods_that_have_an_option_take_the_others_of_the_call(names, options):
+    given = {name: value for name, value in options.items() if name != "method"}
+    with pytest.raises(sp.errors.UnknownOptionError) as error:
+        sp.spca(names["X"], 2, **options)
+    listed, _, rest = str(error.value).partition("methods that have it: ")[2].partition(".")
+    methods = re.findall(r"'([\w-]+)'", listed)
+    assert methods
+    if rest.startswith(" None has all options"):
+        assert not any(set(given) <= set(SOLVERS[method].options) for method in SOLVERS)
+        return
+    for method in methods:
+        sp.spca(names["X"], 2, **given | {"method": method})
 
 
 #: Calls with missing values that need complete rows, or that take them as `na` says.

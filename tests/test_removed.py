@@ -23,7 +23,7 @@ REMOVED = [
       for library, instead in (("xarray", r"x\.to_pandas\(\), or "),
                                *((name, "a function") for name in ("zarr", "h5py", "netCDF4")))],
     ("sp.spca_cov(array('xarray'), 2, 3)", CovarianceError, r"give a DataFrame or np\.asarray\(S\)\.$"),
-    ("fit.bootstrap(3).conf_int(kind='normal')", OptionError,
+    ("fit.bootstrap(39).conf_int(kind='normal')", OptionError,
      "ignores the selection; give kind='hull', which is"),
     ("fit.certify(orthogonal=True)", UnknownOptionError,
      r'certify\(\) no longer has orthogonal=; fit with constraint="orthogonal", whose'),
@@ -36,8 +36,8 @@ REMOVED = [
     *[(f"sp.spca(rows, 2, 3, method={name!r})", MethodError,
        rf"^The method '{name}' was removed; {instead}")
       for name, instead in (("dcpca", "the default"), ("gspca", "the default"),
-                            ("iterative-elimination", "the default"), ("bcd-lad", "give robust=True"),
-                            ("r1-pca", "give robust=True"), ("l1-factor", "give robust=True"))],
+                            ("iterative-elimination", "the default"), ("bcd-lad", "for rows give robust"),
+                            ("r1-pca", "for rows give robust"), ("l1-factor", "for rows give robust"))],
     ("certificate.lodings", AttributeError, "no attribute 'lodings'$"),
 ]
 COMMANDS = [

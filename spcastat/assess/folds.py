@@ -569,9 +569,10 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
         )
     least = n - max(rows)
     if least < k + 2:
+        fewer = f", or at most {plural(least - 2, 'component')}" if least > 2 else ""
         raise TooFewRowsError(
-            f"The rows outside a fold, {least}, are too few for {plural(k, 'component')}; "
-            "give more folds, or fewer components."
+            f"The rows outside a fold, {least}, are too few for {plural(k, 'component')}; give more "
+            f"folds{fewer}."
         )
 
 

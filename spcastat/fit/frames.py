@@ -462,8 +462,8 @@ ONLY_OF_SEARCHES = ("include", "exclude", "disjoint", "together", "constraint", 
 def rotated(state: FitState) -> pd.DataFrame:
     """Return the rotated loadings before they were cut; see :attr:`spcastat.SpcaResult.rotated`."""
     if state.rotated is None:
-        without = [f"{name}=None" for name in ONLY_OF_SEARCHES if state.record.options.get(name)]
-        changes = ["method='rotate'", "card=...", *without]
+        removals = [f"{name}=None" for name in ONLY_OF_SEARCHES if state.record.options.get(name)]
+        changes = ["method='rotate'", "card=...", *removals]
         raise NotRotatedError(
             f"rotated is for fits with method='rotate', and this fit has method={state.record.method!r}; fit "
             f"again with refit({', '.join(changes)})."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, cast
@@ -670,10 +670,8 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
             "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
         )
     if isinstance(method, str) and method in FOREIGN_METHODS:
-        raise errors.MethodError(
-            f"method={method!r} is a name in another program; give method={FOREIGN_METHODS[method]!r}, "
-            "the name here, or leave method out for the default."
-        )
+        advice = _equivalent(FOREIGN_METHODS[method], given)
+        raise errors.MethodError(f"method={method!r} is a name in another program; give {advice}.")
     if isinstance(method, str) and method in REMOVED_METHODS:
         raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
     controls = [name for name in CONTROLS if name in given]
@@ -689,6 +687,22 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     if controls == ["t"]:
         return SOLVERS["bcd-l1"]
     return SOLVERS["bcd-l0" if controls == ["card"] and "nonneg" in given else DEFAULT]
+
+
+def _equivalent(name: str, given: Mapping[str, Any]) -> str:
+    """Return how a method is given beside the options of a call, which it may not all have."""
+    method = SOLVERS[name]
+    words = f"method={name!r}, the name here"
+    if method.controls and not any(control in given for control in method.controls):
+        words += f", with {method.controls[0]}="
+    if missing_options := [f"{option}=" for option in given if option not in method.options]:
+        words += f", without {' and '.join(missing_options)}"
+    if method.solver.needs == "rows":
+        words += ", for rows"
+    is_single = sum(name in CONTROLS for name in given) < 2
+    if is_single and set(given) <= set(choose_method(None, given).options):
+        words += ", or leave method out for the default"
+    return words
 
 
 def require_components(k: int, p: int) -> None:
@@ -740,7 +754,9 @@ def make_plan(
     require_components(request.k, p)
     for name in options:
         if name not in method.options:
-            raise errors.UnknownOptionError(_no_such_option(name, method, request.method is None, hint))
+            raise errors.UnknownOptionError(
+                _no_such_option(name, options, method, request.method is None, hint)
+            )
     if method.controls and not any(name in options for name in (*method.controls, "disjoint")):
         if "variance" not in method.controls:
             controls = " or ".join(f"{name}=" for name in method.controls)
@@ -813,8 +829,12 @@ def can_be_constrained(p: int, k: int) -> bool:
     return p <= GRAM_LIMIT and k <= SEQUENTIAL
 
 
-def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[str], str]) -> str:
+def _no_such_option(
+    name: str, given: Collection[str], method: Method, default: bool, hint: Callable[[str], str]
+) -> str:
+    """Return the message for an option that the method lacks: those that have it and the others given."""
     owners = [owner.name for owner in SOLVERS.values() if name in owner.options]
+    accepting = [owner for owner in owners if set(given) <= set(SOLVERS[owner].options)]
     has: Sequence[str] = method.options
     called = f"method={method.name!r}{', the default,' if default else ''}"
     if owners:
@@ -828,7 +848,10 @@ def _no_such_option(name: str, method: Method, default: bool, hint: Callable[[st
             advice += f" For the default, give constraint={name!r} with card=."
         if name == "nonneg" and default:
             advice += " Give card= and nonneg= without method= and variance=."
-        return f"{called} has no option {shown(name)}; methods that have it: {listed(owners, 30)}.{advice}"
+        methods = listed(accepting or owners, 30)
+        if not accepting:
+            methods += ". None has all options of this call: leave one of them out"
+        return f"{called} has no option {shown(name)}; methods that have it: {methods}.{advice}"
     if instead := REMOVED_ARGUMENTS.get(name):
         return f"{shown(name)} is no longer an option of any method; {instead}."
     return (

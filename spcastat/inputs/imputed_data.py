@@ -256,7 +256,7 @@ def _require_same_rows(reference: RowData, part: RowData, number: int) -> None:
     if not reference.columns.equals(part.columns):
         raise errors.DataError(
             f"Imputation {number} gives other columns of numbers than the first, since levels of a factor "
-            "differ; give all frames the same categories."
+            "differ; merge rare levels, so that each has rows in all frames."
         )
     designs = [
         [None if of is None else getattr(of, name) for name in ("clusters", "strata")]

@@ -272,7 +272,7 @@ def _open_array(data: np.ndarray) -> np.ndarray:
 def _open_sparse(data: Any) -> Any:
     if data.ndim != 2:
         raise errors.ShapeError(
-            f"A sparse array of shape {data.shape} was given; make it two-dimensional: data.reshape(1, -1)."
+            f"A sparse array of shape {data.shape} was given; make it two-dimensional: data.reshape(-1, 1)."
         )
     _refuse_dtype(data.dtype, "A sparse matrix")
     dtype = np.float32 if data.dtype == np.float32 else np.float64

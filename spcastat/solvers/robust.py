@@ -341,7 +341,7 @@ class _GridSearch:
         if not scales.max() > 0:
             raise OptionError(
                 "The median absolute deviation is zero for every variable (of what deflation left): too many "
-                "of their values coincide. Leave such variables out, or give robust=True without method=."
+                "of their values coincide. Leave such variables out, or leave method out."
             )
 
     def columns(self, J: np.ndarray) -> np.ndarray:
