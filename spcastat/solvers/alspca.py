@@ -95,20 +95,22 @@ class ALSPCA(JointSolver):
         highest = float(np.abs(problem.op.dot(start)).max())
         penalty = np.zeros(len(cards))
         fit_at_penalty = problem.solve(start, penalty, self.max_iter)
-        best_fit, smallest_miss = (penalty.copy(), fit_at_penalty), _missed(fit_at_penalty[0], cards)
+        best_fit, smallest_miss = (penalty, fit_at_penalty), _missed(fit_at_penalty[0], cards)
         for j in range(len(cards)):
-            low, at, high = 0.0, float(penalty[j]), highest
+            # numbers of nonzeros jump, so that the last penalty may be further off than an earlier one
+            penalty, fit_at_penalty = best_fit[0].copy(), best_fit[1]
+            low, high = 0.0, highest
             for _ in range(7):
                 nonzeros = int(np.count_nonzero(fit_at_penalty[0][:, j]))
                 if nonzeros == cards[j]:
                     break
-                low, high = (at, high) if nonzeros > cards[j] else (low, at)
+                low, high = (penalty[j], high) if nonzeros > cards[j] else (low, penalty[j])
                 if high == 0.0:  # too few nonzeros even without a penalty
                     break
-                at = penalty[j] = 0.5 * (low + high)
+                penalty[j] = 0.5 * (low + high)
                 fit_at_penalty = problem.solve(start, penalty, self.max_iter)
-            if _missed(fit_at_penalty[0], cards) < smallest_miss:
-                best_fit, smallest_miss = (penalty.copy(), fit_at_penalty), _missed(fit_at_penalty[0], cards)
+                if (miss := _missed(fit_at_penalty[0], cards)) < smallest_miss:
+                    best_fit, smallest_miss = (penalty.copy(), fit_at_penalty), miss
         penalty, (V, n, converged) = best_fit
         V = np.column_stack([hard(V[:, [j]], int(card))[:, 0] for j, card in enumerate(cards)])
         return (V, n, converged), penalty, smallest_miss == 0

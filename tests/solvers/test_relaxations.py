@@ -53,6 +53,27 @@ def test_no_penalty_is_pca() -> None:
     np.testing.assert_allclose(fit.loadings, sp.spca_cov(R, 3, method="pca").loadings, atol=1e-3)
 
 
+@pytest.mark.parametrize(("k", "card"), [(2, 5), (2, 3), (1, 4)])
+def test_cardinalities_are_met_by_penalties_as_nearly_as_they_can(k: int, card: int) -> None:
+    fit = sp.spca_cov(R, k, card=card, method="alspca")
+    penalty = fit.details["penalty"].to_numpy()
+    assert penalty.any()  # else it would be PCA, cut to the cardinalities, which is another method
+    V = sp.spca_cov(R, k, penalty=penalty, method="alspca").loadings.to_numpy()
+    assert (np.count_nonzero(V, axis=0) >= card).all()
+    assert np.count_nonzero(V) < 13 * k
+    largest = np.argsort(-np.abs(V), axis=0)[:card]
+    cut = np.zeros_like(V)
+    np.put_along_axis(cut, largest, np.take_along_axis(V, largest, axis=0), axis=0)
+    # the tolerance of both fits is 1e-5
+    np.testing.assert_allclose(fit.loadings, cut / np.linalg.norm(cut, axis=0), atol=1e-4)
+
+
+def test_six_components_of_four_variables_are_not_those_of_pca() -> None:
+    fit = sp.spca_cov(R, 6, card=4, method="alspca")
+    assert fit.details["penalty"].any()
+    assert fit.measure("pev") > sp.spca_cov(R, 6, card=4, method="threshold").measure("pev") + 0.04
+
+
 def test_a_penalty_for_each_component() -> None:
     fit = sp.spca_cov(R, 2, method="alspca", penalty=[0.0, 1.0])
     assert fit.card.iloc[0] == 13
