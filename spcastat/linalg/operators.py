@@ -117,6 +117,12 @@ class Operator(ABC):
         """Return the operator of the variables J."""
         return Gram(self.block(J), self.rank_limit)
 
+    def with_matrix(self) -> Gram:
+        """Return the operator with its covariance matrix in memory; computed eigenpairs are kept."""
+        gram = Gram(symmetric(self.block(np.arange(self.p))), self.rank_limit)
+        gram._eigenpairs = self._eigenpairs
+        return gram
+
     @abstractmethod
     def divided(self, unit: float) -> Operator:
         """Return the operator of the data divided by `unit`, a power of two. May overwrite this operator."""

@@ -205,7 +205,7 @@ def _with_quick_products(op: Operator) -> Operator:
     """Return the operator with its covariance matrix in memory, unless products with few rows are quicker."""
     if op.held_matrix is not None or (isinstance(op, Rows) and 2 * op.n < op.p):
         return op
-    return Gram(symmetric(op.block(np.arange(op.p))), op.rank_limit)
+    return op.with_matrix()
 
 
 def directions(op: Operator, k: int) -> np.ndarray:

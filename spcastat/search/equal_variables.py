@@ -21,6 +21,9 @@ from spcastat.search.grouped import GroupRule
 # --- equal variables ------------------------------------------------------------------------------
 
 
+#: Columns of the covariance matrix that are compared at once; few variables are left after the first ones.
+COMPARED_COLUMNS = 8
+
 def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
     """Return equally good loadings in which the first of equal variables are used first.
 
@@ -68,26 +71,29 @@ def _equals(
     """Return the variables equal to the one at `place` in `used`, including itself, in ascending order."""
     j = used[place]
     width = tie_width(diagonal, diagonal.max())
-    like = np.abs(diagonal - diagonal[j]) <= width[j]
-    differs = np.abs(columns - columns[j]) > _width(diagonal, diagonal[used], diagonal[j])
-    differs[:, place] = False
-    differs[used, np.arange(used.size)] = False
-    candidates = np.flatnonzero(like & ~differs.any(axis=1))
-    if candidates.size == 1:
-        return candidates
+    candidates = np.flatnonzero(np.abs(diagonal - diagonal[j]) <= width[j])
+    for start in range(0, used.size, COMPARED_COLUMNS):
+        part = slice(start, start + COMPARED_COLUMNS)
+        widths = _width(diagonal[candidates], diagonal[used[part]], diagonal[j], diagonal.max())
+        differs = np.abs(columns[candidates, part] - columns[j, part]) > widths
+        differs &= (candidates[:, None] != used[part]) & (used[part] != j)
+        candidates = candidates[~differs.any(axis=1)]
+        if candidates.size == 1:
+            return candidates
     candidate_columns = op.columns(candidates)
-    differs = np.abs(candidate_columns - columns[:, [place]]) > _width(
-        diagonal, diagonal[candidates], diagonal[j]
-    )
+    widths = _width(diagonal, diagonal[candidates], diagonal[j], diagonal.max())
+    differs = np.abs(candidate_columns - columns[:, [place]]) > widths
     differs[candidates, np.arange(candidates.size)] = False
     differs[j] = False
     return candidates[~differs.any(axis=0)]
 
 
-def _width(diagonal: np.ndarray, other_variances: np.ndarray, variance: float) -> np.ndarray:
-    """Return how far covariances of two variables may differ and still tie, shape (p, len(others))."""
-    size = np.sqrt(diagonal.clip(min=0.0))
-    return tie_width(np.outer(size, np.sqrt(np.maximum(other_variances, variance))), diagonal.max())
+def _width(
+    variances: np.ndarray, other_variances: np.ndarray, variance: float, largest: np.ndarray
+) -> np.ndarray:
+    """Return how far covariances of two variables may differ and still tie, a row for each of `variances`."""
+    size = np.sqrt(variances.clip(min=0.0))
+    return tie_width(np.outer(size, np.sqrt(np.maximum(other_variances, variance))), largest)
 
 
 # --- components of one variable -------------------------------------------------------------------

@@ -187,7 +187,7 @@ class Joint(BatchSolver):
         from spcastat.search.chains import twice
         from spcastat.search.default import needs_few_products
 
-        return k if op.held_matrix is not None or needs_few_products(op) else twice(op, k)
+        return k if needs_few_products(op) else twice(op, k)
 
     def solve(self, op: Operator, k: int, starts: np.ndarray, rng: np.random.Generator) -> Solution:
         """Search; `starts` is not used, as the search generates its own."""

@@ -138,6 +138,20 @@ def test_of_equal_variables_the_first_have_the_loadings():
     assert first_of_equals(Gram(apart), V)[5].any()
 
 
+def test_variables_that_differ_in_one_covariance_only_are_not_equal():
+    # twenty variables of one factor; the last has another covariance with one of them
+    S = np.full((20, 20), 0.5) + 0.5 * np.eye(20)
+    V = np.zeros((20, 1))
+    V[1:19, 0] = np.arange(1.0, 19.0)
+    for other in range(18):
+        apart = S.copy()
+        apart[[19, other], [other, 19]] += 1e-6
+        alike = np.setdiff1d(np.arange(20), [19, other])
+        found = first_of_equals(Gram(apart), V)[:, 0]
+        assert found[[19, other]].sum() == V[other, 0]  # these two are equal to one another
+        np.testing.assert_array_equal(found[alike], np.sort(V[alike, 0])[::-1])
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
