@@ -17,7 +17,7 @@ from spcastat.linalg.ties import HALF_DIGITS
 from spcastat.search import criteria
 from spcastat.search.chains import empty, from_directions, search, twice
 from spcastat.search.climbing import Effort, climb, exchange_until_optimal, reordered, sweep
-from spcastat.search.correlated_groups import ROWS_AT_ONCE, Groups, groups_of
+from spcastat.search.correlated_groups import ROWS_AT_ONCE, Groups, groups_of, groups_of_matrix
 from spcastat.search.criteria import Criterion, Fits
 from spcastat.search.matrices import (
     Dense,
@@ -53,6 +53,10 @@ WORKING_SETS = 4
 #: those after the first working set, where searching again would raise the value by .1 % at most. With 900
 #: variables of noise, genes or words a quick search gains .1 % on average over one that ends at 1e-3.
 QUICK_RISE, LATER_RISE = 3e-4, 1e-5
+#: Climbs of a quick search, and exchanges of a component for which the criterion is computed. With 320 and
+#: 900 variables of noise, genes and words, and with colon and khan, one climb and six exchanges took .7 to 1
+#: of the time, and gave .29 % (noise), .28 % (colon) and 0 to .03 % less.
+QUICK_CLIMBS, QUICKLY_VALUED = 3, 3
 #: A fit is swept over all variables again if its working set raised the value by a larger share.
 SWEPT_RISE = 2e-5
 
@@ -260,8 +264,7 @@ def restricted(
         criterion = criterion_on(op, variables, problem.card, objective)
         start = from_directions(criterion, [V[variables] for V in basis.loadings])
         if quick:
-            fit = climb(criterion, start, settings.width, settings.valued, QUICK_RISE)
-            evidence.add(fit.value)
+            fit = _quickly_climbed(criterion, start, settings, evidence)
         elif count and k > 1 and settings_inside.chains == 1:
             fit = climb(criterion, start, settings.width, settings.valued, LATER_RISE)
             evidence.add(fit.value)
@@ -300,6 +303,23 @@ def restricted(
     )
 
 
+def _quickly_climbed(criterion: Criterion, starts: Fits, settings: Effort, evidence: Evidence) -> Fits:
+    """Return the best fit of climbs from the starts, climbed on from if a component is better rebuilt.
+
+    On khan (8 x 30) this gives .47 % more, on other genes .03 % on average, and otherwise takes 2 to 10 % of
+    the time.
+    """
+    fits = climb(criterion, starts, settings.width, QUICKLY_VALUED, QUICK_RISE)
+    evidence.add(fits.value)
+    best_fit = fits.subset(ranked_entries(fits.value[None], 1)[0])
+    if criterion.exact_model or criterion.k == 1 or not isinstance(criterion.M, Dense):
+        return best_fit
+    rebuilt_fit = rebuilt(criterion, groups_of_matrix(criterion.M.M, max(criterion.cards)), best_fit)
+    if not rebuilt_fit.value[0] > best_fit.value[0] * (1.0 + SWEPT_RISE):
+        return best_fit
+    return climb(criterion, rebuilt_fit, settings.width, QUICKLY_VALUED, QUICK_RISE)
+
+
 def _starting_loadings(
     problem: Prepared, groups: Groups, settings: Effort, rng: np.random.Generator, starts: list[np.ndarray]
 ) -> list[np.ndarray]:
@@ -319,7 +339,7 @@ def _starting_loadings(
     loadings = list(criterion.dense(fits.subset(order[: settings.climbs])))
     if OBJECTIVES[problem.objective].squares:  # sweeps of adjusted variance may make these worse
         loadings = [*starts, *loadings]
-    return loadings if settings.rounds else loadings[:1]
+    return loadings if settings.rounds else loadings[:QUICK_CLIMBS]
 
 
 def _size(p: int, card: tuple[int, ...], quick: bool) -> int:

@@ -16,11 +16,12 @@ from spcastat.measures import MEASURES
 from spcastat.search import climbing, correlated_groups, default, working_set
 from spcastat.search import moves as exchange
 from spcastat.search.chains import from_directions
-from spcastat.search.climbing import climb, exchange_until_optimal
+from spcastat.search.climbing import EFFORTS, climb, exchange_until_optimal
 from spcastat.search.correlated_groups import groups_of
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
 from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.result import Evidence
 from spcastat.search.working_set import OUTSIDE_EXCHANGES
 from tests.search.conftest import KINDS, best_swap, covariance, explained, loadings
 
@@ -247,3 +248,22 @@ def test_a_quick_search_for_one_of_many_variables_is_one_climb(seed, monkeypatch
     for fit in (quick_fit, default_fit):
         assert np.flatnonzero(fit.loadings.to_numpy()[:, 0]).tolist() == list(range(100, 112))
     assert quick_fit.objective_value == pytest.approx(default_fit.objective_value, rel=1e-12)
+
+
+def test_a_quick_search_rebuilds_a_component_that_its_climbs_leave_behind():
+    # Of three groups of variables the last has more variance than the second; exchanges one by one lose
+    # variance, so that climbs from the first two groups end there.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 330))
+    for i, strength in enumerate((3.0, 2.0, 2.2)):
+        X[:, 10 * i : 10 * i + 10] += strength * rng.standard_normal((400, 1))
+    S = np.cov(X, rowvar=False)
+    criterion = OBJECTIVES["adjusted"].of_matrix(S / np.trace(S), (10, 10))
+    loadings = np.zeros((330, 2))
+    loadings[:10, 0] = loadings[10:20, 1] = 1.0
+    start = from_directions(criterion, [loadings])
+    climbed = climb(criterion, start, 40, 3)
+    assert np.flatnonzero(criterion.dense(climbed)[0].any(axis=1)).tolist() == list(range(20))
+    found = working_set._quickly_climbed(criterion, start, EFFORTS["quick"], Evidence())
+    supports = [np.flatnonzero(v).tolist() for v in criterion.dense(found)[0].T]
+    assert supports == [list(range(10)), list(range(20, 30))]
