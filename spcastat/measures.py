@@ -33,9 +33,9 @@ from spcastat.argument_names import explained
 from spcastat.config import flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
 from spcastat.linalg.eigenvectors import orthonormalise
-from spcastat.linalg.operators import SCORE_DEPENDENCE, Gram, Operator
+from spcastat.linalg.operators import SCORE_DEPENDENCE, Gram, Operator, residual_covariances
 from spcastat.linalg.standardisation import prepare
-from spcastat.linalg.ties import RELATIVE, quotients, unit
+from spcastat.linalg.ties import RELATIVE, unit
 from spcastat.reading.checks import real_array
 from spcastat.reading.covariance import read_covariance
 from spcastat.reading.read import read_data
@@ -223,8 +223,7 @@ def totals_in_orders(C: np.ndarray, orders: np.ndarray) -> np.ndarray:
         variance, coupling = residual[:, j, j], residual[:, j]
         independent = variance > SCORE_DEPENDENCE**2 * diagonal[:, j]
         total += np.where(independent, variance, 0.0)
-        factor = quotients(np.where(independent, 1.0, 0.0), variance.clip(min=0.0))
-        residual = residual - factor[:, None, None] * coupling[:, :, None] * coupling[:, None, :]
+        residual = residual_covariances(residual, coupling, np.where(independent, variance, 0.0))
     return total
 
 

@@ -33,7 +33,7 @@ from spcastat.linalg.eigenvectors import (
     top_lanczos,
     whole_groups,
 )
-from spcastat.linalg.ties import canonical_eigenvectors
+from spcastat.linalg.ties import canonical_eigenvectors, quotients
 
 # --- the interface, and a covariance matrix in memory ---------------------------------------------
 
@@ -251,6 +251,25 @@ def nearly_dependent(op: Operator, V: np.ndarray, remaining: np.ndarray) -> bool
     without_cancellation = (np.sqrt(op.diagonal().clip(min=0.0)) @ np.abs(V)) ** 2
     larger = (without_cancellation[positive] / variances[positive]).max(initial=1.0)
     return bool((remaining < REMAINING_VARIANCE * larger * variances)[positive].any())
+
+
+def residual_covariances(C: np.ndarray, image: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Return what covariances are given a score.
+
+    Parameters
+    ----------
+    C : ndarray of shape (..., p, p)
+        Symmetric.
+    image : ndarray of shape (..., p)
+        The covariances with the score.
+    variance : ndarray of shape (...)
+        The variance of the score; nothing is removed where it is not positive.
+
+    Returns
+    -------
+    ndarray of shape (..., p, p)
+    """
+    return C - image[..., :, None] * quotients(image, variance[..., None])[..., None, :]
 
 
 def unit_vectors(p: int, J: np.ndarray) -> np.ndarray:

@@ -59,8 +59,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from spcastat.linalg.operators import residual_covariances
 from spcastat.linalg.ties import SUM_ROUNDING
-from spcastat.search.matrices import SMALLEST, divisor
+from spcastat.search.matrices import SMALLEST
 
 # --- the relaxation, and explained variance on given supports -------------------------------------
 
@@ -442,9 +443,8 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
                     np.maximum(best_values[extension], total) if extension in best_values else total
                 )
                 if extension not in next_residuals and count < m - 1:
-                    clear = variances > 1e-5 * size[:, i]
-                    share = np.where(clear, 1.0 / divisor(variances, clear), 0.0)
-                    next_residuals[extension] = D - share[:, None, None] * D[:, :, i, None] * D[:, None, i, :]
+                    variances = np.where(variances > 1e-5 * size[:, i], variances, 0.0)
+                    next_residuals[extension] = residual_covariances(D, D[:, i], variances)
         residuals.update(next_residuals)
     return np.asarray(best_values[(1 << m) - 1] + BOUND_ALLOWANCE * size.sum(axis=1))
 

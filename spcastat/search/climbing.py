@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.linalg.operators import GRAM_ORDER
+from spcastat.linalg.operators import GRAM_ORDER, residual_covariances
 from spcastat.linalg.ties import ranked
 from spcastat.search import matrices
 from spcastat.search.criteria import Criterion, Fits
@@ -379,14 +379,9 @@ def largest_first(G: np.ndarray, kinds: tuple[int, ...]) -> np.ndarray:
         variance = np.where(unplaced & (np.array(kinds) == kind), np.einsum("bii->bi", residual), -1.0)
         order[:, place] = component = variance.argmax(axis=1)
         unplaced[fit_indices, component] = False
-        row = residual[fit_indices, component]
         largest = variance[fit_indices, component]
-        share = (
-            row
-            / matrices.divisor(largest, largest > matrices.TINY)[:, None]
-            * (largest > matrices.TINY)[:, None]
-        )
-        residual = residual - share[:, :, None] * row[:, None, :]
+        variances = np.where(largest > matrices.TINY, largest, 0.0)
+        residual = residual_covariances(residual, residual[fit_indices, component], variances)
     return order
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
-from spcastat.linalg.operators import Gram, Operator, Rows, nearly_dependent
+from spcastat.linalg.operators import Gram, Operator, Rows, nearly_dependent, residual_covariances
 from spcastat.progress import stage
 from spcastat.search import chains
 from spcastat.search.climbing import (
@@ -243,14 +243,13 @@ def _one_after_another(op: Operator, card: tuple[int, ...], objective: str) -> S
     The covariance matrix is deflated by its Schur complement, so that the variances add up to the adjusted
     variance. The components are not optimised jointly afterwards.
     """
-    residual_covariances = op.block(np.arange(op.p))
+    residual = op.block(np.arange(op.p))
     V = np.zeros((op.p, len(card)))
     for j, c in enumerate(card):
-        _, support = best_support(Gram(residual_covariances), c, pairs=False)
-        V[support, j] = top_eigh(symmetric(residual_covariances[np.ix_(support, support)]), 1)[1][:, 0]
-        product = residual_covariances @ V[:, j]
-        if (variance := float(V[:, j] @ product)) > 0.0:
-            residual_covariances = symmetric(residual_covariances - np.outer(product, product) / variance)
+        _, support = best_support(Gram(residual), c, pairs=False)
+        V[support, j] = top_eigh(symmetric(residual[np.ix_(support, support)]), 1)[1][:, 0]
+        product = residual @ V[:, j]
+        residual = symmetric(residual_covariances(residual, product, np.asarray(V[:, j] @ product)))
     return directly(op, V, objective, None, False)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import symmetric_root
-from spcastat.linalg.operators import Gram
+from spcastat.linalg.operators import Gram, residual_covariances
 from spcastat.linalg.ties import ROUNDING
 from spcastat.search import matrices
 from spcastat.search.chains import distinct
@@ -485,8 +485,7 @@ class _NonnegativeProblem:
             if i + 1 < len(self.cards):
                 image = np.einsum("bpc,bc->bp", residual[batch, :, J].swapaxes(1, 2), x[:, part])
                 variance = np.einsum("bc,bc->b", np.take_along_axis(image, J, axis=1), x[:, part])
-                share = image / np.maximum(variance, np.finfo(float).tiny)[:, None]
-                residual = residual - image[:, :, None] * share[:, None, :]
+                residual = residual_covariances(residual, image, variance)
         return x
 
     def ascended(

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.operators import Operator
+from spcastat.linalg.operators import Operator, residual_covariances
 from spcastat.measures import MEASURES, Measure
 from spcastat.search.criteria import Adjusted, Criterion, Projected, inverse_root, triangle
 from spcastat.search.matrices import Dense, Identity, Products, SymmetricMatrix
@@ -72,8 +72,7 @@ def added_variances(G: np.ndarray, sorts: bool = True) -> np.ndarray:
         component = variances.argmax(axis=1) if sorts else np.full(len(G), i)
         increments[i] = variances[indices, component].clip(min=0.0)
         column = residual[indices, :, component]
-        divisors = np.maximum(increments[i], SMALLEST_VARIANCE)[:, None, None]
-        residual = residual - column[:, :, None] * column[:, None, :] / divisors
+        residual = residual_covariances(residual, column, np.maximum(increments[i], SMALLEST_VARIANCE))
     return increments
 
 

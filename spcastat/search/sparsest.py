@@ -10,7 +10,7 @@ import numpy as np
 
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.linalg.eigenvectors import symmetric, varimax
-from spcastat.linalg.operators import Gram, Operator, Rows
+from spcastat.linalg.operators import Gram, Operator, Rows, residual_covariances
 from spcastat.linalg.ties import TARGET_ROUNDING
 from spcastat.measures import best_order
 from spcastat.progress import stage
@@ -114,7 +114,7 @@ def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None =
     rule : SupportRule, optional
     """
     p, k = len(S), target.k
-    residual = S.copy()
+    residual = S
     goals = (target.share - 0.5 * TARGET_ROUNDING) * np.cumsum(target.pca)
     V = np.zeros((p, k))
     attained_variance = 0.0
@@ -129,9 +129,7 @@ def one_by_one(S: np.ndarray, target: VarianceTarget, rule: SupportRule | None =
             value, v[J] = _smallest(residual[np.ix_(J, J)], goals[i] - attained_variance, rule.must[i, J])
         V[:, i] = v
         attained_variance += value
-        if value > 0:
-            image = residual @ v
-            residual -= np.outer(image, image / value)
+        residual = residual_covariances(residual, residual @ v, np.array(value))
     fit = with_products(V, S @ V)
     return fit if target.holds(fit.variances) else None
 
@@ -218,7 +216,7 @@ def _on_supports(S: np.ndarray, supports: list[np.ndarray], target: VarianceTarg
     for i, J in enumerate(supports):
         V[J, i] = Gram(symmetric(residual[np.ix_(J, J)])).leading(1)[1][:, 0]
         image = residual @ V[:, i]
-        residual = residual - np.outer(image, image / max(float(V[:, i] @ image), SMALLEST))
+        residual = residual_covariances(residual, image, np.asarray(V[:, i] @ image))
     sweeps = Sweeps(Gram(S), target, 1.0)
     return sweeps.polished(sweeps.start(V), POLISHING_SWEEPS)
 
