@@ -246,11 +246,32 @@ def nearly_dependent(op: Operator, V: np.ndarray, remaining: np.ndarray) -> bool
     remaining : ndarray of shape (k,)
         The variances of the scores that earlier scores do not explain; zero if they depend on these.
     """
-    variances = op.forms(V)
-    positive = (remaining > 0) & (variances > 0)
     without_cancellation = (np.sqrt(op.diagonal().clip(min=0.0)) @ np.abs(V)) ** 2
-    larger = (without_cancellation[positive] / variances[positive]).max(initial=1.0)
-    return bool((remaining < REMAINING_VARIANCE * larger * variances)[positive].any())
+    return bool(mostly_rounding(remaining, op.forms(V), without_cancellation))
+
+
+def mostly_rounding(
+    remaining: np.ndarray, variances: np.ndarray, without_cancellation: np.ndarray
+) -> np.ndarray:
+    """Return whether what is left of some score, given the earlier ones, is mostly rounding.
+
+    Parameters
+    ----------
+    remaining : ndarray of shape (..., k)
+        The variances of the scores that earlier scores do not explain; zero if they depend on these.
+    variances : ndarray of shape (..., k)
+    without_cancellation : ndarray of shape (..., k)
+        The variances that the scores would have if their terms had the same sign and were correlated by one.
+
+    Returns
+    -------
+    ndarray of bool, shape (...)
+    """
+    positive = (remaining > 0) & (variances > 0)
+    larger = np.where(positive, quotients(without_cancellation, variances), 1.0).max(-1, initial=1.0)
+    return np.asarray(
+        (positive & (remaining < REMAINING_VARIANCE * larger[..., None] * variances)).any(axis=-1)
+    )
 
 
 def residual_covariances(C: np.ndarray, image: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.eigenvectors import symmetric_root
-from spcastat.linalg.operators import Gram, residual_covariances
+from spcastat.linalg.operators import Gram, mostly_rounding, residual_covariances
 from spcastat.linalg.ties import ROUNDING
 from spcastat.search import matrices
 from spcastat.search.chains import distinct
@@ -46,9 +46,6 @@ WITHOUT_RISE = 500
 #: A fit whose ascent does not end, as its components become dependent, is preferred only if it is better by
 #: this share.
 DEGENERATE = 1e-6
-#: A score is sound if its deviation given the earlier ones is at least this share of what its loadings allow:
-#: its variance then has four digits.
-SOUND = 1e-6
 
 
 def few_supports(criterion: Criterion) -> bool:
@@ -130,7 +127,7 @@ def _values(criterion: Criterion, fits: Fits, measure: Callable[[np.ndarray], fl
     remaining = np.einsum("bii->bi", L) * size
     spread = (np.abs(fits.x) * np.sqrt(criterion.M.diagonal().clip(min=0.0))[fits.places]) @ criterion.member
     values = fits.value.copy()
-    for b in np.flatnonzero((remaining < SOUND * spread).any(axis=1)):
+    for b in np.flatnonzero(mostly_rounding(remaining**2, np.einsum("bii->bi", fits.G), spread**2)):
         values[b] = measure(criterion.dense(fits.subset(slice(b, b + 1)))[0])
     return values
 
