@@ -324,7 +324,7 @@ NEARLY_EQUAL, DRAWINGS, LEAST_DISTANCE = 0.3, 8, 1e-6
 CONTRAST = 1e-3
 #: Loadings of a fit at the end that are smaller than this share of the largest count as zero, as do
 #: directions of components.
-NEGLIGIBLE = 1e-7
+NEGLIGIBLE_SHARE = 1e-7
 #: The longest step of an ascent along the gradient, and the inverse of the shortest.
 LONGEST = 1e6
 #: A step is shortened by this factor where it does not raise the lowest of the last values.
@@ -445,7 +445,7 @@ class _NonnegativeProblem:
         def leading_sums(J: np.ndarray) -> np.ndarray:
             if self.aim.squares:
                 _, sizes, bases = np.linalg.svd(self.root[J], full_matrices=False)
-                bases = bases * (sizes > NEGLIGIBLE * sizes[:, :1])[:, :, None]
+                bases = bases * (sizes > NEGLIGIBLE_SHARE * sizes[:, :1])[:, :, None]
                 explained = np.linalg.eigvalsh(bases @ self.S @ bases.mT)
                 return np.asarray(explained[:, -k:].sum(axis=1))
             blocks_of_unions = self.S[J[:, :, None], J[:, None, :]]
@@ -468,7 +468,7 @@ class _NonnegativeProblem:
             V = V @ self.root
             V = V / np.linalg.norm(V, axis=2, keepdims=True).clip(min=np.finfo(float).tiny)
         Q = np.linalg.svd(V, full_matrices=False)
-        rank = Q[1] > NEGLIGIBLE * Q[1][:, :1]
+        rank = Q[1] > NEGLIGIBLE_SHARE * Q[1][:, :1]
         return np.asarray((np.einsum("bip,pq,biq->bi", Q[2], self.S, Q[2]) * rank).sum(axis=1))
 
     def in_turn(self, places: np.ndarray) -> np.ndarray:
@@ -678,7 +678,7 @@ class _NonnegativeProblem:
 
         bounds = [(0.0, None)] * len(x)
         end = fmin_l_bfgs_b(negative, x, bounds=bounds, factr=1.0, pgtol=1e-10, maxiter=LONG)[0]
-        return loadings(np.where(end > NEGLIGIBLE * end.max(), end, 0.0))[0]
+        return loadings(np.where(end > NEGLIGIBLE_SHARE * end.max(), end, 0.0))[0]
 
 
 def _concatenation(parts: Sequence[_Ends]) -> _Ends:
