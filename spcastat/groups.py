@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Unpack, overload
 
 import numpy as np
@@ -182,10 +183,53 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
             raise OptionError(
                 f"compare_groups() was given no {missing}: compare_groups(data, groups, k=2, card=5)."
             )
-        data, data_options = _table_and_options(data, data_options)
-        na, scale = data_options.get("na", "raise"), data_options.get("scale")
         n_draws = whole_number("n_draws", n_draws, 1, MOST_PERMUTATIONS)
         seed, jobs = seed_of(rng), workers(n_jobs)
+        rows = _GroupedRows.read(groups, *_table_and_options(data, data_options))
+        group, code, X = rows.group, rows.code, rows.Z.to_numpy()
+        method_options: Any = {"method": method, "objective": objective, "effort": effort, "rng": seed}
+        fit = spca(rows.Z, k, card, scale=rows.scale_of_fit, **method_options)
+        W = fit.loadings.to_numpy()
+        _require_rows(group, fit.card)
+        _require_variation(X @ W, code, group, fit.components)
+        order, unit = rows.order_by_content()
+        comparison = compare(X[order], W, code[order], n_draws, unit=unit, seed=seed, n_jobs=jobs)
+    categories = pd.Index(group.categories)
+    count = None if unit is None else int(unit.max()) + 1
+    serial = None if unit is not None or fit._source is None else fit._source.serial_correlation()
+    return GroupComparison(fit, _table(X, W, code, fit, categories), comparison, categories, count, serial)
+
+
+# --- the rows ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _GroupedRows:
+    """Complete rows of groups.
+
+    Attributes
+    ----------
+    Z : DataFrame of shape (n, p)
+        The rows centred within groups and, if asked for, scaled.
+    raw : ndarray or scipy.sparse array of shape (n, p)
+        The rows as given.
+    group : Categorical of length n
+    unit : ndarray of int, shape (n,), or None
+        The cluster of each row.
+    scale_of_fit : False or None
+        Whether the fit may warn of unequal variances: None if the call gave no scale.
+    """
+
+    Z: pd.DataFrame
+    raw: Any
+    group: pd.Categorical
+    unit: np.ndarray | None
+    scale_of_fit: Literal[False] | None
+
+    @classmethod
+    def read(cls, groups: hints.ByRow, data: Any, options: Mapping[str, Any]) -> _GroupedRows:
+        """Read rows with the options of the call, of which those on clusters, gaps and scale are for here."""
+        na, scale = options.get("na", "raise"), options.get("scale")
         if isinstance(na, str) and na in ("em", "pairwise"):
             raise OptionError(
                 f"na={na!r} was given to compare_groups(), which permutes complete rows; give na='drop', or "
@@ -195,30 +239,33 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         table = _table_of(data)
         names = table.index
         table, labels = take_labels(table, groups, "groups")
-        table, units = take_labels(table, data_options.get("clusters"), "clusters")
+        table, units = take_labels(table, options.get("clusters"), "clusters")
         assert labels is not None
-        row_places = _labelled_rows({"groups": labels, "clusters": units}, na)
-        source = _read(table, row_places, data_options)
+        source = _read(table, _labelled_rows({"groups": labels, "clusters": units}, na), options)
         places = source.index.to_numpy()
         group = _whole_numbers(labels[places].remove_unused_categories())
-        code = np.asarray(group.codes, dtype=int)
         _require_groups(group)
         unit = None if units is None else _clusters(units[places], group)
-        Z = pd.DataFrame(_standardised(source, code, scale), names[places], source.spec.columns)
-        method_options: Any = {"method": method, "objective": objective, "effort": effort, "rng": seed}
-        fit = spca(Z, k, card, scale=None if scale is None else False, **method_options)
-        W = fit.loadings.to_numpy()
-        _require_rows(group, fit.card)
-        _require_variation(Z.to_numpy() @ W, code, group, fit.components)
-        order, unit_in_order = _order_by_content(source, code, unit)
-        comparison = compare(
-            Z.to_numpy()[order], W, code[order], n_draws, unit=unit_in_order, seed=seed, n_jobs=jobs
-        )
-    categories = pd.Index(group.categories)
-    count = None if unit is None else int(unit.max()) + 1
-    table_of_groups = _table(Z.to_numpy(), W, code, fit, categories)
-    serial = None if unit is not None or fit._source is None else fit._source.serial_correlation()
-    return GroupComparison(fit, table_of_groups, comparison, categories, count, serial)
+        Z = _standardised(source, np.asarray(group.codes, dtype=int), scale)
+        frame = pd.DataFrame(Z, names[places], source.spec.columns)
+        return cls(frame, source.matrix, group, unit, None if scale is None else False)
+
+    @property
+    def code(self) -> np.ndarray:
+        """The group of each row as a number, shape (n,)."""
+        return np.asarray(self.group.codes, dtype=int)
+
+    def order_by_content(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return an order of the rows, and the numbers of their clusters in it, by the values of the rows.
+
+        Neither depends on the order of the rows or on labels, so that permutations do not.
+        """
+        keys = content_keys(self.raw)
+        group_keys = sums_of_keys(keys, self.code)[self.code]
+        if self.unit is None:
+            return np.lexsort((group_keys, keys)), None
+        order = np.lexsort((keys, self.unit, sums_of_keys(keys, self.unit)[self.unit], group_keys))
+        return order, run_numbers(self.unit[order])
 
 
 def _table_and_options(data: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -343,21 +390,6 @@ def _clusters(values: pd.Categorical, group: pd.Categorical) -> np.ndarray:
         )
     _require_several(np.bincount(pairs["group"]), group, "cluster")
     return unit
-
-
-def _order_by_content(
-    source: RowData, code: np.ndarray, unit: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return an order of the rows, and the numbers of their clusters in it, by the values of the rows.
-
-    Neither depends on the order of the rows or on labels, so that permutations do not.
-    """
-    keys = content_keys(source.matrix)
-    group_keys = sums_of_keys(keys, code)[code]
-    if unit is None:
-        return np.lexsort((group_keys, keys)), None
-    order = np.lexsort((keys, unit, sums_of_keys(keys, unit)[unit], group_keys))
-    return order, run_numbers(unit[order])
 
 
 def _standardised(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
