@@ -45,6 +45,8 @@ ARGUMENTS = {
     "groups": "rows are coloured by group in plots, fit.biplot(groups=)",
     "cv": "the number of folds is choose(folds=)",
     "covariates": 'covariates come after a bar in the formula, formula="~ . | age"',
+    "triangle": "a triangle with missing values elsewhere is mirrored; the lower one of a data frame is "
+    "S.where(np.tril(np.ones(S.shape)) > 0)",
     "n_jobs": "one fit is not shared among processes; bootstrap(), stability() and choose() have n_jobs=",
 }
 #: Arguments that were removed, and what to use instead.

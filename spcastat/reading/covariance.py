@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isqrt
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -314,6 +316,7 @@ def _as_pandas_text(data: Any) -> str:
 
 def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
     """Return the entries, the labels, whether these are the user's, and the tolerance."""
+    _require_no_vector(S)
     if isinstance(S, pd.DataFrame):
         _require_square(S.shape)
         require_unique(S.columns)
@@ -335,6 +338,24 @@ def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
     masked = isinstance(S, np.ma.MaskedArray)
     raw = np.ma.filled(S.astype(np.float64), np.nan) if masked else np.asarray(S, dtype=np.float64)
     return raw, array_labels(len(raw)), False, TOLERANCE_SINGLE if single else MATRIX_TOLERANCE
+
+
+def _require_no_vector(S: Any) -> None:
+    """Raise CovarianceError for a vector, and say how to give one that is a triangle row by row."""
+    is_list = isinstance(S, list | tuple) and len(S) > 0 and all(isinstance(entry, Real) for entry in S)
+    if not (is_list or (isinstance(S, np.ndarray | pd.Series) and S.ndim == 1)):
+        return
+    p = (isqrt(8 * len(S) + 1) - 1) // 2
+    advice = " Rows go to spca()."
+    if p > 1 and p * (p + 1) // 2 == len(S):
+        readings = ((p, "", "with"), (p + 1, ", -1", "without"))
+        codes = [
+            f"for {size} variables, {word} the diagonal: S = np.full(({size}, {size}), np.nan); "
+            f"S[np.tril_indices({size}{offset})] = vector"
+            for size, offset, word in readings
+        ]
+        advice = f" If it is a lower triangle row by row, give S instead, {', or '.join(codes)}."
+    raise CovarianceError(f"A vector of {len(S)} numbers was given; a covariance matrix is square.{advice}")
 
 
 def _require_square(shape: tuple[int, ...]) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import spcastat as sp
 from spcastat.cli import main
-from spcastat.errors import ColumnTypeError, CovarianceError, DataError, SpcaError
+from spcastat.errors import ColumnTypeError, CovarianceError, DataError, SpcaError, UnknownOptionError
 
 WHOLE = sp.datasets.load_pitprops().iloc[:5, :5]
 LOWER = np.tril(np.ones((5, 5))) > 0
@@ -181,6 +181,25 @@ def test_what_contradicts_itself_is_refused_with_its_cell(S, error, words):
 def test_the_advice_for_other_numbers_above_the_diagonal_is_accepted():
     S = P_VALUES.where(np.tril(np.ones(P_VALUES.shape)) > 0)
     pd.testing.assert_frame_equal(sp.spca_cov(S, 2, 3).loadings, sp.spca_cov(WHOLE, 2, 3).loadings)
+
+
+@pytest.mark.parametrize("as_vector", [np.asarray, list, pd.Series])
+@pytest.mark.parametrize("form", ["with", "without"])
+def test_a_triangle_as_a_vector_is_refused_with_code_that_makes_it_a_matrix(form, as_vector):
+    vector = as_vector(WHOLE.to_numpy()[np.tril_indices(5, 0 if form == "with" else -1)])
+    for call in (sp.spca_cov, sp.sparse_loadings_cov, sp.principal_variables_cov):
+        with pytest.raises(CovarianceError, match=f"A vector of {len(vector)} numbers") as refused:
+            call(vector, 2)
+    code = re.search(f"{form} the diagonal: (S = [^;]+; S[^;]+ = vector)", str(refused.value))
+    names = {"np": np, "vector": vector}
+    exec(code[1], names)
+    assert len(names["S"]) == 5
+    given, whole = (sp.spca_cov(S, 2, 3).loadings.to_numpy() for S in (names["S"], WHOLE.to_numpy()))
+    assert given == pytest.approx(whole, abs=1e-12)
+    with pytest.raises(CovarianceError, match="Rows go to"):
+        sp.spca_cov(vector[:-1], 2)  # no triangle has 9 or 14 numbers
+    with pytest.raises(UnknownOptionError, match="is mirrored"):
+        sp.spca_cov(WHOLE, 2, 3, triangle="lower")
 
 
 # --- what is no rows ------------------------------------------------------------------------------
