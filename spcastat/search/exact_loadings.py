@@ -59,6 +59,7 @@ class ExactLoadings:
         self.constraint = constraint
         k = self.k = len(cards)
         self.owner = np.repeat(np.arange(k), cards)
+        self.parts = [np.flatnonzero(self.owner == i) for i in range(k)]
         self.member = (self.owner[:, None] == np.arange(k)).astype(float)
         self.same_component = (self.owner[:, None] == self.owner).astype(float)
         pairs = np.array(list(combinations(range(k), 2)), dtype=int).reshape(-1, 2)
