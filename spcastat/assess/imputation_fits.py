@@ -14,7 +14,7 @@ from spcastat.linalg.operators import Operator
 
 
 def with_imputations(draws: Bootstrapped, resampling: Resampling, search: str) -> Bootstrapped:
-    """Return a bootstrap with the fits of the imputations; that of other data as it is.
+    """Return a bootstrap with the fits of the imputations.
 
     Parameters
     ----------
@@ -24,10 +24,7 @@ def with_imputations(draws: Bootstrapped, resampling: Resampling, search: str) -
     search : {"near", "quick"}
         The search by which each imputation selects variables.
     """
-    parts = resampling.sampler.imputations
-    if not parts:
-        return draws
-    ops = [part.all_rows() for part in parts]
+    ops = [part.all_rows() for part in resampling.sampler.imputations]
     selecting = _loadings(resampling, replace(resampling.refit, fixed=False, starts=search), ops)
     estimates = _loadings(resampling, resampling.refit, ops) if resampling.refit.fixed else selecting
     places = np.union1d(draws.places, np.flatnonzero((selecting != 0).any(axis=0)))

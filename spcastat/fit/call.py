@@ -25,8 +25,6 @@ from spcastat.inputs.data import Data, copied_option
 
 #: Sequences with more values than this are not printed in full.
 LONGEST_SEQUENCE = 30
-
-
 #: Options that control the computation.
 ITERATION = ("n_init", "tol", "max_iter", "objective", "effort", "promise")
 
@@ -187,9 +185,6 @@ def names_for(state: FitState, components: pd.Index) -> list[str]:
     """Return the names of a fit for the components of a refit; additional components keep PC names."""
     names, plain = list(state.components), list(components)
     return [*names[: len(plain)], *plain[len(names) :]]
-
-
-# --- arguments of a call -------------------------------------------------------------------------
 
 
 # --- the table and the formula of a call ----------------------------------------------------------

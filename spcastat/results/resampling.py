@@ -497,7 +497,6 @@ def bootstrap(
     choice: ParallelAnalysis | None,
 ) -> Bootstrapped:
     """Return loadings and variances of `n` draws of rows with replacement; see `SpcaResult.bootstrap`."""
-    from spcastat.assess.imputation_fits import with_imputations
     from spcastat.assess.samples import bootstrap as draws_of
 
     k_found = None if choice is None else number_found(fit.state, choice)
@@ -509,6 +508,10 @@ def bootstrap(
         _require_three(resampling.sampler)
         _require_draws_of_each(resampling.sampler, n)
         draws = replace(draws_of(resampling, n), k_found=k_found)
+        if not resampling.sampler.imputations:
+            return draws
+        from spcastat.assess.imputation_fits import with_imputations
+
         return with_imputations(draws, resampling, _search_of_draws(fit.state, search, False))
 
 
