@@ -23,7 +23,7 @@ from spcastat.errors import (
 from spcastat.hints import Table
 from spcastat.inputs.imputations import refuse_long_imputations
 from spcastat.inputs.opening import table_of
-from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import kind_of
 from spcastat.reading.covariance import refuse_covariance
@@ -132,7 +132,7 @@ def polychoric(tables: np.ndarray, bound: float, max_iter: int = 100) -> Polycho
         return Polychoric(np.zeros(0), none, none, none)
     parts = [
         _estimates(Tables.of(tables[part]), bound, max_iter)
-        for part in blocks(q, (m - 1) ** 2 * len(NODES), 4_000_000)
+        for part in blocks(q, (m - 1) ** 2 * len(NODES), BATCH)
     ]
     return Polychoric(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 

@@ -35,8 +35,6 @@ MOST_CHOICES = 20_000
 #: components with 11 of 13 variables, 5,972 choices of supports were open without these bounds, 27 after 10
 #: multipliers, 18 after 50 and 14 after 200.
 MULTIPLIERS, MULTIPLIER_SIZES, MULTIPLIER_COST = 50, (-3.0, 0.0), 1e8
-#: Fits that are ascended together, which bounds the memory.
-FITS_AT_ONCE = 2_000
 #: Short ascents begin with the best loadings given the other components. From so many of the best choices of
 #: supports there are ascents from RANDOM_LOADINGS random loadings, too, and so many of the best fits go on to
 #: the end.
@@ -270,7 +268,7 @@ def _below_multiplier_bounds(
 
 def _ascended(criterion: Criterion, places: np.ndarray, initial_fits: Callable[..., Fits]) -> Fits:
     """Return fits after short ascents on supports, shape (n, N), from the loadings with which they begin."""
-    parts = blocks(len(places), 1, FITS_AT_ONCE)
+    parts = blocks(len(places), criterion.m**2)
     return join_fits([refined(criterion, initial_fits(criterion, places[part]), SHORT) for part in parts])
 
 
@@ -500,7 +498,7 @@ class _NonnegativeProblem:
         return _concatenation(
             [
                 self._ascended(places[rows], x[rows], steps, bounds[0][rows], bounds[1][rows])
-                for rows in blocks(len(places), 1, FITS_AT_ONCE)
+                for rows in blocks(len(places), len(self.S) ** 2)
             ]
         )
 

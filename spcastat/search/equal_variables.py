@@ -24,6 +24,7 @@ from spcastat.search.grouped import GroupRule
 #: Columns of the covariance matrix that are compared at once; few variables are left after the first ones.
 COMPARED_COLUMNS = 8
 
+
 def first_of_equals(op: Operator, V: np.ndarray, rule: SupportRule | None = None) -> np.ndarray:
     """Return equally good loadings in which the first of equal variables are used first.
 

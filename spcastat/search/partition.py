@@ -22,7 +22,7 @@ from math import comb, factorial
 
 import numpy as np
 
-from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.linalg.eigenvectors import top_eigh, varimax
 from spcastat.linalg.ties import RELATIVE
 from spcastat.measures import best_order
@@ -63,7 +63,7 @@ def first_eigenvalues(S: np.ndarray, running: Callable[[], bool] | None = None) 
     sizes = membership.sum(axis=1)
     for size in range(1, p + 1):
         of = np.flatnonzero(sizes == size)
-        for part in blocks(len(of), size**2, 4_000_000):
+        for part in blocks(len(of), size**2, BATCH):
             if running is not None and not running():
                 return None
             J = np.nonzero(membership[of[part]])[1].reshape(-1, size)

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.errors import OptionError
+from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import Columns
 from spcastat.linalg.ties import ENTRY_TOLERANCE, better_signs, first_max, ranked, top, unit
 from spcastat.solvers.solver import JointSolver, Solution
 
-#: Number of columns of S computed at a time.
-COLUMNS_AT_ONCE = 128
 #: Tolerance for a fit that is truncated to a cardinality afterwards.
 ROUGH = 1e-6
 
@@ -149,8 +148,8 @@ class _NonnegativeAscent:
             G = np.ascontiguousarray(self.op.dot(V).T)
             C = V.T @ V
             change = 0.0
-            for batch in range(0, rows.size, COLUMNS_AT_ONCE):
-                part = rows[batch : batch + COLUMNS_AT_ONCE]
+            for batch in blocks(rows.size, self.op.p):
+                part = rows[batch]
                 # for up to 4000 variables the columns of S are cached
                 columns = self.columns.rows(part) if self.op.p <= 4000 else self.op.columns(part).T
                 for r, column in zip(part.tolist(), columns, strict=True):

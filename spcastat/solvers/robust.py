@@ -355,8 +355,7 @@ class _GridSearch:
         return mad(Z) ** 2
 
     def _chunks(self, J: np.ndarray, angles: int) -> list[np.ndarray]:
-        # About a million values are processed at a time
-        return [J[block] for block in blocks(len(J), len(self.rows) * angles, 1_000_000)]
+        return [J[block] for block in blocks(len(J), len(self.rows) * angles)]
 
     def in_plane(self, y: np.ndarray, Z: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return the squared scale of y cos + z sin for every z and angle, shape (len(Z), len(angles))."""

@@ -15,6 +15,7 @@ from math import comb
 import numpy as np
 from scipy.sparse import csr_array
 
+from spcastat.linalg.accumulate import CACHED, blocks
 from spcastat.linalg.eigenvectors import bordered_lower
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.ties import first_max, hard, hard_marked, top
@@ -39,8 +40,6 @@ RANKED = 500
 COMPARED_ENTRIES = 100_000
 #: Supports that are compared first.
 COMPARED_FIRST = 50
-#: The largest number of covariances of supports with other variables of which exchanges are found at once.
-COVARIANCES_AT_ONCE = 1_000_000
 #: Exchanges of two variables need matrices of order p; with more variables only the most promising are tried.
 PAIR_ORDER = 600
 
@@ -294,9 +293,8 @@ def _best_exchanges(
     that raise the value, at most RANKED of a support, are ranked by a lower bound on the new eigenvalue, and
     twelve are computed.
     """
-    count = max(1, COVARIANCES_AT_ONCE // (op.p * supports.shape[1]))
-    if len(supports) > count:
-        slices = [slice(start, start + count) for start in range(0, len(supports), count)]
+    slices = list(blocks(len(supports), op.p * supports.shape[1], CACHED))
+    if len(slices) > 1:
         exchanges = (_best_exchanges(op, variances, supports[part], values[part]) for part in slices)
         return list(chain.from_iterable(exchanges))
     if not len(supports):

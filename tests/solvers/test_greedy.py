@@ -166,7 +166,7 @@ def test_exchanges_of_many_supports_are_those_of_each(monkeypatch):
     values = np.array([largest(S, J) for J in supports])
     op = Gram(S)
     batch = support_search._best_exchanges(op, op.diagonal(), supports, values)
-    monkeypatch.setattr(support_search, "COVARIANCES_AT_ONCE", 1)
+    monkeypatch.setattr(support_search, "CACHED", 1)
     singles = support_search._best_exchanges(op, op.diagonal(), supports, values)
     for J, value, exchange, single in zip(supports, values, batch, singles, strict=True):
         better = max(largest(S, K) for K in exchanges(S, tuple(J), 1))
