@@ -11,6 +11,7 @@ import pandas as pd
 
 from spcastat.config import shown, whole_percent
 from spcastat.errors import DataError, OptionError
+from spcastat.reading.covariance import looks_like_covariance
 
 #: The columns in which mice, for R, stores the number of the imputation and of the row.
 IMPUTATION_COLUMN, ROW_COLUMN = ".imp", ".id"
@@ -58,6 +59,11 @@ class Imputations:
                 f"imputations= was given {'one data frame' if frames else 'no data frame'}, and the "
                 "uncertainty of imputed values shows in the differences between two or more: give more, or a "
                 "single frame as data."
+            )
+        if looks_like_covariance(frames[0]):
+            raise DataError(
+                "imputations= was given covariance or correlation matrices, and it takes the imputed rows; "
+                "of matrices, give the mean: spca_cov(sum(imputations) / len(imputations), ...)."
             )
         for number, frame in enumerate(frames[1:], 2):
             _require_alike(frames[0], frame, number)

@@ -228,6 +228,11 @@ CALLS = {
     "labels": (lambda f: {"imputations": [f[0], f[1][::-1]]}, DataError, "2 has other row labels"),
     "columns": (lambda f: {"imputations": [f[0], f[1].iloc[:, 1:]]}, DataError, "such as 'alcohol'"),
     "order": (lambda f: {"imputations": [f[0], f[1].iloc[:, ::-1]]}, DataError, "in another order"),
+    "matrices": (
+        lambda f: {"imputations": [f[0].corr(), f[1].corr()]},
+        DataError,
+        r"sum\(imputations\) / len\(imputations\)",
+    ),
     "gaps": (lambda f: {"imputations": [f[0], f[1].mask(f[1] > 3)]}, MissingValuesError, "Imputation 2 has"),
     "data": (lambda f: {"data": f[0], "imputations": f}, OptionError, "data and imputations="),
     "na": (lambda f: {"imputations": f, "na": "em"}, OptionError, "leave na out"),
