@@ -2,7 +2,8 @@
 
 Scaled variables have equal variances. Equal variables can be exchanged in all loadings (`first_of_equals`). A
 component of one variable has the loading one, and its share of PEV is the variance of its variable, where the
-other components do not have that; others may tie with it (`first_single_variables`).
+other components do not have that; others may tie with it (`first_single_variables`), and so may their order
+(`first_order`).
 """
 
 from __future__ import annotations
@@ -146,6 +147,36 @@ def first_single_variables(op: Operator, V: np.ndarray, rule: SupportRule | None
     # gains beside nearly equal components may be rounding
     values = [cumulative_pev(loadings, op)[-1] for loadings in (first_V, V)]
     return V if values[1] >= values[0] * (1.0 - RELATIVE) else first_V
+
+
+def first_order(op: Operator, V: np.ndarray, cards: tuple[int, ...] | None = None) -> np.ndarray:
+    """Return loadings in which neighbouring components of one variable that tie are ascending.
+
+    Parameters
+    ----------
+    op : Operator
+    V : ndarray of shape (p, k)
+        Unit loadings. Components tie if they add equal variances to those before them.
+    cards : tuple of int, optional
+        The cardinalities asked for; those of neighbours must be equal.
+    """
+    singles = np.count_nonzero(V, axis=0) == 1
+    pairs = [i for i in range(V.shape[1] - 1) if singles[i] and singles[i + 1]]
+    pairs = [i for i in pairs if cards is None or cards[i] == cards[i + 1]]
+    if not pairs:
+        return V
+    G, order, variables = op.products(V), np.arange(V.shape[1]), np.abs(V).argmax(axis=0)
+    for _ in pairs:  # as in sorting by exchanges of neighbours
+        for i in pairs:
+            pair, earlier = order[[i, i + 1]], order[:i]
+            # the variances that the two add to those before them
+            covariances = G[np.ix_(earlier, pair)]
+            solution = np.linalg.lstsq(G[np.ix_(earlier, earlier)], covariances, rcond=SUM_ROUNDING)[0]
+            gains = G[pair, pair] - (covariances * solution).sum(axis=0)
+            is_tie = abs(gains[0] - gains[1]) <= tie_width(gains.max(), G.diagonal().max())
+            if is_tie and variables[pair[0]] > variables[pair[1]]:
+                order[[i, i + 1]] = pair[::-1]
+    return V[:, order]
 
 
 def _gains(S: np.ndarray, V: np.ndarray) -> np.ndarray:

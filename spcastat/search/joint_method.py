@@ -10,18 +10,22 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
+from spcastat.linalg.ties import HALF_DIGITS
 from spcastat.search.climbing import VALUE_TOLERANCE
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
-from spcastat.search.equal_variables import first_of_equals, first_single_variables
+from spcastat.search.equal_variables import first_of_equals, first_order, first_single_variables
 from spcastat.search.grouped import GroupRule, with_zero
-from spcastat.search.objectives import OBJECTIVES, PEV
+from spcastat.search.objectives import ADJUSTED, OBJECTIVES, PEV
 from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
     from spcastat.search.partition import Grouped
     from spcastat.search.result import SearchResult
     from spcastat.search.sparsest import Sparsest
+
+#: A share of the total variance from which the rest may be rounding.
+EVERYTHING = 1.0 - HALF_DIGITS
 
 
 @dataclass(frozen=True)
@@ -200,10 +204,24 @@ class Joint(BatchSolver):
         from spcastat.search.default import joint  # as slow to import as a small fit
 
         rule = self.rule(op.p, k)
+        cards, searched = self.card, op
         if isinstance(rule, GroupRule):
-            result = joint(with_zero(op), k, rule.rooms, self.objective, self.effort, rng, rule=rule)
-            return self._solution(op, replace(result, V=result.V[:-1]))
-        return self._solution(op, joint(op, k, self.card, self.objective, self.effort, rng, rule=rule))
+            cards, searched = rule.rooms, with_zero(op)
+
+        first_state = rng.bit_generator.state
+
+        def result_for(objective: str) -> SearchResult:
+            rng.bit_generator.state = first_state
+            result = joint(searched, k, cards, objective, self.effort, rng, rule=rule)
+            return replace(result, V=result.V[: op.p])
+
+        result = result_for(self.objective)
+        if result.value >= EVERYTHING:
+            # many loadings explain everything: those of the largest adjusted variance, if they do
+            V = result_for(ADJUSTED.name).V
+            if OBJECTIVES[self.objective].measure(V, op)[-1] >= EVERYTHING:
+                result = replace(result, V=V)
+        return self._solution(op, result)
 
     def path(self, op: Operator, k: int, cards: Sequence[tuple[int, ...]], seed: int) -> list[Solution]:
         """Search for the fits of many ascending cardinalities, which serve as starts for one another."""
@@ -232,6 +250,8 @@ class Joint(BatchSolver):
             if self.objective == PEV.name:
                 V = first_single_variables(op, V, rule)
             V = first_of_equals(op, V, rule)
+            if rule is None:
+                V = first_order(op, V, self.card)
         return Solution(V, "searched", n_iter, value, np.array([value]), criterion=criterion)
 
     def _grouped(self, op: Operator, k: int, rng: np.random.Generator) -> Solution:

@@ -151,3 +151,33 @@ def test_equal_rows_that_differ_in_labels(options):
     first, other = map(numbers, [rows, in_another_order(rows, 1)])
     for a, b in zip(first, other, strict=True):
         assert_equal(a, b)
+
+
+def rows_of_few(seed: int) -> np.ndarray:
+    """Five rows of three to six variables, whose rank is at most four."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((5, int(rng.integers(3, 7))))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_single_variables_that_add_equal_variances(seed):
+    """Of unit variance are all scores, and the first two add the same in both orders."""
+    X = rows_of_few(seed)
+    orders = ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 3, 1, 4], [3, 1, 4, 0, 2])
+    fits = [sp.spca(X[order], 3, 1, scale=True) for order in orders]
+    variables = fits[0].loadings.to_numpy().argmax(axis=0)
+    assert variables[0] < variables[1]
+    for fit in fits[1:]:
+        assert_equal(fit.loadings, fits[0].loadings)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_loadings_that_explain_everything(seed):
+    """As many scores as the rank explain all, whatever the loadings: adjusted variance chooses."""
+    X = rows_of_few(seed)
+    k, card = min(4, X.shape[1]), 2
+    fit = sp.spca(X, k, card, objective="least_squares")
+    assert fit.measure("least_squares") == pytest.approx(1.0, abs=1e-7)
+    assert_equal(sp.spca(X[[3, 1, 4, 0, 2]], k, card, objective="least_squares").loadings, fit.loadings)
+    components = [sorted(map(tuple, V.to_numpy().T)) for V in (fit.loadings, sp.spca(X, k, card).loadings)]
+    assert_equal(*components)
