@@ -93,6 +93,8 @@ def nearest(word: object, names: Iterable[object]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
+#: Adjusted p-values and q-values up to this are marked in plots, and shown in tables for zero loadings.
+SHOWN_LEVEL = 0.05
 #: The default number of names that messages list.
 MOST_LISTED = 8
 

@@ -28,7 +28,7 @@ from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import top_dense, top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import in_complement, rotated
-from spcastat.linalg.ties import RELATIVE, is_sparse
+from spcastat.linalg.ties import NORMAL_MAD, RELATIVE, is_sparse
 
 #: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
 ROW_CELLS = 3_000_000
@@ -362,10 +362,6 @@ MOST_SIZE = 1.5
 #: Rows are pulled in only if one has more than this multiple of the median size, so that the eigenvalues of
 #: ordinary data are those of a fit.
 FAR_SIZE = 2.5
-
-
-#: Ratio of the median absolute deviation of a normal variable to its standard deviation.
-NORMAL_MAD = 0.6744897501960817
 
 
 #: A median absolute deviation below this share of the standard deviation is replaced by the latter.

@@ -35,6 +35,8 @@ HALF_DIGITS = 1e-8
 ENTRY_TOLERANCE = 1e-13
 #: Longer vectors are not levelled, as different entries may be that close by chance.
 LEVELLED_ORDER = 5000
+#: Ratio of the median absolute deviation of a normal variable to its standard deviation.
+NORMAL_MAD = 0.6744897501960817
 #: Squared lengths above this, and below its inverse, are computed without loss of digits.
 SAFE_SQUARE = 1e-200
 

@@ -21,6 +21,8 @@ from typing import Annotated
 
 import numpy as np
 
+from spcastat.linalg.ties import NORMAL_MAD
+
 #: Standardised values are unchanged up to BEND, and pulled to the middle from END on. With 2.5 and 5 the
 #: location keeps 99.1 % and the correlation 98.1 % of the efficiency at normal data (by quadrature).
 BEND, END = 2.5, 5.0
@@ -240,7 +242,7 @@ def _central_power(u: np.ndarray, box_cox: bool) -> float:
     """Return the power whose normal plot is straightest in its middle, for sorted values."""
     Y = bent(u[:, None], POWERS, box_cox)
     Y -= np.median(Y, axis=0)
-    mad = 1.4826 * np.median(np.abs(Y), axis=0)
+    mad = np.median(np.abs(Y), axis=0) / NORMAL_MAD
     off = (Y / np.where(mad > 0, mad, 1.0) - normal_places(len(u))[:, None]) / 0.5
     loss = (1.0 - (1.0 - np.clip(off, -1.0, 1.0) ** 2) ** 3).mean(axis=0)
     return float(POWERS[np.where(mad > 0, loss, np.inf).argmin()])
@@ -502,11 +504,11 @@ class _Ordered:
         return location, scale
 
     def medians(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return medians, and median absolute deviations times 1.4826."""
+        """Return medians, and median absolute deviations over those of a normal variable."""
 
         def centre_and_spread(Y: np.ndarray) -> np.ndarray:
             centre = np.median(Y, axis=1)
-            return np.stack([centre, 1.4826 * np.median(np.abs(Y - centre[:, None]), axis=1)])
+            return np.stack([centre, np.median(np.abs(Y - centre[:, None]), axis=1) / NORMAL_MAD])
 
         centre, spread = self._by_column(centre_and_spread)
         return centre, spread

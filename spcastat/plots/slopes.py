@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.config import checked_level
+from spcastat.config import SHOWN_LEVEL, checked_level
 from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
 from spcastat.labels import full_names, short_name, short_names
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: Distance of the largest loading from the zero line of its band, as a share of the width of the band.
 FILL = 0.42
-#: Differences with an adjusted p-value up to this are marked.
-MARKED_LEVEL = 0.05
 #: The least width of the band of a component, in points, if names need room.
 BAND = 45.0
 #: Height of the names of the components above the axes, in font sizes.
@@ -100,14 +98,14 @@ def plot_slopes(
         error = unit * half * group_slopes["std_error"].to_numpy()
         ax.hlines(y, middle - error, middle + error, colors=[colour], linewidth=line(1.6), gid="interval")
         marks += ax.plot(middle, y, "o", color=colour, markersize=line(4.0), zorder=3)
-    differing = table[(table["p_adjusted"] <= MARKED_LEVEL) & (table["group"] == groups[0])]
+    differing = table[(table["p_adjusted"] <= SHOWN_LEVEL) & (table["group"] == groups[0])]
     for component, term in zip(differing["component"], differing["term"], strict=True):
         position = columns.index(component) + 0.46, terms.index(term)
         ax.annotate("*", position, ha="center", va="center", color=shade(ax, 1.0), gid="differs")
     names = [short_name(group) for group in groups]
     if len(differing):
         marks += ax.plot([], [], "*", color=shade(ax, 1.0), markersize=line(4.0))
-        names.append(f"differs between groups (adjusted p ≤ {MARKED_LEVEL:g})".replace("0.", "."))
+        names.append(f"differs between groups (adjusted p ≤ {SHOWN_LEVEL:g})".replace("0.", "."))
     legend_height = 1.0 + HEADING_ROOM * size / float(
         drawing.size_of(ax)[1]
     )  # above the names of the components
@@ -131,7 +129,7 @@ def plot_slopes_data(
     names = list(dict.fromkeys(slopes["component"]))
     columns = [names[i] for i in drawing.positions(components, names)]
     table = slopes[slopes["component"].isin(columns)]
-    table = table[(table["loading"] != 0) | (table["p_adjusted"] <= MARKED_LEVEL)]
+    table = table[(table["loading"] != 0) | (table["p_adjusted"] <= SHOWN_LEVEL)]
     if table.empty:
         raise DataError("There is no slope to draw: all loadings are zero.")
     priority = pd.DataFrame({"p": table["p_adjusted"], "size": -table["loading"].abs()})

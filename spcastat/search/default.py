@@ -53,9 +53,9 @@ NONZEROS_LIMIT = 2_000_000
 MANY_VARIABLES = 250_000
 #: More components than this are found one after another: a round of exchanges takes at least k^4 operations.
 SEQUENTIAL = 60
-#: A criterion whose value exceeds the measure by this share is mostly rounding, as scores depend on one
-#: another; the search is repeated with variances that are larger by the share VARIANCE_RIDGE.
-ROUNDED, VARIANCE_RIDGE = 1e-6, 1e-7
+#: A criterion whose value exceeds the measure by more than VALUE_TOLERANCE is mostly rounding, as scores
+#: depend on one another; the search is repeated with variances that are larger by this share.
+VARIANCE_RIDGE = 1e-7
 #: Supports of one component that exchanges improve in a quick search. With 6 of 24, and no exchanges of two
 #: variables, thirteen searches took .3 to .7 of the time, and lost .4, .8, .4 and .2 % in noise of 300, 500,
 #: 600 and 900 variables and nothing in the nine others; with 3 they lost up to 2 %.
@@ -115,7 +115,7 @@ def joint(
         wide = prepared(_with_quick_products(op), card, objective, deepcopy(seeded), False)
         return _wide(wide, effort, seeded, starts)
     search_result = _among_all(op, k, card, objective, effort, seeded, starts, rule)
-    is_rounding = search_result.value < search_result.optima[0][0] * (1.0 - ROUNDED)
+    is_rounding = search_result.value < search_result.optima[0][0] * (1.0 - VALUE_TOLERANCE)
     if OBJECTIVES[objective].squares:
         remaining = op.score_basis(search_result.V)[0]
         is_rounding = is_rounding or nearly_dependent(op, search_result.V, remaining)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from spcastat.config import plural
+from spcastat.config import SHOWN_LEVEL, plural
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
@@ -211,12 +211,12 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
     """Return the print of permutation tests: loadings with their q values, or the large ones."""
     frame = frames.tests(state, tested)
     frame = frame[frame["loading"] != 0]
-    doubtful = (frame["q_value"] > resampling_facts.SHOWN_LEVEL).to_numpy()
+    doubtful = (frame["q_value"] > SHOWN_LEVEL).to_numpy()
     columns = ["component", "term", "loading", "p_value", "q_value"]
     rows: list[Line] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
         rows.append((name_text(component), name_text(term), _cells(numbers), -numbers[-1]))
-    doubt = f"loadings have q > {resampling_facts.SHOWN_LEVEL:g}"
+    doubt = f"loadings have q > {SHOWN_LEVEL:g}"
     return Screen(
         part(resampling_facts.tests_of_loadings(tested)),
         Estimates(("loading", "p", "q"), rows, doubtful, doubt).lines,

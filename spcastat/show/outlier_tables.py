@@ -20,15 +20,11 @@ from spcastat.show import screen
 from spcastat.show.facts import robust
 from spcastat.show.grid import Document, Layout, Picture, Row, Table, fixed
 from spcastat.show.renderings import render
-from spcastat.show.screen import WIDTH, Screen
+from spcastat.show.screen import CELL_NAME_WIDTH, TABLE_LINES, WIDTH, Screen
 from spcastat.show.templates import lines
 
 #: So many outlying cells, and rows, are printed; frames have all.
 CELLS_LISTED, ROWS_LISTED = 20, 10
-#: Lines of a table beside its rows: a blank one, headings and a rule.
-TABLE_LINES = 3
-#: Characters of the names of variables in the list of cells, which then fits into 80 columns.
-CELL_NAME_WIDTH = 18
 #: Rows with at least so many outlying cells, in more than this share of the columns, are printed, too.
 FEWEST_CELLS, MUCH_OF_A_ROW = 5, 0.1
 #: Largest numbers of rows and variables in the map of a report.

@@ -26,18 +26,23 @@ from spcastat.show.grid import Chapter, Document, Layout, Picture, Row, Table, f
 from spcastat.show.methods_text import Description, description
 from spcastat.show.renderings import Summary
 from spcastat.show.report import bibtex, methods, provenance
-from spcastat.show.screen import LINES, WIDTH, Screen, filled, render_tables, render_text
+from spcastat.show.screen import (
+    CELL_NAME_WIDTH,
+    LINES,
+    TABLE_LINES,
+    WIDTH,
+    Screen,
+    filled,
+    render_tables,
+    render_text,
+)
 from spcastat.show.templates import Fact, fact, lines, notes
 from spcastat.show.templates import methods as sentences
 
 #: Lines besides facts, rows and notes: title, three empty ones, and the heads of two tables.
 OTHER_LINES = 8
-#: Those of the second table, which goes where the first one has no room beside it.
-OTHER_TABLE_LINES = 3
 #: The smallest numbers of variables that are shown, of those kept and of the others.
 FEWEST_KEPT, FEWEST_OTHERS = 2, 3
-#: Longest name within a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
-CELL_WIDTH = 18
 #: The row for variables that are left out of a table.
 DOTS = "..."
 
@@ -78,7 +83,7 @@ def _room(used_lines: int, kept_count: int) -> tuple[int, int]:
     room = LINES - OTHER_LINES - used_lines
     if kept_count <= room - FEWEST_OTHERS:
         return kept_count, room - kept_count
-    kept_limit = room + OTHER_TABLE_LINES - 1  # a note names the table
+    kept_limit = room + TABLE_LINES - 1  # a note names the table
     if kept_count <= kept_limit:
         return kept_count, 0
     if room - FEWEST_OTHERS - 1 < FEWEST_KEPT:
@@ -170,7 +175,7 @@ def _kept_rows(selection: pd.DataFrame, limit: int) -> Table:
         substitute = row["instead"]
         cells = [
             percent(row["without"]),
-            "" if substitute is None else short_name(substitute, CELL_WIDTH),
+            "" if substitute is None else short_name(substitute, CELL_NAME_WIDTH),
             "" if substitute is None else percent(row["with_instead"]),
         ]
         cells += [f"{row['cost']:g}"] if has_cost else []
@@ -198,7 +203,7 @@ def _represented_rows(represented: pd.DataFrame, limit: int) -> Table | None:
             rows.append(Row(DOTS, ("", "", "")))
             continue
         R2, by, r = represented.iloc[i][["R2", "most_by", "r"]]
-        cells = (fixed(R2, 2), short_name(by, CELL_WIDTH), fixed(r, 2))
+        cells = (fixed(R2, 2), short_name(by, CELL_NAME_WIDTH), fixed(r, 2))
         rows.append(Row(name_text(represented.index[i]), cells))
     return Table("Represented", ("R2", "most by", "r"), tuple(rows), "rlr")
 

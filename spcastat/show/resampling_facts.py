@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from spcastat.config import SHOWN_LEVEL
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
@@ -17,8 +18,6 @@ from spcastat.show import resampling_templates  # noqa: F401  (registers the tem
 from spcastat.show.facts import copies
 from spcastat.show.templates import Fact, fact
 
-#: A zero loading is shown only if its q value is at most SHOWN_LEVEL.
-SHOWN_LEVEL = 0.05
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
 #: With fewer draws, or halves of the rows, a sentence says what more would change.

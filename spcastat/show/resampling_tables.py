@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.assess.permutation import GroupSlopes
+from spcastat.config import SHOWN_LEVEL
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
@@ -25,7 +26,7 @@ from spcastat.show.grid import (
     fixed_values,
     percent,
 )
-from spcastat.show.resampling_facts import OFTEN, SHOWN_LEVEL
+from spcastat.show.resampling_facts import OFTEN
 from spcastat.show.templates import Fact, fact, lines, notes, part, warnings
 
 #: The largest numbers of loadings, and of clusters or pairs of variables, that a table shows.

@@ -264,6 +264,10 @@ MANY_ROWS = 5
 NAME_LIMITS = (30, 24, 17)
 #: Number of spaces between lists.
 LIST_GAP = 3
+#: Lines of a table beside its rows: a blank one, headings and a rule.
+TABLE_LINES = 3
+#: Characters of a name in a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
+CELL_NAME_WIDTH = 18
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,18 @@ from spcastat.errors import OptionError
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.thresholds import half, lp
-from spcastat.linalg.ties import RELATIVE, SUM_ROUNDING, first_max, hard, l1_bounded, ranked, soft, top, unit
+from spcastat.linalg.ties import (
+    NORMAL_MAD,
+    RELATIVE,
+    SUM_ROUNDING,
+    first_max,
+    hard,
+    l1_bounded,
+    ranked,
+    soft,
+    top,
+    unit,
+)
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 Sparse = Callable[[np.ndarray], np.ndarray]
@@ -457,10 +468,9 @@ class _ComponentIterate:
 
 
 def mad(Z: np.ndarray) -> np.ndarray:
-    """Return the median absolute deviation from the median along the last axis, times 1.4826."""
+    """Return the median absolute deviation from the median along the last axis, over that of a normal."""
     away = np.abs(Z - _median(Z)[..., None])
-    # 1 / Phi^-1(3/4)
-    return 1.482602218505602 * _median(away)
+    return _median(away) / NORMAL_MAD
 
 
 def _median(Z: np.ndarray) -> np.ndarray:
