@@ -124,7 +124,9 @@ BAD_OPTIONS = [
         r"'bcd-l0'.*'variance'.*'controlled'",
     ),
     ({"k": 2, "card": 2, "method": "pca"}, errors.UnknownOptionError, r"'pca'.*'card'.*'bcd-l0'"),
-    ({"k": 2, "card": 2, "c": 2}, errors.UnknownOptionError, r"'joint'.*'c'.*'greedy', 'controlled'"),
+    # only what takes the other arguments, too
+    ({"k": 2, "card": 2, "c": 2}, errors.UnknownOptionError, r"'joint'.*'c'.*: 'greedy'\."),
+    ({"k": 2, "variance": 0.5, "c": 2}, errors.UnknownOptionError, r"'joint'.*'c'.*: 'controlled'\."),
     ({"k": 2, "card": 2, "t": 1.5, "method": "bcd-l1"}, errors.OptionError, r"card and t"),
     ({"k": 2, "card": 2, "t": 1.5, "method": "bcd-l0"}, errors.UnknownOptionError, r"option 't'.*'bcd-l1'"),
     ({"k": 2, "t": 1.5, "method": "bcd-l0"}, errors.UnknownOptionError, r"'t'.*'bcd-l1'"),

@@ -95,7 +95,7 @@ class Cleaner:
         return self._cleaning(X, weights, Wrapping.of)
 
     def again(self, X: np.ndarray, weights: np.ndarray | None, known: Wrapping) -> Cleaning:
-        """Return the same of a draw of rows, with the powers of the columns and the bend in `known`."""
+        """Clean a draw of rows, with the powers of the columns and the bend of the fit in `known`."""
         return self._cleaning(X, weights, replace(known, bend=BEND).located, known.bend)
 
     def _cleaning(

@@ -159,8 +159,8 @@ def in_complement(
     """Return the rows of Y in a basis of the orthogonal complement of U that is close to the rows themselves.
 
     Householder reflections replace the j smallest rows by multiples of them that are added to the other rows,
-    so that a large row remains a single row. Rows of a group are first rotated among themselves, so that at
-    most j of them have a part in U. Reflections that mix groups then change no other rows.
+    so that a large row remains a single row. Rows of a group are first rotated among themselves, until U is
+    nonzero in at most j of them. Reflections that mix groups then change no other rows.
 
     Parameters
     ----------

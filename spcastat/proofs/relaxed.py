@@ -1,4 +1,4 @@
-"""What the joint search needs to know of a measure: bounds at the root, and for partial choices of supports.
+"""What the joint search must know about a measure: bounds at the root, and for partial choices of supports.
 
 PEV and the least-squares share are both <M, P>, where P is the projection on the span of k vectors F v_j: F =
 I and M = S for PEV, F = S^(1/2) and M = F F' for least squares. A component of one variable i adds F e_i to
