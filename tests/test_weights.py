@@ -144,8 +144,9 @@ CALLS = {
     "variances": lambda rows, **options: sp.spca(rows, 2, 3, **options).bootstrap(9).frames["variance"],
     "stability": lambda rows, **options: sp.spca(rows, 2, 3, **options).stability(6).table,
     "split": lambda rows, **options: sp.spca(rows, 2, 3, **options).split_inference(9).conf_int(),
-    "correlations of tests": lambda rows, **options: (
-        sp.spca(rows, 2, 3, **options).test_loadings(9).table[["component", "term", "loading", "correlation"]]
+    "tests": lambda rows, **options: sp.spca(rows, 2, 3, **options).test_loadings(19).table,
+    "tests with covariates": lambda rows, **options: (
+        sp.spca(rows, 2, 2, formula="~ . | a", **options).test_loadings(19).table
     ),
     "sparse loadings": lambda rows, **options: numbers(
         sp.sparse_loadings(rows, 2, total=7, **options), "glance", "tidy"

@@ -143,7 +143,7 @@ def permutation_test(given: Resampling, n: int, *, fdr: str) -> Tested:
 
     refit, n_jobs = given.refit, given.n_jobs
     assert isinstance(given.sampler, RowSampler)
-    groups = given.sampler.groups.of_equal_rows()
+    groups = given.sampler.groups
     Y = _rows(given.sampler)
     if len(Y) < len(groups.rows):  # rotated residuals, which are exchangeable one by one
         rows = np.arange(len(Y))

@@ -187,14 +187,6 @@ class RowGroups:
         stratum = self.stratum[np.unique(row_groups)]
         return replace(self, rows=rows, group=group, stratum=stratum, alike=alike, weights=None)
 
-    def of_equal_rows(self) -> RowGroups:
-        """Return the groups in which the copies of a repeated row are together, for tests."""
-        if self.design is not None and (self.design.clusters is not None or self.block > 1):
-            return self
-        group = run_numbers(self.rows)
-        first_rows = np.unique(group, return_index=True)[1]
-        return replace(self, group=group, stratum=self.stratum[self.group[first_rows]])
-
     # --- draws ------------------------------------------------------------------------------------
 
     def bootstrap(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:

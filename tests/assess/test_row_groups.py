@@ -180,11 +180,11 @@ def test_a_permutation_exchanges_whole_clusters_within_strata(rows):
     )
 
 
-def test_copies_of_a_row_are_no_further_evidence(rows):
-    """With weights of 3 p-values are those of single rows, within 4 standard errors of 499 draws each."""
-    plain, three = sp.spca(rows, 2, 3), sp.spca(rows, 2, 3, weights=np.full(N, 3))
-    found = [fit.test_loadings(499).p_values.to_numpy() for fit in (plain, three)]
-    np.testing.assert_allclose(*found, rtol=0, atol=4 * np.sqrt(2 * 0.25 / 499))
+def test_a_weight_of_three_is_three_rows(rows):
+    """P-values included; copies that are one observation are told by clusters, as below."""
+    three = sp.spca(rows, 2, 3, weights=np.full(N, 3)), sp.spca(pd.concat([rows] * 3), 2, 3)
+    found = [fit.test_loadings(99).p_values.to_numpy() for fit in three]
+    np.testing.assert_array_equal(*found)
 
 
 def test_clusters_of_copies_have_the_standard_errors_of_the_rows(rows):
