@@ -37,7 +37,7 @@ from spcastat.linalg.operators import SCORE_DEPENDENCE, Gram, Operator, residual
 from spcastat.linalg.standardisation import prepare
 from spcastat.linalg.ties import RELATIVE, unit
 from spcastat.reading.checks import real_array
-from spcastat.reading.covariance import read_covariance
+from spcastat.reading.covariance import read_covariance, refuse_covariance
 from spcastat.reading.read import read_data
 
 if TYPE_CHECKING:
@@ -127,6 +127,7 @@ def _operator(X: Any, S: Any) -> tuple[Operator, pd.Index]:
     if X is None:
         covariance = read_covariance(S)
         return Gram(covariance.matrix).at_unit_size(), covariance.columns
+    refuse_covariance(X, advice="give it as S= instead of X=")
     design = read_data(X)
     with np.errstate(invalid="ignore", over="ignore"):  # reported below
         _, op = prepare(design.matrix, None, True, False, design.columns)

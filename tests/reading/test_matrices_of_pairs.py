@@ -53,6 +53,8 @@ OF_ROWS = {
     "correlation": lambda data: sp.correlation(data, "pearson"),
     "compare_groups": lambda data: sp.compare_groups(data, groups=[0, 0, 0, 1, 1, 1], k=1, card=3, n_draws=9),
     "SparsePCA": lambda data: _estimator().fit(data),
+    "measures.pev": lambda data: sp.measures.pev(np.eye(6, 2), X=data),
+    "measures.adjusted": lambda data: sp.measures.adjusted(np.eye(6, 2), X=data),
 }
 
 
@@ -75,8 +77,21 @@ def test_functions_of_rows_refuse_and_say_what_to_give(function, holder):
     assert ("distances" in str(refused.value)) == (matrix == "distances")
 
 
+@pytest.mark.parametrize("kind", MATRICES)
+@pytest.mark.parametrize("measure", ["pev", "rre", "adjusted", "relative_adjusted", "least_squares"])
+def test_measures_of_rows_refuse_arrays_and_frames_of_pairs_too(measure, kind):
+    function = getattr(sp.measures, measure)
+    S = MATRICES[kind]
+    advice = "distances" if kind == "distances" else "S= instead of X="
+    for data in (S, pd.DataFrame(S, index=NAMES, columns=NAMES)):
+        with pytest.raises(sp.errors.DataError, match=advice):
+            function(np.eye(6, 2), X=data)
+    if kind != "distances":
+        function(np.eye(6, 2), S=S)
+
+
 @pytest.mark.parametrize("holder", ["csr", "polars", "pyarrow"])
-@pytest.mark.parametrize("function", ["spca", "choose", "spco", "correlation", "SparsePCA"])
+@pytest.mark.parametrize("function", ["spca", "choose", "spco", "correlation", "SparsePCA", "measures.pev"])
 def test_what_they_say_for_rows_is_taken(function, holder):
     data = held(holder, "correlations")
     with pytest.raises(sp.errors.DataError, match="look like a") as refused:
