@@ -21,6 +21,7 @@ from benchmarks.papers import (
     complexity,
     digits,
     greedy,
+    images,
     pictures,
     pitprops,
     robust,
@@ -43,9 +44,11 @@ TABLES: dict[str, Callable[[Call], Sheet]] = {
     "zhao2015-fig1": pitprops.figure_1,
     "zhao2015-4": colon.table_4,
     "zhao2015-fig2": colon.figure_2,
+    "zhao2015-fig3-digits": images.figure_3,
     "zhao2015-6": toy.table_6,
     "zhao2015-7": colon.table_7,
     "zhao2015-fig4": colon.figure_4,
+    "zhao2015-fig5-digits": images.figure_5,
     "dou2011-1": scoring.table_1,
     "dou2011-fig1": scoring.figure_1,
     "dou2011-4": scoring.table_4,
@@ -90,7 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--paper", choices=PAPERS, help="the tables of this paper alone")
     parser.add_argument("--markdown", action="store_true", help="print Markdown instead of text")
-    about = "draw the figures from the pages, count their rows, and end"
+    about = "draw the figures from the pages (components as images from DIR), count their rows, and end"
     parser.add_argument("--pictures", action="store_true", help=about)
     given = read_arguments(parser, TABLES, arguments)
     if given.pictures:
@@ -98,8 +101,11 @@ def main(arguments: list[str] | None = None) -> int:
             write_head(paper)
         every = pictures.all_pictures()
         for picture in every:
-            print(pictures.draw(picture).name, flush=True)
+            if picture.panels:
+                print(pictures.draw(picture).name, flush=True)
         print(pictures.draw_record().name)
+        if given.data is not None and (given.data / digits.FILE).exists():
+            print(images.draw_components(given.data, pictures.FOLDER).name)
         pictures.FOLDER.with_suffix(".md").write_text(pictures.page(every), encoding="utf-8")
         return 0
     draws = Draws.from_arguments(given)

@@ -37,10 +37,12 @@ ROWS: dict[str, dict[str, str]] = {
         "Figure 2": "zhao2015-fig2",
         "Table 5, Figure 3": "not remade: Yale B's 200 images are a random choice that the paper does "
         "not list, and we do not have the images",
+        "Figure 3, with digits": "zhao2015-fig3-digits",
         "Table 6": "zhao2015-6",
         "Table 7": "zhao2015-7",
         "Figure 4": "zhao2015-fig4",
         "Tables 8 and 9, Figure 5": "not remade: we do not have the CBCL images",
+        "Figure 5 and Table 8, with digits": "zhao2015-fig5-digits",
     },
     "zhao2013": {
         "Theorems 1 to 5, Lemma 1, Algorithms 1 and 2": "those of the article; tested there",

@@ -267,7 +267,7 @@ def figure_2_points(call: Call) -> Sheet:
     """Return the coordinates that the two panels of Figure 2 show."""
     title = "SPCO on three groups of ten points: the coordinates of the points"
     sheet = Sheet("dou2011-fig2-points", title, "coordinate", {str(point): 1 for point in range(1, 31)})
-    rows = {"first coordinate, penalty 20": (20.0, 1), "second coordinate, penalty 5": (5.0, 2)}
+    rows = {"first coordinate, penalty 20": (20.0, 1), "second coordinate, penalty 2": (2.0, 2)}
     cells = [Cell(name, points, {"penalty": penalty, "which": k}) for name, (penalty, k) in rows.items()]
     for name, result in call.measured(sheet.name, cells).items():
         sheet.add(name, [None] * 30, result)
