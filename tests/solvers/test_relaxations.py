@@ -68,13 +68,6 @@ def test_cardinalities_are_met_by_penalties_as_nearly_as_they_can(k: int, card: 
     np.testing.assert_allclose(fit.loadings, cut / np.linalg.norm(cut, axis=0), atol=1e-4)
 
 
-def test_six_components_of_four_variables_are_not_those_of_pca() -> None:
-    """Numbers of nonzeros jump along each bisection here, and where depends on the last digits."""
-    fit = sp.spca_cov(R, 6, card=4, method="alspca")
-    assert fit.details["penalty"].any()
-    assert not np.allclose(fit.loadings, sp.spca_cov(R, 6, card=4, method="threshold").loadings, atol=0.1)
-
-
 def test_a_penalty_for_each_component() -> None:
     fit = sp.spca_cov(R, 2, method="alspca", penalty=[0.0, 1.0])
     assert fit.card.iloc[0] == 13
