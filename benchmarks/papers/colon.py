@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.draws import Cell, Draw, NoNumbers
 from benchmarks.papers.compared import METHODS, NONNEG, SHARING, sparsity
-from benchmarks.papers.fits import Call, fit, fit_or_none
+from benchmarks.papers.fits import Call, fit, fit_or_none, pev_curve, reconstruction
 from benchmarks.papers.sheet import Cause, Sheet
 from benchmarks.papers.verdicts import CONTRADICTION, SETTING, UNDECIDABLE, Claim
 
@@ -115,9 +115,7 @@ def one_penalty(draw: Draw, method: str, start: str, total: int | None, least: f
 
 
 def _figures(found: Any) -> list[float]:
-    curve = 100.0 * found.variance["cumulative PEV"].to_numpy()
-    total = [found.measure("rre"), 100.0 * found.measure("pev"), float(found.card.sum())]
-    return [*total, *(curve[k - 1] for k in STEPS)]
+    return [*reconstruction(found), *pev_curve(found, STEPS)]
 
 
 def _rows(call: Call) -> list[Cell]:
@@ -129,9 +127,10 @@ def _rows(call: Call) -> list[Cell]:
             continue
         method, options = METHODS[label]
         given = {**options, **sparsity(label, (50,) * 20)}
-        one = {"BCD-SPCA l1": {"n_init": 1}}.get(label, {})
-        cells.append(Cell(label, explained, {"method": method, "options": {**given, **one}}))
-        if "n_init" in one:
+        has_two_starts = label == "BCD-SPCA l1"
+        options = {**given, "n_init": 1} if has_two_starts else given
+        cells.append(Cell(label, explained, {"method": method, "options": options}))
+        if has_two_starts:
             cells.append(Cell(f"{label}, two starts", explained, {"method": method, "options": given}))
         if label in ("sPCA-rSVD l1", "sPCA-rSVD SCAD", "EMPCA", "GPower l0", "GPower l1"):
             more = {"deflation": "projection"} if "rSVD" in label else {"start": "pca"}
@@ -179,9 +178,7 @@ def table_4(call: Call) -> Sheet:
             "33955 of 40000 in 25 updates, half a minute, and 20 penalties need up to seven steps each",
         )
     sheet.causes = CAUSES_4
-    sheet.notes.append(
-        "Raw intensities, centred, not scaled; DSPCA is not printed (p = 2000 is too large).",
-    )
+    sheet.notes.append("Raw intensities, centred, not scaled; DSPCA is not printed (p = 2000 is too large).")
     return sheet
 
 

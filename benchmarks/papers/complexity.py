@@ -80,7 +80,7 @@ def exponents(call: Call) -> Sheet:
     sheet.notes.append(
         f"A claim holds if the fitted exponent is between {LINEAR[0]} and {LINEAR[1]}: fixed costs of a fit "
         "make it smaller, and memory beyond the cache larger. Statements of Zhao, Meng and Xu (2014), "
-        "section 2.7, Zhao, Meng, Xu and Gao (2015), section "
-        "2.5, and He, Monteiro and Park (2010), section 2.3."
+        "section 2.7, Zhao, Meng, Xu and Gao (2015), section 2.5, and He, Monteiro and Park (2010), section "
+        "2.3."
     )
     return sheet

@@ -76,6 +76,17 @@ def loadings(result: Any) -> np.ndarray:
     return np.asarray(result.loadings, dtype=float)
 
 
+def reconstruction(result: Any) -> list[float]:
+    """Return RRE, PEV (%) and the number of nonzeros."""
+    return [result.measure("rre"), 100.0 * result.measure("pev"), float(result.card.sum())]
+
+
+def pev_curve(result: Any, steps: Iterable[int]) -> list[float]:
+    """Return the PEV (%) of so many of the first components, for each number in `steps`."""
+    curve = 100.0 * result.variance["cumulative PEV"].to_numpy()
+    return [float(curve[k - 1]) for k in steps]
+
+
 def counted(values: Iterable[float | None], total: int) -> list[Estimate | None]:
     """Return printed counts of so many draws with their binomial standard errors."""
     found: list[Estimate | None] = []

@@ -186,8 +186,7 @@ def figure_1(call: Call) -> Sheet:
     title = "variance of the first component against its cardinality"
     sheet = Sheet("he2010-fig1", title, "n", {f"{c}": 3 for c in cards})
     cells = [Cell(str(n), bend, {"n": n, "cards": list(cards)}) for n in (25, 50, 100)]
-    for name, found in call.measured("he2010-fig1", cells).items():
-        sheet.add(name, [None] * len(cards), found)
+    sheet.add_trials(call.measured("he2010-fig1", cells))
     bends = []
     for _, _, ours, _ in sheet.rows:
         before, at, after = (value_of(ours[cards.index(c)]) for c in (40, 50, 60))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from benchmarks.draws import Cell, Draw
 from benchmarks.papers.compared import METHODS, NONNEG
 from benchmarks.papers.digits import FILE
-from benchmarks.papers.fits import Call, fit, loadings
+from benchmarks.papers.fits import Call, fit, loadings, pev_curve, reconstruction
 from benchmarks.papers.sheet import Sheet
 
 #: Images of each digit: 200 in all in Figure 3, as the paper has; 2400 in Figure 5, which has 2429 faces.
@@ -47,8 +47,7 @@ def explained(draw: Draw, method: str, options: dict[str, Any], together: bool) 
     X = _images(draw.file(FILE), SPARSE_IMAGES)
     if together:
         return [100.0 * fit(X, k, method, card=CARD, **options).measure("pev") for k in STEPS]
-    curve = fit(X, STEPS[-1], method, card=CARD, **options).variance["cumulative PEV"].to_numpy()
-    return [100.0 * float(curve[k - 1]) for k in STEPS]
+    return pev_curve(fit(X, STEPS[-1], method, card=CARD, **options), STEPS)
 
 
 def figure_3(call: Call) -> Sheet:
@@ -60,8 +59,7 @@ def figure_3(call: Call) -> Sheet:
         method, options = METHODS[label]
         given = {"method": method, "options": options, "together": label.startswith("BCD")}
         cells.append(Cell(label, explained, given))
-    for name, found in call.measured(sheet.name, cells).items():
-        sheet.add(name, [None] * len(STEPS), found)
+    sheet.add_trials(call.measured(sheet.name, cells))
     sheet.notes.append(
         "The paper has 200 faces of 8064 pixels and components of 2000 nonzeros, a quarter of the pixels, as "
         "here. For BCD each number of components is a separate fit."
@@ -88,8 +86,7 @@ def _fitted(path: Path, label: str) -> Any:
 
 def nonnegative(draw: Draw, label: str) -> list[float]:
     """Return RRE, PEV (%) and nonzeros of ten components."""
-    found = _fitted(draw.file(FILE), label)
-    return [found.measure("rre"), 100.0 * found.measure("pev"), float(found.card.sum())]
+    return reconstruction(_fitted(draw.file(FILE), label))
 
 
 def figure_5(call: Call) -> Sheet:
@@ -97,8 +94,7 @@ def figure_5(call: Call) -> Sheet:
     quantities = {"RRE": 4, "PEV": 2, "nonzeros": 0}
     sheet = Sheet("zhao2015-fig5-digits", "2400 images of digits: 10 components", "method", quantities)
     cells = [Cell(label, nonnegative, {"label": label}) for label in IMAGED]
-    for name, found in call.measured(sheet.name, cells).items():
-        sheet.add(name, [None] * len(quantities), found)
+    sheet.add_trials(call.measured(sheet.name, cells))
     sheet.notes.append(
         "The paper has 2429 faces. N-EMPCA and BCD have the cardinalities of NSPCA, whose options are not "
         "printed."

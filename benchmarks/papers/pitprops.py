@@ -9,7 +9,7 @@ import numpy as np
 import spcastat as sp
 from benchmarks.draws import Cell, Draw
 from benchmarks.papers.compared import METHODS, SHARING, sparsity
-from benchmarks.papers.fits import Call, fit
+from benchmarks.papers.fits import Call, fit, pev_curve
 from benchmarks.papers.sheet import Cause, Sheet
 from benchmarks.papers.verdicts import BETTER, CHANCE, CONTRADICTION, REPRODUCED, SETTING, Claim, compare
 from spcastat.solvers import penalised
@@ -208,7 +208,7 @@ def curve(draw: Draw, label: str, pattern: list[int], more: dict[str, Any]) -> l
     options = {**options, **OPTIONS.get(label, {}), **more}
     if not label.startswith("BCD"):
         found = fit(S, 6, method, covariance=True, card=pattern, **options)
-        return list(100.0 * found.variance["cumulative PEV"])
+        return pev_curve(found, range(1, 7))
     values = []
     for k in range(1, 7):
         found = fit(S, k, method, covariance=True, card=pattern[:k], **options)
@@ -221,7 +221,7 @@ def first_of_six(draw: Draw, label: str, pattern: list[int]) -> list[float]:
     method, options = METHODS[label]
     S = sp.datasets.load_pitprops()
     found = fit(S, 6, method, covariance=True, card=pattern, **options, **OPTIONS.get(label, {}))
-    return [100.0 * float(value) for value in found.variance["cumulative PEV"]]
+    return pev_curve(found, range(1, 7))
 
 
 def _curves(pattern: tuple[int, ...]) -> list[Cell]:

@@ -269,8 +269,7 @@ def figure_2_points(call: Call) -> Sheet:
     sheet = Sheet("dou2011-fig2-points", title, "coordinate", {str(point): 1 for point in range(1, 31)})
     rows = {"first coordinate, penalty 20": (20.0, 1), "second coordinate, penalty 2": (2.0, 2)}
     cells = [Cell(name, points, {"penalty": penalty, "which": k}) for name, (penalty, k) in rows.items()]
-    for name, result in call.measured(sheet.name, cells).items():
-        sheet.add(name, [None] * 30, result)
+    sheet.add_trials(call.measured(sheet.name, cells))
     return sheet
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
@@ -99,6 +99,11 @@ class Sheet:
             self.notes.append(f"{label}: {ours.rstrip('.')}.")
             ours = ["n/a"] + [None] * (len(self.quantities) - 1)
         self.rows.append((label, list(printed), list(ours), draws))
+
+    def add_trials(self, results: Mapping[str, Means | str]) -> None:
+        """Add a row for each result, none of which the paper prints."""
+        for label, ours in results.items():
+            self.add(label, [None] * len(self.quantities), ours)
 
     def verdict(self, row: tuple[str, list[Value], list[Value], int]) -> str:
         """Return the finding of a row, with the number of its cause; "" if it is not printed."""

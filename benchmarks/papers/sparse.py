@@ -96,8 +96,7 @@ def figures_2_3(call: Call) -> Sheet:
         Cell(f"{p}", three, {"n": p, "p": p, "card": p // 5, "penalty": 0.002}, call.times(2, 10))
         for p in sizes
     ]
-    for name, found in call.measured(sheet.name, cells).items():
-        sheet.add(name, [None] * 6, found)
+    sheet.add_trials(call.measured(sheet.name, cells))
     sheet.notes.append(
         "The figures have no numbers. Shares of the variance of the first dense component; CPU seconds of "
         "one thread."
@@ -119,8 +118,7 @@ def figure_4(call: Call) -> Sheet:
         for start, words in (("column", ""), ("pca", ", dense start"))
         for j in (range(1, 21) if call.full else (1, 20))
     ]
-    for name, found in call.measured(sheet.name, cells).items():
-        sheet.add(name, [None] * 7, found)
+    sheet.add_trials(call.measured(sheet.name, cells))
     for words in ("from the longest column", "from the dense component"):
         part = replace(sheet, rows=[row for row in sheet.rows if ("dense" in words) == ("dense" in row[0])])
         _claim(part, f"S1-SPCA has more variance than GPower0 {words}", 1, 3)
@@ -155,8 +153,7 @@ def figure_5(call: Call) -> Sheet:
         )
         for n, p, penalty in shapes
     ]
-    for name, found in call.measured(sheet.name, cells).items():
-        sheet.add(name, [None] * 6, found)
+    sheet.add_trials(call.measured(sheet.name, cells))
     tall = replace(sheet, rows=sheet.rows[len(longer) :])  # shares the list of claims
     _claim(tall, "n / p = 10: Sc-SPCA is faster than GPower0", 5, 4)
     sheet.notes.append("The figure has no numbers; GPower0 is timed at the paper's penalties.")
@@ -172,8 +169,7 @@ def figure_6(call: Call) -> Sheet:
         for data in images
         for c in ((25, 50, 100, 200, 400) if call.full else (50, 200))
     ]
-    for name, found in call.measured(sheet.name, cells).items():
-        sheet.add(name, [None] * 4, found)
+    sheet.add_trials(call.measured(sheet.name, cells))
     for data in images[:1]:
         part = replace(sheet, rows=[row for row in sheet.rows if row[0].rpartition(",")[0] == data])
         if part.rows:
