@@ -699,7 +699,7 @@ def _equivalent(name: str, given: Mapping[str, Any]) -> str:
         words += f", without {' and '.join(missing_options)}"
     if method.solver.needs == "rows":
         words += ", for rows"
-    is_single = sum(name in CONTROLS for name in given) < 2
+    is_single = sum(option in CONTROLS for option in given) < 2
     if is_single and set(given) <= set(choose_method(None, given).options):
         words += ", or leave method out for the default"
     return words

@@ -81,8 +81,7 @@ class Bootstrap(FromDraws):
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The default 95 % intervals: "loadings" (`table`) and "variance", as `variance_ci`."""
-        state, numbers = self._state, self._numbers
-        return {"loadings": frames.conf_int(state, numbers), "variance": frames.variance_ci(state, numbers)}
+        return {"loadings": self.table, "variance": frames.variance_ci(self._state, self._numbers)}
 
     @property
     def table(self) -> pd.DataFrame:

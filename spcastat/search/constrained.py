@@ -6,7 +6,7 @@ are then settled: variables are exchanged as long as that raises the value of lo
 constraint to rounding (`spcastat.search.exact_loadings`); exchanges are ranked to second order
 (`spcastat.search.exact_exchanges`). Perturbed copies of the best fits follow until some rounds bring no gain,
 or, where few loadings meet the constraint, exchanges of the best fits. Searches for many orthogonal
-components begin anew, until two agree. In the end, many more exchanges of the very best fits are tried.
+components start again, until two agree. In the end, many more exchanges of the very best fits are tried.
 
 Levels and settings were measured on correlation matrices of 13 to 100 variables, with 3 to 6 components
 (``python -m benchmarks.constraints``). The exchanges at the end bring more than what they cost: for six
@@ -55,7 +55,7 @@ TIGHT_ROUNDS = 3
 #: A multiple of starts, of settled ends and of rounds without gain for orthogonal loadings, whose plain
 #: search, for PEV, takes three to six times as long as that for adjusted variance.
 LONGER = 2
-#: So many orthogonal components have more local optima: searches begin anew until so many agree, with these
+#: So many orthogonal components have more local optima: searches start again until so many agree, with these
 #: multiples of starts and of the perturbed fits of a round, and half of the rounds without gain. Six of the
 #: pitprops with four variables each: all of six seeds ended at the best value known; with twice the rounds
 #: and two thirds of the perturbed fits four did, after 1.4 times the time.

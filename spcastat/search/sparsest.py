@@ -357,8 +357,7 @@ class _Search:
         if op.p <= GRAM_LIMIT or tall:
             if op.held_matrix is not None:
                 return op
-            S = op.block(np.arange(op.p))
-            return Gram(symmetric(S), op.rank_limit)
+            return op.with_matrix()
         if not op.out_of_core:
             return op
         return self._held_of_stream(vectors)
