@@ -226,12 +226,17 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
     that read a common column are flipped together, since they are correlated by construction.
 
+    A frequency weight of 2 is two equal rows. Chance makes rows of a few columns of few values equal, such as
+    answers to a questionnaire: these are observations of their own. Other equal rows are copies of one
+    observation, which would make components of noise: they are in one fold, and their signs are flipped
+    together, up to 20 million cells. So are those of a row with a sampling weight.
+
     A covariance matrix is treated as that of normal rows, which are drawn to have exactly this matrix; a
     matrix of polychoric
     correlations from :func:`spcastat.correlation` raises an error, as these vary more. For more than 20
     million cells, draws are made from the covariance matrix by the central limit theorem, with the fourth
     moments of the rows and the norms of the largest rows, so that these draws also allow for rows of very
-    unequal norms. The signs of a weighted row, and of a variable in a cluster or block, are flipped together.
+    unequal norms. The signs of a variable in a cluster or block are flipped together.
     From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are
     fewer). One very large row can hide all components, or appear as one. If one of the dense rows in memory
     has more than 2.5 times the median size, with the variables standardised by median and median absolute
@@ -835,10 +840,11 @@ def halves(data: Data, asked: Asked, n: int, seed: int) -> tuple[list[np.ndarray
     n, seed : int
     """
     rows = data.rows("stability()")
+    groups = rows.row_groups.single_rows("stability()")
     loadings, parts = [], []
     with stage("halves", n, "choices") as advance:
         for number in range(n):
-            places = np.sort(rows.row_groups.halves(draw_generator(seed, number))[0].rows)
+            places = groups.halves(draw_generator(seed, number))[0].rows
             loadings.append(_chosen_among(rows, asked, places))
             parts.append(np.isin(np.arange(rows.n), places))
             advance(1)

@@ -403,7 +403,7 @@ class ComponentTests:
     sampled : bool
         Whether the rows are a sample of those of the data.
     n : int or None
-        Number of rows.
+        Number of different rows, where known.
     """
 
     found: Standing
@@ -604,7 +604,7 @@ def component_tests(
         drawn=data.sampling_text,
         remarks=about_rows(data),
         sampled=data.is_sample,
-        n=tested.n,
+        n=tested.different_rows,
     )
 
 

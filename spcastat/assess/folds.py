@@ -623,19 +623,25 @@ def divided(
     """
     names: pd.Index = rows.columns
     rules = rows.rules(keep_rows)
-    X, w, design = rows.matrix, rows.weights, folded_design(rows, folds)
-    n, rows_of = rows.n, RowGroups.of(rows.measured, w, rows.covariates, design)
-    if rows_of.design is not None and rows_of.count < folds:
+    design, measured, X = folded_design(rows, folds), rows.measured, rows.matrix
+    groups = RowGroups.of(measured, rows.weights, rows.covariates, design)
+    if groups.design is not None and groups.count < folds:
         raise TooFewRowsError(
-            f"folds={folds} was given for {rows_of.count} {'blocks' if rows_of.block > 1 else 'clusters'}, "
+            f"folds={folds} was given for {groups.count} {'blocks' if groups.block > 1 else 'clusters'}, "
             "which are held out as a whole; give at most as many folds."
         )
-    labels = rows_of.folds(min(folds, n), repeats, np.random.default_rng([seed, 2]))
-    kept = np.ones(n, dtype=bool) if w is None else w > 0
-    counts = [int(np.sum(kept & (one == fold))) for one in labels for fold in range(min(folds, n))]
+    count = int(min(folds, groups.observations))
+    if not rows.estimates_terms:
+        groups = groups.divided(count)
+    labels = groups.folds(count, repeats, np.random.default_rng([seed, 2]))
+    places, w = groups.in_data
+    if len(places) > rows.n:
+        measured, X = ((M.tocsr() if is_sparse(M) else M)[places] for M in (measured, X))
+    kept = np.ones(len(places), dtype=bool) if w is None else w > 0
+    sizes = w if w is not None and groups.counts else kept
+    counts = [int(sizes[one == fold].sum()) for one in labels for fold in range(count)]
     require_folds(counts, folds, k, rows.weighted)
     columns: Any = None
-    measured = rows.measured
     if rows.estimates_terms:
         from spcastat.reading.read import FoldedTerms
 

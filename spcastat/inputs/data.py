@@ -95,6 +95,11 @@ class Data(Explained, ABC):
         """Number of rows; for a covariance matrix the number it was computed from, where known."""
 
     @property
+    def different_rows(self) -> int | None:
+        """Number of different rows; for a covariance matrix, or rows in chunks, of all rows, where known."""
+        return self.n
+
+    @property
     @abstractmethod
     def weight(self) -> float | None:
         """The sum of the weights, or the number of rows without weights, where known."""

@@ -20,7 +20,7 @@ import pandas as pd
 from scipy.special import fdtrc
 
 from spcastat.config import shown, whole_percent
-from spcastat.inputs.row_groups import StandardRows, content_keys
+from spcastat.inputs.row_groups import StandardRows, content_keys, equal_by_chance
 from spcastat.linalg.accumulate import blocks
 from spcastat.linalg.regression import centred_within
 from spcastat.linalg.standardisation import neighbour_correlation
@@ -277,26 +277,12 @@ def _equal_rows(rows: StandardRows) -> Iterator[str]:
     n = len(keys)
     times = np.unique(keys, return_counts=True)[1]
     equal = int(times[times > 1].sum())
-    if equal < MANY_EQUAL * n or _pairs_by_chance(rows, n) > 0.5:
+    if equal < MANY_EQUAL * n or equal_by_chance(rows.raw_rows, None):
         return
     yield (
         f"{equal:,} of {n:,} rows ({whole_percent(equal / n)}) are equal to others: give clusters= if they "
         "are copies."
     )
-
-
-def _pairs_by_chance(rows: StandardRows, n: int) -> float:
-    """Return the expected number of pairs of equal rows if half of the columns were independent.
-
-    Columns of few values, as answers to questionnaires, make rows equal by chance.
-    """
-    logs = []
-    for j in range(rows.op.p):
-        column = rows.raw_rows[:, [j]]
-        column = column.toarray().ravel() if is_sparse(column) else np.asarray(column).ravel()
-        shares = np.unique(column, return_counts=True)[1] / n
-        logs.append(np.log((shares**2).sum()))
-    return float(n * (n - 1.0) / 2.0 * np.exp(0.5 * np.sum(logs)))
 
 
 def _table_of(rows: StandardRows) -> pd.DataFrame | None:

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from spcastat.errors import CovarianceError, DataError, OptionError
-from spcastat.inputs.row_groups import StandardRows
+from spcastat.inputs.row_groups import RowGroups, StandardRows, are_counts
 from spcastat.linalg.accumulate import SquareProducts
 from spcastat.linalg.eigenvectors import top_dense, top_eigh
 from spcastat.linalg.operators import Operator
@@ -377,7 +377,7 @@ class PulledIn:
     Z : ndarray of shape (n, p)
         Centred again, each variable with the sum of squares that it had; NaN for missing values.
     pulled : int
-        Number of rows pulled in.
+        Number of rows pulled in; a row of weight 2 is two.
     far : ndarray of int
         Rows of more than FAR_SIZE times the median size, the one with the largest share first.
     shares : ndarray
@@ -415,6 +415,7 @@ def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
     standardised = away / np.where(scale > 0, scale, 1.0)
     sizes = np.sqrt((standardised**2).sum(axis=1) / np.maximum(observed.sum(axis=1), 1))
     usual = float(medians(sizes[:, None], w)[0])
+    sizes[w == 0] = 0.0
     outlying = sizes > MOST_SIZE * usual
     if not 0 < FAR_SIZE * usual < sizes.max():
         return PulledIn(Z, 0, np.array([], dtype=int), np.array([]))
@@ -427,7 +428,8 @@ def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
     shares = squares.sum(axis=1) / squares.sum()
     far = np.flatnonzero(sizes > FAR_SIZE * usual)
     far = far[np.argsort(-shares[far], kind="stable")]
-    return PulledIn(np.where(observed, pulled, np.nan), int(outlying.sum()), far, shares[far])
+    count = w[outlying].sum() if (w == np.round(w)).all() else outlying.sum()
+    return PulledIn(np.where(observed, pulled, np.nan), int(count), far, shares[far])
 
 
 def medians(Z: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -482,6 +484,8 @@ def noise_of(
 ) -> tuple[Noise, PulledIn | None]:
     """Return the simulation of noise for rows; signs are flipped directly for up to `cells` cells.
 
+    Of more cells, equal rows count as observations of their own.
+
     Columns with the same number in `terms` keep their correlations; None if all columns are flipped alone.
 
     Large rows are pulled in, and returned, for dense rows that were centred at their means. The data of the
@@ -489,12 +493,13 @@ def noise_of(
     nor vanish.
     """
     op = source.op
-    if source.n * op.p <= max(cells, op.p**2):
+    flipped = flipped_rows(source, max(cells, op.p**2) // op.p)
+    if flipped is not None:
         Z = standardised(source, unit)
         if not pull or is_sparse(source.matrix) or source.standard.centring != "mean":
-            return row_noise(source, Z, terms), None
+            return row_noise(source, flipped, Z, terms), None
         rows = pulled_in(Z, source.weights)
-        return row_noise(source, rows.Z, terms), rows
+        return row_noise(source, flipped, rows.Z, terms), rows
     if source.missing is not None:
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
@@ -517,17 +522,35 @@ def standardised(source: StandardRows, unit: float) -> np.ndarray:
     return np.asarray((X - source.standard.mean) / source.standard.scale / source.op.unit / unit)
 
 
-def row_noise(source: StandardRows, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
+def flipped_rows(source: StandardRows, limit: int) -> RowGroups | None:
+    """Return the rows whose signs are flipped, in an order by their content; None if they exceed `limit`.
+
+    Copies of an observation have their signs in common, and so have equal rows of a cluster. The signs of
+    other equal rows differ: a row of weight 2 is two rows.
+    """
+    if source.n > limit:
+        return None
+    groups = source.row_groups
+    if groups.block > 1 or not are_counts(groups.weights, source.design):
+        return groups
+    if groups.copies or groups.clustered:
+        return groups.merged()
+    if groups.weights is None:
+        return groups
+    return groups.single_rows("choose_k()") if groups.weights.sum() <= limit else None
+
+
+def row_noise(
+    source: StandardRows, flipped: RowGroups, Z: np.ndarray, terms: np.ndarray | None
+) -> RowNoise:
     """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
     w = np.ones(len(Z)) if source.weights is None else source.weights
-    gaps = np.isnan(Z)
-    counts = w @ ~gaps  # the sum of the weights in each column
-    rows = np.where(gaps, 0.0, Z) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
-    groups = source.row_groups
-    rows, w = rows[groups.rows], w[groups.rows]  # signs go by the content of rows, not by their order
-    clusters = groups.group if groups.count < len(rows) else None
+    counts = w @ ~np.isnan(Z)  # the sum of the weights in each column
+    w = np.ones(len(flipped.rows)) if flipped.weights is None else flipped.weights
+    clusters = flipped.group if flipped.count < len(flipped.rows) or flipped.block > 1 else None
+    rows = np.nan_to_num(Z[flipped.rows]) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
     if source.covariates is not None:
-        covariates = source.covariates[groups.rows]
+        covariates = source.covariates[flipped.rows]
     elif source.standard is not None and source.standard.centring == "mean":
         covariates = np.zeros((len(rows), 0))
     else:
@@ -541,8 +564,8 @@ def tails_of(source: StandardRows, S: np.ndarray) -> Tails | None:
     standard, n = source.standard, source.weight
     deviations = np.sqrt(np.diag(S))
     divisor = standard.scale * source.op.unit * deviations
-    begin = partial(SquareProducts, standard.mean, np.where(divisor > 0, divisor, np.inf))
-    squares = begin()
+    divisor = np.where(divisor > 0, divisor, np.inf)
+    squares = SquareProducts(standard.mean, divisor, are_counts(source.weights, source.design))
     squares.add(source.matrix, source.weights)
     fourth = squares.about(np.zeros(len(S))) * n / (n - 1.0) ** 2
     correlations = S / np.maximum(np.outer(deviations, deviations), np.finfo(float).tiny)

@@ -21,7 +21,7 @@ from spcastat.inputs.cleaning import (
 )
 from spcastat.inputs.data import Data, center_and_scale, packed_names, packed_spec
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
-from spcastat.inputs.row_groups import RowGroups
+from spcastat.inputs.row_groups import RowGroups, counted
 from spcastat.inputs.scaling import COMPLETE, column_values, mixed_of, require_range, scale_of
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import regress
@@ -387,6 +387,10 @@ class RowData(Data):
         """Which rows are drawn together, each row once."""
         return RowGroups.of(self.raw_rows, self.contents.weights, self.covariates, self.design)
 
+    @property
+    def different_rows(self) -> int:
+        return self.row_groups.different
+
     # --- questions of analyses ---------------------------------------------------------------------
 
     def for_method(self, method: str) -> RowData:
@@ -569,17 +573,22 @@ class RowData(Data):
     def part(self, places: np.ndarray) -> RowData:
         """Return some of the rows, read from the user's table with the same options.
 
-        A column that does not vary in them has the scale that it has in all rows.
+        A column that does not vary in them has the scale that it has in all rows. If a weight is a number of
+        equal rows, a place occurs as often as its row.
         """
-        options = dict(self.options)
-        for name in ("weights", "clusters", "strata"):
-            values = options.get(name)
-            if values is not None and not isinstance(values, str):
-                series = isinstance(values, pd.Series)
-                options[name] = values.iloc[places] if series else np.asarray(values)[places]
+        options, design = dict(self.options), self.contents.rows
+        places, weights = counted(places, self.contents.weights, design)
+        numbers = {} if design is None else {"clusters": design.clusters, "strata": design.strata}
+        for name, of_rows in numbers.items():
+            if of_rows is not None and options.get(name) is not None and not isinstance(options[name], str):
+                options[name] = of_rows[places]
+        if options.get("weights") is not None and not isinstance(options["weights"], str):
+            options["weights"] = weights
         table: Any = self.table
         if isinstance(table, pd.DataFrame):
             table = table.iloc[places]
+            if isinstance(options.get("weights"), str):
+                table = table.assign(**{options["weights"]: weights})
         else:
             table = table.tocsr()[places] if is_sparse(table) else table[places]
         scale = pd.Series(self.standard.scale, self.columns)
@@ -600,11 +609,12 @@ class RowData(Data):
         """
         standard, contents = self.standard, self.contents
         column_places = slice(None) if columns is None else columns
-        halves = self.row_groups.halves(np.random.default_rng([seed, 2]))
-        places = np.sort(halves[half].rows)
+        halves = self.row_groups.single_rows("choose_k()").halves(np.random.default_rng([seed, 2]))
+        places, weights = counted(halves[half].rows, self.contents.weights, self.design)
+        if self.cleaning is not None and not self.cleaning.kept.all():
+            weights = np.where(self.cleaning.kept[places], 1.0 if weights is None else weights, 0.0)
         X = self.matrix if columns is None else self.matrix[:, columns]
         X = X.tocsr()[places] if is_sparse(X) else X[places]
-        weights = None if self.weights is None else self.weights[places]
         Z = None if self.covariates is None else self.covariates[places]
         if Z is not None:
             X = regress(X, Z, weights, self.columns[column_places], part=True).residuals(X, Z)

@@ -88,6 +88,9 @@ class RowGroups:
         The number of the stratum of each group.
     alike : ndarray of int, shape (m,)
         Equal rows have equal numbers.
+    copies : bool
+        Whether there are equal rows, and chance would hardly make rows equal, as in columns of many values.
+        They count as one observation wherever rows must be independent of each other.
     block : int
         With 2 or more, rows are in the order of time, and groups are blocks of so many rows.
     weights : ndarray of shape (m,), or None
@@ -103,6 +106,7 @@ class RowGroups:
     block: int = 1
     weights: np.ndarray | None = None
     design: RowDesign | None = None
+    copies: bool = False
 
     @classmethod
     def of(
@@ -121,8 +125,11 @@ class RowGroups:
         if design is not None and design.strata is not None:
             order = np.argsort(sums_of_keys(keys, design.strata, w), kind="stable")
             stratum = np.argsort(order)[design.strata[rows[first_rows]]]
-        alike = np.unique(keys[rows], return_inverse=True)[1]
-        return cls(rows, group, stratum, alike, block, None if w is None else w[rows], design)
+        alike = _numbers_of_equal(X, covariates, keys)[rows]
+        has_equal = alike.max() + 1 < n or bool(w is not None and w.max() > 1.0)
+        is_alone = block == 1 and (design is None or design.clusters is None)
+        copies = is_alone and has_equal and are_counts(w, design) and not equal_by_chance(X, w)
+        return cls(rows, group, stratum, alike, block, None if w is None else w[rows], design, copies)
 
     @property
     def independent(self) -> bool:
@@ -139,6 +146,41 @@ class RowGroups:
     def count(self) -> int:
         """Number of groups."""
         return len(self.stratum)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the groups are clusters or blocks, also if each of them has one row."""
+        return self.block > 1 or (self.design is not None and self.design.clusters is not None)
+
+    @property
+    def counts(self) -> bool:
+        """Whether weights, if there are any, say how many rows a row stands for, which are not copies."""
+        return are_counts(self.weights, self.design) and not self.copies
+
+    @property
+    def in_data(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """Places of the rows in the order of the data, shape (m,), and their weights."""
+        order = np.argsort(self.rows, kind="stable")
+        return self.rows[order], None if self.weights is None else self.weights[order]
+
+    @property
+    def has_equal(self) -> bool:
+        """Whether a row occurs twice, or has a weight above 1."""
+        return self.different < len(self.rows) or bool(self.weights is not None and self.weights.max() > 1.0)
+
+    @property
+    def different(self) -> int:
+        """Number of different rows."""
+        return int(self.alike.max()) + 1
+
+    @property
+    def observations(self) -> float:
+        """Number of groups, or of rows drawn one by one: a row of weight 2 is two, and copies are one."""
+        if self.copies:
+            return float(self.different)
+        if self.weights is None or self.clustered or not are_counts(self.weights, self.design):
+            return float(self.count)
+        return float(self.weights.sum())
 
     @property
     def starts(self) -> np.ndarray:
@@ -187,6 +229,10 @@ class RowGroups:
         stratum = self.stratum[np.unique(row_groups)]
         return replace(self, rows=rows, group=group, stratum=stratum, alike=alike, weights=None)
 
+    def single_rows(self, analysis: str) -> RowGroups:
+        """Return what `unit_rows` returns, and the rows themselves for weights that are not whole numbers."""
+        return self.unit_rows(analysis) if are_counts(self.weights, self.design) else self
+
     # --- draws ------------------------------------------------------------------------------------
 
     def bootstrap(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
@@ -232,27 +278,67 @@ class RowGroups:
             first_half[rng.permutation(members)[:half]] = True
         return self._subset(first_half), self._subset(~first_half)
 
-    def folds(self, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
-        """Return the fold of each row, shape (repeats, n), in the order of the data.
+    def merged(self) -> RowGroups:
+        """Return equal rows as one row, whose weight is their sum: in a group, or else in a stratum."""
+        w = np.ones(len(self.rows)) if self.weights is None else self.weights
+        owner = self.group if self.clustered else self.stratum
+        pairs = owner * self.different + self.alike
+        starts, number = np.unique(pairs, return_index=True, return_inverse=True)[1:]
+        mask = np.zeros(len(w), dtype=bool)
+        mask[starts] = True
+        weights = np.bincount(number, weights=w)[np.argsort(starts)]
+        return replace(self._of_rows(mask), weights=weights)
 
-        Groups share a fold; so do equal rows that are in no group, unless they are more than a fold has.
-        Folds have about equally many rows.
+    def divided(self, count: int) -> RowGroups:
+        """Return the groups with rows that are heavier than one of `count` folds in several parts.
+
+        So are rows of which equal ones together are heavier: a row of weight 2 is two rows.
         """
+        w = self.weights
+        if w is None or self.copies or self.clustered or not are_counts(w, self.design):
+            return self
+        times = np.bincount(self.alike, weights=w)
+        places, weights = [np.flatnonzero(times[self.alike] * count <= w.sum())], []
+        weights.append(w[places[0]])
+        for number in np.flatnonzero(times * count > w.sum()):
+            rows = np.flatnonzero((self.alike == number) & (w > 0))
+            ends = np.cumsum(w[rows])
+            cuts = np.unique(np.append(ends, np.ceil(np.arange(1, count + 1) * ends[-1] / count)))
+            places.append(rows[np.searchsorted(ends, cuts)])
+            weights.append(np.diff(cuts, prepend=0.0))
+        if len(places) == 1:
+            return self
+        order = np.argsort(np.concatenate(places), kind="stable")
+        indices = np.concatenate(places)[order]
+        return replace(
+            self,
+            rows=self.rows[indices],
+            group=np.arange(len(indices)),
+            stratum=self.stratum[self.group[indices]],
+            alike=self.alike[indices],
+            weights=np.concatenate(weights)[order],
+        )
+
+    def folds(self, count: int, repeats: int, rng: np.random.Generator) -> np.ndarray:
+        """Return the fold of each row, shape (repeats, m), in the order of the data.
+
+        Groups share a fold; so do equal rows that are in no group, unless they are more than a fold has and
+        equal by chance. Folds have about equally many rows.
+        """
+        labels = np.zeros((repeats, len(self.rows)), dtype=int)
+        place = np.empty(len(self.rows), dtype=int)
+        place[np.argsort(self.rows, kind="stable")] = np.arange(len(self.rows))
         if self.weights is not None and not self.weights.all():  # rows of weight zero are drawn for no fold
-            labels = np.zeros((repeats, len(self.rows)), dtype=int)
-            weighted = self._of_rows(self.weights > 0)
-            places = np.argsort(np.argsort(weighted.rows))  # among the remaining rows of the data
-            parts = replace(weighted, rows=places).folds(count, repeats, rng)
-            labels[:, np.sort(weighted.rows)] = parts
+            is_weighted = self.weights > 0
+            labels[:, np.sort(place[is_weighted])] = self._of_rows(is_weighted).folds(count, repeats, rng)
             return labels
         w = np.ones(len(self.rows)) if self.weights is None else self.weights
-        group = self.group if self.count < len(w) else self._alike_in_folds(w, count)
+        group = self.group if self.clustered else self._alike_in_folds(w, count)
         sizes = np.bincount(group, weights=w)
         stratum = np.zeros(len(sizes), dtype=int)
         stratum[group] = self.stratum[self.group]
-        labels = np.empty((repeats, len(self.rows)), dtype=int)
         for repeat in range(repeats):
-            labels[repeat, self.rows] = _to_folds(sizes, stratum, count, rng)[group]
+            labels[repeat, place] = _to_folds(sizes, stratum, count, rng)[group]
         return labels
 
     def permutation(self, rng: np.random.Generator) -> np.ndarray:
@@ -294,11 +380,15 @@ class RowGroups:
         )
 
     def _alike_in_folds(self, w: np.ndarray, count: int) -> np.ndarray:
-        """Return groups of equal rows, and those of single rows where equal ones are too many for a fold."""
+        """Return groups of equal rows; those too many for a fold are in as many parts as there are folds."""
         size = np.bincount(self.alike, weights=w)
-        is_heavy = (size > w.sum() / count)[self.alike]
-        units = np.where(is_heavy, len(size) + np.arange(len(w)), self.alike)
-        return np.unique(units, return_inverse=True)[1]
+        part = np.zeros(len(w), dtype=int)
+        if not self.copies:
+            for number in np.flatnonzero(size > w.sum() / count):
+                rows = np.flatnonzero(self.alike == number)
+                sums = np.cumsum(w[rows]) - w[rows]  # of the rows before
+                part[rows] = (sums * count / size[number]).astype(int)
+        return np.unique(self.alike * count + part, return_inverse=True)[1]
 
 
 def _by_content(
@@ -321,6 +411,23 @@ def _by_content(
     return rows, run_numbers(clusters[rows])
 
 
+def are_counts(w: np.ndarray | None, design: RowDesign | None) -> bool:
+    """Return whether weights, if there are any, say how many equal rows a row stands for."""
+    if w is None:
+        return True
+    return not (design is not None and design.sampling) and bool((w == np.round(w)).all())
+
+
+def counted(
+    places: np.ndarray, weights: np.ndarray | None, design: RowDesign | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return places of rows, ascending, and their weights: how often they occur, if weights count rows."""
+    if weights is None or not are_counts(weights, design):
+        return np.sort(places), None if weights is None else weights[np.sort(places)]
+    different_places, counts = np.unique(places, return_counts=True)
+    return different_places, counts.astype(float)
+
+
 def run_numbers(labels: np.ndarray) -> np.ndarray:
     """Return numbers from 0 that increase where consecutive labels change, shape (m,)."""
     return np.append(0, np.cumsum(labels[1:] != labels[:-1])) if len(labels) else np.zeros(0, dtype=int)
@@ -340,6 +447,76 @@ def _to_folds(sizes: np.ndarray, stratum: np.ndarray, count: int, rng: np.random
         labels[group] = fold
         heapq.heapreplace(filled, (size + sizes[group], fold))
     return labels
+
+
+# --- equal rows -----------------------------------------------------------------------------------
+
+
+#: So many pairs of equal rows are expected where chance makes rows equal.
+BY_CHANCE = 0.5
+
+
+def equal_by_chance(X: Any, weights: np.ndarray | None) -> bool:
+    """Return whether chance makes rows equal, as columns of few values do: answers to questionnaires.
+
+    That is so if a pair of equal rows is expected, rather than none, if half of the columns were independent.
+    Equal rows of other data are copies of one observation.
+
+    Parameters
+    ----------
+    X : ndarray or scipy.sparse array of shape (n, p)
+    weights : ndarray of shape (n,), optional
+        A row of weight 2 counts as two equal rows.
+    """
+    w = np.ones(X.shape[0]) if weights is None else weights
+    X = X.tocsc() if is_sparse(X) else X
+    total = float(w.sum())
+    pairs = total * (total - 1.0) / 2.0
+    for j in range(X.shape[1]):
+        if is_sparse(X):
+            entries = slice(X.indptr[j], X.indptr[j + 1])
+            values, of_values = X.data[entries], w[X.indices[entries]]
+        else:
+            values, of_values = X[:, j], w
+        number = np.unique(values, return_inverse=True)[1]
+        shares = np.bincount(number, weights=of_values) / total
+        pairs *= np.sqrt((shares**2).sum() + (1.0 - shares.sum()) ** 2)  # zeros that are not stored
+        if pairs <= BY_CHANCE:
+            return False
+    return True
+
+
+def _numbers_of_equal(X: Any, labels: np.ndarray | None, keys: np.ndarray) -> np.ndarray:
+    """Return numbers from 0, shape (n,), equal for equal rows of X, shape (n, p), and of further columns.
+
+    Equal rows have equal `keys`, and other rows seldom; see :func:`content_keys`.
+    """
+    X = X.tocsr() if is_sparse(X) else X
+    _, starts, alike = np.unique(keys, return_index=True, return_inverse=True)
+    if len(starts) == len(keys):
+        return alike
+    unequal = np.zeros(len(starts), dtype=bool)
+    for rows in blocks(*X.shape):
+        values = _values(X, labels, np.arange(len(keys))[rows])
+        differs = (values != _values(X, labels, starts[alike[rows]])).any(axis=1)
+        unequal[alike[rows][differs]] = True
+    if not unequal.any():
+        return alike
+    tied = np.flatnonzero(unequal[alike])
+    of_key = np.zeros(len(keys), dtype=int)
+    of_key[tied] = np.unique(_values(X, labels, tied), axis=0, return_inverse=True)[1].ravel()
+    return np.unique(alike * len(keys) + of_key, return_inverse=True)[1]
+
+
+def _values(X: Any, labels: np.ndarray | None, places: np.ndarray) -> np.ndarray:
+    """Return some rows of X and of further columns, with infinity for missing values, which are equal."""
+    values = _dense(X[places]).astype(float)
+    values = values if labels is None else np.column_stack([values, labels[places]])
+    return np.where(np.isnan(values), np.inf, values)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
 # --- keys of rows ---------------------------------------------------------------------------------

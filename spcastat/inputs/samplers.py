@@ -15,7 +15,7 @@ from spcastat.errors import ComponentsError, DataError, NoRowsError, TooFewRowsE
 from spcastat.inputs.cleaning import Cleaner
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.inputs.noise import RowNoise, covariance_noise, pulled_in, standardised
-from spcastat.inputs.row_groups import RowGroups, StandardRows, folded_design
+from spcastat.inputs.row_groups import RowGroups, StandardRows, are_counts, folded_design
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.eigenvectors import symmetric, symmetric_root
 from spcastat.linalg.operators import Gram, Operator, averaged
@@ -528,13 +528,18 @@ def of_rows(
         Z = pulled_in(Z, w).Z
     Z = np.nan_to_num(Z)
     groups = RowGroups.of(source.measured, w, source.covariates, folded_design(source, folds))
-    count = min(folds, groups.count)
+    count = int(min(folds, groups.observations))
     if count < 2:
         raise TooFewRowsError(
             "The number of components is chosen by prediction of held-out rows, and there is one row or "
             "cluster; give two or more, or k=."
         )
+    if groups.block == 1 and groups.has_equal and are_counts(w, source.design):
+        groups = groups.merged().divided(count)  # equal rows by themselves and by weights are the same
     labels = groups.folds(count, repeats, np.random.default_rng([seed, 3]))
+    if groups.weights is not None:
+        places, w = groups.in_data
+        Z, replaced_cells = Z[places], None if replaced_cells is None else replaced_cells[places]
     if w is not None and not w.all():
         replaced_cells = None if replaced_cells is None else replaced_cells[w > 0]
         Z, labels, w = Z[w > 0], labels[:, w > 0], w[w > 0]

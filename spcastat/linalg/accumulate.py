@@ -378,6 +378,8 @@ class SquareProducts(CrossProducts):
     ----------
     centre, divisor : ndarray of shape (p,)
         Subtracted from each column, which is then divided by `divisor`.
+    counted : bool
+        Whether a row of weight 2 is two equal rows, instead of one whose squares count twice.
 
     Attributes
     ----------
@@ -385,9 +387,9 @@ class SquareProducts(CrossProducts):
         Sums of squares of the largest standardised rows, at most LARGEST_ROWS of them, descending.
     """
 
-    def __init__(self, centre: np.ndarray, divisor: np.ndarray):
+    def __init__(self, centre: np.ndarray, divisor: np.ndarray, counted: bool = True):
         super().__init__(len(centre))
-        self.centre, self.divisor = centre, divisor
+        self.centre, self.divisor, self.counted = centre, divisor, counted
         self.sizes = np.empty(0)
 
     def merge(self, sums: CrossProducts) -> None:
@@ -398,10 +400,14 @@ class SquareProducts(CrossProducts):
     def _add(self, X: np.ndarray, weights: np.ndarray | None) -> None:
         for rows in blocks(*X.shape):
             squares = ((X[rows] - self.centre) / self.divisor) ** 2
-            if weights is not None:
-                squares *= weights[rows, None]
-            self._rank(squares.sum(axis=1))
-            super()._add(squares, None)
+            w = None if weights is None else weights[rows]
+            if w is not None and not self.counted:
+                squares *= w[:, None]
+            sizes = squares.sum(axis=1)
+            if w is not None and self.counted:
+                sizes = np.repeat(sizes, np.minimum(w, LARGEST_ROWS).astype(int))
+            self._rank(sizes)
+            super()._add(squares, w if self.counted else None)
 
     def _rank(self, sizes: np.ndarray) -> None:
         self.sizes = np.sort(np.append(self.sizes, sizes))[::-1][:LARGEST_ROWS]

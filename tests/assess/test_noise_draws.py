@@ -46,6 +46,7 @@ KINDS = {
     "sparse rows": lambda n, p: (sparse.csr_array(planted(n, p)), {}),
     "strata": lambda n, p: (planted(n, p), {"strata": np.arange(n) % 2}),
     "weights": lambda n, p: (planted(n, p), {"weights": np.arange(n) % 4}),
+    "copies": lambda n, p: (np.repeat(planted(n, p), np.arange(n) % 4, axis=0), {}),
     "sampling weights": lambda n, p: (
         planted(n, p),
         {"weights": 1.0 + np.arange(n) % 3 / 7, "weights_are": "sampling"},
@@ -121,6 +122,7 @@ NULLS = {
     "scaled": lambda X: (X, {"scale": True}),
     "matrix": lambda X: (np.cov(X, rowvar=False), {"n_obs": len(X), "covariance": True}),
     "weights": lambda X: (X, {"weights": 1 + np.arange(len(X)) % 3}),
+    "copies": lambda X: (np.repeat(X, 1 + np.arange(len(X)) % 3, axis=0), {}),
     "sampling weights": lambda X: (
         X,
         {"weights": np.linspace(1.0, 4.0, len(X)), "weights_are": "sampling"},
@@ -142,6 +144,14 @@ def test_few_rows_of_noise_have_no_component(kind):
         data, options = NULLS[kind](np.random.default_rng([7, seed]).standard_normal((8, 60)))
         numbers.append(sp.choose_k(data, kmax=1, n_draws=19, rng=seed, **options).parallel)
     assert sum(numbers) < 5
+
+
+def test_the_moments_of_weighted_rows_are_those_of_repeated_rows(monkeypatch):
+    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 100)
+    rng = np.random.default_rng(5)
+    X, w = rng.integers(1, 6, size=(40, 3)) * 1.0, rng.integers(1, 4, size=40)
+    one, two = sp.choose_k(X, weights=w, n_draws=19), sp.choose_k(np.repeat(X, w, axis=0), n_draws=19)
+    np.testing.assert_allclose(one.table.astype(float), two.table.astype(float), rtol=1e-9)  # rounding
 
 
 @pytest.mark.parametrize("sizes", [[1] * 12, [1, 4, 2, 3, 2], [3, 3, 3, 3]])

@@ -12,7 +12,7 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.assess.permutation import _by_group, _Signs
 from spcastat.inputs.constructors import rows_or_matrix_of
-from spcastat.inputs.row_groups import content_keys
+from spcastat.inputs.row_groups import content_keys, equal_by_chance
 
 N, P = 90, 8
 CLUSTERS = np.repeat(np.arange(18), 5)
@@ -98,6 +98,68 @@ def test_a_weight_counts_equal_rows_in_every_draw(rows):
     ):
         # an ascent ends within 1e-6 of its loadings
         np.testing.assert_allclose(numbers(call(weighted)), numbers(call(repeated)), rtol=1e-6, atol=1e-6)
+
+
+def of_kind(kind, n=30, p=6):
+    """Rows, and how often each is repeated: copies, rows equal by chance, or few rows of large weights."""
+    rng = np.random.default_rng(5)
+    X, w = rng.standard_normal((n, p)) + rng.standard_normal((n, 1)), rng.integers(0, 4, n)
+    if kind in ("answers", "tabulated"):
+        X = np.clip(np.round(X * 1.2), -2.0, 2.0)
+    if kind == "tabulated":
+        X, w = X[:7], rng.integers(5, 40, 7)
+    if kind == "wide":
+        X, w = rng.standard_normal((12, 25)) + 2.0 * rng.standard_normal((12, 1)), w[:12]
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]), w
+
+
+@pytest.mark.parametrize("kind", ["copies", "answers", "tabulated", "wide"])
+@pytest.mark.parametrize("option", [None, "clusters", "strata"])
+def test_a_choice_counts_a_weighted_row_as_equal_rows(kind, option):
+    """Every number, whatever the order of the equal rows; sums of products differ by rounding."""
+    data, w = of_kind(kind)
+    number = {} if option is None else {option: np.arange(len(data)) // (1 if kind == "tabulated" else 2)}
+    if option == "strata":
+        number[option] = number[option] % 2
+    places = np.random.default_rng(6).permutation(np.repeat(np.arange(len(data)), w))
+    again = {name: labels[places] for name, labels in number.items()}
+    repeated = data.iloc[places].reset_index(drop=True)
+    settings = {"k": 1, "folds": 3, "repeats": 2, "cards": [1, 2, 4]}
+    one = sp.choose_k(data, weights=w, n_draws=39, **number)
+    two = sp.choose_k(repeated, n_draws=39, **again)
+    np.testing.assert_allclose(one.table.astype(float), two.table.astype(float), rtol=1e-7, atol=1e-9)
+    assert (one.k, one.parallel, one.kaiser) == (two.k, two.parallel, two.kaiser)
+    one, two = sp.choose(data, weights=w, **settings, **number), sp.choose(repeated, **settings, **again)
+    np.testing.assert_allclose(numbers(one.table), numbers(two.table), rtol=1e-6, atol=1e-6)
+    assert str(one.stability(4)) == str(two.stability(4))
+
+
+def test_weights_and_clusters_by_label_go_with_their_rows_in_halves(rows):
+    data = rows.set_axis([f"r{i}" for i in range(N)])
+    for labels in ({"weights": np.arange(N) % 3 + 1}, {"clusters": CLUSTERS}):
+        ((name, values),) = labels.items()
+        series = pd.Series(values, data.index)
+        settings = {"k": 2, "cards": [2, 4], "folds": 3, "repeats": 1}
+        one = sp.choose(data, **settings, **{name: series})
+        two = sp.choose(data, **settings, **{name: series.sample(frac=1.0, random_state=0)})
+        assert str(one.stability(3)) == str(two.stability(3))
+
+
+def test_rows_are_equal_by_chance_where_columns_have_few_values():
+    """With columns of four values of equal shares, n rows have n (n - 1) / 2 / 2^p pairs: .5 and more."""
+    full = np.array(list(product(range(4), repeat=3)), dtype=float)
+    for X in (full, sparse.csr_array(full)):
+        assert equal_by_chance(np.hstack([full, full[:, :2]]) if X is full else X, None)  # 64 rows: 63
+    assert not equal_by_chance(np.hstack([full] * 4), None)  # 2016 / 2^12 = .49
+    assert equal_by_chance(np.hstack([full] * 4), np.full(64, 2.0))  # 8128 / 2^12
+    assert not equal_by_chance(np.random.default_rng(0).standard_normal((64, 5)), np.full(64, 2.0))
+
+
+def test_equal_keys_of_rows_that_differ_do_not_make_them_equal():
+    """The rows of a design of indicators are alike up to an exchange of columns."""
+    groups = groups_of(np.repeat(np.eye(4), 3, axis=0))
+    assert groups.different == 4
+    assert np.unique(np.bincount(groups.alike)).tolist() == [3]
 
 
 def test_equal_rows_share_a_fold(rows):
