@@ -173,8 +173,8 @@ def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -
 
 
 def symmetric(S: np.ndarray) -> np.ndarray:
-    """Return the mean of a matrix and its transpose."""
-    return 0.5 * (S + S.T)
+    """Return the mean of a matrix and its transpose; of each matrix of a stack."""
+    return 0.5 * (S + S.mT)
 
 
 def symmetric_root(S: np.ndarray, rounding: float = 0.0) -> np.ndarray:

@@ -157,7 +157,7 @@ class Operator(ABC):
     def products(self, V: np.ndarray) -> np.ndarray:
         """Return the covariance matrix V'SV, shape (k, k), of the scores."""
         C = V.T @ self.dot(V)
-        return 0.5 * (C + C.T)
+        return symmetric(C)
 
     def residual(self, Q: np.ndarray) -> np.ndarray | None:
         """Return S after projecting out orthonormal columns Q, shape (p, k): (I - QQ') S (I - QQ').
@@ -221,7 +221,7 @@ class Operator(ABC):
         spread = np.sqrt(self.diagonal().clip(min=0.0)) @ np.abs(V)
         varies = variances > (SCORE_DEPENDENCE * spread) ** 2
         size = np.sqrt(np.where(varies, variances, 1.0))
-        values, vectors = top_eigh(0.5 * (C + C.T) / np.outer(size, size), C.shape[0])
+        values, vectors = top_eigh(symmetric(C) / np.outer(size, size), C.shape[0])
         root = np.sqrt(values.clip(min=0.0))[:, None] * vectors.T * (size * varies)
         Q, remainder = orthonormalise(root, dependent=SCORE_DEPENDENCE)
         while (rounding := (remainder > 0) & (remainder <= SCORE_DEPENDENCE * spread)).any():

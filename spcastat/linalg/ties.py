@@ -256,18 +256,10 @@ def hard(W: np.ndarray, card: int) -> np.ndarray:
 
     Values that differ from zero only by rounding are set to zero, so there may be fewer nonzeros than `card`.
     """
-    return hard_marked(W, card)[0]
-
-
-def hard_marked(W: np.ndarray, card: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what :func:`hard` returns, and a mask of the `card` selected entries of each column.
-
-    Selected entries may be zero.
-    """
     size = np.abs(W)
     largest = size.max(axis=0)
-    marked = top(size, card, largest=largest)
-    return unit(np.where(marked & (size > ENTRY_TOLERANCE * largest), W, 0.0)), marked
+    selection = top(size, card, largest=largest)
+    return unit(np.where(selection & (size > ENTRY_TOLERANCE * largest), W, 0.0))
 
 
 def soft(W: np.ndarray, card: int) -> np.ndarray:

@@ -36,7 +36,7 @@ from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, directly, result_of_climbs
 from spcastat.search.working_set import Prepared, best_predictor, more_groups, prepared, restricted
 from spcastat.solvers.optimality import proves
-from spcastat.solvers.support_search import best_support
+from spcastat.solvers.support_search import QUICKLY_IMPROVED, best_support
 
 # --- one fit --------------------------------------------------------------------------------------
 
@@ -56,10 +56,6 @@ SEQUENTIAL = 60
 #: A criterion whose value exceeds the measure by more than VALUE_TOLERANCE is mostly rounding, as scores
 #: depend on one another; the search is repeated with variances that are larger by this share.
 VARIANCE_RIDGE = 1e-7
-#: Supports of one component that exchanges improve in a quick search. With 6 of 24, and no exchanges of two
-#: variables, thirteen searches took .3 to .7 of the time, and lost .4, .8, .4 and .2 % in noise of 300, 500,
-#: 600 and 900 variables and nothing in the nine others; with 3 they lost up to 2 %.
-QUICKLY_IMPROVED = 6
 #: effort -> the effort below it, whose fit is one of the starts.
 LOWER_EFFORTS = {"auto": "quick", "thorough": "auto"}
 
@@ -105,7 +101,7 @@ def joint(
     if rule is None and max(card) == 1 and sums_variances:
         return directly(op, single_variables(op, k), objective, settled=True, proven=True)
     if rule is None and k == 1 and OBJECTIVES[objective].equals_variance and op.p <= GRAM_LIMIT:
-        return _single(op, card[0], objective, effort)
+        return _single(op.with_matrix(), card[0], objective, effort)
     if k > SEQUENTIAL and op.p <= GRAM_LIMIT:
         return _one_after_another(op, card, objective)
     if op.p > GRAM_LIMIT:
@@ -187,7 +183,8 @@ def _wide(
     if len(problem.card) == 1:
         efforts = ["quick" if effort == "quick" else "auto"]
     first_state = deepcopy(rng)
-    all_groups = problem.groups if efforts == ["quick"] else more_groups(problem, rng)
+    few_groups = len(problem.card) == 1 or efforts == ["quick"]
+    all_groups = problem.groups if few_groups else more_groups(problem, rng)
     loadings: list[np.ndarray] = []
     for name in efforts[:-1]:
         # every effort draws the same numbers as it does alone

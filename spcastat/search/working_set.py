@@ -31,7 +31,7 @@ from spcastat.search.matrices import (
 from spcastat.search.moves import GAIN, iterated, rebuild, trials
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.result import Evidence, SearchResult, result_of_climbs
-from spcastat.solvers.support_search import best_support
+from spcastat.solvers.support_search import IMPROVED_SUPPORTS, QUICKLY_IMPROVED, best_support
 
 # --- working sets ---------------------------------------------------------------------------------
 
@@ -39,6 +39,9 @@ from spcastat.solvers.support_search import best_support
 #: Up to SEARCHED_WHOLE variables, all are searched; otherwise the working set has WORKING_SET variables, or
 #: WORKING_SET_PER_NONZERO per nonzero.
 SEARCHED_WHOLE, WORKING_SET, WORKING_SET_PER_NONZERO = 2500, 1000, 3
+#: The number for one component, unless the search is quick. In noise of 3000 to 5000 variables 1000 and 2500
+#: took .8 and 1.9 of the time, and gave .7 % less and .5 % more on average, and for genes the same.
+WORKING_SET_OF_ONE = 1500
 #: Rows of the covariance matrix examined for groups, half as many by a quick search.
 EXAMINED_ROWS = 8000
 #: Groups considered for a component.
@@ -263,9 +266,9 @@ def restricted(
         variables = _working_set(basis, problem.explained, groups, problem.card, size)
         criterion = criterion_on(op, variables, problem.card, objective)
         start = from_directions(criterion, [V[variables] for V in basis.loadings])
-        if quick:
+        if quick and k > 1:
             fit = _quickly_climbed(criterion, start, settings, evidence)
-        elif count and k > 1 and settings_inside.chains == 1:
+        elif count and settings_inside.chains == 1:
             fit = climb(criterion, start, settings.width, settings.valued, LATER_RISE)
             evidence.add(fit.value)
         else:
@@ -346,7 +349,8 @@ def _size(p: int, card: tuple[int, ...], quick: bool) -> int:
     """Return the number of variables in a working set."""
     if quick:
         return min(p, WORKING_SET)
-    return p if p <= SEARCHED_WHOLE else min(p, max(WORKING_SET, WORKING_SET_PER_NONZERO * sum(card)))
+    size = WORKING_SET if len(card) > 1 else WORKING_SET_OF_ONE
+    return p if p <= SEARCHED_WHOLE else min(p, max(size, WORKING_SET_PER_NONZERO * sum(card)))
 
 
 def _settings_within(settings: Effort) -> Effort:
@@ -391,7 +395,8 @@ def _searched(
         return best_predictor(criterion)
     S = criterion.M if criterion.T is None else criterion.T
     assert isinstance(S, Dense)
-    support = best_support(S.M, criterion.cards[0], pairs=False)[1][None]
+    improved = IMPROVED_SUPPORTS if settings.rounds else QUICKLY_IMPROVED
+    support = best_support(S.M, criterion.cards[0], improved=improved, pairs=False)[1][None]
     fit = criterion.fits(support, best_vectors(S.blocks(support, support), None))
     return fit, Evidence(fit.value.tolist(), fit.value.tolist())
 
