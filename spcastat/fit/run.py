@@ -162,6 +162,8 @@ def _finished(
             card = solver.card  # type: ignore[attr-defined]
             solution = _of_all_supports(op, replace(solution, candidates=None), card, plan.aim)
             optima = optima_of(value / op.total for value in solution.objectives)
+            if plan.aim.ordered and plan.order is None and solution.status == "compared":
+                groups = np.arange(k)  # all orders of the components have been compared
     V, order = order_and_sign(op, solution.V, groups)
     details = {name: [column[j] for j in order] for name, column in solution.details.items()}
     details = _with_hits(solver, details, V, order)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import comb, prod
 
 import numpy as np
@@ -375,11 +375,12 @@ def best_of_all_choices(
         x += size * rng.exponential(size=x.shape)
         ends.append(problem.ascended(places[promising], x, LONGER_ASCENT))
     # the adjusted variance does not rise as components become equal
-    for pair in combinations(range(len(cards)), 2) if not OBJECTIVES[objective].ordered else ():
-        supports = [places[promising][:, problem.parts[number]] for number in pair]
-        is_sharing = (supports[0][:, :, None] == supports[1][:, None, :]).any(axis=(1, 2))
+    k = 0 if OBJECTIVES[objective].ordered else len(cards)
+    for group in chain.from_iterable(combinations(range(k), m) for m in range(2, k + 1)):
+        supports = problem.members(places[promising])[:, list(group)]
+        is_sharing = np.any(np.all(supports, axis=1), axis=1)
         for _ in range(RANDOM_LOADINGS if is_sharing.any() else 0):
-            ends.append(problem.nearly_equal(places[promising][is_sharing], pair, rng))
+            ends.append(problem.nearly_equal(places[promising][is_sharing], group, rng))
     all_ends = _concatenation(ends)
     accurate_values = problem.values_of(problem.dense(all_ends))
     final = problem.finished(all_ends.subset(distinct(accurate_values, FULL_NONNEGATIVE_ASCENTS)))
@@ -502,50 +503,39 @@ class _NonnegativeProblem:
             ]
         )
 
-    def nearly_equal(self, places: np.ndarray, pair: tuple[int, int], rng: np.random.Generator) -> _Ends:
-        """Return the ends of ascents from random loadings with two components equal but for a contrast.
+    def members(self, places: np.ndarray) -> np.ndarray:
+        """Return whether each variable is in the support of each component, shape (B, k, p)."""
+        return self.dense(_Ends(places, np.ones(places.shape), np.empty(0))) > 0.0
 
-        As the two become equal, their span becomes that of the common part, with nonnegative loadings on
-        common variables, and of their difference, which is positive on variables of the first alone, negative
-        on those of the second alone, and of any sign on common ones. An ascent of these two is well
-        conditioned where that of the components themselves is not.
-        """
-        other_numbers = [number for number in range(len(self.cards)) if number not in pair]
-        first_support, second_support, *other_supports = (
-            places[:, self.parts[number]] for number in (*pair, *other_numbers)
+    def nearly_equal(self, places: np.ndarray, group: tuple[int, ...], rng: np.random.Generator) -> _Ends:
+        """Return the ends of ascents from random loadings with some components equal but for contrasts."""
+        other_numbers = [number for number in range(len(self.cards)) if number not in group]
+        supports = [places[:, self.parts[number]] for number in (*group, *other_numbers)]
+        problem = _ContrastProblem(
+            self.S,
+            tuple(support.shape[1] for support in (supports[0], *supports)),
+            self.aim,
+            len(group),
         )
-        matches = first_support[:, :, None] == second_support[:, None, :]
-        # the common part on the first support, and the difference on the second and on the first
-        variables = [first_support, second_support, first_support, *other_supports]
-        lower, upper = ([np.full(part.shape, end) for part in variables] for end in (0.0, np.inf))
-        upper[0][~matches.any(axis=2)] = 0.0
-        lower[1][~matches.any(axis=1)], upper[1][:] = -np.inf, 0.0
-        lower[2][matches.any(axis=2)] = -np.inf
-        x = [rng.exponential(size=part.shape) for part in variables]
-        x[1:3] = (rng.standard_normal(part.shape) for part in variables[1:3])
-        cards = (
-            first_support.shape[1],
-            second_support.shape[1] + first_support.shape[1],
-            *(part.shape[1] for part in other_supports),
+        variables = np.concatenate([supports[0], *supports], axis=1)
+        is_common = self.members(places)[:, list(group)].all(axis=1)
+        of_common = np.take_along_axis(is_common, variables, axis=1)
+        lower = np.where(of_common & (problem.part == 1), -np.inf, 0.0)
+        upper = np.where(of_common | (problem.part > 0), np.inf, 0.0)
+        x = np.where(lower < 0.0, rng.standard_normal(lower.shape), rng.exponential(size=lower.shape))
+        ends = problem.ascended(variables, x, LONGER_ASCENT, (lower, upper))
+        middle, *components = problem.dense(ends).swapaxes(0, 1)
+        V = np.empty((len(places), len(self.cards), len(self.S)))
+        for number, component in zip((*group, *other_numbers), components, strict=True):
+            V[:, number] = (middle + CONTRAST * component).clip(min=0.0) if number in group else component
+        x = np.concatenate(
+            [
+                np.take_along_axis(V[:, number], places[:, part], axis=1)
+                for number, part in enumerate(self.parts)
+            ],
+            axis=1,
         )
-        ends = _NonnegativeProblem(self.S, cards, self.aim).ascended(
-            np.concatenate(variables, axis=1),
-            np.concatenate(x, axis=1),
-            LONGER_ASCENT,
-            (np.concatenate(lower, axis=1), np.concatenate(upper, axis=1)),
-        )
-        common_part, difference_below, difference_above, *other_parts = np.split(
-            ends.x, np.cumsum([part.shape[1] for part in variables[:-1]]), 1
-        )
-        result = np.empty(places.shape)
-        result[:, self.parts[pair[0]]] = common_part + CONTRAST * difference_above.clip(min=0.0)
-        of_second = np.einsum(
-            "bcd,bc->bd", matches, common_part + CONTRAST * (-difference_above).clip(min=0.0)
-        )
-        result[:, self.parts[pair[1]]] = of_second - CONTRAST * difference_below
-        for number, values in zip(other_numbers, other_parts, strict=True):
-            result[:, self.parts[number]] = values
-        return _Ends(places, self._projected(result), ends.values)
+        return _Ends(places, self._projected(x), ends.values)
 
     def _ascended(
         self, places: np.ndarray, x: np.ndarray, steps: int, lower: np.ndarray, upper: np.ndarray
@@ -597,12 +587,7 @@ class _NonnegativeProblem:
         if self.aim is not PEV:
             values, gradients = self.criterion.with_gradient(x, S_blocks, identity_blocks)
             return values, 0.5 * gradients
-        W = x[:, :, None] * self.member
-        SW, IW = S_blocks @ W, identity_blocks @ W
-        H = np.linalg.inv(W.mT @ IW + INVERSE_RIDGE * np.eye(len(self.cards)))
-        N = H @ (W.mT @ SW)
-        slope = ((SW - IW @ N) @ H)[:, np.arange(len(self.owner)), self.owner]
-        return np.einsum("bii->b", N), slope
+        return _ratio_and_slope(S_blocks, identity_blocks, x, self.member)
 
     def _projected(
         self, x: np.ndarray, lower: np.ndarray | float = 0.0, upper: np.ndarray | float = np.inf
@@ -626,7 +611,7 @@ class _NonnegativeProblem:
             # of equal values the last, with the most digits
             values = self.values_of(trials)
             best_number = np.flatnonzero(values >= values.max() * (1.0 - ROUNDING))[-1]
-            ends[b] = self._drawn_together(trials[best_number])
+            ends[b] = self._with_contrasts(self._drawn_together(trials[best_number]), fits.places[b])
         return ends
 
     def _drawn_together(self, V: np.ndarray) -> np.ndarray:
@@ -648,6 +633,60 @@ class _NonnegativeProblem:
             if values.max() > values[-1] * (1.0 + GAIN):
                 V = trials[int(np.argmax(values))]
         return V
+
+    def _with_contrasts(self, V: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return unit loadings, shape (k, p), with three or more nearly equal components by their contrasts.
+
+        See :class:`_ContrastProblem`.
+        """
+        k = len(V)
+        is_near = np.linalg.norm(V[:, None] - V, axis=2) < NEARLY_EQUAL
+        group = is_near[int(np.argmax(is_near.sum(axis=1)))]
+        m = int(group.sum())
+        if m < 3 or self.aim.ordered:
+            return V
+        in_support = np.zeros(V.shape, dtype=bool)
+        in_support[self.owner, places] = True
+        in_all = in_support[group].all(axis=0)
+        # the common part, the a_i, and the other components
+        upper = np.where(np.vstack([in_all, in_support[group], in_support[~group]]), np.inf, 0.0)
+        lower = np.zeros(upper.shape)
+        lower[1 : m + 1, in_all] = -np.inf
+        span = _ContrastProblem(self.S, (1,) * (k + 1), self.aim, m).span
+        image = self.root if self.aim.squares else np.eye(V.shape[1])
+
+        def negative(y: np.ndarray) -> tuple[float, np.ndarray]:
+            Q, R = np.linalg.qr(image @ (span @ y.reshape(upper.shape)).T)
+            scores = self.S @ Q
+            slope = np.linalg.lstsq(R, (scores - Q @ (Q.T @ scores)).T, rcond=None)[0]
+            return -float((Q * scores).sum()), -2.0 * (span.T @ slope @ image).ravel()
+
+        def components(y: np.ndarray) -> np.ndarray:
+            parts = y.reshape(upper.shape)
+            trials = np.repeat(V[None], DRAWINGS, axis=0)
+            middle, contrasts = parts[0], parts[1 : m + 1]
+            middle, contrasts = (A / max(np.linalg.norm(A), matrices.SMALLEST) for A in (middle, contrasts))
+            sizes = np.geomspace(LEAST_DISTANCE, CONTRAST, DRAWINGS)[:, None, None]
+            trials[:, group] = (middle + sizes * contrasts).clip(min=0.0)
+            trials[:, ~group] = parts[m + 1 :]
+            return trials / np.linalg.norm(trials, axis=2, keepdims=True).clip(min=np.finfo(float).tiny)
+
+        from scipy.optimize import fmin_l_bfgs_b
+
+        middle = V[group].mean(axis=0) * in_all
+        starts = [np.vstack([middle, V[group] - middle, V[~group]])]
+        rng = np.random.default_rng(0)
+        for _ in range(RANDOM_LOADINGS):
+            starts.append(np.vstack([middle, rng.standard_normal((m, V.shape[1])), V[~group]]))
+        bounds = list(zip(lower.ravel(), upper.ravel(), strict=True))
+        ends = [
+            fmin_l_bfgs_b(negative, start.clip(lower, upper).ravel(), bounds=bounds, maxiter=LONG)[0]
+            for start in starts
+        ]
+        trials = np.concatenate([V[None], *(components(y) for y in ends)])
+        values = self.values_of(trials)
+        best_number = int(np.argmax(values))
+        return trials[best_number] if values[best_number] > values[0] * (1.0 + GAIN) else V
 
     def _at_end(self, places: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return unit loadings, shape (k, p), at the end of an ascent on given supports."""
@@ -677,6 +716,80 @@ class _NonnegativeProblem:
         bounds = [(0.0, None)] * len(x)
         end = fmin_l_bfgs_b(negative, x, bounds=bounds, factr=1.0, pgtol=1e-10, maxiter=LONG)[0]
         return loadings(np.where(end > NEGLIGIBLE_SHARE * end.max(), end, 0.0))[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _ContrastProblem(_NonnegativeProblem):
+    """Components c + e a_i that become equal, for small e, beside others that are not.
+
+    Their span becomes that of the common part c, with nonnegative loadings on common variables, and of the
+    differences of the a_i, which are of any sign on common variables and nonnegative on others. Ascents of c
+    and the a_i are well conditioned where those of the components are not.
+
+    Attributes
+    ----------
+    cards : tuple of int
+        Those of c, of each a_i, and of the other components.
+    m : int
+        The number of the a_i.
+    """
+
+    m: int
+
+    @cached_property
+    def part(self) -> np.ndarray:
+        """The part of each loading, shape (N,): 0 for c, 1 for the a_i, and further ones for the others."""
+        return np.maximum(self.owner - self.m + 1, (self.owner > 0).astype(int))
+
+    @cached_property
+    def member(self) -> np.ndarray:
+        """The signs with which the loadings are in c, the differences, and the others, shape (N, k)."""
+        return self.span[:, self.owner].T
+
+    @property
+    def span(self) -> np.ndarray:
+        """The components that span the same space, as sums of c, the a_i and the others: shape (k, k + 1)."""
+        count, m = len(self.cards), self.m
+        span = np.eye(count - 1, count)
+        span[1:m, m] = -1.0
+        span[m:, m:] = np.eye(count - 1 - m, count - m, 1)
+        return span
+
+    def _blocks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        T, M = (self.S @ self.S, self.S) if self.aim.squares else (self.S, np.eye(len(self.S)))
+        return T[places[:, :, None], places[:, None, :]], M[places[:, :, None], places[:, None, :]]
+
+    def _values_and_slopes(
+        self, S_blocks: np.ndarray, identity_blocks: np.ndarray, x: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return _ratio_and_slope(S_blocks, identity_blocks, x, self.member)
+
+    def _projected(
+        self, x: np.ndarray, lower: np.ndarray | float = 0.0, upper: np.ndarray | float = np.inf
+    ) -> np.ndarray:
+        """Return loadings within bounds, shape (B, N), with each part at unit length."""
+        x = np.clip(x, lower, upper)
+        of_part = (self.part[:, None] == np.arange(self.part.max() + 1)).astype(float)
+        lengths = np.sqrt((x**2 @ of_part).clip(min=np.finfo(float).tiny))
+        return np.asarray(x / lengths[:, self.part])
+
+
+def _ratio_and_slope(
+    T: np.ndarray, M: np.ndarray, x: np.ndarray, member: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return tr (W'MW)^-1 W'TW, shape (B,), and half its gradient, (B, N), for W = x member.
+
+    T and M have the shape (B, N, N), and `member` (N, k).
+    """
+    W = x[:, :, None] * member
+    TW, MW = T @ W, M @ W
+    G = W.mT @ MW
+    squares = np.einsum("bii->bi", G)
+    sizes = np.sqrt(np.where(squares > 0.0, squares, 1.0))
+    scales = sizes[:, :, None] * sizes[:, None, :]
+    H = np.linalg.inv(G / scales + INVERSE_RIDGE * np.eye(member.shape[1])) / scales
+    N = H @ (W.mT @ TW)
+    return np.einsum("bii->b", N), (((TW - MW @ N) @ H) * member).sum(axis=2)
 
 
 def _concatenation(parts: Sequence[_Ends]) -> _Ends:

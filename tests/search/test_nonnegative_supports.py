@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pandas as pd
@@ -180,3 +180,42 @@ def test_two_components_may_become_equal_but_for_their_best_contrast():
             best = max(best, -minimize(lost, start, method="L-BFGS-B", bounds=bounds).fun)
     # loadings that differ by 1e-6 are that near to the limit; SciPy's differences have half of the digits
     assert found == pytest.approx(best, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_three_components_may_become_equal_but_for_their_best_contrasts(seed):
+    """The limit of components c + e a_i is the space of c and of the differences of the a_i.
+
+    Here each component has two common variables, where c is positive, and one of its own, where a_i is.
+    """
+    rng = np.random.default_rng(seed)
+    S = np.cov((rng.standard_normal((15, 5)) * np.exp(rng.normal(0.0, 0.5, 5))).T)
+    found = sp.spca_cov(S, 3, 3, nonneg=True, scale=False).measure("pev")
+    best = 0.0
+    for common in combinations(range(5), 2):
+        own = [j for j in range(5) if j not in common]
+
+        def lost(x, common=common, own=own):
+            space = np.zeros((5, 3))
+            space[common, 0] = x[:2]
+            space[common, 1:] = x[2:6].reshape(2, 2)
+            space[own[:2], [1, 2]] = x[6:8]
+            space[own[2], 1:] = -x[8]
+            return -pev(S, space)
+
+        bounds = [(1e-6, None)] * 2 + [(None, None)] * 4 + [(0.0, None)] * 3
+        for _ in range(5):
+            start = np.append(rng.standard_normal(6), rng.exponential(size=3))
+            best = max(best, -minimize(lost, np.abs(start), method="L-BFGS-B", bounds=bounds).fun)
+    # SciPy's differences have half of the digits; loadings that differ by 1e-6 have an error of that share
+    assert found >= best - 3e-6
+
+
+@pytest.mark.parametrize("seed", [4, 6, 21])
+def test_nonnegative_components_keep_the_order_of_the_largest_adjusted_variance(seed):
+    """All orders of the supports are compared, and the value is that of the order that is returned."""
+    S = np.cov(np.random.default_rng(seed).standard_normal((12, 4)).T)
+    fit = sp.spca_cov(S, 3, 2, nonneg=True, scale=False, objective="adjusted")
+    V = fit.loadings.to_numpy()
+    values = [value(S, V[:, list(order)], "adjusted") for order in permutations(range(3))]
+    assert fit.measure("adjusted") == pytest.approx(max(values), abs=1e-7)  # rounding, to the root
