@@ -692,9 +692,12 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
         yield fact("weights in table")
     objective = _objective(record)
     if record.sparse and objective is not None and objective.squares:
-        share = frames.variance(state)["cumulative least squares"].iloc[-1]
+        table = frames.variance(state)
+        share, of_pca = (table[f"cumulative {name}"].iloc[-1] for name in ("least squares", "PCA"))
         if share > 1.0 - EXACT_SHARE:
             yield fact("all explained")
+        elif (record.n or np.inf) <= record.p and share > of_pca - EXACT_SHARE:
+            yield fact("as much as PCA")
     if largest.max() > 0.1:
         yield fact("correlated scores")
     if largest.max() > 0.6:

@@ -674,6 +674,12 @@ TEMPLATES: dict[str, Template] = {
         'that the data do not determine the loadings: give a smaller k, or objective="adjusted".',
         warning="other loadings explain all of the variance, too; see fit.notes.",
     ),
+    "as much as PCA": Template(
+        note="Regression on the scores explains as much as on the principal components. With no more rows "
+        "than variables scores of other loadings may do so, too, and rounding, as of rows in another order, "
+        'then chooses between them: give a smaller card, or objective="adjusted".',
+        warning="other loadings may explain as much as PCA, too; see fit.notes.",
+    ),
     "another order": Template(
         note="In the order {names} these components have {share:.2f} % of the total variance (adjusted) "
         "instead of "

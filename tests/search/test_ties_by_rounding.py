@@ -93,3 +93,21 @@ def test_the_share_of_nearly_equal_scores_is_that_of_their_span(seed, closeness)
 
 def share_of(name: str, V: np.ndarray, S: np.ndarray) -> float:
     return float(OBJECTIVES[name].measure(V / np.linalg.norm(V, axis=0), Gram(S))[-1])
+
+
+@pytest.mark.filterwarnings("ignore::spcastat.errors.DataWarning")
+def test_scores_that_explain_as_much_as_pca_are_not_the_only_ones():
+    """Five rows have four dimensions, in which three scores of three variables each span those of PCA.
+
+    Supports of other variables do as well: five variables have ten supports of three.
+    """
+    rows = np.random.default_rng([1, 1]).normal(size=(5, 5))
+    note = "explains as much as on the principal components"
+    fit = sp.spca(rows, 3, 3, objective="least_squares")
+    shares = fit.variance.iloc[-1]
+    assert shares["cumulative least squares"] == pytest.approx(shares["cumulative PCA"], abs=1e-9)
+    assert any(note in text for text in fit.notes)
+    other = sp.spca(rows, 3, 3, objective="least_squares", exclude={"PC1": ["x1"]})
+    assert other.measure("least_squares") == pytest.approx(fit.measure("least_squares"), abs=1e-9)
+    assert not any(note in text for text in sp.spca(rows, 3, 3).notes)
+    assert not any(note in text for text in sp.spca(rows, 1, 1, objective="least_squares").notes)
