@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -321,6 +322,9 @@ def search(
     evidence = Evidence()
     if criterion.rugged:
         effort = effort.for_distant_optima()
+    has_many = effort.has_many(len(criterion.owner))
+    if has_many and len(criterion.owner) > climbing.VERY_MANY:
+        effort = replace(effort, chains=min(effort.chains, climbing.CHAINS_OF_MANY))
     chains = [
         pool(criterion, vectors, effort.starts, rng, deterministic=chain == 0)
         for chain in range(effort.chains)
@@ -352,7 +356,7 @@ def search(
             if chain_values.max() > best_value * (1.0 + patience.rise):
                 best_value, without_gain = chain_values.max(), 0
     ends = join_fits([elite.subset(slice(0, 1)) for elite in elites])
-    if effort.deep_with(len(criterion.owner)):
+    if effort.deep_with(len(criterion.owner)) and not has_many:  # then the best alone is deepened, later
         ends = climbing.deepen(criterion, ends, effort.width, effort.valued)
     met = chain_values >= chain_values.max() * (1.0 - climbing.VALUE_TOLERANCE)
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
