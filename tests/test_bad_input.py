@@ -304,3 +304,59 @@ def test_options_that_decide_how_data_are_read_may_be_anything(value):
     for call in calls:
         with pytest.raises(errors.SpcaError, match=shown(value)[:10].replace("[", r"\[")):
             call()
+
+
+def damaged_squares():
+    """Square sparse matrices that would be symmetric: they are checked before their entries are read."""
+    pointers = sps.csr_array(np.eye(4) + 1.0)
+    pointers.indptr = pointers.indptr.astype(float)
+    lists = sps.lil_array(np.eye(4))
+    lists.data[0] = [1.0, 2.0]
+    return {"pointers": pointers, "lists": lists}
+
+
+@pytest.mark.parametrize("name", damaged_squares())
+def test_a_damaged_square_matrix_is_not_read_before_it_is_checked(name):
+    with pytest.raises(errors.SparseStructureError, match="is damaged"):
+        sp.spca(damaged_squares()[name], 1, 1)
+
+
+def test_a_message_about_a_table_of_arrow_is_one_sentence():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table([pa.array([1.0, 2.0, 4.0])] * 3, names=["a", "b", "a"])
+    with pytest.raises(errors.DuplicateNamesError, match=r"^Columns share a name: 'a'\. Names must differ"):
+        sp.spca(table, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.spca"])
+def test_a_name_that_is_too_long_for_a_file(name):
+    pytest.importorskip("pyarrow")
+    call = sp.load if name.endswith("spca") else lambda path: sp.spca([path], 1, 1)
+    with pytest.raises(errors.SpcaError, match="File name too long"):
+        call("a" * 400 + name)
+
+
+def test_a_number_of_thousands_of_digits_in_a_formula():
+    with pytest.raises(errors.FormulaError, match="null character, or a number with thousands of digits"):
+        sp.spca("~ a + log(b * " + "9" * 5000 + ")", data=good(), k=1, card=1)
+
+
+def test_advice_of_a_number_of_components_names_the_function_that_takes_it(monkeypatch):
+    """choose_k() has no k=."""
+    from spcastat.assess import component_tests
+
+    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 20)
+    holes = good().mask(good() > 4.0)
+    with pytest.raises(errors.DataError, match=r"give a sample of the rows, or k= to choose\(\)"):
+        sp.choose_k(holes, na="em", n_draws=19)
+    assert sp.choose(holes, k=1, na="em", cards=[2], folds=3, repeats=1).k == 1
+
+
+def test_copies_are_not_more_rows_for_folds():
+    """Nine observations, once each, or four times each: columns of normal numbers are not equal by chance."""
+    rows = pd.DataFrame(np.random.default_rng(0).standard_normal((9, 12)))
+    repeated = pd.concat([rows] * 4, ignore_index=True)
+    for data, options in ((rows, {}), (repeated, {}), (rows, {"weights": [4] * 9})):
+        with pytest.raises(errors.SpcaError, match=r"folds=10 was given for 9 .*rows"):
+            sp.choose(data, k=1, cards=[2], folds=10, repeats=1, **options)
+        assert sp.choose(data, k=1, cards=[2], folds=3, repeats=1, **options).k == 1

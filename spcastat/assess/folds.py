@@ -541,7 +541,9 @@ def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) ->
 # --- the folds of rows ------------------------------------------------------------------------------
 
 
-def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> None:
+def require_folds(
+    rows: Sequence[int], count: int, k: int, weighted: bool, copies: bool = False
+) -> None:
     """Raise TooFewRowsError, WeightsError or DataError if the rows outside a fold cannot be fitted.
 
     Parameters
@@ -550,9 +552,12 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool) -> No
         Number of rows with positive weight in each fold.
     count, k : int
     weighted : bool
+    copies : bool
+        Whether `rows` are numbers of different rows, since equal ones are copies.
     """
     n = sum(rows[:count])
     kind = "rows with a positive weight" if weighted else "rows"
+    kind = "different " * copies + kind
     if n < k + 3:
         raise (WeightsError if weighted else TooFewRowsError)(
             f"There are {n} {kind}; cross-validation of {plural(k, 'component')} needs {k + 3} or more. "
@@ -639,8 +644,12 @@ def divided(
         measured, X = ((M.tocsr() if is_sparse(M) else M)[places] for M in (measured, X))
     kept = np.ones(len(places), dtype=bool) if w is None else w > 0
     sizes = w if w is not None and groups.counts else kept
-    counts = [int(sizes[one == fold].sum()) for one in labels for fold in range(count)]
-    require_folds(counts, folds, k, rows.weighted)
+    in_folds = [kept & (one == fold) for one in labels for fold in range(count)]
+    counts = [int(sizes[in_fold].sum()) for in_fold in in_folds]
+    if groups.copies:
+        alike = groups.alike[np.argsort(groups.rows)]
+        counts = [len(np.unique(alike[in_fold])) for in_fold in in_folds]
+    require_folds(counts, folds, k, rows.weighted, groups.copies)
     columns: Any = None
     if rows.estimates_terms:
         from spcastat.reading.read import FoldedTerms

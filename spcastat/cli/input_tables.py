@@ -53,7 +53,9 @@ def names(text: str) -> list[str]:
     try:
         items = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
     except csv.Error as error:
-        raise argparse.ArgumentTypeError(f'it takes names, as in A,B,"C, D" ({error})') from None
+        raise argparse.ArgumentTypeError(
+            f'{text!r} was given; it takes names, as in A,B,"C, D" ({error})'
+        ) from None
     if not items or not all(items):
         raise argparse.ArgumentTypeError(f'{text!r} was given, where a name is empty; it takes A,B,"C, D"')
     return items

@@ -226,7 +226,7 @@ def require_encodable(text: str) -> None:
     except UnicodeEncodeError as error:
         raise FileError(
             f"standard output is {encoding}, which has no form for {text[error.start]!r}; --out FILE writes "
-            "UTF-8, and so does standard output with PYTHONUTF8=1 in the environment."
+            "UTF-8, and so does standard output if the environment variable PYTHONUTF8 is 1."
         ) from None
 
 

@@ -605,7 +605,7 @@ def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
         except _OwnLabels:
             write_file(path, lambda file: _write(file, frames, empty, labelled=True))
     except (pyarrow.ArrowException, TypeError) as error:
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error.args[0] if error.args else error).split())
         raise errors.FileError(
             f"{path} cannot be written: {reason}. Are the labels of all rows of one simple type?"
         ) from error

@@ -472,8 +472,8 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
         )
     if kind in ("polychoric", "mixed"):
         raise OptionError(
-            f"The matrix has {kind} correlations, which vary more than those of normal rows: give "
-            "k=, or test the items as numbers, choose_k(items, scale=True)."
+            f"The matrix has {kind} correlations, which vary more than those of normal rows: give k= to "
+            "choose(), or test the items as numbers, choose_k(items, scale=True)."
         )
     S = op.block(np.arange(op.p)) / unit**2
     return of_covariance(S, int(n), np.random.default_rng([seed, 1]))
@@ -503,12 +503,12 @@ def noise_of(
     if source.missing is not None:
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables with missing values, too many for random "
-            "signs of every cell; give k=, or a sample of the rows."
+            "signs of every cell; give a sample of the rows, or k= to choose()."
         )
     if source.design is not None:
         raise DataError(
             f"The data have {source.n} rows of {op.p} variables that belong together, too many for random "
-            "signs of every cluster; give k=, or a sample of the clusters."
+            "signs of every cluster; give a sample of the clusters, or k= to choose()."
         )
     S = op.block(np.arange(op.p))
     noise = MomentNoise(S / unit**2, source.free or 0.0, tails=tails_of(source, S), terms=terms)

@@ -166,12 +166,13 @@ class RowGroups:
     @property
     def has_equal(self) -> bool:
         """Whether a row occurs twice, or has a weight above 1."""
-        return self.different < len(self.rows) or bool(self.weights is not None and self.weights.max() > 1.0)
+        w = np.ones(len(self.rows)) if self.weights is None else self.weights
+        return bool(self.different < np.count_nonzero(w) or w.max() > 1.0)
 
     @property
     def different(self) -> int:
-        """Number of different rows."""
-        return int(self.alike.max()) + 1
+        """Number of different rows of positive weight."""
+        return len(np.unique(self.alike if self.weights is None else self.alike[self.weights > 0]))
 
     @property
     def observations(self) -> float:
@@ -282,7 +283,7 @@ class RowGroups:
         """Return equal rows as one row, whose weight is their sum: in a group, or else in a stratum."""
         w = np.ones(len(self.rows)) if self.weights is None else self.weights
         owner = self.group if self.clustered else self.stratum
-        pairs = owner * self.different + self.alike
+        pairs = owner * (self.alike.max() + 1) + self.alike
         starts, number = np.unique(pairs, return_index=True, return_inverse=True)[1:]
         mask = np.zeros(len(w), dtype=bool)
         mask[starts] = True

@@ -532,7 +532,7 @@ def of_rows(
     if count < 2:
         raise TooFewRowsError(
             "The number of components is chosen by prediction of held-out rows, and there is one row or "
-            "cluster; give two or more, or k=."
+            "cluster; give two or more, or k= to choose()."
         )
     if groups.block == 1 and groups.has_equal and are_counts(w, source.design):
         groups = groups.merged().divided(count)  # equal rows by themselves and by weights are the same

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.config import elements, is_label, shown, whole_number
+from spcastat.config import elements, is_label, listed, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names, short_names
 from spcastat.plots import drawing
@@ -47,7 +47,9 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     data = plot_kept_data(path)
     m = None if m is None else whole_number("m", m, 1)
     if m is not None and m not in data.index:
-        raise OptionError(f"m={m!r} was given, which is not one of the numbers of variables in path.")
+        raise OptionError(
+            f"m={m!r} was given, which is not one of the numbers of variables in path, {listed(data.index)}."
+        )
     ax = drawing.axes_for(ax, 4.9, 3.4, drawing.OPEN)
     sizes, with_held_out = data.index.to_numpy(dtype=float), "held out" in data
     style: dict[str, Any] = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3}

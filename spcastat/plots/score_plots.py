@@ -147,7 +147,7 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
     if len(numbers) != len(index):
         raise ShapeError(f"color has {plural(len(numbers), 'value')}; the scores have {len(index)} rows.")
     if not np.isfinite(numbers).any():
-        raise DataError("color has no finite value.")
+        raise DataError("color has no finite value; give a number for each row.")
     return numbers.astype(float)
 
 
@@ -461,7 +461,9 @@ def plot_diagnostics_data(
             raise ShapeError(f"diagnostics and limits need {name!r}; give those of a fit.")
     values = frame_values(diagnostics[["T2", "Q"]], "diagnostics")
     if np.isinf(values).any():
-        raise DataError("T2 or Q is infinite for some rows, which are too far from the others to be drawn.")
+        raise DataError(
+            "T2 or Q is infinite for some rows, too far from the others to be drawn: leave them out."
+        )
     bounds = real_array(limits[["T2", "Q"]])
     if bounds is None or bounds.shape != (2,):
         raise ShapeError("limits must hold one number each for 'T2' and 'Q'.")

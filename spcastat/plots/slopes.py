@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.argument_names import explained
-from spcastat.config import SHOWN_LEVEL, checked_level
+from spcastat.config import SHOWN_LEVEL, checked_level, listed
 from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
 from spcastat.labels import full_names, short_name, short_names
@@ -125,7 +125,10 @@ def plot_slopes_data(
     drawing.need_columns(slopes, ["loading", "estimate", "std_error", "p_adjusted"], "slopes")
     missing = [name for name in ("group", "component", "term") if list(slopes.columns).count(name) != 1]
     if missing:
-        raise ShapeError(f"slopes needs once each the columns group, component and term; it lacks {missing}.")
+        raise ShapeError(
+            f"slopes needs each of the columns group, component and term once, and not so {listed(missing)}; "
+            "give those of a comparison of groups."
+        )
     names = list(dict.fromkeys(slopes["component"]))
     columns = [names[i] for i in drawing.positions(components, names)]
     table = slopes[slopes["component"].isin(columns)]

@@ -21,7 +21,7 @@ from spcastat.linalg.operators import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, require_numbers, vector
 from spcastat.reading.design import Covariance
-from spcastat.reading.frames import array_labels, open_table, require_unique
+from spcastat.reading.frames import array_labels, checked_sparse, open_table, require_unique
 from spcastat.reading.missing_values import nearest_correlation
 from spcastat.reading.printed_matrices import completed_matrix
 
@@ -183,7 +183,7 @@ def _sparse_looks_like(S: Any) -> str:
     """Return what :func:`looks_like` does for a scipy.sparse matrix without labels, which stays sparse."""
     if len(S.shape) != 2 or S.shape[0] != S.shape[1] or S.shape[0] < 2:
         return ""
-    entries = S.tocsr().astype(np.float64).tocoo()
+    entries = checked_sparse(S).tocsr().astype(np.float64).tocoo()
     entries.sum_duplicates()
     values = entries.data
     if not (values.any() and np.isfinite(values).all()):

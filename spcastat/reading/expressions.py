@@ -18,6 +18,7 @@ from spcastat.labels import stored_name
 
 #: Largest number of characters of an expression.
 LONGEST_EXPRESSION = 100_000
+_LONG_NUMBER = "it holds a null character, or a number with thousands of digits"
 
 _NUMERAL = re.compile(r"[0-9.]+")
 #: A name in backticks, a text in quotes, or code.
@@ -131,11 +132,11 @@ def read_expression(text: str) -> Expression:
         expression = Expression("", tree, quoted, *_names_in(tree, quoted))
         return replace(expression, text=expression.show(tree))
     except SyntaxError as error:
-        raise ExpressionError(error.msg) from None
+        raise ExpressionError(_LONG_NUMBER if "digits" in error.msg else error.msg) from None
     except (RecursionError, MemoryError):
         raise ExpressionError("it is nested too deeply") from None
-    except ValueError as error:  # a null character, or a number with thousands of digits
-        raise ExpressionError(str(error)) from None
+    except ValueError:
+        raise ExpressionError(_LONG_NUMBER) from None
 
 
 def _names_in(

@@ -293,6 +293,14 @@ def _open_sparse(data: Any) -> Any:
     return matrix
 
 
+def _error_of_names(data: Any, error: Exception) -> errors.DuplicateNamesError:
+    """Return the error for a table of another library in which columns share a name."""
+    names = pd.Index(getattr(data, "column_names", []))
+    repeated_names = names[names.duplicated()].unique()
+    text = listed(repeated_names) if len(repeated_names) else " ".join(str(error).split())
+    return errors.DuplicateNamesError(f"Columns share a name: {text}. Names must differ; rename them.")
+
+
 def _open_other(data: Any) -> InputTable:
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -311,9 +319,7 @@ def _open_other(data: Any) -> InputTable:
     try:
         table = nw.from_native(data, eager_only=True)
     except DuplicateError as error:
-        raise errors.DuplicateNamesError(
-            f"Columns share a name: {error}. Names must differ; rename them."
-        ) from None
+        raise _error_of_names(data, error) from None
     except TypeError:
         hints = {
             " It is empty.": isinstance(data, list | tuple) and not data,
@@ -336,9 +342,7 @@ def _open_other(data: Any) -> InputTable:
     try:
         columns = {name: _column(table[name]) for name in names}
     except DuplicateError as error:
-        raise errors.DuplicateNamesError(
-            f"Columns share a name: {error}. Names must differ; rename them."
-        ) from None
+        raise _error_of_names(data, error) from None
     index = stored_index.index(lambda name: _column(table[name]), len(table))
     frame = pd.DataFrame(columns, index=index, columns=pd.Index(names), copy=False)
     labelled = bool(stored_index.labels) or stored_index.range is not None

@@ -190,11 +190,11 @@ def parquet_chunks(
     single = isinstance(path, str | os.PathLike)
     # the working directory may change before the next pass
     paths = [Path(entry).absolute() for entry in ([path] if isinstance(path, str | os.PathLike) else path)]
-    if single and not paths[0].is_dir():
+    if single and not os.path.isdir(paths[0]):
         return _file(paths[0], f"Parquet file {one_line(paths[0].name, 100)}")
     parts: list[Chunks] = []
     for entry in paths:
-        if not entry.is_dir():
+        if not os.path.isdir(entry):
             parts.append(_file(entry, f"Parquet file {one_line(entry.name, 100)}"))
             continue
         folder = one_line(entry.resolve().name or str(entry), 100)
@@ -282,7 +282,7 @@ def is_parquet(path: Path) -> bool:
     FileError
         If there is no such file, or it cannot be opened.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         return True
     try:
         with open(path, "rb") as file:

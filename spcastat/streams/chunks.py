@@ -107,7 +107,7 @@ class Chunks:
 def is_among(path: Any, files: Sequence[Any]) -> bool:
     """Return whether a path is one of some files, or inside one of some folders."""
     target = Path(path).resolve()
-    in_folder = any(target.is_relative_to(Path(file).resolve()) for file in files if Path(file).is_dir())
+    in_folder = any(target.is_relative_to(Path(file).resolve()) for file in files if os.path.isdir(file))
     return in_folder or any(same_file(path, file) for file in files)
 
 

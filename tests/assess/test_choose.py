@@ -384,7 +384,7 @@ def test_polychoric_matrices_are_refused_by_tests_for_normal_rows():
     items = (np.random.default_rng(0).random((200, 8)) < 0.15).astype(int)
     R = sp.correlation(items)
     for call in (sp.choose_k, sp.choose):
-        with pytest.raises(OptionError, match=r"polychoric correlations.* give k=, or test the items"):
+        with pytest.raises(OptionError, match=r"polychoric .* give k= to choose\(\), or test the items"):
             call(R, n_obs=200)
     assert sp.choose(R, 2, n_obs=200, cards=[1, 2]).k == 2
     assert sp.choose_k(items, scale=True).k == 0

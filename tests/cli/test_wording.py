@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 
@@ -11,6 +12,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import cli
+from spcastat.cli.output_files import require_encodable
 from spcastat.cli.wording import for_command
 from tests.cli.calls import OPTIONS, make_files
 
@@ -268,3 +270,13 @@ def test_new_rows_are_read_as_the_rows_of_the_fit(tmp_path, capsys, monkeypatch,
     rows.tail(5).to_parquet("new.parquet", index=False)
     assert cli.main(["transform", "fit.spca", "new.parquet", "--out", "parquet.csv"]) == 0
     np.testing.assert_array_equal(pd.read_csv("parquet.csv", index_col=0), scores)
+
+
+def test_variables_of_the_environment_stay_as_they_are():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+        with pytest.raises(sp.errors.FileError) as raised:
+            require_encodable("größe")
+    message = str(raised.value)
+    assert message.endswith("if the environment variable PYTHONUTF8 is 1.")
+    assert for_command(message) == message
