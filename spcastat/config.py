@@ -285,7 +285,7 @@ def is_single(value: Any) -> bool:
 
 
 def elements(value: Any, limit: int) -> list[Any]:
-    """Return at most the first ``most + 1`` elements of a sequence, or a list of the value itself.
+    """Return at most the first ``limit + 1`` elements of a sequence, or a list of the value itself.
 
     If iteration fails, a list of the value itself is returned as well; a later check will refuse it.
     """

@@ -72,8 +72,7 @@ class Fold:
     @classmethod
     def of(cls, matrix: np.ndarray, held: HeldOutRows) -> Fold:
         """Return a fold from the parts of :meth:`spcastat.assess.folds.Folds.split`."""
-        if not isinstance(held, HeldMoments):
-            raise OptionError("Held-out shares need complete rows; give na='drop', or folds=0 for none.")
+        assert isinstance(held, HeldMoments)  # rows with missing values are refused before
         return cls(matrix, held.block(np.arange(len(matrix))))
 
     def share(self, U: Sequence[int], k: int) -> float:

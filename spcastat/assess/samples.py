@@ -16,7 +16,7 @@ Several splits: Meinshausen, Meier and Buehlmann (2009), "p-values for high-dime
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -221,37 +221,19 @@ class Refit:
         return self.V if refitted is None else refitted
 
 
-def plan_of(state: FitState, arguments: Mapping[str, Any] | None = None) -> Plan:
-    """Return the plan of a fit, with the components in their current order.
-
-    Parameters
-    ----------
-    state : FitState
-    arguments : Mapping, optional
-        The arguments of the call that made the fit, for options that are functions.
-
-    Raises
-    ------
-    OptionError
-        If an option was a function and the fit was loaded from a file.
-    """
+def plan_of(state: FitState) -> Plan:
+    """Return the plan of a fit, with the components in their current order."""
     record = state.record
     method = SOLVERS[record.method]
     method_options = {}
     for name, value in record.options.items():
         if name not in method.options or name in ("n_init", "nonneg") or value is None:
             continue
-        option = (arguments or {}).get(name)
-        method_options[name] = option if callable(option) else value
+        method_options[name] = value
         if name in ("include", "exclude"):  # by component; positions stand for names
             method_options[name] = dict(enumerate(value, 1))
         if name == "together":
             method_options[name] = dict(value)
-        if isinstance(value, str) and value.startswith("<") and not callable(option):
-            raise OptionError(
-                f"The fit has {name}={value}, a function, which its file does not hold: fit again, "
-                f"{record.call}."
-            )
     plan_options: dict[str, Any] = {
         name: method_options.pop(name)
         for name in ("card", "variance", "tol", "max_iter")
@@ -327,7 +309,7 @@ def attempted(draw: Callable[[], Drawn]) -> tuple[Drawn, int]:
             reason = str(error)
     raise DataError(
         f"{ATTEMPTS} successive samples of the rows could not be fitted; the reason for the last: {reason} "
-        "Ask for fewer components, or use more rows."
+        "Use more rows, or, of several components, fewer."
     )
 
 

@@ -544,7 +544,7 @@ def _errors(
     """Return the errors of one fit, and remarks on dependent rows and constant variables."""
     state = fit._state
     k = state.V.shape[1]
-    plan = plan_of(state, None if fit._call is None else fit._call.arguments)
+    plan = plan_of(state)
     if fit._source is None and data.spec.learns and not data.estimates_terms:
         raise FormulaError(
             f"The terms and covariates of formula={shown(data.spec.formula)} are estimated from rows, and "

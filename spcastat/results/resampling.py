@@ -659,7 +659,7 @@ def _resampling(
     from spcastat.assess.samples import Resampling, plan_of, refit_of
 
     seed, jobs = fit.seed_and_jobs
-    plan = plan_of(fit.state, None if fit.call is None else fit.call.arguments)
+    plan = plan_of(fit.state)
     rows = _rows_to_draw(fit, analysis, seed, bool(plan.rows_for))
     refit = refit_of(fit.state, plan, fixed=fixed, own_card=own_card, starts=starts)
     names = fit.state.spec.columns
