@@ -29,7 +29,7 @@ from spcastat.labels import full_names, some_of
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.measures import MEASURES, measure_named
+from spcastat.measures import MEASURES, measure_named, share_of_total
 from spcastat.reading.covariance import OF_CODES
 from spcastat.reading.design import RowDesign, Spec
 from spcastat.reading.missing_values import PpcaModel
@@ -217,9 +217,11 @@ class FitMoments:
                 )
             # the cached eigenvalues are passed on, as those of wide data take seconds
             measures = {
-                "adjusted": lambda: np.cumsum(self.adjusted) / self.total,
+                "adjusted": lambda: share_of_total(np.cumsum(self.adjusted) / self.total),
                 "relative_adjusted": lambda: np.cumsum(self.adjusted) / np.cumsum(self.pca),
-                "least_squares": lambda: np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.op.total,
+                "least_squares": lambda: share_of_total(
+                    np.cumsum((self._basis[1] ** 2).sum(axis=0)) / self.op.total
+                ),
                 "rre": lambda: np.sqrt((1.0 - self.measure("pev")).clip(min=0.0)),
             }
             compute = measures.get(name, lambda: measure_named(name)(self.V, self.op))

@@ -244,7 +244,10 @@ def adjusted(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
 def explained(op: Operator, V: np.ndarray) -> tuple[float, np.ndarray]:
     """Return tr((V'V)^-1 V'SV), the variance of the rows projected on the columns of V, and its gradient."""
     SV = op.dot(V)
-    inner = np.linalg.solve(V.T @ V, V.T @ SV)  # (V'V)^-1 V'SV
+    try:
+        inner = np.linalg.solve(V.T @ V, V.T @ SV)  # (V'V)^-1 V'SV
+    except np.linalg.LinAlgError:  # the columns are linearly dependent: an ascent turns back
+        return 0.0, np.zeros_like(V)
     return float(np.trace(inner)), 2.0 * np.linalg.solve(V.T @ V, (SV - V @ inner).T).T
 
 

@@ -219,3 +219,20 @@ def test_nonnegative_components_keep_the_order_of_the_largest_adjusted_variance(
     V = fit.loadings.to_numpy()
     values = [value(S, V[:, list(order)], "adjusted") for order in permutations(range(3))]
     assert fit.measure("adjusted") == pytest.approx(max(values), abs=1e-7)  # rounding, to the root
+
+
+def test_nearly_equal_scores_and_dependent_columns_are_no_error():
+    """Steps may end at dependent columns; and rounding does not raise a share above one."""
+    for seed in (159, 178):
+        rng = np.random.default_rng([9, seed])
+        p, k, m = int(rng.integers(3, 7)), int(rng.integers(2, 4)), int(rng.integers(3, 9))
+        few_values = rng.random() < 0.5
+        X = rng.integers(0, 4, size=(m, p)).astype(float) if few_values else rng.normal(size=(m, p))
+        if rng.random() < 0.4:
+            X[:, 1] = X[:, 0]
+        if rng.random() < 0.2:
+            X[:, -1] = -X[:, 0]
+        objective = ["pev", "least_squares", "adjusted"][rng.integers(3)]
+        card = int(rng.integers(1, p + 1))
+        fit = sp.spca_cov(np.cov(X.T), k, card, nonneg=True, scale=False, objective=objective)
+        assert 0.0 < fit.measure(objective) <= 1.0
