@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     tables = compare_defaults(given) if given.defaults else compare_large(given)
     print("\n\n".join(table.show(False) for table in tables))
     if given.write:
-        title = f"`python -m benchmarks.quality --{name}`, one thread. {stamp()}"
+        title = f"`python -m benchmarks.quality --{name} --data DIR`, one thread. {stamp()}"
         write_section(f"quality-{name}", "\n\n".join([title, *(table.show(True) for table in tables)]))
     return 0
 
