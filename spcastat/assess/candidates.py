@@ -70,7 +70,7 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
         raise CardinalityError(f"cards holds more than {MOST_FITS:,} cardinalities, the maximum; give fewer.")
     found: dict[Any, CardinalitySet] = {}
     for card in cards:
-        wanted = cardinalities(card, k, p)
+        wanted = cardinalities(card, k, p, "cards")
         found[wanted[0] if is_single(card) and not isinstance(card, Mapping) else wanted] = wanted
     if not found:
         raise CardinalityError("cards is empty; give one cardinality or more.")

@@ -344,7 +344,7 @@ def _names_of(columns: pd.Index, mask: np.ndarray) -> str:
 MOST_STARTS = 1_000_000
 
 
-def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
+def cardinalities(card: Any, k: int, p: int, option: str = "card") -> tuple[int, ...]:
     """Return the number of nonzeros of each of k components.
 
     Parameters
@@ -352,7 +352,10 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
     card : int, sequence of k ints, or mapping
         A mapping, or a Series with such labels, names components by "PC1", "PC2", ... or by number from 1.
     k, p : int
+    option : {"card", "cards"}
+        The option that was given, for messages.
     """
+    entry = "card" if option == "card" else "an entry of cards"
     names = [f"PC{i + 1}" for i in range(k)]
     if isinstance(card, pd.Series) and sorted(map(str, card.index)) == sorted(names):
         card = card.to_dict()
@@ -360,13 +363,13 @@ def cardinalities(card: Any, k: int, p: int) -> tuple[int, ...]:
         by_name = {f"PC{int(key)}" if is_whole(key) else str(key): value for key, value in card.items()}
         if set(by_name) != set(names) or len(by_name) != len(card):
             raise errors.CardinalityError(
-                f"card names the components {listed(card)}; with k={k} it must name each of "
+                f"{entry} names the components {listed(card)}; with k={k} it must name each of "
                 f"{listed(names, 20)} (or their numbers, from 1) once."
             )
         values = [by_name[name] for name in names]
     else:
-        values = each("card", card, k, errors.CardinalityError)
-    return tuple([whole_number("card", number, 1, p, errors.CardinalityError) for number in values])
+        values = each(entry, card, k, errors.CardinalityError)
+    return tuple([whole_number(option, number, 1, p, errors.CardinalityError) for number in values])
 
 
 def start_loadings(value: Any, k: int, p: int) -> Start:
