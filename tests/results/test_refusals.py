@@ -178,7 +178,7 @@ SPARSE_LOADINGS = [
 PATHS = [
     ("sp.spca_path(R, k=2, cards=[])", CardinalityError, "empty"),
     ("sp.spca_path(R, k=2, cards=3)", CardinalityError, r"such as cards=range\(1, 4\)"),
-    ("sp.spca_path(R, k=2, cards=[99])", CardinalityError, "card=99"),
+    ("sp.spca_path(R, k=2, cards=[99])", CardinalityError, "cards=99"),
     ("sp.spca_path(R, k=2, cards=[1, (1, 1)])", CardinalityError, "mixes"),
     ("sp.spca_path(R, k=2, cards=[(1,)])", CardinalityError, "k=2"),
     ("sp.spca_path(R, cards=10**9)", CardinalityError, "is a sequence"),
