@@ -221,11 +221,8 @@ def _single(op: Operator, card: int, objective: str, effort: str) -> SearchResul
         # exchanges of two variables at once are tried where they are cheap
         _, support = best_support(op, card, pairs=card * op.p <= 6000)
     V = np.zeros((op.p, 1))
-    if card <= GRAM_LIMIT:  # by LAPACK: products alone give half of the digits of an eigenvector
-        S = op.block(support)
-        V[support, 0] = top_eigh(symmetric(S), 1)[1][:, 0]
-    else:
-        V[support, 0] = op.take(support).leading(1)[1][:, 0]
+    # by LAPACK: products alone give half of the digits of an eigenvector
+    V[support, 0] = top_eigh(symmetric(op.block(support)), 1)[1][:, 0]
     proven = card in (1, op.p)
     # an upper bound may prove that the component is optimal
     if not proven and op.p <= 200:

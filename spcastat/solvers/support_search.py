@@ -88,7 +88,7 @@ def best_support(
     support : ndarray of int, shape (c,)
         J in ascending order. Of supports that tie, the first one found, so that results are reproducible.
     """
-    op = S.with_matrix() if isinstance(S, Operator) else Gram(S)
+    op = _in_memory(S)
     go_on: Keep = running or (lambda: True)
     variances = op.diagonal()
     if c >= op.p:
@@ -129,9 +129,16 @@ def improve_support(S: np.ndarray | Operator, support: np.ndarray, c: int) -> np
     -------
     ndarray of int, shape (c,)
     """
-    op = S.with_matrix() if isinstance(S, Operator) else Gram(S)
+    op = _in_memory(S)
     grown = np.sort(Growth(op, True, support).to(c))
     return _polish(op, op.diagonal(), grown, lambda: True, set())
+
+
+def _in_memory(S: np.ndarray | Operator) -> Gram:
+    """Return the operator of a covariance matrix in memory; this one if it is."""
+    if isinstance(S, Gram):
+        return S
+    return S.with_matrix() if isinstance(S, Operator) else Gram(S)
 
 
 def few_supports(p: int, c: int) -> bool:
@@ -350,8 +357,6 @@ def _best_exchanges(
     if len(slices) > 1:
         exchanges = (_best_exchanges(op, variances, supports[part], values[part]) for part in slices)
         return list(chain.from_iterable(exchanges))
-    if not len(supports):
-        return []
     m, c = supports.shape
     rows, free = _covariances(op, supports)
     block = symmetric(_blocks(op, supports, supports))
