@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -322,9 +321,8 @@ def search(
     evidence = Evidence()
     if criterion.rugged:
         effort = effort.for_distant_optima()
-    has_many = effort.has_many(len(criterion.owner))
-    if has_many and len(criterion.owner) > climbing.VERY_MANY:
-        effort = replace(effort, chains=min(effort.chains, climbing.CHAINS_OF_MANY))
+    nonzeros = len(criterion.owner)
+    effort = effort.with_nonzeros(nonzeros)
     chains = [
         pool(criterion, vectors, effort.starts, rng, deterministic=chain == 0)
         for chain in range(effort.chains)
@@ -336,9 +334,8 @@ def search(
         chain_values = np.array([elite.value[0] for elite in elites])
         best_value, without_gain = chain_values.max(), 0
         stuck = np.zeros(len(chains), dtype=int)
-        patience = effort.patience(len(criterion.owner), not criterion.exact_model)
-        # up to 30 nonzeros rounds are cheap, and half as many again are allowed
-        for _ in range(int(effort.rounds * (1.5 if len(criterion.owner) <= 30 else 1))):
+        patience = effort.patience(nonzeros, not criterion.exact_model)
+        for _ in range(effort.rounds):
             if _is_finished(patience, without_gain, evidence.unseen(), chain_values, effort.agree):
                 break
             advance(1)
@@ -356,7 +353,7 @@ def search(
             if chain_values.max() > best_value * (1.0 + patience.rise):
                 best_value, without_gain = chain_values.max(), 0
     ends = join_fits([elite.subset(slice(0, 1)) for elite in elites])
-    if effort.deep_with(len(criterion.owner)) and not has_many:  # then the best alone is deepened, later
+    if effort.deepens_chains(nonzeros):
         ends = climbing.deepen(criterion, ends, effort.width, effort.valued)
     met = chain_values >= chain_values.max() * (1.0 - climbing.VALUE_TOLERANCE)
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
@@ -364,7 +361,7 @@ def search(
     best_fit = reordered(criterion, refined(criterion, best_fit, climbing.LONG))
     # for adjusted variance only: for least squares it took a quarter of the time without gain, as it did with
     # 1000 nonzeros, and for PEV it was not tried
-    is_small = len(criterion.owner) <= climbing.FEW_NONZEROS
+    is_small = nonzeros <= climbing.FEW_NONZEROS
     if effort.rounds and criterion.m > ALL_ROWS_LIMIT and is_small and not criterion.exact_model:
         replacement = with_components_replaced(criterion, best_fit, effort, evidence)
         if replacement.value[0] > best_fit.value[0]:  # a fit that no other chain has reached

@@ -268,7 +268,7 @@ class Effort:
         When a search ends, if the order of the components matters (adjusted variance), and if it does not.
         Without an order there are many good optima with similar values.
     rounds : int
-        Rounds at most; half as many again with up to a few dozen loadings.
+        Rounds at most; half as many again with few nonzeros (`with_nonzeros`).
     width : int
         Variables that may enter in the exchanges of a component.
     valued : int
@@ -297,13 +297,21 @@ class Effort:
 
     def patience(self, nonzeros: int, ordered: bool) -> Patience:
         """Return when a search ends; `ordered` tells whether the order of the components matters."""
-        if self.many_nonzeros is not None and self.has_many(nonzeros):
+        if self.many_nonzeros is not None and nonzeros > MANY_LOADINGS:
             return self.many_nonzeros
         return self.ordered if ordered else self.free
 
-    def has_many(self, nonzeros: int) -> bool:
-        """Return whether a search with a number of nonzeros has fewer rounds, and deepens one fit only."""
-        return self.many_nonzeros is not None and nonzeros > MANY_LOADINGS
+    def with_nonzeros(self, nonzeros: int) -> Effort:
+        """Return the settings with a number of nonzeros: few have more rounds, and very many fewer chains."""
+        if nonzeros <= FEW_LOADINGS:
+            return replace(self, rounds=3 * self.rounds // 2)
+        if nonzeros > VERY_MANY and self.many_nonzeros is not None:
+            return replace(self, chains=min(self.chains, CHAINS_OF_MANY))
+        return self
+
+    def deepens_chains(self, nonzeros: int) -> bool:
+        """Return whether the end of every chain is deepened; with many nonzeros the best alone is, later."""
+        return self.deep_with(nonzeros) and not (self.many_nonzeros is not None and nonzeros > MANY_LOADINGS)
 
     @property
     def agree(self) -> int:
@@ -328,6 +336,8 @@ class Effort:
         return self.deep and nonzeros <= self.deep_up_to
 
 
+#: Up to so many nonzeros rounds are cheap, and half as many again are allowed.
+FEW_LOADINGS = 30
 #: With more nonzeros than this, rounds cost more and gain less: the search ends after one round that raises
 #: the best value by less than 1e-4, if two chains are within 1e-3 of it.
 MANY_LOADINGS = 80
