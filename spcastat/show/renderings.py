@@ -238,31 +238,6 @@ class Summary(Shown):
         layout = _layout("as_markdown", options, label=label, width=width)
         return render(self._document(), "markdown", layout)
 
-    def as_gt(self, table: int = 1, **options: Unpack[TableOptions]) -> Any:
-        """Return a table as ``great_tables.GT``, to be styled with that package.
-
-        This needs an optional dependency: ``pip install 'spcastat[great_tables]'``.
-
-        Parameters
-        ----------
-        table : int
-            Which of the tables, from 1. Tables with common columns, such as loadings and variances, are one.
-        **options
-            digits, decimal, full_names, caption, notes: see :class:`Summary`.
-
-        Returns
-        -------
-        great_tables.GT
-
-        Raises
-        ------
-        ExtraError
-            If great_tables is not installed.
-        """
-        from spcastat.show.great_tables import as_gt
-
-        return as_gt(self._document(), _layout("as_gt", options), table)
-
     def to_docx(
         self,
         path: Path,
