@@ -181,10 +181,20 @@ def inches_of(data: pd.DataFrame) -> tuple[float, float]:
         names = max(map(len, data.attrs["names"]))
         width = 0.6 + 0.075 * min(names, 60) + 0.6 * k + 1.2 * bool(data.attrs["sections"])
         return float(np.clip(width, 4.0, 14.0)), float(np.clip(0.6 + 0.17 * rows, 2.0, 9.0))
-    # lines of a text of 8 points, with headings
-    height = 0.3 + 0.145 * (np.count_nonzero(data.to_numpy()) + 1.6 * k)
+    height = _height_of_blocks(data)
     columns = 1 if height <= 5.5 else 2
     return 4.5 if columns == 1 else 7.5, float(np.clip(1.1 * height / columns, 2.0, 9.0))
+
+
+def inches_in_one_column(data: pd.DataFrame) -> float | None:
+    """Return the height of blocks below each other in inches; None of a table or lines."""
+    return float(np.clip(1.1 * _height_of_blocks(data), 1.0, 9.0)) if data.attrs["kind"] == "blocks" else None
+
+
+def _height_of_blocks(data: pd.DataFrame) -> float:
+    """Return the height in inches of all blocks: lines of a text of 8 points, with headings."""
+    rows, k = np.count_nonzero(data.to_numpy()), data.shape[1]
+    return 0.3 + 0.145 * (rows + 1.6 * k)
 
 
 @explained

@@ -363,6 +363,10 @@ class Document:
 # --- parts of a report ---------------------------------------------------------------------------
 
 
+#: Inches of a figure for phones, which are 360 to 430 pixels wide.
+PHONE_WIDTH = 3.8
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A figure of a report, not yet drawn.
@@ -378,6 +382,9 @@ class Picture:
     alt : str
         The text alternative: what the figure shows.
     caption : str
+    height_on_phones : float, optional
+        In inches, if the figure is drawn again for the width of a phone, so that all of it is seen with texts
+        of their size.
     """
 
     draw: Callable[[Axes], Any]
@@ -386,6 +393,13 @@ class Picture:
     name: str
     alt: str
     caption: str = ""
+    height_on_phones: float | None = None
+
+    def for_phones(self) -> Picture | None:
+        """Return the picture for the width of a phone, if there is one."""
+        if self.height_on_phones is None:
+            return None
+        return replace(self, width=PHONE_WIDTH, height=self.height_on_phones, height_on_phones=None)
 
     def saved(self, kind: str, dpi: float) -> bytes:
         """Draw the figure without pyplot and return the content of an image file.

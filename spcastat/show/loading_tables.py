@@ -146,6 +146,7 @@ def chapters(
             5.5,
             "biplot",
             "Scores of the rows and loadings on the first two components.",
+            height_on_phones=5.2,
         )
         yield Chapter("Score plots", (picture,))
     description = describe_loadings(state)

@@ -27,7 +27,7 @@ from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_name
-from spcastat.plots.loadings_plot import inches_of
+from spcastat.plots.loadings_plot import inches_in_one_column, inches_of
 from spcastat.show import resampling_tables
 from spcastat.show.facts import OURS
 from spcastat.show.grid import (
@@ -198,13 +198,29 @@ def picture_html(picture: Picture) -> str:
     """Return the HTML of a picture with a link to save it."""
     address = svg_address(picture.saved("svg", 192).decode())
     name, caption = picture.name, f"{escape(picture.caption)}<br>" if picture.caption else ""
-    css = ' class="wide"' if picture.width > 5.0 else ""  # on a phone it scrolls, so that text stays legible
+    label = escape(name.replace("-", " "))
+    on_phones = picture.for_phones()
+    figure, region = "<figure>", '<div class="plot">'
+    if on_phones is not None:
+        drawn_again = svg_address(on_phones.saved("svg", 192).decode())
+        images = _image(picture, address, "on-screens") + _image(on_phones, drawn_again, "on-phones")
+    else:
+        images = _image(picture, address)
+        if picture.width > 5.0:  # on a phone it scrolls, so that text stays legible
+            figure = '<figure class="wide">'
+            region = f'<div class="scroll plot" role="region" tabindex="0" aria-label="Figure: {label}">'
     return (
-        f'<figure{css}><div class="plot"><img src="{address}" alt="{escape(picture.alt)}" '
-        f'width="{picture.width * 96:.0f}" height="{picture.height * 96:.0f}"></div>'
+        f"{figure}{region}{images}</div>"
         f'<figcaption>{caption}<a class="save" href="{address}" download="{escape(name)}.svg">Save as SVG'
-        f'<span class="unseen">: {escape(name.replace("-", " "))}</span></a></figcaption></figure>'
+        f'<span class="unseen">: {label}</span></a></figcaption></figure>'
     )
+
+
+def _image(picture: Picture, address: str, devices: str = "") -> str:
+    """Return the element of an image; `devices` is the class of images that only some devices show."""
+    of_devices = f' class="{devices}"' if devices else ""
+    size = f'width="{picture.width * 96:.0f}" height="{picture.height * 96:.0f}"'
+    return f'<img{of_devices} src="{address}" alt="{escape(picture.alt)}" {size}>'
 
 
 def svg_address(svg: str) -> str:
@@ -224,12 +240,14 @@ def svg_address(svg: str) -> str:
 def loadings_picture(state: FitState, sections: Any = None) -> Picture:
     """Return the figure of nonzero loadings; `sections` is passed to `plot_loadings`."""
     loadings = frames.loadings(state)
+    data = plots.plot_loadings_data(loadings, sections=sections)
     return Picture(
         lambda ax: plots.plot_loadings(loadings, sections=sections, ax=ax),
-        *inches_of(plots.plot_loadings_data(loadings, sections=sections)),
+        *inches_of(data),
         "loadings",
         f"Nonzero loadings of every component. {_leaders(loadings)}",
         "Nonzero loadings; all others are exactly zero.",
+        inches_in_one_column(data),
     )
 
 
@@ -252,25 +270,29 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
     if results.bootstrap is not None:
         intervals = frames.conf_int(state, results.bootstrap)
         if frames.has_intervals(results.bootstrap):
+            data = plots.plot_loadings_data(loadings, intervals=intervals)
             yield Picture(
                 lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
-                *inches_of(plots.plot_loadings_data(loadings, intervals=intervals)),
+                *inches_of(data),
                 "intervals",
                 "Loadings with bootstrap intervals; the table below gives the numbers.",
                 "Nonzero loadings with 95 % bootstrap intervals.",
+                inches_in_one_column(data),
             )
         yield resampling_tables.bootstrap_document(state, results.bootstrap, 0.95)
     if results.stability is not None:
         halves = results.stability
         options: dict[str, Any] = {"selected": loadings, "threshold": halves.threshold}
         frequent = frames.frequent(state, halves)
+        data = plots.plot_loadings_data(frequent, **options)
         yield Picture(
             lambda ax: plots.plot_loadings(frequent, ax=ax, **options),
-            *inches_of(plots.plot_loadings_data(frequent, **options)),
+            *inches_of(data),
             "frequency",
             "How often fits of half of the rows select each variable; the table below gives the shares.",
             f"Share of {len(halves.chosen)} fits of half of the rows that select each variable; dotted line: "
             f"threshold. {next(notes([fact('frequency')]))}",
+            inches_in_one_column(data),
         )
         yield resampling_tables.stability_document(state, halves)
     if results.split is not None:
@@ -319,6 +341,7 @@ def score_pictures(state: FitState, scores: pd.DataFrame, groups: Any = None) ->
             f"{fixed(r, 2)}; the table of correlations shows their association with the variables.",
             "Points are rows, bars the variables of each component"
             f"{'; a variable of both has an arrow' if len(data.arrows) else ''}. {data.caption}",
+            5.2,
         )
     if scores.shape[1] > 2:
         size = {3: 4.8, 4: 6.0}.get(scores.shape[1], 7.0)

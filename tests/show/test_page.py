@@ -50,7 +50,8 @@ def test_tables_pictures_call_and_versions(fit, whole):
     for heading in ("Equations", "Loadings and variance", "Score plots", "How it was fitted"):
         assert heading in page.text
     assert page.tags.count("table") == 3
-    assert len(pictures(page)) == 5
+    assert page.tags.count("figure") == 5
+    assert len(pictures(page)) == 7  # two are drawn again for phones
     assert fit.call in page.text
     assert f"numpy {np.__version__}" in page.text
     first = fit.loadings["PC1"][lambda column: column != 0]
@@ -96,7 +97,8 @@ def test_every_kind_of_fit_has_a_report(kind, pitprops, covariance_fit, fit, tmp
     }[kind]()
     page = page_of(made, tmp_path / "out.html")
     count = {"covariance": 2, "one component": 3, "file": 4, "no scores": 2, "flat": 3, "many": 5}[kind]
-    assert len(pictures(page)) == count
+    assert page.tags.count("figure") == count
+    assert len(pictures(page)) >= count
 
 
 # --- for all readers ------------------------------------------------------------------------------
@@ -115,7 +117,8 @@ def test_the_index_leads_to_every_section(whole):
 def test_every_figure_can_be_saved_as_svg(whole):
     page = Page(whole)
     saved = [value for value in page.values("a", "href") if value[:5] == "data:"]
-    assert saved == page.values("img", "src")
+    on_phones = re.findall(r'<img class="on-phones" src="([^"]*)"', whole)
+    assert saved == [source for source in page.values("img", "src") if source not in on_phones]
     assert page.values("a", "download") == [
         "loadings.svg",
         "scree.svg",
@@ -149,7 +152,8 @@ def test_tables_have_headers_and_captions(whole):
     assert len(scopes) == page.tags.count("th")
     assert set(scopes) == {"col", "row", "rowgroup"}
     assert page.tags.count("caption") == page.tags.count("table")
-    assert page.values("div", "role") == ["region"] * page.tags.count("table")
+    wide_figures = page.values("figure", "class").count("wide")
+    assert page.values("div", "role") == ["region"] * (page.tags.count("table") + wide_figures)
 
 
 @pytest.mark.slow  # in a browser, too: test_markup_does_not_run_in_a_browser
@@ -198,9 +202,22 @@ def shown(tab, whole, tmp_path):
 def test_all_is_shown_and_nothing_fetched(shown, width):
     tab = shown(width)
     assert tab.ran() == []
-    assert tab.js("[...document.images].map(i => i.complete && i.naturalWidth > 0)") == [True] * 5
+    seen = "[...document.images].filter(i => i.offsetWidth > 0)"
+    assert tab.js(f"{seen}.map(i => i.complete && i.naturalWidth > 0)") == [True] * 5
     assert tab.js("[...document.querySelectorAll('table')].map(t => t.offsetHeight > 40)") == [True] * 3
     assert tab.js("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_on_a_phone_loadings_and_biplot_are_seen_whole_and_what_scrolls_says_so(shown):
+    """With texts of their size: drawn for this width, not shrunk."""
+    tab = shown(390)
+    seen = "[...document.images].filter(i => i.offsetWidth > 0)"
+    sizes = tab.js(f"{seen}.map(i => [i.offsetWidth / i.getAttribute('width'), i.className])")
+    assert [scale > 0.99 for scale, devices in sizes if devices == "on-phones"] == [True] * 2
+    cut = f"{seen}.filter(i => i.getBoundingClientRect().right > innerWidth)"
+    assert tab.js(f"{cut}.map(i => i.closest('.scroll') !== null)") == [True]  # scores of five components
+    tables = "[...document.querySelectorAll('table.spcastat')].map(t => t.offsetWidth)"
+    assert tab.js(tables)[0] <= 366 + 48  # six components: one column at most is beyond the side
 
 
 def test_markup_does_not_run_in_a_browser(tab, tmp_path):
