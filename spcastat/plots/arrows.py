@@ -301,7 +301,7 @@ def plot_correlations_data(
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
-    sentences = [f"Scores are correlated (r = {drawing.value_text(r)}): arrows may leave the circle."] * (
+    sentences = [f"Scores are correlated ({drawing.correlation_text(r)}): arrows may leave the circle."] * (
         abs(r) > 0.1
     )
     if not data["nonzero"].all():

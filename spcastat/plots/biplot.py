@@ -378,8 +378,8 @@ class BiplotData:
             value = loading_text(float(self.blocks["value"].abs().max()))
             sentences.append(f"Bars: {self.kind}, up to {value}.")
         if abs(self.correlation) > NOTABLE:
-            r = drawing.value_text(self.correlation)
-            sentences.append(f"Correlated scores (r = {r}): inner products are approximate.")
+            r = drawing.correlation_text(self.correlation)
+            sentences.append(f"Correlated scores ({r}): inner products are approximate.")
         if self.undrawn:
             count = int(self.arrows["nonzero"].sum())
             sentences.append(f"{count} of {count + self.undrawn} arrows are drawn, the longest.")

@@ -476,12 +476,9 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
 # --- numbers as text ------------------------------------------------------------------------------
 
 
-def value_text(value: float) -> str:
-    """Return a number as text with a minus sign; a nonzero number that rounds to zero becomes "<.01"."""
-    text = f"{value:.2f}"
-    if value != 0 and not text.strip("-0."):
-        text = "-<.01" if value < 0 else "<.01"
-    return text.replace("-", "−")
+def correlation_text(r: float) -> str:
+    """Return "r = " and a correlation with two decimals and a minus sign; zero has none."""
+    return f"r = {round(r, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def correlation_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

@@ -200,7 +200,7 @@ def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: flo
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)
     r = drawing.correlation_of(*xy.T)
-    title = f"r = {drawing.value_text(r)}" if np.isfinite(r) else ""
+    title = drawing.correlation_text(r) if np.isfinite(r) else ""
     panel.set_title(title, fontsize=size - 0.5, color=shade(panel, 0.75), pad=1.5)
     return artists
 
