@@ -70,7 +70,9 @@ def _rules(header: Sequence[Fact]) -> Iterator[str]:
     for one_fact in header:
         if one_fact.key == "robust":
             yield part(one_fact)
-    for label, text in lines(one_fact for one_fact in header if one_fact.key in ("rule", "partial")):
+        elif one_fact.key == "partial":
+            yield screen.fitted_line(part(one_fact))
+    for label, text in lines(one_fact for one_fact in header if one_fact.key == "rule"):
         yield screen.fitted_line(f"{label}: {text}.")
 
 

@@ -261,6 +261,8 @@ TEMPLATES: dict[str, Template] = {
         label="Partial",
         line="{p|# variable|# variables} given {given}, which explain {share:%.1f} % of their variance "
         "({strongest}){known_free?; {free:g} residual degrees of freedom; the divisor is still n - 1}",
+        part="Partial: {p|# variable|# variables} given {given}, which explain {share:%.1f} % of their "
+        "variance.",
         methods="Variables were replaced by the residuals of their linear regression on {names}, which "
         "explained {share:%.1f} % of their variance.",
     ),
