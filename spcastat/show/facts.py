@@ -454,7 +454,7 @@ def search(evidence: Mapping[str, Any], p: int) -> Iterator[Fact]:
     if groups and evidence["every"]:
         yield fact("all partitions")
         return
-    if evidence.get("variables") is not None:
+    if (evidence.get("variables") or p) < p:
         yield fact("search among", number=evidence["variables"], p=p)
     if evidence["starts"] > 1:
         chains = evidence.get("chains", 1)
