@@ -43,9 +43,10 @@ NARROWEST_COLUMN = 14.0
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
-#: What a point of the size of the text is worth, and what a column and a line cost; a variable left out costs
-#: 1. So names are wrapped rather than shortened, but not for the sake of a larger text.
-POINT_VALUE, COLUMN_COST, WRAP_COST = 1.5, 0.1, 0.15
+#: What a point of the size of the text is worth, and what a column, a line and blocks without numbers cost; a
+#: variable left out costs 1. So names are wrapped rather than shortened, but neither this nor leaving out the
+#: numbers is done for the sake of a larger text.
+POINT_VALUE, COLUMN_COST, WRAP_COST, NUMBERS_COST = 1.5, 0.1, 0.15, 2.0
 #: Strength of bars: without an interval, with an interval that excludes zero, and with one that includes it
 #: or of a variable that is not selected.
 PLAIN_BAR, SURE_BAR, UNSURE_BAR = 0.75, 0.45, 0.2
@@ -212,8 +213,10 @@ class LoadingColumns:
     def _attempt(self, size: float, count: int, width: float, height: float) -> tuple[float, list[Placed]]:
         """Return the cost, and layout and position of every block, with this size of text and columns."""
         attempt = self._placed(size, count, width, height, True)
-        with_values = {layout.values for layout, _, _ in attempt[1] if layout.labels}
-        return attempt if len(with_values) == 1 else self._placed(size, count, width, height, False)
+        if all(layout.values for layout, _, _ in attempt[1] if layout.labels):
+            return attempt
+        cost, placed = self._placed(size, count, width, height, False)
+        return cost + NUMBERS_COST, placed
 
     def _placed(
         self, size: float, count: int, width: float, height: float, with_values: bool

@@ -340,6 +340,17 @@ def test_long_names_have_a_second_line_where_lines_are_left():
         assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i] if a.width and b.width)
 
 
+def test_a_larger_text_does_not_replace_the_numbers():
+    """One column of small text has room for them, two columns of large text have not."""
+    names = [f"a_variable_of_{i:02d}_letters" for i in range(18)]
+    values = pd.DataFrame(np.kron(np.eye(3), np.linspace(0.5, 0.3, 6)[:, None]), names, list("abc"))
+    ax = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    plot_loadings(values, kind="blocks", ax=ax)
+    ax.figure.canvas.draw()
+    assert [block.layout.values for block in drawn(ax)] == [True] * 3
+    assert [label for block in drawn(ax) for label in block.layout.labels] == names
+
+
 # --- correlations ---------------------------------------------------------------------------------
 
 
