@@ -373,11 +373,12 @@ class BlockSpace:
             _widest(text, self.size) + _room_after(row, self.size)
             for text, row in zip(texts, visible_rows, strict=True)
         ]
-        pitch = start + max(names) + COLUMN_GAP
+        names += [width_of(_remainder(hidden), self.size)] * bool(hidden)
+        pitch = start + min(max(names), column) + COLUMN_GAP
         yield BlockLayout(
             self.size,
             self.heading,
-            width=pitch * (1 + places[len(texts) - 1][0]) - COLUMN_GAP,
+            width=pitch * (1 + places[-1][0]) - COLUMN_GAP,
             height=(depth + bool(self.heading)) * BLOCK_LINE * self.size,
             hidden=hidden,
             cost=cost + self.line_cost * depth - 0.01 * values,
@@ -409,6 +410,11 @@ def _places(heights: Sequence[int], columns: int, lines: int, hidden: int) -> li
         if column < columns and max(heights) <= depth:
             return places
     return None
+
+
+def _remainder(hidden: int) -> str:
+    """Return what the last line of a block says about rows that are not shown."""
+    return f"and {hidden:,} more"
 
 
 def _largest(rows: Sequence[NamedBar], count: int) -> list[NamedBar]:
@@ -521,11 +527,12 @@ class Block(Artist):
                 limit = zero + layout.unit * self.threshold
                 yield self._line([limit, limit], ends, self.ink, 0.8, ":")
         if layout.hidden and layout.labels:
-            x, y = tops[-1]
-            remainder = f"and {layout.hidden:,} more"
-            yield self._text(
-                x + layout.name_start, y + 0.5 * BLOCK_LINE * layout.size, remainder, fontstyle="italic"
-            )
+            (x, y), words = tops[-1], _remainder(layout.hidden)
+            width, end = width_of(words, layout.size), x + layout.pitch - COLUMN_GAP
+            at = max(min(x + layout.name_start, end - width), x)
+            count = self._text(at, y + 0.5 * BLOCK_LINE * layout.size, words, fontstyle="italic")
+            count.room = end - at
+            yield count
 
     def _row(self, i: int, x: float, y: float) -> Iterator[Artist]:
         """Yield bar, interval, value, name, small arrow and section of a row that begins at (x, y)."""
