@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import floor, log10
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -528,13 +529,18 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame) -> None
         xy = far[["x", "y"]].to_numpy(dtype=float)
         names = short_names(list(far.index), score_plots.ROW_NAME_WIDTH)
         for name, (x, y), mark in zip(names, xy, frame.edge(xy), strict=True):
-            texts.add(mark, f"{name} ({_coordinate(x)}, {_coordinate(y)})", colour, needed=True)
+            x_text, y_text = map(_coordinate, (x, y), frame.high - frame.low)
+            texts.add(mark, f"{name} ({x_text}, {y_text})", colour, needed=True)
     for points, colour in rows:
         for name, *position in rows_inside(points)[["label", "x", "y"]].itertuples(index=False):
             texts.add(position, str(name), colour)
 
 
-def _coordinate(value: float) -> str:
-    """Return a coordinate with three digits, and without a power of ten below a million."""
+def _coordinate(value: float, side: float) -> str:
+    """Return a coordinate with three digits, but none below a hundredth of the magnitude of the frame's side.
+
+    Numbers below a million are written without a power of ten.
+    """
+    value = round(value, 2 - floor(log10(side))) + 0.0
     digits = f"{value:.3g}" if abs(value) < 999.5 or abs(value) >= 1e6 else f"{value:,.0f}"
     return digits.replace("-", "−")

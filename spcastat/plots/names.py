@@ -29,6 +29,8 @@ SHAFT_COST = 3.0
 PIECE = 4.0
 #: A name that costs more is left out: of a row, and of an arrow or of a point that must be named.
 MOST_COVERED, MOST_COVERED_NEEDED = 3.0, 8.0
+#: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.
+HALO = 1.8
 #: Height of a name, in font sizes.
 NAME_HEIGHT = 1.15
 
@@ -125,7 +127,7 @@ class Names(Artist):
             parse_math=False,
             transform=IdentityTransform(),
         )
-        text.set_path_effects([patheffects.withStroke(linewidth=1.8, foreground=self.halo)])
+        text.set_path_effects([patheffects.withStroke(linewidth=HALO, foreground=self.halo)])
         text.set_figure(drawing.figure_of(self.axes))
         return text
 
@@ -139,7 +141,8 @@ class _Scene:
         self.size = names.size
         self.to_pixels = ax.transData.transform
         frame = ax.get_window_extent()
-        self.frame = np.array([[frame.x0, frame.y0], [frame.x1, frame.y1]])
+        edge = HALO * self.pixels
+        self.frame = np.array([[frame.x0 + edge, frame.y0 + edge], [frame.x1 - edge, frame.y1 - edge]])
         self.dots = self._of(names.dots)
         self.origin = self.to_pixels((0.0, 0.0))
         self.pieces = self._pieces(self._of(names.tips))

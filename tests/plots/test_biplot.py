@@ -482,3 +482,12 @@ def test_far_coordinates_have_no_powers_of_ten(scores, loadings):
     assert names
     assert all("e+" not in name and ",0" in name.replace(",000", ",0") for name in names)
     plt.close("all")
+
+
+def test_a_small_far_coordinate_has_the_digits_of_the_axis(scores, loadings):
+    new = pd.DataFrame({"PC1": [100.0], "PC2": [0.00123]}, index=["far"])
+    new = new.reindex(columns=scores.columns, fill_value=0.0)
+    ax = biplot(scores, loadings, new=new, ax=plt.figure(figsize=(6, 5)).subplots())
+    name = next(name.text for name in names_in(ax) if name.text.startswith("far ("))
+    assert name.endswith(", 0)")
+    plt.close("all")

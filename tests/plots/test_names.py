@@ -73,8 +73,8 @@ def assert_names_have_room(ax: Axes) -> None:
     names, frame = names_of(ax), ax.get_window_extent()
     assert not any(a.overlaps(b) for a, b in combinations(names.boxes, 2))
     for box in names.boxes:
-        assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
-        assert frame.y0 <= box.y0 <= box.y1 <= frame.y1
+        assert frame.x0 < box.x0 <= box.x1 < frame.x1  # their outlines do not cover the frame
+        assert frame.y0 < box.y0 <= box.y1 < frame.y1
 
 
 FITS: dict[str, dict[str, object]] = {
@@ -155,6 +155,20 @@ def test_a_block_has_the_variables_of_its_component_and_counts_those_without_roo
         assert layout.labels[0] == block.rows[0].name
     # no variable is on both: the axes are the directions
     assert len(biplot_data(scores, weights).arrows) == 0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_number_of_variables_without_room_is_within_the_figure(scores, size):
+    """Also if it is longer than their names."""
+    weights = pd.DataFrame(0.0, index=[f"g{i}" for i in range(4000)], columns=scores.columns)
+    weights.iloc[:2000, 0], weights.iloc[2000:, 1] = 0.02, 0.02
+    ax = biplot(scores, weights, ax=plt.figure(figsize=size, layout="constrained").subplots())
+    assert_layout(ax)
+    renderer, page = ax.figure.canvas.get_renderer(), ax.figure.bbox
+    for block in blocks_of(ax):
+        count = next(text for text in block._parts(block.layout) if "more" in str(getattr(text, "_text", "")))
+        assert count.get_window_extent(renderer).x1 <= page.x1
+        assert count.get_window_extent(renderer).x1 <= block.get_window_extent().x1 + 1
 
 
 def test_bars_of_both_blocks_have_one_scale_and_names_are_whole_where_they_have_room(scores):
