@@ -342,7 +342,7 @@ def test_long_names_have_a_second_line_where_lines_are_left():
 
 def test_a_larger_text_does_not_replace_the_numbers():
     """One column of small text has room for them, two columns of large text have not."""
-    names = [f"a_variable_of_{i:02d}_letters" for i in range(18)]
+    names = [f"{i} letters" + "_and_more" * (2 * (i % 6 == 3)) for i in range(18)]
     values = pd.DataFrame(np.kron(np.eye(3), np.linspace(0.5, 0.3, 6)[:, None]), names, list("abc"))
     ax = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
     plot_loadings(values, kind="blocks", ax=ax)
