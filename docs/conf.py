@@ -39,6 +39,7 @@ references = [f"({key})=\n- {reference(entry)}" for key, entry in entries().item
 
 # The kernels: figures are shown below their cells whatever backend this process has, from the first cell on;
 # cells that fail on purpose show their message, not the traceback through the package; no progress bars.
+# Figures are vector graphics, whose small texts can be enlarged on a phone.
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 os.environ["SPCASTAT_PROGRESS"] = "0"
 ipython = Path(tempfile.mkdtemp())
@@ -46,6 +47,7 @@ atexit.register(shutil.rmtree, ipython, ignore_errors=True)
 (ipython / "profile_default").mkdir()
 (ipython / "profile_default" / "ipython_config.py").write_text(
     "c = get_config()\nc.InteractiveShell.xmode = 'Minimal'\nc.InteractiveShellApp.matplotlib = 'inline'\n"
+    "c.InlineBackend.figure_formats = {'svg'}\n"
 )
 os.environ["IPYTHONDIR"] = str(ipython)
 
@@ -203,6 +205,12 @@ def wrapped_sentences(app: Any, tree: nodes.document, page: str) -> None:
             block["classes"].append("sentences")
 
 
+def described_figures(app: Any, tree: nodes.document, page: str) -> None:
+    """Give the figures of cells a text alternative, which is the name of a file otherwise."""
+    for figure in tree.findall(nodes.image):
+        figure.setdefault("alt", "Figure that the code above draws")
+
+
 #: Characters of a line of code on a page.
 PAGE_WIDTH = 86
 
@@ -225,6 +233,7 @@ def setup(app: Any) -> None:
     """Connect what is above, before and after Napoleon."""
     app.add_html_math_renderer("mathml", (Formulas.inline, None), (Formulas.display, None))
     app.connect("doctree-resolved", wrapped_sentences)
+    app.connect("doctree-resolved", described_figures)
     app.connect("autodoc-process-docstring", without_parameters, priority=300)
     app.connect("autodoc-process-docstring", plain_bars, priority=400)
     app.connect("autodoc-process-docstring", page_links, priority=400)

@@ -26,7 +26,9 @@ VIGNETTES = [path.stem for path in sorted((ROOT / "vignettes").glob("*.md"))]
 def test_every_cell_that_draws_has_its_figure(name):
     cells = CELL.findall((ROOT / "vignettes" / f"{name}.md").read_text(encoding="utf-8"))
     page = (PAGES / "vignettes" / f"{name}.html").read_text(encoding="utf-8")
-    assert page.count("<img") == sum(bool(DRAWING.search(cell)) for cell in cells)
+    figures = re.findall(r"<img[^>]*>", page)
+    assert len(figures) == sum(bool(DRAWING.search(cell)) for cell in cells)
+    assert all('.svg"' in figure and 'alt="Figure' in figure for figure in figures)
 
 
 def html_files() -> list[Path]:
