@@ -43,7 +43,7 @@ SIMULATORS = (DOCS.parent / "tests" / "plots" / "shapes.py", DOCS / "gallery_tab
 #: Where the figures stand in the gallery: heading -> a sentence, and their names.
 SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Biplots": (
-        "Scores of the rows, and the variables of each component as bars beside its axis.",
+        "Scores of the rows, and the variables of each component as bars next to its axis.",
         (
             *("wine", "row-names", "exams", "eight-groups", "genes", "letters", "far-row", "new-rows"),
             *("supplement", "correlations-as-arrows", "circle", "spectra-biplot", "sparse-loadings-biplot"),
@@ -315,7 +315,7 @@ FIGURES = (
         "frequency",
         "Selection frequencies",
         "exams",
-        "The frequency with which fits of half of the rows select each variable.",
+        "The frequency with which fits to half of the rows select each variable.",
         'fit = sp.spca(df, k=2, card=3, method="greedy", scale=True)\nax = fit.stability(20, rng=0).plot()',
     ),
     Figure(
