@@ -198,7 +198,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       are found one after another. A number of
       components counts if, compared with the last number that counts, it predicts at least `least` variables
       more for each further component, by more than two standard errors, paired by fold. With many rows each
-      minor component would improve the prediction by PCA; one loading per variable leaves none for them.
+      minor component would improve the prediction by PCA; fits with one loading per variable have no loadings
+      for them.
       PCA with one component more than the last number that counts (up to 200 variables, without `disjoint`)
       counts if it predicts 1.5 `least` more, besides, for each p of its loadings beyond the first p.
     - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
@@ -872,7 +873,7 @@ def _checked_settings(settings: Settings, data: Data) -> Settings:
     if settings.rule in ("paired", "keep") and by != "cv":
         raise OptionError(
             f"rule={settings.rule!r} was given with by={by!r}; it compares predictions of held-out rows, and "
-            "goes with by='cv'."
+            "requires by='cv'."
         )
     if settings.share is not None and settings.rule != "keep" and by != "variance":
         raise OptionError(

@@ -583,7 +583,7 @@ def _require_variation(values: np.ndarray, names: pd.Index) -> None:
     for column, name in zip(values.T, names, strict=True):
         found = column[~np.isnan(column)]
         if not found.size:
-            raise MissingValuesError(f"Column {shown(name)} holds no value; leave it out.")
+            raise MissingValuesError(f"Column {shown(name)} has no values; leave it out.")
         if found.min() == found.max():
             raise ConstantColumnError(f"Column {shown(name)} has one value only; leave it out.")
 

@@ -389,7 +389,7 @@ X = sp.datasets.make_hastie(40)
     [
         (sp.spca_cov, R, {"center": True}, r"no place in spca_cov\(\): .* is centred already"),
         (sp.spca_cov, R, {"centre": True}, r"Did you mean 'center'\? That has no place"),
-        (sp.spca_cov, R, {"weights": [1.0]}, r"weights are of rows, so give the rows to spca\(\)"),
+        (sp.spca_cov, R, {"weights": [1.0]}, r"weights belong to rows, so give the rows to spca\(\)"),
         (sp.spca_cov, R, {"formula": "~ a"}, r"belongs to a fit of rows, spca\(data"),
         (sp.spca_cov, R, {"n_ob": 180}, r"Did you mean 'n_obs'\?"),
         (sp.spca_cov, R, {"progres": True}, r"Did you mean 'progress'\?"),

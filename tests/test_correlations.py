@@ -300,7 +300,7 @@ def test_fits_of_mixed_correlations_say_what_they_are():
             "more than max_levels=10 distinct values: 'a'",
         ),
         ({"a": [1, 1, 1], "b": [1, 2, 1]}, {}, sp.errors.ConstantColumnError, "'a' has one value"),
-        ({"a": [np.nan] * 3, "b": [1, 2, 1]}, {}, sp.errors.MissingValuesError, "'a' holds no value"),
+        ({"a": [np.nan] * 3, "b": [1, 2, 1]}, {}, sp.errors.MissingValuesError, "'a' has no values"),
         ({"a": [1, 2, np.nan], "b": [np.nan, 2, 1]}, {}, sp.errors.MissingValuesError, "'a' and 'b'"),
         (
             {"a": [1, 2, np.nan], "b": [np.nan, 2, 1]},

@@ -74,7 +74,7 @@ def test_tuples_and_numbers_are_names_where_columns_have_them():
     labels = pd.MultiIndex.from_tuples([("a", i) for i in range(3)] + [("b", i) for i in range(2)])
     fit = sp.spca_cov(pd.DataFrame(S, index=labels, columns=labels), 1, 2, exclude=[("a", 0), ("a", 1)])
     assert not fit.loadings.to_numpy()[:2].any()
-    with pytest.raises(OptionError, match="include names 'a', which no variable is called"):
+    with pytest.raises(OptionError, match="include names 'a', not among the variables"):
         sp.spca_cov(pd.DataFrame(S, index=labels, columns=labels), 1, 2, include="a")
 
 
@@ -99,7 +99,7 @@ def test_a_forced_loading_of_zero_counts_as_hit():
 
 
 def test_names_that_there_are_not_are_refused_with_the_nearest():
-    refused("include names 'cleer', which no variable is called; .*Did you mean 'clear'?", include="cleer")
+    refused("include names 'cleer', not among the variables .*Did you mean 'clear'?", include="cleer")
     refused("exclude names 'PC1'", exclude=["PC1"])
     refused("include names the component 'PC3'; with k=2 they are 'PC1', 'PC2'", include={"PC3": "clear"})
     refused("include names the component 0", include={0: "clear"})

@@ -298,7 +298,7 @@ def _refuse_unused(args: argparse.Namespace, path: str, suffix: str) -> None:
     for name, kind in _unused(suffix).items():
         if getattr(args, name, None) is not None:
             option = name.replace("_", "-")
-            raise OptionError(f"--{option} is for {kind}, and {path} is none; leave it out.")
+            raise OptionError(f"--{option} is for {kind}, which {path} is not; leave it out.")
 
 
 def _unused(suffix: str) -> dict[str, str]:

@@ -225,7 +225,7 @@ def require_encodable(text: str) -> None:
         text.encode(encoding)
     except UnicodeEncodeError as error:
         raise FileError(
-            f"standard output is {encoding}, which has no form for {text[error.start]!r}; --out FILE writes "
+            f"standard output is {encoding}, which cannot encode {text[error.start]!r}; --out FILE writes "
             "UTF-8, and so does standard output if the environment variable PYTHONUTF8 is 1."
         ) from None
 

@@ -274,7 +274,7 @@ def refuse_unknown(function: str, options: Iterable[str], argument_names: Set[st
 #: (function, argument) -> why the function does not have the argument, and what to do.
 NO_PLACE = {
     ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
-    ("spca_cov", "weights"): "weights are of rows, so give the rows to spca(), or the weighted matrix",
+    ("spca_cov", "weights"): "weights belong to rows, so give the rows to spca(), or the weighted matrix",
     ("spca_cov", "robust"): "it judges cells and rows, so give the rows: spca(data, ..., robust=True)",
     ("spca_cov", "na"): "missing values are of rows, so give the rows to spca()",
     **{

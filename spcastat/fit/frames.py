@@ -201,7 +201,7 @@ def quantiles(values: np.ndarray, level: float) -> np.ndarray:
 
 
 def frequency(state: FitState, halves: HalfSamples) -> pd.DataFrame:
-    """Return how often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
+    """Return how often fits to half of the rows selected each loading, p x k, shares in [0, 1]."""
     return spread_out(state, halves.places, halves.chosen.mean(axis=0))
 
 

@@ -224,7 +224,7 @@ def positions_of(option: str, names: tuple[Hashable, ...], places: Mapping[Hasha
     unknown = [name for name in names if name not in places]
     if unknown:
         raise errors.OptionError(
-            f"{option} names {listed(unknown)}, which no variable is called; they are "
+            f"{option} names {listed(unknown)}, not among the variables "
             f"{listed(places)}.{nearest(unknown[0], places)}"
         )
     return sorted({j for name in names for j in places[name]})
@@ -674,7 +674,7 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
         )
     if isinstance(method, str) and method in FOREIGN_METHODS:
         advice = _equivalent(FOREIGN_METHODS[method], given)
-        raise errors.MethodError(f"method={method!r} is a name in another program; give {advice}.")
+        raise errors.MethodError(f"method={method!r} is a name of another program; give {advice}.")
     if isinstance(method, str) and method in REMOVED_METHODS:
         raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
     controls = [name for name in CONTROLS if name in given]

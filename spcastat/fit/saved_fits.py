@@ -644,7 +644,7 @@ def _state_of(content: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> F
     _require_agreement(record, standard, model, design, moments, reader.sizes)
     patterned = record.method == records.SPARSE_LOADINGS
     if patterned != ("weights" in arrays):
-        raise FileError("its method does not go with its arrays.")
+        raise FileError("its method does not match its arrays.")
     names = ("weights", "loadings") if patterned else ("loadings", None)
     V, pattern, rotated = (
         None if name is None else reader.array("f p k", name)
@@ -712,7 +712,7 @@ def _require_agreement(
         "its variances do not add up": np.isclose(moments["variances"].sum(), moments["total"], 1e-6, 0.0),
         "it contradicts itself about centre and scale": facts == (record.centring, record.scaling)
         and (standard is not None or not record.from_rows),
-        "its missing values do not go with their model": rank == sizes.get("rank"),
+        "its missing values do not match their model": rank == sizes.get("rank"),
         "its block length is not a number of rows": block is None or (type(block) is int and block >= 1),
     }.items():
         if not holds:
@@ -749,7 +749,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         "its details are not those of its components": all(
             len(detail) == k for detail in record.details.values()
         ),
-        "its groups of variables do not share them out": groups_option is None
+        "its groups are no partition of the variables": groups_option is None
         or sorted(grouped) == [*range(p)],
         "its evidence is impossible": is_possible(evidence, p),
         "its blocks of variables are unknown": groups is None
@@ -817,7 +817,7 @@ def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Rec
         raise FileError("its stability: threshold is not from 0.5 to 1.")
     proofs: list[records.Proven] = reader.read(list[records.Proven], content["proofs"], "proofs")
     if not all(_goes_with(proof, record) for proof in proofs):
-        raise FileError("its proof does not go with the fit.")
+        raise FileError("its proof does not match the fit.")
     if len({proof.kind for proof in proofs}) < len(proofs):
         raise FileError("it has two proofs of one kind.")
     return records.Inference(**results, proofs=tuple(proofs))

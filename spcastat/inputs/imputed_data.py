@@ -211,7 +211,7 @@ class ImputedData(Data):
         return pd.DataFrame(scores.std(axis=0, ddof=1), index=self.row_labels, columns=components)
 
     def order_mark(self, V: np.ndarray) -> float:
-        """Return a mark of the order of the rows, by which it is recognised again."""
+        """Return a fingerprint of the order of the rows."""
         return self.reference.order_mark(V)
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:

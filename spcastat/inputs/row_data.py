@@ -403,7 +403,7 @@ class RowData(Data):
             )
         if self.robust:
             raise errors.OptionError(
-                f"robust={self.robust!r} was given with method={method!r}, which is robust by itself: leave "
+                f"robust={self.robust!r} was given with method={method!r}, which is itself robust: leave "
                 "robust out, or leave method out for the default, 'joint'."
             )
         if self.reading.na in GAPS:
@@ -495,7 +495,7 @@ class RowData(Data):
         return pd.DataFrame(self.standard.project(self.matrix, V), index=self.index, columns=components)
 
     def order_mark(self, V: np.ndarray) -> float:
-        """Return a mark of the order of the rows, by which it is recognised again."""
+        """Return a fingerprint of the order of the rows."""
         return order_mark(np.nan_to_num(self.standard.project(self.matrix, V[:, :1])[:, 0]))
 
     def fingerprint(self, columns: pd.Index) -> tuple[np.ndarray, np.ndarray]:

@@ -293,7 +293,7 @@ def _rows_of_cells(scores: pd.DataFrame, loadings: pd.DataFrame, pair: list[int]
 
 def _biplot_pair(components: Pair, names: list[Any]) -> list[int]:
     """Return the positions of the two components of a biplot."""
-    advice = "Fit with k=2 or more, or take plot_scores() for the scores and plot_loadings() for loadings."
+    advice = "Fit with k=2 or more, or use plot_scores() for the scores and plot_loadings() for loadings."
     return drawing.pair_of(components, names, "a biplot", advice)
 
 

@@ -272,8 +272,8 @@ def _kind(
         kind = "image" if shape is not None else _default_kind(loadings, values, options)
     for name, kinds in KIND_OPTIONS.items():
         if options[name] is not None and kind not in kinds:
-            quoted = " and ".join(f"kind={one!r}" for one in kinds)
-            raise OptionError(f"{name}= was given with kind={kind!r}; it goes with {quoted}.")
+            quoted = " or ".join(f"kind={one!r}" for one in kinds)
+            raise OptionError(f"{name}= was given with kind={kind!r}; it needs {quoted}.")
     if (shape is None) != (kind != "image"):
         raise OptionError(
             f"shape={shown(shape)} was given with kind={kind!r}; kind='image' needs the height and "

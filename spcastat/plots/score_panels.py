@@ -79,7 +79,7 @@ def plot_scores(
     ComponentsError
         If there are more than five components, or one does not exist.
     ShapeError, OptionError
-        If groups do not match the rows, there are too many groups, `against` is another word, or `ax` is not
+        If groups do not match the rows, there are too many groups, `against` is invalid, or `ax` is not
         an Axes.
     """
     need_coloured(palette, groups is not None)

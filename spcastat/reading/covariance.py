@@ -437,14 +437,14 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
         if decimals:
             raise CovarianceError(
                 f"The matrix is not positive semidefinite{eigenvalue_text}. Its entries have {decimals} "
-                "decimals, and rounding can do that: give the matrix with more decimals, or take the nearest "
+                "decimals, and rounding can do that: give the matrix with more decimals, or use the nearest "
                 "one: nearest=True."
             )
     raise CovarianceError(
         "The matrix is not positive "
         f"semidefinite{eigenvalue_text}{_impossible_pair(S, columns, tolerance, unit)}. Matrices from "
         "pairwise deletion of missing values are often like that, as are rounded ones: compute the matrix "
-        "from complete or imputed rows, or take the nearest one: nearest=True."
+        "from complete or imputed rows, or use the nearest one: nearest=True."
     )
 
 

@@ -302,7 +302,7 @@ def parse(
     """Parse a one-sided formula for a data frame with these columns.
 
     ``.`` stands for all of them, except those used after a bar and those in `separate`, which terms may name.
-    If `weights` is text, it is the name of a further column, which no term may read.
+    If `weights` is text, it is the name of a column that no term may use.
 
     Raises
     ------
@@ -325,7 +325,7 @@ def parse(
     if isinstance(weights, str) and any(formula_name(weights) in piece.reads(context) for piece in pieces):
         raise FormulaError(
             f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
-            "out of the variables, '.' included. Leave it out of the formula, or give the weights as numbers."
+            "out of the variables, also of '.'. Leave it out of the formula, or give the weights as numbers."
         )
     for piece in pieces:
         _require_known(piece, names, context)

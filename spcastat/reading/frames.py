@@ -419,7 +419,7 @@ def take_column(
     labels = list(table.columns)
     if name not in labels:
         raise error(
-            f"{option}={shown(name)} was given, the name of no column; the columns are {listed(labels)}."
+            f"{option}={shown(name)} was given, which is not a column; the columns are {listed(labels)}."
             f"{nearest(name, labels)} Give the name of a column, or one value for each row."
         )
     place = labels.index(name)

@@ -108,7 +108,7 @@ class TextOptions:
     encoding : str or None
         Python's name of the encoding; None for the encoding of the byte-order mark, or UTF-8 without one.
     header : bool or None
-        Whether the first line has the names of the columns. None also refuses names that are all numbers.
+        Whether the first line contains the column names. None also refuses names that are all numbers.
     na_values : sequence of str
         Strings read as missing, in addition to MISSING_TEXTS.
     skip_rows : int
@@ -296,7 +296,7 @@ class TextTable:
             hint = "if its first field is the row label, give that column a name in the first line"
         elif len(names) == 1:
             skip = self._options.skip_rows + line - 1
-            hint = f"if that line has the names of the columns, give {self._say(skip_rows=skip)}"
+            hint = f"if that line contains the column names, give {self._say(skip_rows=skip)}"
         else:
             hint = f"text that has the separator needs quotation marks; {self._say(sep=';')} gives another"
         return FileError(
@@ -598,7 +598,7 @@ def with_labels(
 ) -> pd.DataFrame:
     """Return a frame whose columns with labels are ordered categories, in the order of their numbers.
 
-    Labels that do not occur are left out. A column whose values all have no label (such as an age, of which
+    Labels that do not occur are left out. A column none of whose values has a label (such as an age, of which
     only codes of missing values have labels) stays a column of numbers.
 
     Parameters

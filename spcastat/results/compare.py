@@ -503,8 +503,8 @@ def _data_of_fit(name: str, fit: SpcaResult, data: Any) -> Data:
     p, k = state.V.shape
     if not state.record.from_rows:
         raise NoRowsError(
-            f"The fit {shown(name)} is of a covariance matrix, whose rows cannot be held out; fit the rows, "
-            "or leave held_out out."
+            f"The fit {shown(name)} was fitted to a covariance matrix, whose rows cannot be held out; fit "
+            "the rows, or leave held_out out."
         )
     if k >= p:
         raise ComponentsError(

@@ -796,7 +796,7 @@ class SpcaResult(ComponentFit):
         the first 50 of 100 draws or more are fitted so, and the others start from the three of these fits
         that are best on the draw, and from PCA of the draw. Only "near" is available
         for more than 1000 variables, where it exchanges none, and for groups of all variables
-        (``disjoint=True`` without `card`). Fits of the fewest nonzeros (``variance=``) give the draws their
+        (``disjoint=True`` without `card`). After a fit with ``variance=`` the draws use its
         cardinalities. Other methods fit a draw as they fitted the data, with the loadings of the fit as one
         more start if they use starts.
 
@@ -1948,7 +1948,7 @@ class SpcaResult(ComponentFit):
         ComponentsError
             If there are more than five components, or one does not exist.
         ShapeError, OptionError
-            If groups do not match the rows, there are too many groups, `against` is another word, or `ax` is
+            If groups do not match the rows, there are too many groups, `against` is invalid, or `ax` is
             not an Axes.
 
         See Also

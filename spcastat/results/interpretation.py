@@ -135,7 +135,7 @@ def _document(
     if supplement is not None and len(supplement.levels):
         names = level_names(supplement.levels.index)
         tables.append(_pairs("Level: mean score", supplement.levels, supplement.test_values, names, "test"))
-        notes.append("test: test value; beyond 2 in size a level goes with the component (5 %).")
+        notes.append("test: test value; beyond 2 in size, the level is associated with the component (5 %).")
     return Document("Supplementary rows and variables", (), tuple(tables), (*notes, *key))
 
 

@@ -226,7 +226,7 @@ class Bootstrap(FromDraws):
 
 
 class Stability(FromDraws):
-    """How often fits of half of the rows select each loading; prints as text, shows as HTML in a notebook."""
+    """How often fits to half of the rows select each loading; prints as text, shows as HTML in a notebook."""
 
     _kind = "stability"
     _numbers: HalfSamples
@@ -253,7 +253,7 @@ class Stability(FromDraws):
 
     @property
     def frequency(self) -> pd.DataFrame:
-        """How often fits of half of the rows selected each loading, p x k, shares in [0, 1]."""
+        """How often fits to half of the rows selected each loading, p x k, shares in [0, 1]."""
         return frames.frequency(self._state, self._numbers)
 
     @property
@@ -687,6 +687,7 @@ def _halved(fit: Drawing, analysis: str) -> Resampling:
     n, k = resampling.sampler.n // 2, fit.state.V.shape[1]
     if n < k + 2:
         raise TooFewRowsError(
-            f"{analysis} fits half of the rows, and {n} are too few for k={k}: a half needs {k + 2} or more."
+            f"{analysis} fits half of the rows, and {n} are too few for k={k}: each half needs at least "
+            f"{k + 2}."
         )
     return resampling

@@ -289,8 +289,8 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
             lambda ax: plots.plot_loadings(frequent, ax=ax, **options),
             *inches_of(data),
             "frequency",
-            "How often fits of half of the rows select each variable; the table below gives the shares.",
-            f"Share of {len(halves.chosen)} fits of half of the rows that select each variable; dotted line: "
+            "How often fits to half of the rows select each variable; the table below gives the shares.",
+            f"Share of {len(halves.chosen)} fits to half of the rows that select each variable; dotted line: "
             f"threshold. {next(notes([fact('frequency')]))}",
             inches_in_one_column(data),
         )

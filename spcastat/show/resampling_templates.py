@@ -220,7 +220,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "these variables} ({draws|# draw|# draws})."
     ),
     "column of frequencies": Template(
-        note="frequency: share of {halves|# fit|# fits} of half of the rows that {halves|selects|select} the "
+        note="frequency: share of {halves|# fit|# fits} to half of the rows that {halves|selects|select} the "
         "variable."
     ),
     # --- comparisons of groups

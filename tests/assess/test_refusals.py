@@ -44,7 +44,7 @@ DRAWS = [
     ("sp.spca(X, 2, 4, method='rspca-l0').bootstrap(5, select=False)", OptionError,
      "select=False was given with method='rspca-l0'"),
     ("sp.spca(X.iloc[:2], 1, card=2).bootstrap(10)", TooFewRowsError, "2 are too few: it needs 3 or more"),
-    ("sp.spca(X.iloc[:7], 2, 2).stability()", TooFewRowsError, "a half needs 4"),
+    ("sp.spca(X.iloc[:7], 2, 2).stability()", TooFewRowsError, "each half needs at least 4"),
     ("fit.stability(threshold=0.5)", OptionError, "threshold"),
     *[(f"fit.split_inference(5, repeats={n})", OptionError, "repeats") for n in ("0", "1.5", "10**6")],
     *[(f"fit.{method}(1_000_000)", OptionError,

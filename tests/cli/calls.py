@@ -244,7 +244,7 @@ TABLES = [
     _fit("thousands.csv", words="give --sep semicolon --decimal ,."),
     _fit("quotedcomma.csv", "--decimal ,", code=0),
     _fit("titled.csv", words="line 3 has 4 fields, and the first line names 1 column"),
-    _fit("titled.csv", words="if that line has the names of the columns, give --skip-rows 2."),
+    _fit("titled.csv", words="if that line contains the column names, give --skip-rows 2."),
     _fit("titled.csv", "--skip-rows 2", code=0, prints="12 rows x 4 variables"),
     _fit("ok.csv", "--skip-rows -1", code=2, words="whole number"),
     _fit("ok.csv", "--skip-rows 99", words="it is empty"),

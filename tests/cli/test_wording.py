@@ -199,7 +199,7 @@ def test_what_is_printed_names_no_attribute_of_a_fit(folder, capsys, monkeypatch
         ("use na='em' or na=\"drop\"", "use --na em or --na drop"),
         ("give card=[4, 3], card=5 or card=", "give --card 4,3, --card 5 or --card"),
         ("scale=True, scale='mixed', center=False", "--scale, --mixed, --no-center"),
-        ("take the nearest one: nearest=True.", "take the nearest one: --nearest."),
+        ("use the nearest one: nearest=True.", "use the nearest one: --nearest."),
         ("give n_obs=, the rows, or use by='is'", "give --n-obs, the rows, or use --by is"),
         ("threshold=0.99 leaves nothing", "--option threshold=0.99 leaves nothing"),
         ("palette='zz' is no colour map", "--set palette=zz is no colour map"),

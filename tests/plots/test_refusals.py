@@ -51,7 +51,7 @@ LOADINGS = [
     ("plot_loadings(loadings, kind='image')", OptionError, "needs the height and width"),
     ("plot_loadings(loadings, kind='blocks', shape=(2, 2))", OptionError, "no other kind"),
     ("plot_loadings(loadings, kind='image', shape=(5, 5))", ShapeError, "height x width = 13"),
-    ("plot_loadings(loadings, kind='line', sections=['a'] * 13)", OptionError, "it goes with kind='blocks'"),
+    ("plot_loadings(loadings, kind='line', sections=['a'] * 13)", OptionError, "it needs kind='blocks'"),
     ("plot_loadings(loadings, sections=['a'] * 12)", ShapeError, "sections has 12 values; there are 13"),
     ("plot_loadings(loadings, sections={'nothing': 'a'})", ShapeError, "none of the variables"),
     ("plot_loadings(loadings, intervals=pd.DataFrame({'term': []}))", ShapeError, "lacks the columns"),

@@ -131,7 +131,7 @@ NEW_ROWS = [
 ]
 
 WEIGHTS = [
-    ("read(small, weights='c')", WeightsError, "no column; the columns are 'a', 'b'"),
+    ("read(small, weights='c')", WeightsError, "not a column; the columns are 'a', 'b'"),
     ("read(small, weights=[1, 2])", WeightsError, r"shape \(2,\); it must be \(3,\)"),
     ("read(small, weights=[1, -2, -3])", WeightsError, "2 negative values, the first of them -2 for row 'v'"),
     ("read(small, weights=[1, np.nan, 1])", WeightsError, "1 missing or infinite value"),

@@ -163,7 +163,7 @@ def test_each_output_shows_what_the_fit_was_given(fit, full, tmp_path):
         assert all(word in text for text in shown[1:])
         assert not any(word in text for text in plain)
     assert "95 % bootstrap intervals" in shown[0]
-    assert "fits of half of the rows" in shown[0]
+    assert "fits to half of the rows" in shown[0]
     assert full.inference["certificates"][0].sentence in shown[0]
     assert list(full.tidy(conf_int=True)) == [
         *("term", "component", "loading", "std_error", "lower", "upper", "selected", "frequency", "q_value")

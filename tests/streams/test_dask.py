@@ -400,7 +400,7 @@ def test_weights_that_do_not_fit_are_refused(X, w):
     cases = [
         (df, w[:100], "give the name of one of its columns"),
         (df, dd.from_pandas(pd.Series(w[:100]), npartitions=4), "give the name of one of its columns"),
-        (df, "v99", "the name of no column"),
+        (df, "v99", "which is not a column"),
         (df.assign(w=-1.0), "w", "^partition [1-4] of the dask data frame: weights hold"),
     ]
     with scheduled("sync"):
