@@ -11,6 +11,8 @@ from spcastat.linalg.ties import SUM_ROUNDING, canonical_eigenvectors, flip_sign
 
 #: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500
+#: Columns of a sketch whose rest after projection is smaller, relative to the largest, are rounding errors.
+RANK_TOLERANCE = 1e-12
 EPS = float(np.finfo(float).eps)
 
 
@@ -118,6 +120,29 @@ def top_dense(S: np.ndarray, k: int, start: np.ndarray) -> tuple[np.ndarray, np.
     if len(S) <= DENSE_ORDER or 10 * k > len(S):
         return top_eigh(S, k)
     return top_lanczos(lambda v: S @ v, len(S), k, start)
+
+
+def pairs_of_low_rank(S: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the eigenpairs of `S`, symmetric of shape (p, p), without those of eigenvalues of zero.
+
+    A random sketch of more columns than the rank spans the range (Halko, Martinsson and Tropp 2011, "Finding
+    structure with randomness"), so that only a matrix of the order of the rank is decomposed.
+
+    Returns
+    -------
+    tuple of ndarray, or None
+        Eigenvalues, shape (r,), ascending, and eigenvectors, shape (p, r); None if the rank r is not below
+        the number of columns, a sixteenth of p.
+    """
+    sketch = S @ np.random.default_rng(0).standard_normal((len(S), len(S) // 16))
+    Q, R = np.linalg.qr(sketch)
+    sizes = np.abs(np.diag(R))
+    rank = int(np.count_nonzero(sizes > RANK_TOLERANCE * sizes.max(initial=0.0)))
+    if rank == len(sizes):
+        return None
+    Q = Q[:, :rank]
+    values, turn = np.linalg.eigh(symmetric(Q.T @ (S @ Q)))
+    return values, Q @ turn
 
 
 def bordered_top(values: np.ndarray, coupling: np.ndarray, corner: np.ndarray) -> np.ndarray:

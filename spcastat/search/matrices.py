@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from spcastat.linalg.eigenvectors import bordered_lower
+from spcastat.linalg.eigenvectors import DENSE_ORDER, bordered_lower, pairs_of_low_rank, top_dense
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.ties import RELATIVE
 
@@ -181,6 +181,9 @@ def eigen(A: np.ndarray, B: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
 
 def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
     """Return the unit vectors, shape (..., s), of largest ratio v'Av / v'Bv."""
+    if B is None and A.ndim == 3 and A.shape[-1] > DENSE_ORDER:
+        start = np.random.default_rng(0).standard_normal(len(A[0]))
+        return np.stack([top_dense(one, 1, start)[1][:, 0] for one in A])
     vectors = eigen(A, B)[1][..., -1]
     return vectors if B is None else unit(vectors)
 
@@ -471,6 +474,48 @@ def scattered(places: np.ndarray, x: np.ndarray, m: int) -> np.ndarray:
 # --- ratios for one column ------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The eigenvalues of A relative to M on B supports of c variables, and the eigenvectors; see `eigen`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (B, r)
+        Ascending.
+    vectors : ndarray of shape (B, c, r)
+    null : ndarray of shape (B, c), or None
+        If eigenvalues of zero are left out: the squares of each variable in their eigenvectors. The further
+        variables have no part in these. Columns of zeros in `vectors` stand for eigenvectors that other
+        supports have more.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    null: np.ndarray | None = None
+
+    @property
+    def leading(self) -> np.ndarray:
+        """The vectors of the largest eigenvalue, shape (B, c)."""
+        return self.vectors[..., -1]
+
+
+def _spectrum_of_low_rank(A: np.ndarray) -> Spectrum | None:
+    """Return the eigenpairs of matrices of shape (B, c, c); None if one of them has not a low rank."""
+    B, c, _ = A.shape
+    pairs = []
+    for one in A:
+        found = pairs_of_low_rank(one)
+        if found is None or not found[0].size or found[0][-1] <= 0:
+            return None
+        pairs.append(found)
+    r = max(len(values) for values, _ in pairs)
+    all_values, all_vectors = np.zeros((B, r)), np.zeros((B, c, r))
+    for i, (values, vectors) in enumerate(pairs):
+        all_values[i, r - len(values) :], all_vectors[i, :, r - len(values) :] = values, vectors
+    null = np.maximum(1.0 - (all_vectors**2).sum(axis=2), 0.0)
+    return Spectrum(all_values, all_vectors, null)
+
+
 @dataclass(eq=False)
 class Bordered:
     """The matrices A and B on a support and one further variable.
@@ -489,13 +534,19 @@ class Bordered:
     M: np.ndarray | None
     corner_M: np.ndarray
 
-    def spectrum(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the eigenvalues of A relative to M on the support, ascending, and eigenvectors.
+    def spectrum(self) -> Spectrum:
+        """Return the eigenvalues of A relative to M on the support, and the eigenvectors.
 
-        The shapes are (B, c) and (B, c, c); see `eigen`.
+        A large support in data of few rows has many eigenvalues of zero, which are left out: with 72 rows
+        and 3,800 variables the others take a twentieth of the time.
         """
         c = self.A.shape[1]
-        return eigen(self.A[:, :, :c], None if self.M is None else self.M[:, :, :c])
+        A = self.A[:, :, :c]
+        if self.M is None and c > DENSE_ORDER:
+            low_rank = _spectrum_of_low_rank(A)
+            if low_rank is not None:
+                return low_rank
+        return Spectrum(*eigen(A, None if self.M is None else self.M[:, :, :c]))
 
     def subset(self, start: int, count: int) -> Bordered:
         """Return these matrices with only `count` of the further variables, from number `start` on."""

@@ -89,7 +89,7 @@ def trials(
     entering = promising(criterion, fits, i, model, width)
     parts = model.bordered(support, entering)
     spectrum = parts.spectrum()
-    places, x = support[:, None], matrices.unit(spectrum[1][..., -1])[:, None]
+    places, x = support[:, None], matrices.unit(spectrum.leading)[:, None]
     if entering.shape[1]:
         table = exchange_values(parts, spectrum)
         if rule is not None:
@@ -131,7 +131,7 @@ def promising(
 
 def columns_after(
     parts: matrices.Bordered,
-    spectrum: tuple[np.ndarray, np.ndarray],
+    spectrum: matrices.Spectrum,
     support: np.ndarray,
     entering: np.ndarray,
     leaving: np.ndarray,
@@ -161,11 +161,11 @@ def columns_after(
         x[:, :, :-1] = np.take_along_axis(vectors[:, :, :c], stay, axis=2)
         x[:, :, -1] = vectors[:, :, c]
         x, unresolved = matrices.unit(x), ~sound
-        present_value = spectrum[0][:, -1:]
+        present_value = spectrum.values[:, -1:]
         loses = unresolved & (bounds <= present_value + POLE * np.abs(present_value))
         unchanged = (
             np.broadcast_to(support[:, None], places.shape),
-            matrices.unit(spectrum[1][..., -1])[:, None],
+            matrices.unit(spectrum.leading)[:, None],
         )
         places = np.where(loses[..., None], unchanged[0], places)
         x, unresolved = np.where(loses[..., None], unchanged[1], x), unresolved & ~loses
@@ -173,7 +173,7 @@ def columns_after(
         fit = np.nonzero(unresolved)[0]
         A, M = blocks_after(parts, fit, stay[unresolved], new[unresolved])
         start = np.zeros(A.shape[:2])
-        start[:, :-1] = spectrum[1][fit[:, None], stay[unresolved], -1]
+        start[:, :-1] = spectrum.leading[fit[:, None], stay[unresolved]]
         x[unresolved] = matrices.leading_vectors(A, M, start)
     return places, x
 
@@ -207,7 +207,7 @@ def blocks_after(
 
 def exchanged_vectors(
     parts: matrices.Bordered,
-    spectrum: tuple[np.ndarray, np.ndarray],
+    spectrum: matrices.Spectrum,
     leaving: np.ndarray,
     new: np.ndarray,
     bounds: np.ndarray,
@@ -221,7 +221,7 @@ def exchanged_vectors(
     Parameters
     ----------
     parts : Bordered
-    spectrum : tuple of ndarray
+    spectrum : Spectrum
         That of `parts`.
     leaving, new : ndarray of int, shape (B, L)
     bounds : ndarray of shape (B, L)
@@ -235,15 +235,16 @@ def exchanged_vectors(
         Whether the vector is accurate: Newton's method converged to the root above the largest ratio of the
         variables that stay, and the root differs from the eigenvalues, which are poles of N.
     """
-    values, U = spectrum
+    values, U = spectrum.values, spectrum.vectors
     c = U.shape[1]
     a = (U.mT @ np.take_along_axis(parts.A, c + new[:, None, :], axis=2)).mT
-    r = np.zeros((1, 1, c))
+    r = np.zeros((1, 1, values.shape[1]))
     if parts.M is not None:
         r = (U.mT @ np.take_along_axis(parts.M, c + new[:, None, :], axis=2)).mT
     corner = matrices.entries_at(parts.corner, new)
     corner_M = np.ones((1, 1)) if parts.M is None else matrices.entries_at(parts.corner_M, new)
     row = np.take_along_axis(U, leaving[:, :, None], axis=1)
+    null = 0.0 if spectrum.null is None else matrices.entries_at(spectrum.null, leaving)
     present_value = values[:, None, -1]
     x = bounds
     with np.errstate(all="ignore"):  # results that are not finite are not sound
@@ -251,11 +252,12 @@ def exchanged_vectors(
             inverse = 1.0 / (x[..., None] - values[:, None])
             m = x[..., None] * r - a
             y = m * inverse
-            free = (row**2 * inverse).sum(axis=2)
+            free = (row**2 * inverse).sum(axis=2) + null / x
             t = (row * y).sum(axis=2) / free
             f = x * corner_M - corner - (m * y).sum(axis=2) + t * (row * y).sum(axis=2)
             slope = corner_M - 2.0 * (y * r).sum(axis=2) + (y**2).sum(axis=2)
-            slope += t * (t * (row**2 * inverse**2).sum(axis=2) - 2.0 * (row * inverse * (y - r)).sum(axis=2))
+            free_slope = (row**2 * inverse**2).sum(axis=2) + null / x**2
+            slope += t * (t * free_slope - 2.0 * (row * inverse * (y - r)).sum(axis=2))
             step = -f / slope
             if (np.abs(step) <= CONVERGED * np.abs(x)).all():
                 break
@@ -265,19 +267,21 @@ def exchanged_vectors(
         # N_ii is negative between the largest ratio of those that stay and that of the support
         sound &= (x > values[:, None, -2]) & ((free > 0) == (x > present_value))
         vectors = (inverse * (t[..., None] * row - m)) @ U.mT
+        if spectrum.null is not None:  # the part of the variable that leaves in eigenvectors of zero
+            vectors -= (t / x)[..., None] * (row @ U.mT)
     sound &= np.isfinite(vectors).all(axis=2)
     vectors = np.where(sound[..., None], vectors, 0.0)
     return np.concatenate([vectors, np.ones((*new.shape, 1))], axis=2), sound
 
 
-def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def exchange_values(parts: matrices.Bordered, spectrum: matrices.Spectrum) -> np.ndarray:
     """Return lower bounds on the largest ratio after every exchange, shape (B, c, w).
 
     Parameters
     ----------
     parts : Bordered
         Any of the c variables of the support may leave for any of the w others.
-    spectrum : tuple of ndarray
+    spectrum : Spectrum
         That of `parts`.
 
     Notes
@@ -301,7 +305,7 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
         return np.where(
             parts.corner_M > HALF_DIGITS, parts.corner / np.maximum(parts.corner_M, HALF_DIGITS), 0.0
         )[:, None]
-    values, U = spectrum
+    values, U, null = spectrum.values, spectrum.vectors, spectrum.null
     squares = U**2
     a = U.mT @ parts.A[:, :, c:]
     r = None if parts.M is None else U.mT @ parts.M[:, :, c:]
@@ -316,11 +320,12 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
     )
     y, residual, f, slope = _complement(enlarged_values, values, a, r, *corners)
     inverse = 1.0 / (enlarged_values[:, None] - values[..., None])
-    free = squares @ inverse
+    free = _sums_over_eigenvectors(squares, inverse, null, enlarged_values, 1)
+    free_slope = _sums_over_eigenvectors(squares, inverse**2, null, enlarged_values, 2)
     g = U @ y
     t = g / matrices.divisor(free, free > 0)
     f = f[:, None] + t * g
-    slope = slope[:, None] + t * (t * (squares @ inverse**2) - 2.0 * (U @ (inverse * residual)))
+    slope = slope[:, None] + t * (t * free_slope - 2.0 * (U @ (inverse * residual)))
     bounds = enlarged_values[:, None] - f / np.maximum(slope, HALF_DIGITS)
     # The present ratio is a pole of N: its term is replaced by the multiple of the best vector that makes
     # the loading of variable i zero.
@@ -333,13 +338,14 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
         present_value[:, None] - values[:, :-1, None], UNSURE * np.abs(present_value[:, None]) + matrices.TINY
     )
     W, squares = U[:, :, :-1], squares[:, :, :-1]
-    free = squares @ inverse
+    free = _sums_over_eigenvectors(squares, inverse, null, present_value, 1)
+    free_slope = _sums_over_eigenvectors(squares, inverse**2, null, present_value, 2)
     t = (a[:, -1:] if r is None else a[:, -1:] - present_value[:, None] * r[:, -1:]) / lead
     tail = t * free
     g = W @ y
     leading_shift = (g + tail) / -lead
     f = f[:, None] - t * (2.0 * g + tail)
-    slope = slope[:, None] + t * (t * (squares @ inverse**2) + 2.0 * (W @ (inverse * residual)))
+    slope = slope[:, None] + t * (t * free_slope + 2.0 * (W @ (inverse * residual)))
     slope = slope + leading_shift * (leading_shift if r is None else leading_shift - 2.0 * r[:, -1:])
     pole_bounds = present_value[:, None] - f / np.maximum(slope, HALF_DIGITS)
     bounds = (
@@ -348,6 +354,25 @@ def exchange_values(parts: matrices.Bordered, spectrum: tuple[np.ndarray, np.nda
         else np.where(is_sound, np.maximum(bounds, pole_bounds), bounds)
     )
     return bounds if sound is None else np.where(sound[:, None], bounds, 0.0)
+
+
+def _sums_over_eigenvectors(
+    squares: np.ndarray, factors: np.ndarray, null: np.ndarray | None, x: np.ndarray, power: int
+) -> np.ndarray:
+    """Return the diagonals of a power of N, shape (B, c, w), from its factors 1 / (x - value)^power.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (B, c, r)
+        Of the eigenvectors.
+    factors : ndarray of shape (B, r, w)
+    null : ndarray of shape (B, c), or None
+        As in `Spectrum`.
+    x : ndarray of shape (B, w)
+    power : {1, 2}
+    """
+    sums = squares @ factors
+    return sums if null is None else sums + null[:, :, None] / x[:, None] ** power
 
 
 def _complement(

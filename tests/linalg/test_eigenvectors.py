@@ -14,6 +14,7 @@ from spcastat.linalg.eigenvectors import (
     largest_value,
     leading,
     orthonormalise,
+    pairs_of_low_rank,
     top_dense,
     top_eigh,
     top_lanczos,
@@ -98,6 +99,23 @@ def test_lanczos_gives_what_lapack_gives(p):
 
 
 # --- orthonormal bases ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rank", [0, 1, 30])
+def test_pairs_of_low_rank_are_all_of_nonzero_eigenvalues(rank):
+    """Of an indefinite matrix with known eigenvectors; to the rounding errors of products of order 600."""
+    rng = np.random.default_rng(rank)
+    vectors = np.linalg.qr(rng.standard_normal((600, rank)))[0]
+    values = np.sort(rng.uniform(1.0, 2.0, rank) * rng.choice([-1.0, 1.0], rank))
+    found = pairs_of_low_rank((vectors * values) @ vectors.T)
+    assert found is not None
+    np.testing.assert_allclose(found[0], values, atol=1e-13)
+    np.testing.assert_allclose(np.abs((vectors * found[1]).sum(axis=0)), 1.0, atol=1e-10)
+
+
+def test_a_matrix_of_high_rank_is_left_to_the_full_decomposition():
+    rows = np.random.default_rng(0).standard_normal((40, 600))
+    assert pairs_of_low_rank(rows.T @ rows) is None  # a sixteenth of 600 is 37
 
 
 def test_orthonormalise_is_qr_in_the_given_order():

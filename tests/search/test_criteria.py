@@ -18,7 +18,7 @@ from spcastat.measures import MEASURES
 from spcastat.search import criteria
 from spcastat.search.climbing import reordered
 from spcastat.search.default import joint
-from spcastat.search.matrices import Dense
+from spcastat.search.matrices import Dense, Spectrum
 from spcastat.search.moves import (
     FLAT,
     columns_after,
@@ -218,6 +218,43 @@ def test_vectors_after_exchanges_of_large_supports_are_leading_eigenvectors(name
         other = np.append(np.delete(others[b, column, :45], leaving[b, column]), others[b, column, 45])
         cosine = abs(other @ vector) / np.linalg.norm(vector) / np.linalg.norm(other)
         assert not sound[b, column] or cosine == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_large_support_in_data_of_few_rows_needs_no_eigenvectors_of_zero():
+    """Bounds and vectors after exchanges are those of all 510 eigenvectors, by LAPACK."""
+    from scipy.linalg import eigh
+
+    X = np.random.default_rng(7).standard_normal((20, 530))
+    S = X.T @ X
+    criterion = OBJECTIVES["adjusted"].of_matrix(S / np.trace(S), (510, 510))
+    rng = np.random.default_rng(8)
+    places = [np.concatenate([np.sort(rng.permutation(530)[:510]) for _ in range(2)]) for _ in range(2)]
+    fits = refined(criterion, criterion.fits(np.array(places), rng.standard_normal((2, 1020))), 20)
+    support = fits.places[:, criterion.parts[0]]
+    rest = np.array([np.setdiff1d(np.arange(530), one) for one in support])
+    model = criterion.model(fits, 0)
+    parts = model.bordered(support, rest)
+    spectrum, whole = parts.spectrum(), Spectrum(*np.linalg.eigh(parts.A[:, :, :510]))
+    assert spectrum.values.shape == (2, 20)
+    # the other components make one eigenvalue negative
+    nonzero = whole.values[:, np.r_[0, 491:510]]
+    np.testing.assert_allclose(spectrum.values, nonzero, atol=1e-12 * nonzero.max())
+    table = exchange_values(parts, spectrum)
+    np.testing.assert_allclose(table, exchange_values(parts, whole), rtol=1e-9)
+    best = np.argsort(-table.reshape(2, -1), axis=1)[:, :3]
+    leaving, new = np.divmod(np.hstack([best, rng.integers(0, 510 * 20, size=(2, 3))]), 20)
+    bounds = table[np.arange(2)[:, None], leaving, new]
+    vectors, sound = exchanged_vectors(parts, spectrum, leaving, new, bounds)
+    assert sound[:, :3].all()
+    for b, column in zip(*np.nonzero(sound), strict=True):
+        exchanged = np.append(np.delete(support[b], leaving[b, column]), rest[b, new[b, column]])
+        at = np.append(np.delete(np.arange(510), leaving[b, column]), 510 + new[b, column])
+        F = model.M_products[b][:, exchanged]
+        block = model.alpha[b] * S[np.ix_(exchanged, exchanged)] / np.trace(S) - F.T @ (model.Z[b] @ F)
+        vector = eigh(block)[1][:, -1]
+        found = np.append(vectors[b, column, at[:-1]], vectors[b, column, 510])
+        # the gap to the second eigenvalue is a few per cent of the largest
+        assert abs(found @ vector) / np.linalg.norm(found) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_an_ascent_on_fixed_supports_ends_where_the_slope_is_zero(problem):
