@@ -133,6 +133,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     n_obs: hints.Whole | None = None,
     covariance: bool | None = None,
     rng: hints.Rng = None,
+    n_jobs: int = 1,
     progress: hints.Progress = None,
     **options: Any,
 ) -> ComponentChoice:
@@ -163,6 +164,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         is treated as one.
     rng : None, int or numpy Generator
         Seed of the draws; None uses a fixed seed.
+    n_jobs : int
+        Number of threads that draw noise, and with more than 200 variables of processes that fit the folds;
+        -1 for all processors. Results do not depend on it.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
     robust, center, blocks, categorical, context, codes, k_em, passes
@@ -265,13 +269,15 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         refuse_other_names("choose_k", options)
         table, data_options["formula"] = table_and_formula("choose_k", data_or_formula, data, formula)
         draws, least = NoiseDraws(alpha, n_draws, seed_of(rng)), checked_least(least)
+        jobs = workers(n_jobs)
         refuse_unknown("choose_k", options, {*ROW_OPTIONS, *COVARIANCE_OPTIONS})
         options |= given_of(**data_options)
         value = rows_or_matrix_of("choose_k", table, options, covariance)
         if value.out_of_core:  # before rows are read
             checked_numbers(value.p, value.p, kmax)
         value.variance_check  # noqa: B018  # may warn
-        return ComponentChoice(component_tests(value.in_memory(draws.seed), kmax, draws, least))
+        sample = value.in_memory(draws.seed)
+        return ComponentChoice(component_tests(sample, kmax, draws, least, n_jobs=jobs))
 
 
 # --- the cardinalities ----------------------------------------------------------------------------
@@ -431,8 +437,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     rng : None, int or numpy Generator
         Seed of folds and draws; None uses a fixed seed.
     n_jobs : int
-        Number of processes among which folds are distributed (not used for unequal cardinalities); -1 for
-        all processors. Results do not depend on it.
+        Number of processes among which folds are distributed, and of threads that draw noise; -1 for all
+        processors. Results do not depend on it. It pays where a choice takes several seconds: starting
+        processes takes one or two, and with few variables all folds are fitted at once, in one process.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
     robust, center, blocks, categorical, context, codes, k_em, passes
@@ -580,7 +587,9 @@ def _chosen(data: Data, asked: Asked) -> Choice:
     components = None
     if k is None:
         disjoint = bool(fitting.get("disjoint"))
-        tests = component_tests(sample, asked.kmax, asked.draws, asked.least, disjoint)
+        tests = component_tests(
+            sample, asked.kmax, asked.draws, asked.least, disjoint, n_jobs=asked.settings.jobs
+        )
         components = ComponentChoice(tests)
         if not components.k:
             if cards is not None:

@@ -279,6 +279,8 @@ class NoiseKeywords(TypedDict, total=False):
 class ComponentChoiceKeywords(NoiseKeywords, FitKeywords, DataOptions, total=False):
     """Keywords of choose_k()."""
 
+    n_jobs: int
+
 
 class ChoiceKeywords(NoiseKeywords, PathKeywords, total=False):
     """Keywords of choose()."""

@@ -320,15 +320,12 @@ ADVICE: list[tuple[str, list[str]]] = [
     ("fit.plot_scores(groups=np.arange(40.))", ["fit.biplot(color=np.arange(40.))"]),
     ("sp.choose(X[:7],k=4,folds=2,cards=[2])", ["sp.choose(X[:7],k=1,folds=2,cards=[2])"]),
     (
-        'sp.spca(X,2,3,nonneg=True).rotated',
+        "sp.spca(X,2,3,nonneg=True).rotated",
         ['sp.spca(X,2,3,nonneg=True).refit(method="rotate",card=3,nonneg=None).rotated'],
     ),
     (
         'sp.spca(X,2,3,include=["a"],disjoint=True,exclude={"PC2":["b"]}).rotated',
-        [
-            "sp.spca(X,2,3).refit("
-            'method="rotate",card=3,include=None,exclude=None,disjoint=None).rotated'
-        ],
+        ['sp.spca(X,2,3).refit(method="rotate",card=3,include=None,exclude=None,disjoint=None).rotated'],
     ),
     (
         'sp.spca(imputations=[D,D.assign(g=list("uvwy")*10)],k=2,card=3,formula="~ .",categorical="dummy")',

@@ -128,9 +128,7 @@ def test_files_refits_and_calls_keep_the_blocks(rows, tmp_path):
     loaded = sp.load(tmp_path / "fit.spca")
     assert str(loaded) == str(fit)
     pd.testing.assert_frame_equal(loaded.transform(rows), fit.scores)
-    pd.testing.assert_frame_equal(
-        loaded.bootstrap(20, data=rows).table, fit.bootstrap(20).table, rtol=1e-10
-    )
+    pd.testing.assert_frame_equal(loaded.bootstrap(20, data=rows).table, fit.bootstrap(20).table, rtol=1e-10)
 
 
 def test_draws_and_folds_scale_blocks_again(rows):

@@ -1,6 +1,6 @@
 """The built documentation: SPCASTAT_PAGES names its folder, and these tests are skipped without it.
 
-    sphinx-build -W docs docs/_build && SPCASTAT_PAGES=docs/_build pytest tests/test_pages.py
+sphinx-build -W docs docs/_build && SPCASTAT_PAGES=docs/_build pytest tests/test_pages.py
 """
 
 from __future__ import annotations

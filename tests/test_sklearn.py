@@ -133,9 +133,7 @@ def test_groups_are_drawn_together():
     model = SparsePCA(2, card=2).fit(X, groups=groups)
     assert model.result_._state.record.row_design["clusters"] == 10
     same = sp.spca(X, 2, 2, clusters=groups).bootstrap(9).table
-    np.testing.assert_allclose(
-        model.result_.bootstrap(9).table["std_error"], same["std_error"], atol=1e-12
-    )
+    np.testing.assert_allclose(model.result_.bootstrap(9).table["std_error"], same["std_error"], atol=1e-12)
     with pytest.raises(DataError, match="39 labels for 40 rows"):
         SparsePCA(2).fit(X, groups=groups[1:])
     with pytest.raises(DataError, match="not a name"):

@@ -13,6 +13,7 @@ import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
+from spcastat.assess.jobs import in_threads
 from spcastat.assess.many_sets import FORMED_VARIABLES, near_card, sparse_components
 from spcastat.assess.prediction import KMAX, LEAST_PREDICTION, Prediction, prediction
 from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
@@ -203,10 +204,12 @@ class NoiseTests:
     draws : NoiseDraws
     most : int
         The largest number of components of parallel analysis at first.
+    n_jobs : int
+        Number of threads that draw.
     """
 
-    def __init__(self, noise: Noise, draws: NoiseDraws, most: int) -> None:
-        self.noise, self.draws, self.values = noise, draws, noise.values
+    def __init__(self, noise: Noise, draws: NoiseDraws, most: int, n_jobs: int = 1) -> None:
+        self.noise, self.draws, self.values, self.n_jobs = noise, draws, noise.values, n_jobs
         self.rank = int(np.sum(self.values > RELATIVE * self.values[0]))  # the others are rounding errors
         self.deflated_p_values, self.sparse_p_values = list[float](), list[float]()
         self._columns, self._flips = min(most, len(self.values)), list[np.ndarray]()
@@ -231,7 +234,7 @@ class NoiseTests:
         deflated_p = np.nan
         if not j or self.deflated_p_values[-1] <= level:
             residual = self.noise.without(self.noise.directions(j)) if j else self.noise
-            flips = partial(map, residual.largest_of_flips) if j else self._largest_of_flips
+            flips = partial(self._residual_flips, residual) if j else self._largest_of_flips
             deflated_p = self.draws.p_value(residual.leading(1)[0], flips, j * self.draws.most)
         self.deflated_p_values.append(deflated_p)
         self.sparse_p_values.append(np.nan if deflated_p <= level else self._sparse_p_value(j))
@@ -262,9 +265,17 @@ class NoiseTests:
 
     def _largest_of_flips(self, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
         """Yield the largest eigenvalue of each of the next flips, which parallel analysis uses too."""
-        for rng in rngs:
-            self._flips.append(self.noise.flipped(rng).leading(self._columns))
-            yield float(self._flips[-1][0])
+        for values in in_threads(self._leading_of_flip, rngs, self.n_jobs):
+            self._flips.append(values)
+            yield float(values[0])
+
+    def _leading_of_flip(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the leading eigenvalues of the data with random signs."""
+        return self.noise.flipped(rng).leading(self._columns)
+
+    def _residual_flips(self, residual: Noise, rngs: Sequence[np.random.Generator]) -> Iterator[float]:
+        """Yield the largest eigenvalue of each of the next flips of residuals."""
+        return in_threads(residual.largest_of_flips, rngs, self.n_jobs)
 
     def noise_values(self, m: int) -> np.ndarray:
         """Return the m leading eigenvalues of each draw of noise, shape (n_draws, m)."""
@@ -273,8 +284,9 @@ class NoiseTests:
             self._columns, self._flips = m, []
         with stage("parallel analysis", draws.n_draws, "draws") as advance:
             advance(min(len(self._flips), draws.n_draws))
-            for i in range(len(self._flips), draws.n_draws):
-                self._flips.append(self.noise.flipped(draw_generator(draws.seed, i)).leading(self._columns))
+            rngs = [draw_generator(draws.seed, i) for i in range(len(self._flips), draws.n_draws)]
+            for values in in_threads(self._leading_of_flip, rngs, self.n_jobs):
+                self._flips.append(values)
                 advance(1)
         return np.stack(self._flips[: draws.n_draws])[:, :m]
 
@@ -548,7 +560,12 @@ FLIPPED_CELLS = 20_000_000
 
 
 def component_tests(
-    data: Data, kmax: Any, draws: NoiseDraws, least: float = LEAST_PREDICTION, disjoint: bool = False
+    data: Data,
+    kmax: Any,
+    draws: NoiseDraws,
+    least: float = LEAST_PREDICTION,
+    disjoint: bool = False,
+    n_jobs: int = 1,
 ) -> ComponentTests:
     """Find how many components predict and exceed noise, for rows in memory or a covariance matrix.
 
@@ -561,6 +578,8 @@ def component_tests(
         Variables that a further component must predict.
     disjoint : bool
         Whether components share no variable, so that prediction is by partitions only.
+    n_jobs : int
+        Number of threads that draw noise, and of processes that fit the folds of many variables.
     """
     seed, grows = draws.seed, kmax is None
     terms = dependent_columns(data.spec.model_spec)
@@ -580,9 +599,18 @@ def component_tests(
     limit = most if grows else kmax
 
     def compared(noise: Noise, pull: bool) -> tuple[NoiseTests, Prediction]:
-        tests = NoiseTests(noise, draws, 2 * kmax)
+        tests = NoiseTests(noise, draws, 2 * kmax, n_jobs)
         return tests, prediction(
-            tested, kmax, limit, least, seed, within, pull, disjoint, exceeding=tests.exceeding
+            tested,
+            kmax,
+            limit,
+            least,
+            seed,
+            within,
+            pull,
+            disjoint,
+            exceeding=tests.exceeding,
+            n_jobs=n_jobs,
         )
 
     noise, rows = tested.noise(seed, cells, within, terms)

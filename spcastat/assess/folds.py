@@ -541,9 +541,7 @@ def _held_rows(X: Any, weights: np.ndarray | None, standard: Standardisation) ->
 # --- the folds of rows ------------------------------------------------------------------------------
 
 
-def require_folds(
-    rows: Sequence[int], count: int, k: int, weighted: bool, copies: bool = False
-) -> None:
+def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool, copies: bool = False) -> None:
     """Raise TooFewRowsError, WeightsError or DataError if the rows outside a fold cannot be fitted.
 
     Parameters

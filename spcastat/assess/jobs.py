@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from spcastat.config import is_whole, shown, whole_number
 from spcastat.errors import OptionError
@@ -132,6 +133,29 @@ def run_jobs(
 def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:
     """Return the results of a batch of draws; `work` computes the whole batch or one draw at a time."""
     return work(batch) if at_once else [work(number) for number in batch]
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_jobs: int) -> Iterator[Result]:
+    """Yield the results of `work` for each item, in their order, as :func:`map` does.
+
+    Parameters
+    ----------
+    work : callable
+        Spends its time in NumPy's functions on large arrays, during which other threads can run. Threads need
+        no copies of these arrays and start at once, unlike processes. It must not change what it reads.
+    items : iterable
+    n_jobs : int
+        Number of threads; with 1, results are computed one at a time as they are taken.
+    """
+    if n_jobs == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(n_jobs) as threads:
+        yield from threads.map(work, items)
 
 
 Found = Generator[tuple[range, list[Any]], None, None]

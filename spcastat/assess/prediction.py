@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from spcastat.assess.folds import (
     batched_press,
     batched_squares,
 )
+from spcastat.assess.jobs import run_jobs
 from spcastat.assess.many_sets import (
     DECOMPOSED_VARIABLES,
     DataSets,
@@ -41,7 +42,6 @@ from spcastat.assess.many_sets import (
 from spcastat.config import real_number
 from spcastat.inputs.data import Data
 from spcastat.inputs.samplers import FoldRows
-from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 
 #: Folds, and divisions into folds for up to FEW variables and for more. Of the wines, five folds in four
@@ -205,6 +205,7 @@ def prediction(
     pull: bool,
     disjoint: bool,
     exceeding: Callable[[int], int],
+    n_jobs: int = 1,
 ) -> Prediction:
     """Compare numbers of components by held-out prediction, up to the first that does not exceed noise.
 
@@ -223,11 +224,13 @@ def prediction(
         Whether partitions are compared only, and not supports of rotated loadings.
     exceeding : callable
         Takes a number of components; returns how many of them exceed noise, up to the first that does not.
+    n_jobs : int
+        Number of processes that share the folds, if there are too many variables to fit all folds at once.
     """
     rows = data.fold_rows(PREDICTION_FOLDS, divisions(data.p), seed, within, pull)
     least_rows = min(int((one != fold).sum()) for one in rows.labels for fold in range(one.max() + 1))
     most = max(1, min(most, least_rows - 1, rows.Z.shape[1] - 1))
-    predictor, end = _Predictor(rows, disjoint), most
+    predictor, end = _Predictor(rows, disjoint, n_jobs), most
     found, dense = list[np.ndarray](), list[np.ndarray]()
     with stage("prediction", most, "numbers of components") as advance:
         while len(found) < end:
@@ -251,8 +254,8 @@ def prediction(
 class _Predictor:
     """Fits with k components, and their errors, for every fold of rows."""
 
-    def __init__(self, rows: FoldRows, disjoint: bool) -> None:
-        self.p, self.disjoint = rows.Z.shape[1], disjoint
+    def __init__(self, rows: FoldRows, disjoint: bool, n_jobs: int) -> None:
+        self.p, self.disjoint, self.n_jobs = rows.Z.shape[1], disjoint, n_jobs
         self.is_wide = len(rows.Z) < self.p
         self.by_rows = self.p > DECOMPOSED_VARIABLES and (
             len(rows.Z) < 2 * self.p or self.p > MOMENTS_VARIABLES
@@ -290,20 +293,21 @@ class _Predictor:
         """Return the covariance matrices outside the folds and the cross-products inside, (f, p, p) each."""
         every, S, H = np.arange(self.p), [], []
         for number in range(self.count):
-            op, held = self._split(number)
+            op, held = self.folds.split(number)
             assert isinstance(held, HeldMoments)
+            self.mean[number], self.weight[number] = self._totals(number, held)
             S.append(op.block(every))
             H.append(held.block(every))
         return np.stack(S), np.stack(H)
 
-    def _split(self, number: int) -> tuple[Operator, HeldOutRows]:
-        op, held = self.folds.split(number)
-        self.mean[number], self.weight[number] = held.squares.sum(), held.weight
+    def _totals(self, number: int, held: HeldOutRows) -> tuple[float, float]:
+        """Return the sum of squares of a fold and its weight, both without replaced cells."""
+        squares, weight = float(held.squares.sum()), held.weight
         if self.replaced_cells is not None:
             Z, weights = self.replaced_cells[number]
-            self.mean[number] -= (Z**2 * weights).sum()
-            self.weight[number] -= weights.sum() / self.p
-        return op, held
+            squares -= float((Z**2 * weights).sum())
+            weight -= float(weights.sum()) / self.p
+        return squares, weight
 
     def next_numbers(self, done: int, most: int) -> range:
         """Return the next numbers of components: one if folds are held in memory, otherwise several."""
@@ -322,9 +326,21 @@ class _Predictor:
             fits = [self.fits(self.sets, k, near.get(k)) for k in numbers]
             errors = [np.where(degenerate(V), np.inf, self._batched(V, *self.stacked)) for V in fits]
         else:
-            by_fold = [self._press_of_fold(number, numbers, near) for number in range(self.count)]
-            errors = [np.stack(one, axis=1) for one in zip(*by_fold, strict=True)]
+            errors = self._press_by_fold(numbers, near)
         return [self._best(own) for own in errors]
+
+    def _press_by_fold(self, numbers: range, near: dict[int, np.ndarray]) -> list[np.ndarray]:
+        """Return the errors of all fits, shape (m, f), for each number of components, fold by fold."""
+        work = partial(self._of_fold, numbers, near)
+        found = run_jobs(work, self.count, n_jobs=self.n_jobs, what="folds", unit="folds")
+        if found.interrupted:
+            raise KeyboardInterrupt
+        by_fold, self.mean, self.weight = (
+            [press for press, _, _ in found.results],
+            np.array([squares for _, squares, _ in found.results]),
+            np.array([weight for _, _, weight in found.results]),
+        )
+        return [np.stack(one, axis=1) for one in zip(*by_fold, strict=True)]
 
     def dense_press(self, numbers: Sequence[int]) -> list[np.ndarray]:
         """Return the errors of PCA by fold, shape (f,), for each number; none if folds are not in memory."""
@@ -348,11 +364,11 @@ class _Predictor:
         errors = np.vstack([np.where(np.isinf(errors), self.mean, errors), self.mean])
         return np.asarray(errors[int(np.argmin(errors.sum(axis=1)))])
 
-    def _press_of_fold(
-        self, number: int, numbers: Sequence[int], near: dict[int, np.ndarray]
-    ) -> list[np.ndarray]:
-        """Return the errors of all fits in one fold, shape (m,), for each number of components."""
-        op, held = self._split(number)
+    def _of_fold(
+        self, numbers: Sequence[int], near: dict[int, np.ndarray], number: int
+    ) -> tuple[list[np.ndarray], float, float]:
+        """Return the errors of all fits in a fold, shape (m,), for each number of components; its totals."""
+        op, held = self.folds.split(number)
         sets = sets_of([op], numbers[-1])
         found = []
         for k in numbers:
@@ -362,7 +378,7 @@ class _Predictor:
             if self.replaced_cells is not None:
                 press -= [model.squares(*self.replaced_cells[number]) for model in models]
             found.append(np.where(degenerate(V)[:, 0], np.inf, press))
-        return found
+        return found, *self._totals(number, held)
 
     def fits(self, sets: DataSets, k: int, near: np.ndarray | None) -> np.ndarray:
         """Return the fits of k components, shape (m, f, p, k)."""

@@ -540,9 +540,7 @@ def flipped_rows(source: StandardRows, limit: int) -> RowGroups | None:
     return groups.single_rows("choose_k()") if groups.weights.sum() <= limit else None
 
 
-def row_noise(
-    source: StandardRows, flipped: RowGroups, Z: np.ndarray, terms: np.ndarray | None
-) -> RowNoise:
+def row_noise(source: StandardRows, flipped: RowGroups, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
     """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
     w = np.ones(len(Z)) if source.weights is None else source.weights
     counts = w @ ~np.isnan(Z)  # the sum of the weights in each column

@@ -119,11 +119,21 @@ def test_the_comparison_ends_with_the_first_component_in_noise(monkeypatch):
     monkeypatch.setattr(
         component_tests,
         "prediction",
-        lambda *given, exceeding: compare(*given, exceeding=lambda number: number),
+        lambda *given, exceeding, n_jobs: compare(*given, exceeding=lambda number: number, n_jobs=n_jobs),
     )
     whole = [sp.choose_k(rows, scale=True, n_draws=99) for rows in tables]
     assert [choice.k for choice in whole] == [choice.k for choice in ended] == [3, 0]
     assert all(choice.table["gain"].count() > count for choice, count in zip(whole, gains, strict=True))
+
+
+@pytest.mark.parametrize("p", [12, 230])  # all folds are fitted at once, and each by itself
+def test_threads_and_processes_change_no_number(p):
+    rows = noise(40, p, 1)
+    rows[:, :6] += 1.5 * noise(40, 1, 2)
+    one, two = (sp.choose_k(rows, scale=True, n_draws=99, n_jobs=jobs) for jobs in (1, 2))
+    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
+    assert (one.k, one.reason) == (two.k, two.reason)
+    assert one.k >= 1
 
 
 def test_rows_of_very_unequal_size_are_no_component():

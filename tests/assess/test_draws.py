@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import spcastat as sp
-from spcastat.assess.jobs import run_jobs
+from spcastat.assess.jobs import in_threads, run_jobs
 from spcastat.config import draw_generator, seed_of
 from spcastat.inputs import chunk_data
 from spcastat.inputs.chunk_data import SampledRows
@@ -37,6 +37,21 @@ def test_seeds():
 def test_what_a_draw_raises_is_raised(n_jobs):
     with pytest.raises(ZeroDivisionError):
         run_jobs(functools.partial(divmod, 1), 4, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_threads_keep_the_order(n_jobs):
+    first_may_end = threading.Event()
+
+    def work(number):
+        if n_jobs > 1 and not number:
+            assert first_may_end.wait(60)
+        first_may_end.set()
+        return 10 * number
+
+    assert list(in_threads(work, range(5), n_jobs)) == [0, 10, 20, 30, 40]
+    with pytest.raises(ZeroDivisionError):
+        list(in_threads(functools.partial(divmod, 1), range(3), n_jobs))
 
 
 def interrupted_at(limit):

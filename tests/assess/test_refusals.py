@@ -29,6 +29,7 @@ DRAWS = [
     ("fit.bootstrap(10**6)", OptionError, "n="),  # hours of work; a hundred thousand draws are exact to 0.2 %
     ("fit.bootstrap(select='no')", OptionError, "select"),
     ("fit.bootstrap(n_jobs=0)", OptionError, "n_jobs"),
+    ("sp.choose_k(X, n_jobs=0)", OptionError, "n_jobs"),
     ("fit.bootstrap(progress=3)", OptionError, "progress"),
     ("fit.bootstrap(20, choice=2)", OptionError,
      r"choice=2 was given; it must be what choose_k\(\) returned"),

@@ -78,9 +78,7 @@ def test_shuffled_rows_give_the_same_figures(rows, kind, tmp_path):
     np.testing.assert_allclose(numbers(one.table), numbers(two.table), rtol=1e-8)
     np.testing.assert_allclose(numbers(one.k_choice.table), numbers(two.k_choice.table), rtol=1e-8)
     one, two = (sp.spca(data, 2, 3, scale=True) for data in (plain, mixed))
-    np.testing.assert_allclose(
-        numbers(one.bootstrap(9).table), numbers(two.bootstrap(9).table), atol=1e-8
-    )
+    np.testing.assert_allclose(numbers(one.bootstrap(9).table), numbers(two.bootstrap(9).table), atol=1e-8)
     np.testing.assert_allclose(one.stability(5).frequency, two.stability(5).frequency)
     np.testing.assert_allclose(
         numbers(one.test_loadings(19).table), numbers(two.test_loadings(19).table), atol=1e-8

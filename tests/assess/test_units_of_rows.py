@@ -37,9 +37,7 @@ ANSWERS: dict[str, Callable[..., str]] = {
     "sparse": lambda X, **o: loadings(sp.choose(scipy.sparse.csr_array(X), k=1, center=False, **o).fit),
     "em": lambda X, **o: loadings(sp.choose(X.mask(HOLES), k=1, cards=[2, 3], na="em", **o).fit),
     "choose": lambda X, **o: str(sp.choose(X, k=2, cards=[2, 4], **o)),
-    "formula": lambda X, **o: loadings(
-        sp.choose(X, k=1, cards=[2, 3], formula="~ a + b + c | f", **o).fit
-    ),
+    "formula": lambda X, **o: loadings(sp.choose(X, k=1, cards=[2, 3], formula="~ a + b + c | f", **o).fit),
     "choose_k": lambda X, **o: str(sp.choose_k(X, kmax=3, **o).k),
     "spca_path": lambda X, **o: loadings(sp.spca_path(X, 2, cards=[2, 3], **o)[3]),
     "compare": held_out,

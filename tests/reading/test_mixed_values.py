@@ -12,7 +12,8 @@ import pytest
 import spcastat as sp
 from spcastat import errors
 
-TABLE = pd.read_csv(io.StringIO("""a,b,f,g
+TABLE = pd.read_csv(
+    io.StringIO("""a,b,f,g
 1.2,5,x,u
 0.4,4,x,u
 ,6,y,v
@@ -25,7 +26,8 @@ TABLE = pd.read_csv(io.StringIO("""a,b,f,g
 ,2,x,u
 1.9,5,y,v
 4.4,10,,v
-"""))
+""")
+)
 #: Row, column and value of the imputations of ``imputeFAMD(TABLE, ncp, threshold=1e-13)``, missMDA 1.21.
 IMPUTED = {
     1: {

@@ -417,9 +417,7 @@ def test_more_variables_than_rows(method):
     same(fit, fitted(method, sps.csr_array(X.to_numpy())))
 
 
-@pytest.mark.parametrize(
-    "method", ["bcd-l0", "greedy", "pathspca", "rsvd-l1", "gpower-l1", "pmd", "empca"]
-)
+@pytest.mark.parametrize("method", ["bcd-l0", "greedy", "pathspca", "rsvd-l1", "gpower-l1", "pmd", "empca"])
 def test_wide_rows_whose_covariance_matrix_is_not_formed(method):
     X = rows(5, 30, 410)
     dense = fitted(method, X, card=5)
