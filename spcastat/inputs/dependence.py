@@ -64,7 +64,7 @@ def dependence_remark(rows: StandardRows) -> str:
     look = rows.neighbours
     sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
     doubtful = len(sentences) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
-    return " ".join(sentences) + " Draws and tests took rows as independent." * doubtful
+    return " ".join(sentences) + " Resampling and tests treated rows as independent." * doubtful
 
 
 def serial_correlation(rows: StandardRows) -> float | None:

@@ -283,7 +283,7 @@ def _variables(choice: Chosen, count: int) -> Table:
         rows.append(Row(label, (listing([names[i] for i in order], WIDTH - max(map(len, labels)) - 2),)))
     hidden_count = len(labels) - len(rows)
     if hidden_count:
-        rows.append(Row(f"+ {hidden_count}", ("further components: print(choice.fit)",)))
+        rows.append(Row("", (f"and {plural(hidden_count, 'more component')}: print(choice.fit)",)))
     return Table("", ("variables, by the size of their loadings",), tuple(rows), "l")
 
 

@@ -122,7 +122,7 @@ def _sampling_sentences(text: str) -> Iterator[str]:
 
 def _warnings(sentences: Iterable[Fact]) -> tuple[str, ...]:
     """Return what a reader of inference must not miss, in one line each."""
-    return tuple(screen.fitted_line(text, len("Warning: ")) for text in warnings(sentences))
+    return tuple(screen.clause_in_line(text, len("Warning: ")) for text in warnings(sentences))
 
 
 # --- bootstrap ------------------------------------------------------------------------------------

@@ -355,6 +355,17 @@ def fitted_line(text: str, used: int = 0) -> str:
     return textwrap.shorten(console_text(text), WIDTH - used, placeholder=" ...")
 
 
+#: Where a sentence can end early: before what explains or adds to it.
+CLAUSE_END = re.compile(r"[;:] |(?<=\)), ")
+
+
+def clause_in_line(text: str, used: int = 0) -> str:
+    """Return a sentence that fits into one line: its last clauses are left out, or else its last words."""
+    line, room = console_text(text), WIDTH - used
+    ends = [end.start() for end in CLAUSE_END.finditer(line) if room / 2 < end.start() < room]
+    return line if len(line) <= room else f"{line[: ends[-1]]}." if ends else fitted_line(text, used)
+
+
 def padded(text: str, width: int, right: bool = False) -> str:
     """Return a text with spaces on its right, or left, up to the width."""
     space = " " * (width - grid.display_width(text))
@@ -507,7 +518,7 @@ def screen_of(document: grid.Document, end: str) -> Screen:
     header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
     warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
     if len(warnings) > WHOLE_WARNINGS:
-        warnings = tuple(fitted_line(text, len("Warning: ")) for text in warnings)
+        warnings = tuple(clause_in_line(text, len("Warning: ")) for text in warnings)
 
     def body(room: int) -> list[str]:
         blank_line = [""] if header and document.tables else []

@@ -172,7 +172,7 @@ def test_a_sorted_table_gives_a_remark_and_no_warning():
         text = " ".join(str(result).split() if name.startswith("choose") else result.notes)
         assert text.count(GROUPED) == 1, name
         assert SERIAL not in text, name
-        assert "took rows as independent" not in text, name
+        assert "treated rows as independent" not in text, name
 
 
 def test_the_print_and_the_text_of_a_fit_say_that_rows_are_serial(walk, tmp_path):

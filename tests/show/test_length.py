@@ -10,7 +10,17 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.show.screen import LINES, WIDTH, Item, List, Screen, items, side_by_side, words_in_lines
+from spcastat.show.screen import (
+    LINES,
+    WIDTH,
+    Item,
+    List,
+    Screen,
+    clause_in_line,
+    items,
+    side_by_side,
+    words_in_lines,
+)
 
 #: Numbers of variables and of components, up to those that no screen can list.
 SIZES = [(5, 1), (5, 4), (13, 3), (13, 8), (30, 4), (30, 9), (100, 6), (100, 12), (2000, 2), (2000, 12)]
@@ -46,6 +56,24 @@ def test_a_fit_is_one_screen(p, k, long, method):
     assert f"{p} variables" in " ".join(text.split())
     assert all(f"{component} " in text or f" {component}\n" in text for component in fit.components)
     assert "fit.summary()" in text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "line"),
+    [
+        ("short: all of it.", "short: all of it."),
+        (
+            "scores of successive rows are correlated (r = 0.56), as in a sorted or grouped table; note it.",
+            "scores of successive rows are correlated (r = 0.56).",
+        ),
+        (
+            "columns a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u and v are nearly alike.",
+            "columns a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, ...",
+        ),
+    ],
+)
+def test_warnings_end_after_a_clause(sentence, line):
+    assert clause_in_line(sentence, len("Warning: ")) == line
 
 
 @pytest.mark.parametrize(("p", "k"), SIZES)
