@@ -11,8 +11,7 @@ import pandas as pd
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, ndtri
 
-from spcastat.argument_names import explained
-from spcastat.config import flag, listed, one_of, plural, real_number, shown, warn, whole_number
+from spcastat.config import explained, flag, listed, one_of, plural, real_number, shown, warn, whole_number
 from spcastat.errors import (
     ColumnTypeError,
     ConstantColumnError,

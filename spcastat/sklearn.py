@@ -14,8 +14,17 @@ import numpy as np
 import pandas as pd
 
 from spcastat.api import spca
-from spcastat.argument_names import Explained, explained
-from spcastat.config import GAPS, is_whole, listed, one_line, one_of, shown, whole_number
+from spcastat.config import (
+    GAPS,
+    Explained,
+    explained,
+    is_whole,
+    listed,
+    one_line,
+    one_of,
+    shown,
+    whole_number,
+)
 from spcastat.errors import (
     ColumnTypeError,
     ComponentsError,

@@ -25,7 +25,7 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAG
 ROWS = [
     ["errors", "version"],
     ["labels", "config", "progress"],
-    ["argument_names", "hints", "linalg"],
+    ["hints", "linalg"],
     ["reading", "datasets"],
     ["streams", "solvers", "measures"],
     ["search", "inputs"],

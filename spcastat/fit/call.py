@@ -11,8 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_names import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained
-from spcastat.config import listed, nearest, shown
+from spcastat.config import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained, listed, nearest, shown
 from spcastat.errors import (
     CardinalityError,
     OptionError,

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.argument_names import FOREIGN_METHODS, REMOVED_ARGUMENTS, REMOVED_METHODS
 from spcastat.config import (
+    FOREIGN_METHODS,
     LARGEST_SEED,
+    REMOVED_ARGUMENTS,
+    REMOVED_METHODS,
     each,
     elements,
     flag,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_names import Explained
-from spcastat.config import plural, shown
+from spcastat.config import Explained, plural, shown
 from spcastat.errors import NoRowsError, NotImputedError
 from spcastat.inputs.missing import Gaps
 from spcastat.inputs.opening import require_apart

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.argument_names import explained
-from spcastat.config import checked_level, flag, one_of, plural, real_number
+from spcastat.config import checked_level, explained, flag, one_of, plural, real_number
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow, Outline, Pair, Palette, RowLabels
 from spcastat.labels import short_names

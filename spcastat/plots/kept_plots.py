@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_names import explained
-from spcastat.config import elements, is_label, listed, shown, whole_number
+from spcastat.config import elements, explained, is_label, listed, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names, short_names
 from spcastat.plots import drawing

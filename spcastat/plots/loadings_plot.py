@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.argument_names import explained
-from spcastat.config import elements, flag, is_whole, listed, one_of, real_number, shown
+from spcastat.config import elements, explained, flag, is_whole, listed, one_of, real_number, shown
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import Sections, Several
 from spcastat.labels import full_names

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_names import explained
-from spcastat.config import elements, flag, listed, one_of, real_number, shown, whole_number
+from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import full_names, short_name
 from spcastat.linalg.ties import is_sparse

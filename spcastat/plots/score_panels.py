@@ -9,8 +9,7 @@ import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import MaxNLocator
 
-from spcastat.argument_names import explained
-from spcastat.config import flag, listed, one_of
+from spcastat.config import explained, flag, listed, one_of
 from spcastat.errors import ComponentsError
 from spcastat.hints import ByRow, Palette, Several
 from spcastat.labels import short_name

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from spcastat.argument_names import explained
-from spcastat.config import SHOWN_LEVEL, checked_level, listed
+from spcastat.config import SHOWN_LEVEL, checked_level, explained, listed
 from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
 from spcastat.labels import full_names, short_name, short_names

@@ -11,13 +11,12 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
-from spcastat.argument_names import explained
 from spcastat.assess.candidates import held_out
 from spcastat.assess.choice_rules import Errors
 from spcastat.assess.folds import divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of
-from spcastat.config import MOST_FOLDS, flag, listed, plural, seed_of, shown, whole_number
+from spcastat.config import MOST_FOLDS, explained, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit import frames
 from spcastat.fit.original_data import original_data

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat import plots
-from spcastat.argument_names import attribute_error, explained
-from spcastat.config import checked_level, is_whole, one_of
+from spcastat.config import attribute_error, checked_level, explained, is_whole, one_of
 from spcastat.errors import OptionError
 from spcastat.fit import frames, outliers, rows, supplementary
 from spcastat.fit.archive import file_path

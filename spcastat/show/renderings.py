@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from spcastat.argument_names import Explained, unknown_argument
-from spcastat.config import require_extra
+from spcastat.config import Explained, require_extra, unknown_argument
 from spcastat.fit.record import deep_copy
 from spcastat.show import grid, html, latex, markdown
 from spcastat.show.screen import Screen, ending, render_text, screen_of
