@@ -11,8 +11,7 @@ import numpy as np
 
 from spcastat import hints
 from spcastat.api import FITS, finished, request_of
-from spcastat.assess.candidates import MOST_FITS, CardinalitySet, path_cards
-from spcastat.assess.choice_rules import RULES
+from spcastat.assess.candidates import MOST_FITS, RULES, CardinalitySet, path_cards
 from spcastat.assess.component_tests import (
     NoiseDraws,
     about_rows,
@@ -20,7 +19,6 @@ from spcastat.assess.component_tests import (
     component_tests,
     require_variance,
 )
-from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.families import (
     CRITERIA,
     FAMILIES,
@@ -75,6 +73,7 @@ from spcastat.inputs.constructors import (
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
+from spcastat.inputs.samplers import constant_among, constant_remark
 from spcastat.linalg.operators import Operator
 from spcastat.progress import listening, stage
 from spcastat.reading.checks import advice_for_complete_rows

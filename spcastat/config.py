@@ -1,8 +1,9 @@
 """Checks of arguments for all parts of the package: names, numbers, and suggestions for misspelt names.
 
-The last part is what a call with foreign, missing or repeated arguments is told, in place of Python's TypeError.
-Python refuses such a call before the function begins. `explained` is a decorator of public functions, and
-classes that derive from `Explained` have it on all their public methods. Signatures stay what they are.
+The last part is what a call with foreign, missing or repeated arguments is told, in place of Python's
+TypeError. Python refuses such a call before the function begins. `explained` is a decorator of public
+functions, and classes that derive from `Explained` have it on all their public methods. Signatures stay what
+they are.
 """
 
 from __future__ import annotations

@@ -15,8 +15,17 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
-from spcastat.assess.candidates import CardinalitySet, Fitter, cross_validate, errors_by_fold, path_cards
-from spcastat.assess.choice_rules import Errors, Limit, by_ebic, by_errors
+from spcastat.assess.candidates import (
+    CardinalitySet,
+    Errors,
+    Fitter,
+    Limit,
+    by_ebic,
+    by_errors,
+    cross_validate,
+    errors_by_fold,
+    path_cards,
+)
 from spcastat.assess.folds import MOMENTS_VARIABLES, Folds, SparseModel
 from spcastat.assess.many_sets import DataSets, of_rotated, pruned, rotated_cards, sets_of, sizes
 from spcastat.errors import OptionError
@@ -259,7 +268,7 @@ def select(found: Candidates, by: str, rule: str, share: float) -> Selected:
     by : str
         A key of CRITERIA.
     rule : str
-        For "cv" and "ebic": see :func:`spcastat.assess.choice_rules.by_errors`.
+        For "cv" and "ebic": see :func:`spcastat.assess.candidates.by_errors`.
     share : float
         For "variance" the share of dense PCA's variance to keep, and for the rule "keep" that of the best
         prediction.

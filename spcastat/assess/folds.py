@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.constant_columns import constant_among, constant_in, constant_remark
 from spcastat.config import plural
 from spcastat.errors import ConstantColumnError, DataError, MissingValuesError, TooFewRowsError, WeightsError
 from spcastat.inputs.missing import rank_of
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.row_groups import RowGroups, folded_design
-from spcastat.inputs.samplers import Rules
+from spcastat.inputs.samplers import Rules, constant_among, constant_in, constant_remark
 from spcastat.linalg import standardisation
 from spcastat.linalg.accumulate import CrossProducts
 from spcastat.linalg.operators import Operator

@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.constant_columns import constant_in, constant_remark
 from spcastat.assess.jobs import Finished, run_jobs
 from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError, OptionError
@@ -35,7 +34,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples
 from spcastat.fit.run import leading_components, run
 from spcastat.fit.sparse_loadings import with_loadings, with_matrix
 from spcastat.fit.state import FitState
-from spcastat.inputs.samplers import CovarianceSampler, Sampler
+from spcastat.inputs.samplers import CovarianceSampler, Sampler, constant_in, constant_remark
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
 from spcastat.reading.design import Spec
@@ -709,3 +708,44 @@ def bootstrap_loadings(draws: LoadingDraws, n: int, n_jobs: int, drawn: str, not
         drawn=drawn,
         notice=joined_remarks(notice, constant_remark(constant, "draws", draws.names)),
     )
+
+
+# --- imputations ----------------------------------------------------------------------------------
+
+
+def with_imputations(draws: Bootstrapped, resampling: Resampling, search: str) -> Bootstrapped:
+    """Return a bootstrap with the fits of the imputations.
+
+    Parameters
+    ----------
+    draws : Bootstrapped
+        Draw b is from imputation b modulo their number.
+    resampling : Resampling
+    search : {"near", "quick"}
+        The search by which each imputation selects variables.
+    """
+    ops = [part.all_rows() for part in resampling.sampler.imputations]
+    selecting = _loadings(resampling, replace(resampling.refit, fixed=False, starts=search), ops)
+    estimates = _loadings(resampling, resampling.refit, ops) if resampling.refit.fixed else selecting
+    places = np.union1d(draws.places, np.flatnonzero((selecting != 0).any(axis=0)))
+    values = np.zeros((len(draws.values), len(places)))
+    values[:, np.searchsorted(places, draws.places)] = draws.values
+    V = resampling.refit.V
+    return replace(
+        draws,
+        places=places,
+        values=values,
+        imputed=estimates[:, places],
+        imputed_variances=np.array([np.diag(op.products(V)) * op.unit**2 for op in ops]),
+        imputation_share=(selecting[:, places] != 0).mean(axis=0),
+        rows=resampling.sampler.independent,
+    )
+
+
+def _loadings(resampling: Resampling, refit: Refit, ops: Sequence[Operator]) -> np.ndarray:
+    """Return the loadings of the imputations, matched with those of the fit and flattened, shape (M, p k).
+
+    All searches have the same random starts, so that equal imputations have equal fits.
+    """
+    starts = [refit.draw_starts(op, draw_generator(resampling.seed, 0)) for op in ops]
+    return np.array([resampling.aligned(V).V.T.ravel() for V in refit.fitted_loadings(ops, starts)])

@@ -8,13 +8,12 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtr
 
-from spcastat.assess.constant_columns import constant_in
 from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Resampling, attempted
 from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, MissingValuesError
 from spcastat.fit.record import Split
-from spcastat.inputs.samplers import CovarianceSampler, Sampler
+from spcastat.inputs.samplers import CovarianceSampler, Sampler, constant_in
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import deviations
 

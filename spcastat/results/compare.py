@@ -11,8 +11,7 @@ import pandas as pd
 from scipy.linalg import subspace_angles
 
 from spcastat import plots
-from spcastat.assess.candidates import held_out
-from spcastat.assess.choice_rules import Errors
+from spcastat.assess.candidates import Errors, held_out
 from spcastat.assess.folds import divided
 from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of

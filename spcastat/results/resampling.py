@@ -509,7 +509,7 @@ def bootstrap(
         draws = replace(draws_of(resampling, n), k_found=k_found)
         if not resampling.sampler.imputations:
             return draws
-        from spcastat.assess.imputation_fits import with_imputations
+        from spcastat.assess.samples import with_imputations
 
         return with_imputations(draws, resampling, _search_of_draws(fit.state, search, False))
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 import spcastat as sp
-from spcastat.assess.constant_columns import constant_among, constant_remark
 from spcastat.assess.folds import MomentFolds, SparseModel
+from spcastat.inputs.samplers import constant_among, constant_remark
 
 N = 40
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import spcastat as sp
 from benchmarks.trust import imputations
 from spcastat.config import whole_percent
 from spcastat.errors import DataError, FormulaError, MissingValuesError, NoRowsError, OptionError, SpcaError
-from spcastat.fit.rubin import Pooled
+from spcastat.fit.frames import Pooled
 
 
 @pytest.fixture(scope="module")
