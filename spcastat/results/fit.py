@@ -22,11 +22,11 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, proofs, resampling
-from spcastat.results.component_fit import ComponentFit
-from spcastat.results.inference import (
+from spcastat.results.component_fit import (
     FITS_INSTEAD,
     FORMER,
     RESULTS,
+    ComponentFit,
     FitInference,
     inference_of,
     sheets_of,

@@ -14,8 +14,7 @@ from spcastat.fit import frames, rows, sparse_loadings
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import with_loadings
 from spcastat.results import interpretation, resampling
-from spcastat.results.component_fit import ComponentFit
-from spcastat.results.inference import FITS_INSTEAD, FORMER, showing, with_results
+from spcastat.results.component_fit import FITS_INSTEAD, FORMER, ComponentFit, showing, with_results
 from spcastat.show import loading_tables
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.inference_prints import print_of_bootstrap

@@ -17,7 +17,7 @@ from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.progress import listening
-from spcastat.results.inference import FITS_INSTEAD
+from spcastat.results.component_fit import FITS_INSTEAD
 from spcastat.results.pickling import Picklable
 from spcastat.search.principal_variables import Selection
 from spcastat.show import principal_variables as show
