@@ -371,8 +371,7 @@ def output(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Names
 def _rendered(parts: Sequence[Summary], kind: str, given: dict[str, Any], to_file: bool) -> str:
     """Return the documents one after another; the caption and the label belong to the first."""
     from spcastat.show.grid import Layout
-    from spcastat.show.renderings import render
-    from spcastat.show.screen import render_text
+    from spcastat.show.renderings import render, render_text
 
     texts = []
     for place, part in enumerate(parts):

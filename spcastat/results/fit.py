@@ -42,11 +42,9 @@ from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitIn
 from spcastat.show import methods_text
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.methods_text import Description
-from spcastat.show.prints import print_of_fit
-from spcastat.show.renderings import Outcome, Summary
+from spcastat.show.renderings import Outcome, Screen, Summary
 from spcastat.show.report import write_report
-from spcastat.show.screen import Screen
-from spcastat.show.summary import Extras, summarise
+from spcastat.show.summary import Extras, print_of_fit, summarise
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:

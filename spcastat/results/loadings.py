@@ -19,10 +19,9 @@ from spcastat.show import loading_tables
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.inference_prints import print_of_bootstrap
 from spcastat.show.methods_text import Description, describe_loadings
-from spcastat.show.prints import print_of_loadings
-from spcastat.show.renderings import Summary
+from spcastat.show.renderings import Screen, Summary
 from spcastat.show.report import write_chapters
-from spcastat.show.screen import Screen
+from spcastat.show.summary import print_of_loadings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

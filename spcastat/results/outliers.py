@@ -14,8 +14,7 @@ from spcastat.plots.cell_map import checked_sizes, draw_cell_map, limits_in
 from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document
 from spcastat.show.outlier_tables import outlier_map, outliers_document, outliers_screen
-from spcastat.show.renderings import Summary
-from spcastat.show.screen import Screen
+from spcastat.show.renderings import Screen, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,9 +22,8 @@ from spcastat.results.pickling import Picklable
 from spcastat.search.principal_variables import Selection
 from spcastat.show import principal_variables as show
 from spcastat.show.methods_text import Description
-from spcastat.show.renderings import Shown, Summary
+from spcastat.show.renderings import Screen, Shown, Summary
 from spcastat.show.report import write_chapters
-from spcastat.show.screen import Screen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -34,8 +34,7 @@ from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.show.grid import Document, Row, Table
 from spcastat.show.proof_facts import percent_text, proof_sentence
-from spcastat.show.renderings import Outcome
-from spcastat.show.screen import Screen, ending, screen_of
+from spcastat.show.renderings import Outcome, Screen, ending, screen_of
 
 if TYPE_CHECKING:
     from spcastat.hints import Progress

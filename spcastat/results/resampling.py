@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spcastat.inputs.data import Data
     from spcastat.inputs.samplers import Sampler
     from spcastat.show.grid import Document
-    from spcastat.show.screen import Screen
+    from spcastat.show.renderings import Screen
 
 #: Lower limit on the number of draws: three have intervals of 50 %, and two of less than that.
 LEAST_DRAWS = 3

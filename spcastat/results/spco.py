@@ -25,10 +25,8 @@ from spcastat.reading.frames import in_library_of
 from spcastat.reading.read import replay
 from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document, Row, Table, VariableArrangement
-from spcastat.show.prints import print_of_coordinates
-from spcastat.show.renderings import Outcome, Shown, Summary
-from spcastat.show.screen import Screen
-from spcastat.show.summary import loadings_table
+from spcastat.show.renderings import Outcome, Screen, Shown, Summary
+from spcastat.show.summary import loadings_table, print_of_coordinates
 from spcastat.solvers.regression import SPCO, Coordinates
 from spcastat.solvers.solver import ADVICE
 

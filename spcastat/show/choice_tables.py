@@ -15,9 +15,8 @@ from spcastat.labels import short_names
 from spcastat.show import choice_facts
 from spcastat.show.choice_facts import CRITERION_NAMES, Chosen, NothingChosen, fit_name
 from spcastat.show.grid import Chapter, Document, Row, Table, alike, fixed, percent
-from spcastat.show.renderings import Summary
+from spcastat.show.renderings import LINES, WIDTH, Summary
 from spcastat.show.report import chapter_of
-from spcastat.show.screen import LINES, WIDTH
 from spcastat.show.templates import Fact, fact, lines, methods, notes, part
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
-from spcastat.show import resampling_facts, screen
+from spcastat.show import renderings, resampling_facts
 from spcastat.show.grid import Figures, fixed
-from spcastat.show.screen import Item, Screen
+from spcastat.show.renderings import Item, Screen
 from spcastat.show.templates import Fact, fact, lines, part, warnings
 
 #: A component, a variable, cells, and a number by which rows are ordered if there is no room for all.
@@ -82,10 +82,10 @@ class Estimates:
         """Return rows of cells, with the component where it changes, and names at the end."""
         everywhere = [cells for _, _, cells, _ in self.rows]
         widths = [max(map(len, column)) for column in zip(self.headings, *everywhere, strict=True)]
-        heads = screen.short_labels([component for component, *_ in self.rows], 12)
+        heads = renderings.short_labels([component for component, *_ in self.rows], 12)
         label_width = max(map(len, heads))
-        room = screen.WIDTH - label_width - sum(size + 2 for size in widths) - 2
-        names = screen.short_labels([name for _, name, _, _ in rows], min(room, LOADING_NAME_WIDTH))
+        room = renderings.WIDTH - label_width - sum(size + 2 for size in widths) - 2
+        names = renderings.short_labels([name for _, name, _, _ in rows], min(room, LOADING_NAME_WIDTH))
         lines = [
             "  ".join(
                 [
@@ -98,7 +98,7 @@ class Estimates:
         for (component, _, cells, _), name in zip(rows, names, strict=True):
             label = "" if component == previous or len(self.rows) > len(rows) else component
             texts = [f"{text:>{size}}" for text, size in zip(cells, widths, strict=True)]
-            (head,) = screen.short_labels([label], 12)
+            (head,) = renderings.short_labels([label], 12)
             lines.append("  ".join([f"{head:{label_width}}", *texts, name]))
             previous = component
         return lines
@@ -122,7 +122,7 @@ def _sampling_sentences(text: str) -> Iterator[str]:
 
 def _warnings(sentences: Iterable[Fact]) -> tuple[str, ...]:
     """Return what a reader of inference must not miss, in one line each."""
-    return tuple(screen.clause_in_line(text, len("Warning: ")) for text in warnings(sentences))
+    return tuple(renderings.clause_in_line(text, len("Warning: ")) for text in warnings(sentences))
 
 
 # --- bootstrap ------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def print_of_bootstrap(
                 *draw_cautions,
             ]
         ),
-        screen.ending("boot", notes),
+        renderings.ending("boot", notes),
     )
 
 
@@ -183,14 +183,16 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
         rows.append(Item(name, (counts,), tuple(_by_frequency(frequency.index, column, v))))
     return Screen(
         part(resampling_facts.stability(halves)),
-        lambda room: screen.items("", ("stable", "share of the fits that select"), rows, room, "components"),
+        lambda room: renderings.items(
+            "", ("stable", "share of the fits that select"), rows, room, "components"
+        ),
         (
             *_sampling_sentences(halves.drawn),
             "In brackets: variables that are not in the component of the fit.",
             "A variable that is not stable may still belong to the component: halves have less power.",
         ),
         _warnings(resampling_facts.about_rows(state, halves.notice)),
-        screen.ending("stability", notes),
+        renderings.ending("stability", notes),
     )
 
 
@@ -199,7 +201,7 @@ def _by_frequency(names: pd.Index, column: np.ndarray, v: np.ndarray) -> Iterato
     for in_fit in (True, False):
         places = np.flatnonzero((v != 0) if in_fit else (v == 0) & (column >= resampling_facts.OFTEN))
         places = places[np.argsort(-column[places], kind="stable")]
-        labels = screen.short_labels(full_names(names[places]), LOADING_NAME_WIDTH)
+        labels = renderings.short_labels(full_names(names[places]), LOADING_NAME_WIDTH)
         for label, share in zip(labels, column[places].tolist(), strict=True):
             yield f"{label} {share:.2f}" if in_fit else f"[{label} {share:.2f}]"
 
@@ -227,7 +229,7 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
                 *resampling_facts.few_permutations(state, tested),
             ]
         ),
-        screen.ending("tests", notes),
+        renderings.ending("tests", notes),
     )
 
 
@@ -246,5 +248,5 @@ def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Scree
         Estimates(("correlation", "95 % interval"), rows, zero, "intervals include zero").lines,
         (*_sampling_sentences(split.drawn), repeats),
         _warnings(resampling_facts.about_rows(state, split.notice)),
-        screen.ending("split", notes),
+        renderings.ending("split", notes),
     )

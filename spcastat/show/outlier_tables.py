@@ -16,11 +16,10 @@ from spcastat.inputs.cleaning import FAR_ROW
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, short_names
 from spcastat.plots.cell_map import ROW_INCHES, CellMap, cell_map_of, draw_cell_map
-from spcastat.show import screen
+from spcastat.show import renderings
 from spcastat.show.facts import robust
 from spcastat.show.grid import Document, Layout, Picture, Row, Table, fixed
-from spcastat.show.renderings import render
-from spcastat.show.screen import CELL_NAME_WIDTH, TABLE_LINES, WIDTH, Screen
+from spcastat.show.renderings import CELL_NAME_WIDTH, TABLE_LINES, WIDTH, Screen, render
 from spcastat.show.templates import lines
 
 #: So many outlying cells, and rows, are printed; frames have all.
@@ -75,7 +74,7 @@ def outliers_screen(state: FitState) -> Screen:
 
     header = " ".join(f"{label}: {text}." for label, text in document.facts)
     keys = tuple(note for note in document.notes if not note[0].isdigit())
-    return Screen(header, body, keys, (), screen.ending("fit.robust", [], "as_text()"))
+    return Screen(header, body, keys, (), renderings.ending("fit.robust", [], "as_text()"))
 
 
 def outlier_map(state: FitState, source: Data | None, limits: tuple[int, int]) -> CellMap:

@@ -24,18 +24,18 @@ from spcastat.labels import full_names, name_text, short_name, some_of
 from spcastat.show import facts
 from spcastat.show.grid import Chapter, Document, Layout, Picture, Row, Table, fixed, percent, restyled
 from spcastat.show.methods_text import Description, description
-from spcastat.show.renderings import Summary
-from spcastat.show.report import bibtex, methods, provenance
-from spcastat.show.screen import (
+from spcastat.show.renderings import (
     CELL_NAME_WIDTH,
     LINES,
     TABLE_LINES,
     WIDTH,
     Screen,
+    Summary,
     filled,
     render_tables,
     render_text,
 )
+from spcastat.show.report import bibtex, methods, provenance
 from spcastat.show.templates import Fact, fact, lines, notes
 from spcastat.show.templates import methods as sentences
 

@@ -1,21 +1,573 @@
-"""Objects that print as tables; the formats of documents, each of which has a file of its own."""
+"""Objects that print as tables: on one screen, as plain text, and in formats that have files of their own.
+
+>>> import pandas as pd
+>>> from spcastat.show.grid import Document, Layout
+>>> from spcastat.show.summary import loadings_table
+>>> frame = pd.DataFrame({"PC1": [0.8, 0.6, 0.0]}, index=["a", "b", "c"])
+>>> print(render_text(Document("Sparse PCA", tables=(loadings_table(frame),)), Layout()))
+Sparse PCA
+<BLANKLINE>
+Loadings    PC1
+---------------
+a         0.800
+b         0.600
+<BLANKLINE>
+Zero in all components (1 of 3 variables): c.
+"""
 
 from __future__ import annotations
 
+import re
+import sys
+import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from spcastat.config import Explained, require_extra, unknown_argument
+from spcastat.config import Explained, plural, require_extra, unknown_argument
 from spcastat.fit.record import deep_copy
+from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
 from spcastat.show import grid, html, latex, markdown
-from spcastat.show.screen import Screen, ending, render_text, screen_of
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from spcastat.hints import Path, TableOptions
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+#: Number of spaces between two columns.
+SPACES_BETWEEN = 2
+#: Largest number of names in a key.
+KEYED = 12
+#: ASCII spelling of typographic characters.
+ASCII = str.maketrans({"…": "...", "–": "-", "—": "-", "−": "-", "‘": "'", "’": "'", "“": '"', "”": '"'})
+
+
+def render_text(document: grid.Document, layout: grid.Layout, encoding: str | None = None) -> str:
+    """Return the document as lines of at most ``layout.width`` characters.
+
+    The output is ASCII, except for the user's names. Characters that the console cannot encode are written
+    as escapes, so that ``print`` never fails.
+
+    Parameters
+    ----------
+    document : Document
+    layout : Layout
+        Tables with too many columns are split into panels; tables with common columns are split in the same
+        way, and each panel shows all of them. Names that do not fit are shortened and explained in a key
+        below; with ``full_names=True`` they are wrapped instead.
+    encoding : str, optional
+        The encoding of the output; by default that of ``sys.stdout``.
+    """
+    document = _encodable(document, layout, encoding)
+    parts = [_header(document, layout.width), *_of_tables(document, layout.width)]
+    notes = (filled(note, layout.width) for note in document.all_notes)
+    parts += ["\n".join(notes), "\n".join(_key(document.key, layout.width))]
+    return "\n\n".join(filter(None, parts))
+
+
+def render_tables(document: grid.Document, width: int) -> list[str]:
+    """Return the lines of the tables of a document, without header, notes and key; long names are short."""
+    document = _encodable(document, grid.Layout(width=width))
+    return "\n\n".join(_of_tables(document, width)).splitlines()
+
+
+def _encodable(document: grid.Document, layout: grid.Layout, encoding: str | None = None) -> grid.Document:
+    """Return the document in characters of the console, with names as long as the layout allows."""
+    document = _with_room_for_stars(layout.of(document, names=False))
+    safe = cache(partial(console_text, encoding=encoding))
+    document = document.changed(safe, safe, safe, safe)
+    if layout.full_names:
+        headings = {text: None for table in document.tables for text in table.headings}
+        lines = {text: "\n".join(grid.wrapped(text, HEADING_WIDTH, grid.display_width)) for text in headings}
+        return replace(document.with_names({}, lines), key=document.key)
+    names = _too_long(document, layout.width, everywhere=layout.full_names is False)
+    document = document.with_names(*(fitting(*limits) for limits in names))
+    if layout.full_names is not False and len(document.key) > KEYED:
+        sentence = "Long names are shortened; full_names=True or a larger width shows them in full."
+        return replace(document, key=(), notes=(*document.notes, sentence))
+    return document
+
+
+def _of_tables(document: grid.Document, width: int) -> Iterator[str]:
+    """Yield the tables as text."""
+    for block in grid.blocks(document.tables):
+        yield from _block(block, width)
+
+
+def filled(text: str, width: int, initial_indent: str = "", indent: int = 0) -> str:
+    """Return a text in lines of at most `width` characters.
+
+    No line begins with the % or s of a number, nor within a short list of numbers such as "(10, 5, 4)". The
+    first line begins with `initial_indent`, the others with `indent` spaces.
+    """
+    unbroken = " ".join(text.split())
+    for kept_together in (r"\d (%|s\b)", r"\(\d[\d, ]{,28}\)"):
+        unbroken = re.sub(kept_together, lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken)
+    lines = textwrap.fill(unbroken, width, initial_indent=initial_indent, subsequent_indent=" " * indent)
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def _with_room_for_stars(document: grid.Document) -> grid.Document:
+    """Return the document with spaces after the cells, so that numbers with and without stars are aligned."""
+    cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
+    star_width = max((len(grid.without_stars(cell)[1]) for cell in cells), default=0)
+    if not star_width:
+        return document
+    return document.changed(
+        lambda cell: cell and cell + " " * (star_width - len(grid.without_stars(cell)[1]))
+    )
+
+
+def fitting(names: Iterable[str], limit: int) -> dict[str, str]:
+    """Return a dict from long names to short ones of at most `limit` characters, in ASCII."""
+    long = [name for name in names if grid.display_width(name) > limit]
+    short_names: dict[str, str] = {}
+    if not long:
+        return short_names
+    for smaller in range(limit, 3, -1):  # three dots replace one character, and some characters are wide
+        short_names = {name: text.translate(ASCII) for name, text in grid.short(long, smaller).items()}
+        if all(grid.display_width(text) <= limit for text in short_names.values()):
+            break
+    return short_names
+
+
+def console_text(text: str, encoding: str | None = None) -> str:
+    """Return `text` with characters that `encoding`, by default that of the console, lacks as escapes."""
+    encoding = encoding or getattr(sys.stdout, "encoding", None) or "ascii"
+    return text.translate(ASCII).encode(encoding, "backslashreplace").decode(encoding)
+
+
+# --- lines of characters ---------------------------------------------------------------------------
+
+
+def _too_long(
+    document: grid.Document, width: int, everywhere: bool
+) -> tuple[tuple[dict[str, None], int], tuple[dict[str, None], int]]:
+    """Return the names that are too long for lines of `width` characters, and how long they may be.
+
+    Parameters
+    ----------
+    document : Document
+    width : int
+    everywhere : bool
+        Whether to limit all names; otherwise only those in tables that would be wider than `width`.
+
+    Returns
+    -------
+    labels : (names, int)
+        Row labels, and the largest number of characters that they may have.
+    headings : (names, int)
+        The same for headings.
+    """
+    labels: dict[str, None] = {}
+    headings: dict[str, None] = {}
+    limits, heading_limit = [NAME_WIDTH if everywhere else width], width
+    for block in grid.blocks(document.tables):
+        columns = grid.column_widths(block, grid.display_width)
+        label = grid.label_width(block, grid.display_width)
+        label_limit = min(label, NAME_WIDTH)
+        for limit in (16, HEADING_WIDTH):
+            fits = label_limit + sum(SPACES_BETWEEN + column for column in columns) <= width
+            if fits and not everywhere:
+                break
+            headings |= dict.fromkeys(block[0].headings)
+            heading_limit = min(heading_limit, limit)
+            dashes = tuple("-" * min(grid.display_width(text), limit) for text in block[0].headings)
+            renamed = tuple(replace(table, headings=dashes) for table in block)
+            columns = grid.column_widths(renamed, grid.display_width)
+        room = grid.label_room(label, columns, width, SPACES_BETWEEN, NAME_WIDTH)
+        room = min(room, NAME_WIDTH) if everywhere else room
+        for table in block:
+            long = [
+                row.label for row in table.rows if grid.display_width(row.label) + 2 * bool(row.group) > room
+            ]
+            labels |= dict.fromkeys(long)
+            limits += [room - 2 * any(row.group for row in table.rows)] if long else []
+    if len(labels) + len(headings) <= KEYED:
+        limits.append(34)  # leaves room for the full name next to it in the key
+    return (labels, min(limits)), (headings, heading_limit)
+
+
+def _header(document: grid.Document, width: int) -> str:
+    lines = [filled(document.heading, width)] if document.heading else []
+    indent = max((grid.display_width(label) for label, _ in document.facts), default=0) + SPACES_BETWEEN
+    indent = min(indent, width // 2)
+    for label, text in document.facts:
+        label_text = label + " " * max(indent - grid.display_width(label), 1)
+        lines.append(filled(text, width, label_text, indent))
+    return "\n".join(lines)
+
+
+def _block(block: tuple[grid.Table, ...], width: int) -> Iterator[str]:
+    columns = grid.column_widths(block, lambda text: max(map(grid.display_width, text.split("\n"))))
+    natural = grid.label_width(block, grid.display_width)
+    for label, parts, widths in grid.panels(block, natural, columns, width, SPACES_BETWEEN, NAME_WIDTH):
+        block_width = label + sum(SPACES_BETWEEN + column for column in widths)
+        yield "\n\n".join("\n".join(_table(table, label, widths, block_width)) for table in parts)
+
+
+def _table(table: grid.Table, label: int, widths: list[int], total_width: int) -> Iterator[str]:
+    title, head = table.title, ""
+    if grid.display_width(title) <= label:
+        title, head = "", title
+    if title:
+        yield from textwrap.wrap(title, max(total_width, 40))
+    heads = list(zip_longest(*(reversed(text.split("\n")) for text in table.headings), fillvalue=""))
+    for number, line in reversed(list(enumerate(heads or [()]))):
+        yield _line(("" if number else head, *line), [label, *widths], f"l{table.align}")
+    yield "-" * total_width
+    for group, row in grid.below_headings(table.rows):
+        if row.rule:
+            yield "-" * total_width
+        if group:
+            yield group
+        indent = 2 * bool(row.group)
+        first_line, *tail = grid.wrapped(row.label, label - indent, grid.display_width)
+        yield _line((" " * indent + first_line, *row.cells), [label, *widths], f"l{table.align}")
+        yield from (" " * (indent + 2) + line for line in tail)
+
+
+def _line(cells: tuple[str, ...], widths: list[int], align: str) -> str:
+    """Return cells padded to their widths; `align` has "l", "c" or "r" for each."""
+    padded = []
+    for text, width, side in zip(cells, widths, align, strict=True):
+        space = width - grid.display_width(text)
+        left_space = {"l": 0, "c": space // 2, "r": space}[side]
+        padded.append(" " * left_space + text + " " * (space - left_space))
+    return (" " * SPACES_BETWEEN).join(padded).rstrip()
+
+
+def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
+    """Yield the lines of the key, which explains short names."""
+    indent = min(max((grid.display_width(name) for name, _ in key), default=0) + SPACES_BETWEEN, width // 2)
+    if key:
+        yield "Names in full"
+    for short_one, full_name in key:
+        lines = grid.wrapped(full_name, width - indent, grid.display_width)
+        if grid.display_width(short_one) + SPACES_BETWEEN <= indent:
+            short_one += " " * (indent - grid.display_width(short_one)) + lines.pop(0)
+        yield short_one
+        yield from (" " * indent + line for line in lines)
+
+
+# --- one screen ----------------------------------------------------------------------------------
+
+
+#: The largest numbers of lines and of characters in a line.
+LINES, WIDTH = 25, 80
+#: So many warnings are printed; notes have the others.
+MOST_WARNINGS = 4
+#: So many warnings of tables may take several lines each; if there are more, each has one line.
+WHOLE_WARNINGS = 2
+#: Every list has at least so many variables, if its component has.
+FEWEST_LINES = 3
+#: So many lines of a header are printed.
+MOST_FACTS = 4
+#: Columns of a table without room are left out rather than rows, if it would have fewer rows.
+MANY_ROWS = 5
+#: Limits of names in lists that stand side by side; the first is used unless a smaller one shows more.
+NAME_LIMITS = (30, 24, 17)
+#: Number of spaces between lists.
+LIST_GAP = 3
+#: Lines of a table beside its rows: a blank one, headings and a rule.
+TABLE_LINES = 3
+#: Characters of a name in a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
+CELL_NAME_WIDTH = 18
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What is printed of a result.
+
+    Attributes
+    ----------
+    title : str
+        What the result is, in one sentence.
+    body : callable
+        Returns the result as at most so many lines.
+    sentences : tuple of str
+        The paragraph below the body, such as a sentence on how the result was computed.
+    warnings : tuple of str
+        Short sentences on what a reader must not miss, each on a line of its own; notes explain them.
+    ending : str
+        The last sentence: where to find everything else.
+    brief : Screen, optional
+        The same result with a shorter title and fewer sentences, which is printed if only its body then has
+        room for everything.
+    """
+
+    title: str
+    body: Callable[[int], list[str]]
+    sentences: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    ending: str = ""
+    brief: Screen | None = None
+
+    def text(self, encoding: str | None = None) -> str:
+        """Return the lines as text; characters that the console lacks are written as escapes."""
+        title, body, foot = self._parts(encoding)
+        if self.brief is not None and hides(body):
+            brief_parts = self.brief._parts(encoding)
+            title, body, foot = (title, body, foot) if hides(brief_parts[1]) else brief_parts
+        return "\n\n".join("\n".join(part) for part in (title, body, foot) if part)
+
+    def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
+        """Return the lines of the title, of the body, and of what is below it."""
+        warnings = [f"Warning: {text}" for text in self.warnings]
+        if len(warnings) > MOST_WARNINGS:
+            hidden_count = len(warnings) - MOST_WARNINGS + 1
+            warnings = [*warnings[: MOST_WARNINGS - 1], f"Warning: {hidden_count} more in the notes."]
+        title = _lines([self.title], encoding)
+        foot = _lines([*warnings, " ".join(filter(None, (*self.sentences, self.ending)))], encoding)
+        return title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot
+
+
+def hides(lines: Sequence[str]) -> bool:
+    """Return whether some lines count what has no room."""
+    return any(re.search(r"\band [\d,]+ more\b", line) for line in lines)
+
+
+def _lines(sentences: Iterable[str], encoding: str | None) -> list[str]:
+    """Return sentences in lines of at most WIDTH characters, each beginning on a line of its own."""
+    return [
+        line
+        for sentence in sentences
+        if sentence
+        for line in filled(console_text(sentence, encoding), WIDTH).splitlines()
+    ]
+
+
+def ending(name: str, notes: Sequence[str], tables: str = "summary()") -> str:
+    """Return where to find the notes and the complete tables of a result, which is called `name`."""
+    return f"More: {name}.notes ({len(notes)}), {name}.{tables}." if notes else f"More: {name}.{tables}."
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def short_labels(names: Sequence[str], limit: int) -> list[str]:
+    """Return names of at most `limit` characters that the console can write."""
+    labels = [console_text(name) for name in names]
+    short_names = fitting(dict.fromkeys(labels), limit)
+    return [short_names.get(name, name) for name in labels]
+
+
+def fitted_line(text: str, used: int = 0) -> str:
+    """Return a text that fits into one line, without its last words if it is longer.
+
+    `used` characters of the line are used already.
+    """
+    return textwrap.shorten(console_text(text), WIDTH - used, placeholder=" ...")
+
+
+#: Where a sentence can end early: before what explains or adds to it.
+CLAUSE_END = re.compile(r"[;:] |(?<=\)), ")
+
+
+def clause_in_line(text: str, used: int = 0) -> str:
+    """Return a sentence that fits into one line: its last clauses are left out, or else its last words."""
+    line, room = console_text(text), WIDTH - used
+    ends = [end.start() for end in CLAUSE_END.finditer(line) if room / 2 < end.start() < room]
+    return line if len(line) <= room else f"{line[: ends[-1]]}." if ends else fitted_line(text, used)
+
+
+def padded(text: str, width: int, right: bool = False) -> str:
+    """Return a text with spaces on its right, or left, up to the width."""
+    space = " " * (width - grid.display_width(text))
+    return space + text if right else text + space
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+
+def matrix(
+    title: str,
+    headings: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str]]],
+    heading_below: str = "",
+    lower_rows: Sequence[tuple[str, Sequence[str]]] = (),
+    final_rows: Sequence[tuple[str, Sequence[str]]] = (),
+    limit: int = WIDTH,
+) -> list[str]:
+    """Return labelled rows of cells under headings, rows under a heading of their own, and the last rows.
+
+    Labels have at most `limit` characters. Lines may be longer than the width of a screen; callers check it.
+    """
+    labels = short_labels([label for label, _ in rows], limit)
+    labels_below = [f"  {label}" for label, _ in lower_rows] + [label for label, _ in final_rows]
+    width = max(map(grid.display_width, [title, *labels, *labels_below]))
+    cells_below = [cells for _, cells in (*lower_rows, *final_rows)]
+    cells = [*(cells for _, cells in rows), *cells_below]
+    heads = short_labels(headings, 12)
+    widths = [max(grid.display_width(text) for text in column) for column in zip(heads, *cells, strict=True)]
+
+    def line(label: str, cells: Sequence[str]) -> str:
+        texts = [padded(cell, size, right=True) for cell, size in zip(cells, widths, strict=True)]
+        return "  ".join([padded(label, width), *texts]).rstrip()
+
+    lines = [line(title, heads)]
+    lines += [line(label, cells) for label, (_, cells) in zip(labels, rows, strict=True)]
+    lines += [heading_below] if heading_below else []
+    return lines + [line(label, cells) for label, cells in zip(labels_below, cells_below, strict=True)]
+
+
+def fits(lines: Sequence[str], room: int) -> bool:
+    """Return whether the lines are at most `room`, each of at most WIDTH characters."""
+    return len(lines) <= room and max(map(grid.display_width, lines), default=0) <= WIDTH
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class List:
+    """Numbers with names under a heading, the most important first."""
+
+    heading: str
+    numbers: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def lines(self, line_limit: int, limit: int) -> list[str]:
+        """Return the heading and at most `line_limit` lines, the last of which counts what has no room."""
+        count = len(self.numbers) if len(self.numbers) <= line_limit else line_limit - 1
+        width = max(map(len, self.numbers), default=0)
+        labels = short_labels(self.names[:count], limit)
+        lines = [f"{number:>{width}} {label}" for number, label in zip(self.numbers, labels, strict=False)]
+        if count < len(self.numbers):
+            lines.append(f"{'':{width}} and {len(self.numbers) - count} more")
+        return [self.heading, *lines]
+
+
+def side_by_side(lists: Sequence[List], room: int) -> list[str]:
+    """Return lists in as many columns as fit, each with as many lines as there is room for; [] if too few."""
+    longest = min(max(len(block.numbers) for block in lists), room)
+    for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1):
+        for limit in NAME_LIMITS:
+            lines = _bands([block.lines(line_limit, limit) for block in lists])
+            if len(lines) <= room:
+                return lines
+    return []
+
+
+def _bands(texts: Sequence[list[str]]) -> list[str]:
+    """Return texts side by side, as many as fit into a line, in one or more bands."""
+    bands: list[list[list[str]]] = [[]]
+    used = 0
+    for text in texts:
+        width = max(map(grid.display_width, text))
+        if bands[-1] and used + LIST_GAP + width > WIDTH:
+            bands.append([])
+        used = width + (used + LIST_GAP if bands[-1] else 0)
+        bands[-1].append([padded(line, width) for line in text])
+    lines = []
+    for band in bands:
+        for number in range(max(map(len, band))):
+            cells = (
+                text[number] if number < len(text) else " " * grid.display_width(text[0]) for text in band
+            )
+            lines.append((" " * LIST_GAP).join(cells).rstrip())
+    return lines
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row with a few numbers and a list of words that may be cut."""
+
+    label: str
+    cells: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str) -> list[str]:
+    """Return each row with its numbers and as many of its words as there is room for.
+
+    `noun` is the plural of what has a row, for the rows that have no room.
+    """
+    shown_rows = rows if len(rows) + 1 <= room else rows[: max(room - 2, 1)]
+    hidden = [] if len(shown_rows) == len(rows) else [f"and {len(rows) - len(shown_rows)} more {noun}"]
+    *heads, last_head = headings
+    head = matrix(title, heads, [(row.label, row.cells) for row in shown_rows], limit=12)
+    start = max(map(grid.display_width, head)) + 2
+    for line_limit in range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1):
+        lines = [padded(head[0], start) + last_head]
+        for line, row in zip(head[1:], shown_rows, strict=True):
+            first_line, *tail = words_in_lines(row.words, WIDTH - start, line_limit)
+            lines += [padded(line, start) + first_line, *(" " * start + text for text in tail)]
+        if len(lines) + len(hidden) <= room:
+            break
+    return [*lines, *hidden]
+
+
+def words_in_lines(words: Sequence[str], width: int, line_limit: int) -> list[str]:
+    """Return words separated by commas in at most `line_limit` lines; the last counts words without room."""
+    for count in range(min(len(words), line_limit * width), 0, -1):
+        tail = [] if count == len(words) else [f"and {len(words) - count} more"]
+        lines = [""]
+        pieces = [*words[:count], *tail]
+        for text in [*(f"{word}," for word in pieces[:-1]), pieces[-1]]:
+            extended_line = f"{lines[-1]} {text}".strip()
+            if lines[-1] and grid.display_width(extended_line) > width:
+                lines.append(text)
+            else:
+                lines[-1] = extended_line
+        if len(lines) <= line_limit:
+            return lines
+    return [plural(len(words), "variable")]
+
+
+# --- any document ---------------------------------------------------------------------------------
+
+
+def screen_of(document: grid.Document, end: str) -> Screen:
+    """Return the print of any document: lines of its header, and the first rows of its tables."""
+    header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
+    warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
+    if len(warnings) > WHOLE_WARNINGS:
+        warnings = tuple(clause_in_line(text, len("Warning: ")) for text in warnings)
+
+    def body(room: int) -> list[str]:
+        blank_line = [""] if header and document.tables else []
+        cut_head, whole_head = [*map(fitted_line, header), *blank_line], [*_lines(header, None), *blank_line]
+        tables = _first_tables(document, room - len(cut_head))
+        head = whole_head if len(whole_head) + len(tables) <= room else cut_head
+        return [*head, *tables]
+
+    return Screen(document.heading, body, (), warnings, end)
+
+
+def _first_tables(document: grid.Document, room: int) -> list[str]:
+    """Return tables with as many rows as there is room for."""
+    lines: list[str] = []
+    for table in document.tables:
+        part = _first_rows(table, room - len(lines) - bool(lines))
+        lines += [""] * bool(lines and part) + part
+    return lines
+
+
+def _first_rows(table: grid.Table, room: int) -> list[str]:
+    """Return the first rows of a table that fit, with the first columns that fit; [] without any rows."""
+    row_limit = min(len(table.rows), room)
+    for columns in range(len(table.headings), 0, -1):
+        part = table.columns(0, columns)
+        for count in range(min(len(part.rows), row_limit), min(len(part.rows), MANY_ROWS) - 1, -1):
+            lines = render_tables(grid.Document("", tables=(replace(part, rows=part.rows[:count]),)), WIDTH)
+            hidden = _hidden(len(part.rows) - count, len(table.headings) - columns)
+            if len(lines) + len(hidden) <= room:
+                return [*lines, *hidden]
+    return []
+
+
+def _hidden(rows: int, columns: int) -> list[str]:
+    """Return a line that counts the rows and columns without room."""
+    counts = [plural(rows, "more row")] * bool(rows) + [plural(columns, "more column")] * bool(columns)
+    return [f"and {' and '.join(counts)}"] if counts else []
 
 
 # --- documents in every format --------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.show.screen import (
+from spcastat.show.renderings import (
     LINES,
     WIDTH,
     Item,

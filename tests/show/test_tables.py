@@ -13,8 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import spcastat as sp
 from spcastat.show.grid import Document, Layout, Row, Table, VariableArrangement, display_width
-from spcastat.show.renderings import render
-from spcastat.show.screen import render_text
+from spcastat.show.renderings import render, render_text
 from spcastat.show.summary import HIDDEN, UPRIGHT_COMPONENTS, loadings_table, variance_table
 
 # --- loadings -------------------------------------------------------------------------------------
