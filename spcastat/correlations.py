@@ -20,8 +20,7 @@ from spcastat.errors import (
     MissingValuesError,
 )
 from spcastat.hints import Table
-from spcastat.inputs.imputations import refuse_long_imputations
-from spcastat.inputs.opening import table_of
+from spcastat.inputs.opening import refuse_long_imputations, table_of
 from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import kind_of

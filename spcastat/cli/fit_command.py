@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from spcastat.cli.output_files import Fit
-    from spcastat.inputs.imputations import Imputations
+    from spcastat.inputs.imputed_data import Imputations
     from spcastat.show.renderings import Summary
 
 FIT_EXAMPLES = """\
@@ -400,7 +400,8 @@ def _covariance(args: argparse.Namespace, data: Any, partial: list[str], options
 
 def _imputations(args: argparse.Namespace, table: Any) -> Imputations:
     """Return the imputations in a table with a column of their numbers."""
-    from spcastat.inputs.imputations import IMPUTATION_COLUMN, Imputations
+    from spcastat.inputs.imputed_data import Imputations
+    from spcastat.inputs.opening import IMPUTATION_COLUMN
 
     name = args.imputations or IMPUTATION_COLUMN
     if callable(table):

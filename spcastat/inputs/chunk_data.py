@@ -14,9 +14,8 @@ from scipy import sparse
 
 from spcastat import errors
 from spcastat.config import plural, shown, whole_number
-from spcastat.inputs.data import Data, center_and_scale
-from spcastat.inputs.imputations import refuse_long_imputations
-from spcastat.inputs.opening import Source
+from spcastat.inputs.data import Data, center_and_scale, column_values, require_range, scale_of
+from spcastat.inputs.opening import Source, refuse_long_imputations
 from spcastat.inputs.row_data import (
     ROW_OPTIONS,
     RowData,
@@ -25,7 +24,6 @@ from spcastat.inputs.row_data import (
     split_options,
 )
 from spcastat.inputs.row_groups import ODD
-from spcastat.inputs.scaling import column_values, require_range, scale_of
 from spcastat.linalg.accumulate import ColumnSums, CrossProducts, Nothing
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.standardisation import (

@@ -13,9 +13,8 @@ from spcastat.config import explained, flag, shown
 from spcastat.inputs.chunk_data import ChunkData
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
 from spcastat.inputs.data import Data, copied_option
-from spcastat.inputs.imputations import Imputations, refuse_long_imputations, with_imputations
-from spcastat.inputs.imputed_data import ImputedData
-from spcastat.inputs.opening import Source, source_of, table_of
+from spcastat.inputs.imputed_data import Imputations, ImputedData, with_imputations
+from spcastat.inputs.opening import Source, refuse_long_imputations, source_of, table_of
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
 

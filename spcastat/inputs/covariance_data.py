@@ -11,8 +11,7 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import is_label, listed, nearest, plural, shown
-from spcastat.inputs.data import Data, packed_spec
-from spcastat.inputs.scaling import require_range, scale_of
+from spcastat.inputs.data import Data, packed_spec, require_range, scale_of
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.regression import partial_covariance
 from spcastat.linalg.standardisation import ScalingGroups, Standardisation, matrix_in_blocks

@@ -16,12 +16,14 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import shown
+from spcastat.errors import DataError, OptionError
 from spcastat.inputs.data import Data
-from spcastat.inputs.imputations import Imputations
+from spcastat.inputs.opening import IMPUTATION_COLUMN, ROW_COLUMN
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.row_groups import content_keys
 from spcastat.linalg.operators import Operator, averaged
 from spcastat.linalg.standardisation import ScalingGroups, Standardisation
+from spcastat.reading.covariance import looks_like_covariance
 from spcastat.reading.design import RowDesign, Spec
 
 if TYPE_CHECKING:
@@ -272,3 +274,109 @@ def _require_same_rows(reference: RowData, part: RowData, number: int) -> None:
 
 def _equal(a: Any, b: Any) -> bool:
     return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
+# --- imputations as given to a call ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Imputations:
+    """Imputations of one table: the same rows and columns, with values of their own where it had none.
+
+    Attributes
+    ----------
+    frames : tuple of DataFrame
+        Two or more, with equal row labels and columns.
+    """
+
+    frames: tuple[pd.DataFrame, ...]
+
+    @classmethod
+    def of(cls, data: Any) -> Imputations:
+        """Return the imputations in a list of frames, or in a frame in the long format of mice.
+
+        Raises
+        ------
+        DataError
+            For other data, a single imputation, and frames with other row labels or columns.
+        """
+        frames = _of_long(data) if isinstance(data, pd.DataFrame) else data
+        if not isinstance(frames, list | tuple):
+            raise DataError(
+                f"imputations= was given data of type {type(data).__name__}; it must be a list of data "
+                "frames, one for each imputation, or one data frame with the number of the imputation in a "
+                f"column {IMPUTATION_COLUMN!r}."
+            )
+        for number, frame in enumerate(frames, 1):
+            if not isinstance(frame, pd.DataFrame):
+                raise DataError(
+                    f"Imputation {number} is of type {type(frame).__name__}; imputations= takes data frames: "
+                    "give pd.DataFrame(array, columns=names) for an array."
+                )
+        if len(frames) < 2:
+            raise DataError(
+                f"imputations= was given {'one data frame' if frames else 'no data frame'}, and the "
+                "uncertainty of imputed values shows in the differences between two or more: give more, or a "
+                "single frame as data."
+            )
+        if looks_like_covariance(frames[0]):
+            raise DataError(
+                "imputations= was given covariance or correlation matrices, and it takes the imputed rows; "
+                "of matrices, give the mean: spca_cov(sum(imputations) / len(imputations), ...)."
+            )
+        for number, frame in enumerate(frames[1:], 2):
+            _require_alike(frames[0], frame, number)
+        return cls(tuple(frames))
+
+
+def with_imputations(function: str, data: Any, imputations: Any) -> Any:
+    """Return the data of a call: the imputations, if it has some, or the data.
+
+    Raises
+    ------
+    OptionError
+        If both are given.
+    """
+    if imputations is None:
+        return data
+    if data is not None:
+        raise OptionError(
+            f"{function}() was given data and imputations=; give imputations= alone, without the table that "
+            "has missing values."
+        )
+    return Imputations.of(imputations)
+
+
+def _of_long(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the imputations in a table that mice made: ``complete(imp, "long")``."""
+    if IMPUTATION_COLUMN not in table.columns:
+        raise DataError(
+            f"imputations= was given one data frame without a column {IMPUTATION_COLUMN!r}; give a list of "
+            f"data frames, one for each imputation, or one with their numbers in {IMPUTATION_COLUMN!r}, as "
+            "complete(imp, 'long') of mice has."
+        )
+    labelled = table.set_index(ROW_COLUMN) if ROW_COLUMN in table.columns else None
+    frames = []
+    for number, frame in (table if labelled is None else labelled).groupby(IMPUTATION_COLUMN):
+        if number != 0:  # the table with missing values
+            rows = frame.drop(columns=IMPUTATION_COLUMN)
+            frames.append(rows if labelled is not None else rows.reset_index(drop=True))
+    return frames
+
+
+def _require_alike(reference: pd.DataFrame, frame: pd.DataFrame, number: int) -> None:
+    """Raise DataError unless a frame has the rows and columns of the first, in their order."""
+    if list(reference.columns) != list(frame.columns):
+        changed = [name for name in reference.columns if name not in frame.columns]
+        changed += [name for name in frame.columns if name not in reference.columns]
+        difference = f"such as {shown(changed[0])}" if changed else "in another order"
+        raise DataError(
+            f"Imputation {number} and the first have different columns, {difference}; give frames "
+            "with the same columns in the same order."
+        )
+    if len(reference) != len(frame) or not reference.index.equals(frame.index):
+        difference = "other row labels" if len(reference) == len(frame) else f"{len(frame):,} rows"
+        raise DataError(
+            f"Imputation {number} has {difference}, and the first has {len(reference):,} rows; imputations "
+            "have the same rows in the same order."
+        )

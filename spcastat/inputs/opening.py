@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import GAPS, library_of, offers, one_line, plural, shown
+from spcastat.config import GAPS, library_of, offers, one_line, plural, shown, whole_percent
 from spcastat.errors import DataError, FileError, OptionError
-from spcastat.inputs.imputations import refuse_imputations
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.reading.textfiles import (
@@ -374,3 +373,76 @@ def require_apart(path: Any, files: Sequence[str]) -> None:
         raise OptionError(
             f"path={str(path)!r} was given, which is where the rows were read from; give another."
         )
+
+
+# --- imputations given as rows ---------------------------------------------------------------------
+
+
+#: The columns in which mice, for R, stores the number of the imputation and of the row.
+IMPUTATION_COLUMN, ROW_COLUMN = ".imp", ".id"
+#: Imputations of one table have at least this share of cells in common.
+LEAST_EQUAL = 0.5
+#: Rows that are compared.
+COMPARED_ROWS = 10_000
+
+
+def refuse_long_imputations(columns: Iterable[Any]) -> None:
+    """Raise DataError for rows with the column that numbers imputations in the long format of mice.
+
+    Parameters
+    ----------
+    columns : iterable
+        The names of the columns.
+    """
+    names = {name for name in columns if isinstance(name, str)}
+    if IMPUTATION_COLUMN in names:
+        numbering = [name for name in (IMPUTATION_COLUMN, ROW_COLUMN) if name in names]
+        raise DataError(
+            f"The table has the column {IMPUTATION_COLUMN!r} of multiple imputations in mice's long format, "
+            "and every imputation would count as further rows. Give imputations=data in place of the data, "
+            "to spca(), spca_path(), choose() or rows(), or one imputation, "
+            f"data[data['.imp'] == 1].drop(columns={numbering})."
+        )
+
+
+def refuse_imputations(data: Any) -> None:
+    """Raise DataError for a list of data frames that look like imputations of one table.
+
+    They have the same columns and row labels, most of their cells are equal, and far more than in rows that
+    do not belong together: cells that differ are at most half as many as between a row and the next row of
+    the other frame. So chunks of equal length, whose labels are all 0, 1, ..., are not taken for imputations.
+    """
+    frames = list(data) if isinstance(data, list | tuple) else []
+    if len(frames) < 2 or not all(isinstance(frame, pd.DataFrame) for frame in frames):
+        return
+    reference = frames[0]
+    if not all(_is_alike(reference, candidate) for candidate in frames[1:]):
+        return
+    equal, shifted = _equal_cells(frames[:2])
+    if equal < LEAST_EQUAL or 1.0 - equal > 0.5 * (1.0 - shifted) or shifted == 1.0:
+        return
+    n = len(reference)
+    raise DataError(
+        f"The {len(frames)} frames have the same {n:,} row labels and {whole_percent(equal)} equal cells, as "
+        f"imputations of one table have, and stacked they would count as {len(frames) * n:,} rows. Give "
+        "imputations=frames in place of the data, to spca(), spca_path(), choose() or rows(). If they are "
+        "successive rows, give lambda: frames."
+    )
+
+
+def _is_alike(reference: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Whether two frames have the same columns and row labels, and more than one row."""
+    return (
+        len(reference) > 1
+        and reference.shape == other.shape
+        and reference.columns.equals(other.columns)
+        and reference.index.equals(other.index)
+    )
+
+
+def _equal_cells(frames: Sequence[pd.DataFrame]) -> tuple[float, float]:
+    """Return the shares of cells that are equal in the same row, and in the next row of the second frame."""
+    cells, other_cells = (frame.iloc[:COMPARED_ROWS].to_numpy(dtype=object) for frame in frames)
+    equality = np.asarray(cells == other_cells, dtype=bool)
+    equality_shifted = np.asarray(cells == np.roll(other_cells, 1, axis=0), dtype=bool)
+    return float(equality.mean()), float(equality_shifted.mean())

@@ -19,10 +19,19 @@ from spcastat.inputs.cleaning import (
     require_columns,
     warn_of,
 )
-from spcastat.inputs.data import Data, center_and_scale, packed_names, packed_spec
+from spcastat.inputs.data import (
+    COMPLETE,
+    Data,
+    center_and_scale,
+    column_values,
+    mixed_of,
+    packed_names,
+    packed_spec,
+    require_range,
+    scale_of,
+)
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.inputs.row_groups import RowGroups, counted
-from spcastat.inputs.scaling import COMPLETE, column_values, mixed_of, require_range, scale_of
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (

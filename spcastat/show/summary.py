@@ -1,4 +1,4 @@
-"""The tables of a fit - loadings, variance, scales of unit weights - its summary, and its print of one screen.
+"""The tables of a fit - loadings, variance, scales of unit weights - its summary, and its print.
 
 A loading is blank if, and only if, it is exactly zero.
 """
