@@ -13,7 +13,6 @@ from spcastat.inputs.covariance_data import CovarianceData
 from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
-from spcastat.linalg.standardisation import groups_from_record
 from spcastat.linalg.ties import SUM_ROUNDING
 from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
@@ -83,7 +82,7 @@ def _read_again(state: FitState, table: Any, analysis: str) -> Data:
     if record.from_rows:
         return _rows_again(state, table)
     partial = state.spec.partial
-    scale: Any = groups_from_record(record.groups)
+    scale: Any = record.scaling_groups
     if scale is None and state.has_unit_variances:
         scale = True  # the fit was one of correlations, which may have been made by scale=True
     options = {
@@ -108,7 +107,7 @@ def _rows_again(state: FitState, table: Any) -> RowData:
     covariates = None
     if gaps_rule is None and state.spec.partial is not None:
         covariates = replay_both(state.spec, open_table(table), na)[1]
-    center, scale = center_and_scale(standard, groups_from_record(record.groups))
+    center, scale = center_and_scale(standard, record.scaling_groups)
     rank = None if gaps_rule != "em" else (record.missing or {}).get("rank", 1)
     return RowData(
         options={},

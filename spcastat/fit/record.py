@@ -25,6 +25,7 @@ from spcastat.fit.plan import Plan
 from spcastat.fit.run import Fit
 from spcastat.hints import Objective
 from spcastat.inputs.data import Data
+from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
 from spcastat.solvers.solver import ADVICE, Constrained, Grouping, Searched, Sparser
 
 # --- copies ---------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ class Record:
         :attr:`spcastat.reading.design.RowDesign.as_record`.
     serial : float, callable, or None
         The correlation of the scores of neighbouring rows if these are serially dependent, or a function that
-        looks for it; see :func:`spcastat.inputs.dependence.serial_correlation`.
+        looks for it; see :func:`spcastat.inputs.dependence.neighbours_of`.
     matrix : dict, or None
         Further facts about a covariance matrix; see :class:`spcastat.reading.design.Covariance`.
     groups : dict, or None
@@ -332,6 +333,11 @@ class Record:
     def as_text(self) -> Record:
         """Return the record as it goes into files: its sentences as text."""
         return dataclasses.replace(self, chosen=self.how_chosen() or None, serial=self.serial_correlation())
+
+    @property
+    def scaling_groups(self) -> ScalingGroups | None:
+        """The groups of variables by which the scale was found, for ``scale="blocks"`` and "mixed"."""
+        return None if self.groups is None else groups_from_record(self.groups)
 
     def serial_correlation(self) -> float | None:
         """Return the correlation of neighbouring rows if they are serially dependent."""

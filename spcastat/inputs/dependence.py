@@ -50,8 +50,6 @@ SHORTEST_RUN, SHORTEST_RUN_ALONE = 2, 4
 #: A column sorts the rows if it rises, or falls, in this share of its steps, which are at least so many and
 #: so large a share of the rows. At most so many columns are regressed out.
 SORTED, SORTED_STEPS, STEP_SHARE, MOST_KEYS = 0.9, 10, 0.2, 4
-#: Data with more cells than this are not looked at.
-EXAMINED_CELLS = 20_000_000
 
 
 def dependence_remark(rows: StandardRows) -> str:
@@ -59,20 +57,10 @@ def dependence_remark(rows: StandardRows) -> str:
 
     Columns of the user's table that are no variables may group or sort the rows.
     """
-    if not _looked_at(rows):
-        return ""
     look = rows.neighbours
     sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
     doubtful = len(sentences) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
     return " ".join(sentences) + " Resampling and tests treated rows as independent." * doubtful
-
-
-def serial_correlation(rows: StandardRows) -> float | None:
-    """Return the correlation of neighbouring rows if they are serially dependent; None without a sign."""
-    if not _looked_at(rows):
-        return None
-    look = rows.neighbours
-    return look.r if look.kind == SERIAL else None
 
 
 def serial_warning(r: float) -> str:
@@ -81,13 +69,6 @@ def serial_warning(r: float) -> str:
         f"Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain: for "
         "a time series give block_length='auto', for clusters of rows give clusters=."
     )
-
-
-def _looked_at(rows: StandardRows) -> bool:
-    """Return whether rows were taken as independent, within strata, and are not too many."""
-    design = rows.design
-    independent = design is None or (design.clusters is None and design.block_length is None)
-    return independent and rows.op.p * rows.n <= EXAMINED_CELLS
 
 
 # --- neighbouring rows -----------------------------------------------------------------------------

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from spcastat.inputs.noise import Noise, PulledIn
     from spcastat.inputs.samplers import FoldRows, RowSampler, Rules
 
+#: The order of the rows of data with more cells than this is not looked at.
+EXAMINED_CELLS = 20_000_000
 #: Names of options of rows: for reading, and all.
 ROW_READING = tuple(field_of_options.name for field_of_options in fields(ReadOptions))
 ROW_OPTIONS = (*ROW_READING, "center", "scale", "blocks", "passes", "robust")
@@ -518,15 +520,24 @@ class RowData(Data):
 
         return neighbours_of(self)
 
-    def serial_correlation(self) -> float | None:
-        from spcastat.inputs.dependence import serial_correlation
+    @property
+    def _order_counts(self) -> bool:
+        """Whether rows were taken as independent, within strata, and are not too many to be looked at."""
+        design = self.design
+        independent = design is None or (design.clusters is None and design.block_length is None)
+        return independent and self.op.p * self.n <= EXAMINED_CELLS
 
-        return serial_correlation(self)
+    def serial_correlation(self) -> float | None:
+        from spcastat.inputs.dependence import SERIAL
+
+        if not self._order_counts:
+            return None
+        return self.neighbours.r if self.neighbours.kind == SERIAL else None
 
     def remark(self) -> str:
         from spcastat.inputs.dependence import dependence_remark
 
-        return dependence_remark(self)
+        return dependence_remark(self) if self._order_counts else ""
 
     def by_row(self, given: Any, option: str) -> Any:
         if not isinstance(given, str):

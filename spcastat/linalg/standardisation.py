@@ -185,10 +185,8 @@ Scale = bool | np.ndarray | ScalingGroups
 GROUP_SCALES = {**dict.fromkeys(BLOCK_SCALES, BlockScaling), "mixed": Mixed}
 
 
-def groups_from_record(record: Mapping[str, Any] | None) -> ScalingGroups | None:
-    """Return the groups of a record, if it has any; see :attr:`ScalingGroups.as_record`."""
-    if record is None:
-        return None
+def groups_from_record(record: Mapping[str, Any]) -> ScalingGroups:
+    """Return the groups of a record; see :attr:`ScalingGroups.as_record`."""
     kind = record["kind"]
     return GROUP_SCALES[kind](kind, tuple(record["names"]), np.array(record["of"], dtype=int))
 

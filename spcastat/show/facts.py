@@ -19,7 +19,7 @@ from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, rule_word
 from spcastat.inputs.cleaning import FAR_ROW, Cleaning
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
-from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
+from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.linalg.wrapping import END
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
@@ -743,7 +743,7 @@ def copies(state: FitState) -> Iterator[Fact]:
     The two levels of a factor among mixed data are no copies: they are one variable.
     """
     groups = [set(members) for _, members in state.record.options.get("together") or []]
-    factors = groups_from_record(state.record.groups)
+    factors = state.record.scaling_groups
     if factors is not None and factors.kind == "mixed":
         groups += [set(np.flatnonzero(factors.of == number)) for number in range(len(factors.names))]
     pairs = [

@@ -28,7 +28,7 @@ from spcastat.fit.state import (
 )
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_names
-from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
+from spcastat.linalg.standardisation import ScalingGroups
 from spcastat.show import facts, renderings, resampling_facts
 from spcastat.show.grid import (
     Document,
@@ -456,9 +456,8 @@ def summarise(
     """
     digits = whole_number("digits", digits, 0, 10)
     tables = one_of("tables", tables, TABLES)
-    arrangement, record, groups = arrangement or VariableArrangement(), state.record, None
-    if record.groups is not None:
-        groups = groups_from_record(record.groups)
+    arrangement, record = arrangement or VariableArrangement(), state.record
+    groups = record.scaling_groups
     if arrangement.groups is None and groups is not None and groups.kind == "mixed":
         names = [*groups.names, "numbers"]
         arrangement = replace(arrangement, groups=[names[number] for number in groups.of])
