@@ -23,6 +23,7 @@ from spcastat.fit.call import (
 from spcastat.fit.method_table import SOLVERS, needs_rows
 from spcastat.fit.plan import Plan, Request, data_for, make_plan, require_components
 from spcastat.fit.run import Fit, run
+from spcastat.fit.state import FitState
 from spcastat.inputs.constructors import (
     divided_options,
     given_of,
@@ -37,7 +38,7 @@ from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS
 from spcastat.progress import listening
 from spcastat.reading.checks import advice_for_complete_rows
-from spcastat.results.fit import SpcaResult, result_of
+from spcastat.results.fit import SpcaResult
 from spcastat.solvers.solver import ADVICE
 
 if TYPE_CHECKING:
@@ -491,7 +492,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
             keys, cardinalities, fit_path(fitted.op, plan, cardinalities, request.seed), strict=True
         ):
             call = Call(function, {**replace(request, card=key).arguments, "progress": progress})
-            fits[key] = result_of(fitted, plan.with_card(card), fit, call)
+            fits[key] = _result_of(fitted, plan.with_card(card), fit, call)
         missed = [key for key, fit in fits.items() if not fit.converged]
         if missed:
             warn(f"{plan.method.name}: {ADVICE['max_iter']} (card {listed(missed)}).", ConvergenceWarning)
@@ -551,8 +552,13 @@ def _fitting_data(data: Data, plan: Plan, k: int) -> Data:
 
 def finished(data: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     """Return the result of a fit that `call` would make; warn if it has not converged."""
-    result = result_of(data, plan, fit, call)
+    result = _result_of(data, plan, fit, call)
     if not result.converged:
         iterations = plural(result._state.record.n_iter, "iteration")
         warn(f"{result.method}: {ADVICE[result.status]} ({iterations}).", ConvergenceWarning)
     return result
+
+
+def _result_of(source: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
+    """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
+    return SpcaResult(FitState.of(source, plan, fit, call.text(source)), source, call)

@@ -36,7 +36,6 @@ from spcastat.assess.families import (
     table,
 )
 from spcastat.assess.folds import MOMENTS_VARIABLES, divided
-from spcastat.assess.jobs import workers
 from spcastat.assess.many_sets import sizes
 from spcastat.assess.prediction import LEAST_PREDICTION, checked_least
 from spcastat.config import (
@@ -75,7 +74,7 @@ from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.samplers import constant_among, constant_remark
 from spcastat.linalg.operators import Operator
-from spcastat.progress import listening, stage
+from spcastat.progress import listening, stage, workers
 from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.choice import Choice, ComponentChoice
 from spcastat.search.objectives import PEV

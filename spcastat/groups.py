@@ -11,7 +11,6 @@ import pandas as pd
 
 from spcastat import hints
 from spcastat.api import spca
-from spcastat.assess.jobs import workers
 from spcastat.assess.permutation import centred, compare, own_directions
 from spcastat.config import MOST_PERMUTATIONS, explained, listed, one_of, plural, seed_of, shown, whole_number
 from spcastat.errors import (
@@ -35,7 +34,7 @@ from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.row_groups import content_keys, run_numbers, sums_of_keys
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import is_sparse
-from spcastat.progress import listening
+from spcastat.progress import listening, workers
 from spcastat.reading import frames
 from spcastat.reading.checks import NO_COMPLETE_ROW
 from spcastat.reading.covariance import looks_like_covariance, refuse_covariance

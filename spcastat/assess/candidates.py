@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from spcastat.assess.folds import BATCH_VARIABLES, Folds, HeldMoments, HeldRows, SparseModel, batched_press
-from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Refit
 from spcastat.config import draw_generator, elements, is_single, is_whole, shown
 from spcastat.errors import CardinalityError
@@ -20,7 +19,7 @@ from spcastat.fit.run import Fit, order_and_sign, run, run_path
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
-from spcastat.progress import stage
+from spcastat.progress import run_jobs, stage
 from spcastat.search.climbing import reordered, sweep
 from spcastat.search.default import GRAM_LIMIT, batch_size, best_of_each, fits_at_starts, several
 from spcastat.search.grouped import GroupRule

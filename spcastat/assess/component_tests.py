@@ -13,7 +13,6 @@ import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
-from spcastat.assess.jobs import in_threads
 from spcastat.assess.many_sets import FORMED_VARIABLES, near_card, sparse_components
 from spcastat.assess.prediction import KMAX, LEAST_PREDICTION, Prediction, prediction
 from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
@@ -28,7 +27,7 @@ from spcastat.labels import name_text
 from spcastat.linalg.eigenvectors import numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
 from spcastat.linalg.ties import RELATIVE
-from spcastat.progress import stage
+from spcastat.progress import in_threads, stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns
 
@@ -582,7 +581,8 @@ def component_tests(
         Number of threads that draw noise, and of processes that fit the folds of many variables.
     """
     seed, grows = draws.seed, kmax is None
-    terms = dependent_columns(data.spec.model_spec)
+    formula = data.spec.model_spec
+    terms = None if formula is None else dependent_columns(formula)
     most, kmax = checked_numbers(data.p, data.op.rank_limit, kmax)
     require_variance(data)
     tested, cells = data, FLIPPED_CELLS

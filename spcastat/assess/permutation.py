@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 
-from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Refit, Resampling, align
 from spcastat.config import draw_generator
 from spcastat.fit.record import Tested
@@ -39,6 +38,7 @@ from spcastat.inputs.samplers import RowSampler
 from spcastat.linalg.regression import rotated
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.linalg.ties import HALF_DIGITS, RELATIVE, SUM_ROUNDING, is_sparse
+from spcastat.progress import run_jobs
 
 
 @dataclass(frozen=True, eq=False)

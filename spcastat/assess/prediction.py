@@ -27,7 +27,6 @@ from spcastat.assess.folds import (
     batched_press,
     batched_squares,
 )
-from spcastat.assess.jobs import run_jobs
 from spcastat.assess.many_sets import (
     DECOMPOSED_VARIABLES,
     DataSets,
@@ -42,7 +41,7 @@ from spcastat.assess.many_sets import (
 from spcastat.config import real_number
 from spcastat.inputs.data import Data
 from spcastat.inputs.samplers import FoldRows
-from spcastat.progress import stage
+from spcastat.progress import run_jobs, stage
 
 #: Folds, and divisions into folds for up to FEW variables and for more. Of the wines, five folds in four
 #: divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.

@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.jobs import Finished, run_jobs
 from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, DataError, MissingValuesError, OptionError
 from spcastat.fit.method_table import SOLVERS
@@ -37,6 +36,7 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.samplers import CovarianceSampler, Sampler, constant_in, constant_remark
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.operators import Operator
+from spcastat.progress import Finished, run_jobs
 from spcastat.reading.design import Spec
 from spcastat.search.loading_patterns import Nonzeros, Pattern, best_on_support, nearby_pattern
 from spcastat.solvers.solver import BatchSolver

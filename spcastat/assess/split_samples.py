@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtr
 
-from spcastat.assess.jobs import run_jobs
 from spcastat.assess.samples import Resampling, attempted
 from spcastat.config import draw_generator
 from spcastat.errors import ComponentsError, ConstantColumnError, MissingValuesError
@@ -16,6 +15,7 @@ from spcastat.fit.record import Split
 from spcastat.inputs.samplers import CovarianceSampler, Sampler, constant_in
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import deviations
+from spcastat.progress import run_jobs
 
 #: The smallest quantile that the combination of p-values over splits considers.
 LEAST_QUANTILE = 0.05

@@ -705,13 +705,13 @@ def evaluate_with_gaps(
     return np.asfortranarray(np.hstack(blocks)), names, learnt
 
 
-def dependent_columns(model: FormulaModel | None) -> np.ndarray | None:
+def dependent_columns(model: FormulaModel) -> np.ndarray | None:
     """Return numbers, from 0, of sets of columns that depend on each other by their construction: (p,).
 
     Such are the indicators of a factor, the columns of a polynomial or spline, and all columns of terms that
-    read a common variable, as `a` and `a:b`. None if each column is alone, or if there is no formula.
+    read a common variable, as `a` and `a:b`. None if each column is alone.
     """
-    if model is None or not model.widths:
+    if not model.widths:
         return None
     sets: list[tuple[set[str], list[int]]] = []
     for place, term in enumerate(model.terms):

@@ -13,7 +13,6 @@ from scipy.linalg import subspace_angles
 from spcastat import plots
 from spcastat.assess.candidates import Errors, held_out
 from spcastat.assess.folds import divided
-from spcastat.assess.jobs import workers
 from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import MOST_FOLDS, explained, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
@@ -25,7 +24,7 @@ from spcastat.inputs.data import Data
 from spcastat.labels import flat_labels, full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, best_order, cumulative_adjusted, measures_of
-from spcastat.progress import listening
+from spcastat.progress import listening, workers
 from spcastat.results.fit import SpcaResult
 from spcastat.results.pickling import Picklable
 from spcastat.search.objectives import OBJECTIVES, provable

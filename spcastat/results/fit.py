@@ -15,11 +15,9 @@ from spcastat.config import attribute_error, checked_level, explained, is_whole,
 from spcastat.errors import OptionError
 from spcastat.fit import frames, outliers, rows, supplementary
 from spcastat.fit.archive import file_path
-from spcastat.fit.call import Call, card_by_number, names_for
+from spcastat.fit.call import card_by_number, names_for
 from spcastat.fit.record import deep_copy
 from spcastat.fit.saved_fits import read_state
-from spcastat.fit.state import FitState
-from spcastat.inputs.data import Data
 from spcastat.measures import MEASURES
 from spcastat.results import interpretation, proofs, resampling
 from spcastat.results.component_fit import (
@@ -51,8 +49,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from spcastat import hints
-    from spcastat.fit.plan import Plan
-    from spcastat.fit.run import Fit
     from spcastat.plots.biplot import BiplotData
 
 
@@ -2184,11 +2180,6 @@ class SpcaResult(ComponentFit):
         has_scores = self._state.scores is not None or self._source is not None
         scores, moments = self._scores if has_scores else None, self._state.moments.without_data()
         return SpcaResult(replace(self._state, moments=moments, scores=scores))
-
-
-def result_of(source: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
-    """Return the result for `fit`, made by `call` with `plan` on the data in `source`."""
-    return SpcaResult(FitState.of(source, plan, fit, call.text(source)), source, call)
 
 
 @explained

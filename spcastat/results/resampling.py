@@ -481,8 +481,8 @@ class Drawing:
     @property
     def seed_and_jobs(self) -> tuple[int, int]:
         """The seed of the draws, and the number of processes."""
-        from spcastat.assess.jobs import workers
         from spcastat.config import seed_of
+        from spcastat.progress import workers
 
         return seed_of(self.rng), workers(self.n_jobs)
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import spcastat as sp
-from spcastat.assess.jobs import workers
 from spcastat.config import seed_of
 from spcastat.errors import (
     ComponentsError,
@@ -20,6 +19,7 @@ from spcastat.errors import (
     UnknownOptionError,
     WeightsError,
 )
+from spcastat.progress import workers
 from tests.refusals import each, require_refusal
 
 # `fit` has two components of four of the 12 variables of `X`, 120 rows; `boot` are four draws of it.
