@@ -270,7 +270,7 @@ def _parquet(args: argparse.Namespace, chunked: bool) -> Any:
     """Read the columns that the command needs from a Parquet file."""
     import pandas as pd
 
-    from spcastat.streams.arrow import ArrowSchema, parquet_chunks, require_pyarrow
+    from spcastat.streams.chunks import ArrowSchema, parquet_chunks, require_pyarrow
 
     require_pyarrow()
     from pyarrow import parquet

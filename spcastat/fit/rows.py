@@ -30,8 +30,8 @@ from spcastat.reading.checks import rows_of
 from spcastat.reading.design import ReadOptions, Spec
 from spcastat.reading.frames import in_library_of, open_table, with_columns
 from spcastat.reading.read import replay, spec_for
-from spcastat.streams.arrow import require_pyarrow
 from spcastat.streams.base import ScoreChunks, Stream
+from spcastat.streams.chunks import require_pyarrow
 
 # --- distances and their limits, of arrays --------------------------------------------------------
 

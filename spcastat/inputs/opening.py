@@ -25,15 +25,19 @@ from spcastat.reading.textfiles import (
     read_labelled,
     usual_separator,
 )
-from spcastat.streams.arrow import OPENERS, SUFFIXES, is_parquet, of_interface, parquet_chunks
 from spcastat.streams.base import LocalStream, Stream
 from spcastat.streams.chunks import (
     ONCE,
+    OPENERS,
+    SUFFIXES,
     Chunks,
     array_chunks,
     is_among,
     is_chunk,
+    is_parquet,
     iterable_chunks,
+    of_interface,
+    parquet_chunks,
     reason_of,
     text_chunks,
 )

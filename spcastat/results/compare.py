@@ -17,7 +17,6 @@ from spcastat.assess.samples import plan_of, refit_of
 from spcastat.config import MOST_FOLDS, explained, flag, listed, plural, seed_of, shown, whole_number
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit import frames
-from spcastat.fit.original_data import original_data
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import SAME_MOMENTS, joint_gap
 from spcastat.inputs.data import Data
@@ -27,6 +26,7 @@ from spcastat.measures import MEASURES, best_order, cumulative_adjusted, measure
 from spcastat.progress import listening, workers
 from spcastat.results.fit import SpcaResult
 from spcastat.results.pickling import Picklable
+from spcastat.results.resampling import original_data
 from spcastat.search.objectives import OBJECTIVES, provable
 from spcastat.show import resampling_tables
 from spcastat.show.grid import Document, Row, Table, fixed_values, number_rows, percent

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
@@ -28,7 +27,6 @@ from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading import formulas
 from spcastat.reading.checks import (
-    advice_for_complete_rows,
     read_weights,
     require_numbers,
     require_weight,
@@ -46,7 +44,7 @@ from spcastat.reading.frames import (
 )
 from spcastat.reading.model_matrix import TRIAL_ROWS, learnt
 from spcastat.reading.read import replay_table
-from spcastat.streams.chunks import Chunks, holds_no_rows
+from spcastat.streams.chunks import Chunks, holds_no_rows, named
 
 A = TypeVar("A", bound=Accumulator)
 
@@ -521,16 +519,6 @@ def _formula_spec(table: InputTable, reading: ReadOptions) -> Spec:
             "terms of single rows, such as log(a); spca(..., scale=True) standardises over all rows."
         )
     return spec
-
-
-@contextmanager
-def named(name: str) -> Iterator[None]:
-    """Prefix errors of the package that are raised in the ``with`` block by the name of a chunk."""
-    try:
-        with advice_for_complete_rows():
-            yield
-    except errors.SpcaError as error:
-        raise type(error)(f"{name}: {error}") from error.__cause__
 
 
 # --- streams that this process reads ----------------------------------------------------------------
