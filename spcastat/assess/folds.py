@@ -27,7 +27,7 @@ from spcastat.inputs.row_data import RowData
 from spcastat.inputs.row_groups import RowGroups, folded_design
 from spcastat.inputs.samplers import Rules, constant_among, constant_in, constant_remark
 from spcastat.linalg import standardisation
-from spcastat.linalg.accumulate import CrossProducts
+from spcastat.linalg.accumulate import CrossProducts, weights_or_ones
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import are_within
 from spcastat.linalg.standardisation import ColumnUnits, Standardisation, fits, largest_of
@@ -361,7 +361,7 @@ def measured_cells(Z: np.ndarray, weights: np.ndarray | None) -> MeasuredCells:
     Z has shape (m, p): centred and scaled, with NaN for missing values.
     """
     missing = np.isnan(Z)
-    w = np.ones(len(Z)) if weights is None else weights
+    w = weights_or_ones(weights, len(Z))
     Z = np.where(missing, 0.0, Z)
     weight = float(w @ (~missing).sum(axis=1)) / Z.shape[1]
     return MeasuredCells(weight, w @ (Z * Z), Z, Patterns.of(missing, w), w)

@@ -41,6 +41,7 @@ from spcastat.assess.many_sets import (
 from spcastat.config import real_number
 from spcastat.inputs.data import Data
 from spcastat.inputs.samplers import FoldRows
+from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.progress import run_jobs, stage
 
 #: Folds, and divisions into folds for up to FEW variables and for more. Of the wines, five folds in four
@@ -279,7 +280,7 @@ class _Predictor:
 
     def _replaced_cells(self, rows: FoldRows, is_replaced: np.ndarray) -> list[WeightedCells]:
         """Return for each fold the held-out rows with replaced cells, and the weights of these cells."""
-        w = np.ones(len(rows.Z)) if rows.weights is None else rows.weights
+        w = weights_or_ones(rows.weights, len(rows.Z))
         found = []
         for number in range(self.count):
             out = rows.labels[number // self.folds.count] == number % self.folds.count

@@ -20,6 +20,7 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import plural, warn, whole_percent
 from spcastat.labels import name_text
+from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
@@ -350,7 +351,7 @@ class _RowScores:
         cls, how: Cleaner, X: np.ndarray, weights: np.ndarray | None, wrapping: Wrapping, kept: np.ndarray
     ) -> _RowScores:
         z = wrapping.standardised(X)
-        w = np.ones(len(X)) if weights is None else weights
+        w = weights_or_ones(weights, len(X))
         units = how.units(X, z, wrapping, w * kept)
         if not np.isfinite(units**2).all():
             raise errors.DataError(
@@ -375,7 +376,7 @@ class _RowScores:
         """
         if not len(some):
             return np.zeros(0, dtype=bool)
-        w = np.ones(len(kept)) if self.weights is None else self.weights
+        w = weights_or_ones(self.weights, len(kept))
         part = np.where(kept, w, 0.0) / w[kept].sum()
         scores, cells = (Y - part @ Y for Y in (self.values, self.cells))
         B = np.linalg.lstsq((scores.T * part) @ scores, (scores.T * part) @ cells, rcond=None)[0]

@@ -24,7 +24,7 @@ import numpy as np
 
 from spcastat.errors import CovarianceError, DataError, OptionError
 from spcastat.inputs.row_groups import RowGroups, StandardRows, are_counts
-from spcastat.linalg.accumulate import SquareProducts
+from spcastat.linalg.accumulate import SquareProducts, weights_or_ones
 from spcastat.linalg.eigenvectors import top_dense, top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import in_complement, rotated
@@ -404,7 +404,7 @@ def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
     weights : ndarray of shape (n,), optional
         A row of weight 2 counts as two equal rows.
     """
-    w = np.ones(len(Z)) if weights is None else weights
+    w = weights_or_ones(weights, len(Z))
     observed = ~np.isnan(Z)
     squares = np.where(observed, Z, 0.0) ** 2 * w[:, None]
     middle = medians(Z, w)
@@ -542,9 +542,9 @@ def flipped_rows(source: StandardRows, limit: int) -> RowGroups | None:
 
 def row_noise(source: StandardRows, flipped: RowGroups, Z: np.ndarray, terms: np.ndarray | None) -> RowNoise:
     """Return the simulation of noise for standardised rows; missing values, NaN, become zero."""
-    w = np.ones(len(Z)) if source.weights is None else source.weights
+    w = weights_or_ones(source.weights, len(Z))
     counts = w @ ~np.isnan(Z)  # the sum of the weights in each column
-    w = np.ones(len(flipped.rows)) if flipped.weights is None else flipped.weights
+    w = weights_or_ones(flipped.weights, len(flipped.rows))
     clusters = flipped.group if flipped.count < len(flipped.rows) or flipped.block > 1 else None
     rows = np.nan_to_num(Z[flipped.rows]) * np.sqrt(w)[:, None] / np.sqrt(np.maximum(counts - 1.0, 1.0))
     if source.covariates is not None:

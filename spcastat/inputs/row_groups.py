@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import WeightsError
-from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.accumulate import blocks, weights_or_ones
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import factor_of
 from spcastat.linalg.standardisation import Standardisation
@@ -166,7 +166,7 @@ class RowGroups:
     @property
     def has_equal(self) -> bool:
         """Whether a row occurs twice, or has a weight above 1."""
-        w = np.ones(len(self.rows)) if self.weights is None else self.weights
+        w = weights_or_ones(self.weights, len(self.rows))
         return bool(self.different < np.count_nonzero(w) or w.max() > 1.0)
 
     @property
@@ -281,7 +281,7 @@ class RowGroups:
 
     def merged(self) -> RowGroups:
         """Return equal rows as one row, whose weight is their sum: in a group, or else in a stratum."""
-        w = np.ones(len(self.rows)) if self.weights is None else self.weights
+        w = weights_or_ones(self.weights, len(self.rows))
         owner = self.group if self.clustered else self.stratum
         pairs = owner * (self.alike.max() + 1) + self.alike
         starts, number = np.unique(pairs, return_index=True, return_inverse=True)[1:]
@@ -333,7 +333,7 @@ class RowGroups:
             is_weighted = self.weights > 0
             labels[:, np.sort(place[is_weighted])] = self._of_rows(is_weighted).folds(count, repeats, rng)
             return labels
-        w = np.ones(len(self.rows)) if self.weights is None else self.weights
+        w = weights_or_ones(self.weights, len(self.rows))
         group = self.group if self.clustered else self._alike_in_folds(w, count)
         sizes = np.bincount(group, weights=w)
         stratum = np.zeros(len(sizes), dtype=int)
@@ -400,7 +400,7 @@ def _by_content(
     Equal rows are in the order of the values of their strata, and of their weights.
     """
     n = len(keys)
-    ties = [np.ones(n) if w is None else w]
+    ties = [weights_or_ones(w, n)]
     if design is not None and design.strata is not None:
         ties.append(sums_of_keys(keys, design.strata, w)[design.strata])
     if design is None or design.clusters is None:
@@ -469,7 +469,7 @@ def equal_by_chance(X: Any, weights: np.ndarray | None) -> bool:
     weights : ndarray of shape (n,), optional
         A row of weight 2 counts as two equal rows.
     """
-    w = np.ones(X.shape[0]) if weights is None else weights
+    w = weights_or_ones(weights, X.shape[0])
     X = X.tocsc() if is_sparse(X) else X
     total = float(w.sum())
     pairs = total * (total - 1.0) / 2.0
@@ -547,7 +547,7 @@ def sums_of_keys(keys: np.ndarray, group: np.ndarray, weights: np.ndarray | None
 
 def _copies(weights: np.ndarray | None, n: int) -> np.ndarray:
     """Return how many rows each of n rows stands for: its weight, if all are whole; none if it is zero."""
-    w = np.ones(n) if weights is None else weights
+    w = weights_or_ones(weights, n)
     return w.astype(np.uint64) if (w == np.round(w)).all() else (w > 0).astype(np.uint64)
 
 
@@ -569,7 +569,7 @@ def content_keys(X: Any, weights: np.ndarray | None = None, labels: np.ndarray |
     sum of hashes of its values and of the rows that have them. Rows that differ only by an exchange of
     columns with the same values, and so in nothing that an analysis could use, may have equal numbers.
     """
-    w = np.ones(X.shape[0]) if weights is None else weights
+    w = weights_or_ones(weights, X.shape[0])
     times = _copies(weights, X.shape[0])
     cells: list[_Cells | _SparseCells] = [_SparseCells(X, w > 0) if is_sparse(X) else _Cells(X, w > 0)]
     if labels is not None:

@@ -17,7 +17,7 @@ from spcastat.inputs.cleaning import Cleaner
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.inputs.noise import RowNoise, covariance_noise, pulled_in, standardised
 from spcastat.inputs.row_groups import RowGroups, StandardRows, are_counts, folded_design
-from spcastat.linalg.accumulate import CrossProducts, blocks
+from spcastat.linalg.accumulate import CrossProducts, blocks, weights_or_ones
 from spcastat.linalg.eigenvectors import symmetric, symmetric_root
 from spcastat.linalg.operators import Gram, Operator, averaged
 from spcastat.linalg.regression import regress
@@ -544,7 +544,7 @@ def of_rows(
     if w is not None and not w.all():
         replaced_cells = None if replaced_cells is None else replaced_cells[w > 0]
         Z, labels, w = Z[w > 0], labels[:, w > 0], w[w > 0]
-    weights = np.ones(len(Z)) if w is None else w
+    weights = weights_or_ones(w, len(Z))
     if min(weights.sum() - np.bincount(division, weights).max() for division in labels) <= 1.0:
         raise TooFewRowsError(
             "The number of components is chosen by prediction of held-out rows, and outside a fold there is "

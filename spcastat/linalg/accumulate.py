@@ -26,6 +26,11 @@ BATCH = 4_000_000
 BLOCK = 2_000_000
 
 
+def weights_or_ones(weights: np.ndarray | None, n: int) -> np.ndarray:
+    """Return the weights of n rows, each 1.0 without weights."""
+    return np.ones(n) if weights is None else weights
+
+
 def blocks(count: int, size: int, limit: int = BLOCK) -> Iterator[slice]:
     """Split `count` items, such as rows, into slices of consecutive items.
 

@@ -22,6 +22,7 @@ from spcastat.linalg.accumulate import (
     product,
     scale_outer,
     sparse_squares,
+    weights_or_ones,
 )
 from spcastat.linalg.eigenvectors import (
     DENSE_ORDER,
@@ -584,7 +585,7 @@ class SparseRows(Rows):
     def _column_sums(self) -> np.ndarray:
         """The weighted sums of the raw columns, shape (p,)."""
         weights, _ = self._row_weights
-        return product(self.X.T, np.ones(self.n) if weights is None else weights)
+        return product(self.X.T, weights_or_ones(weights, self.n))
 
     @cached_property
     def _total_weight(self) -> float:

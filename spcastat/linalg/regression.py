@@ -16,6 +16,7 @@ import numpy as np
 
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
+from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.linalg.eigenvectors import symmetric
 from spcastat.linalg.ties import RELATIVE, ROUNDING, SUM_ROUNDING, first_max, levelled, ranked, tie_width
 
@@ -88,7 +89,7 @@ def regress(
     ConstantColumnError
         If the covariates determine a variable in all rows.
     """
-    w = np.ones(len(Y)) if weights is None else weights
+    w = weights_or_ones(weights, len(Y))
     share = w / w.sum()
     root = np.sqrt(share)[:, None]
     largest = _sizes(Y)  # so that squares stay within the range of floating-point numbers
@@ -138,7 +139,7 @@ def rotated(
     group : ndarray of shape (n - 1 - r,) or None
         The groups of these rows.
     """
-    w = np.ones(len(Z)) if weights is None else weights
+    w = weights_or_ones(weights, len(Z))
     positive = w > 0
     centred = Z - (w / w.sum()) @ Z
     regressors = np.column_stack([np.ones(len(Z)), centred / _sizes(centred)])
@@ -235,7 +236,7 @@ def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None
         The number of the group of each row.
     weights : ndarray of shape (n,) or None
     """
-    w = np.ones(len(X)) if weights is None else weights
+    w = weights_or_ones(weights, len(X))
     number = np.unique(groups, return_inverse=True)[1]
     count = np.bincount(number, weights=w)
     sizes = _sizes(X)

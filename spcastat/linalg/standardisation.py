@@ -26,7 +26,15 @@ import pandas as pd
 
 from spcastat.config import listed, nearest, plural, shown
 from spcastat.errors import ConstantColumnError, OptionError
-from spcastat.linalg.accumulate import ColumnSums, CrossProducts, blocks, centred, extremes, scale_outer
+from spcastat.linalg.accumulate import (
+    ColumnSums,
+    CrossProducts,
+    blocks,
+    centred,
+    extremes,
+    scale_outer,
+    weights_or_ones,
+)
 from spcastat.linalg.operators import GRAM_ORDER, DenseRows, Gram, Operator, SparseRows
 from spcastat.linalg.ties import is_sparse
 
@@ -486,7 +494,7 @@ def _prepared(
         if largest is not None and not fits(mean, squares, largest):
             return None
         standard = standard_of(mean, squares, weight, center, scale, names, otherwise)
-        w = np.ones(X.shape[0]) if weights is None else weights
+        w = weights_or_ones(weights, X.shape[0])
         if center is not True:
             Y = X - standard.mean
             if weights is not None:
@@ -603,7 +611,7 @@ def _sparse_rows(
     X: Any, weights: np.ndarray | None, standard: Standardisation, keep_rows: bool, variances: np.ndarray
 ) -> Operator:
     """Return the operator of sparse rows; `variances`, shape (p,), are those of the unscaled columns."""
-    w = np.ones(X.shape[0]) if weights is None else weights
+    w = weights_or_ones(weights, X.shape[0])
     multiplier = np.where(is_constant(standard.mean, variances), 0.0, 1.0 / standard.scale)
     root = np.sqrt(w / (w.sum() - 1.0))
     rank_limit = int(np.count_nonzero(w)) - int(standard.centring == "mean")

@@ -21,6 +21,7 @@ from typing import Annotated
 
 import numpy as np
 
+from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.linalg.ties import NORMAL_MAD
 
 #: Standardised values are unchanged up to BEND, and pulled to the middle from END on. With 2.5 and 5 the
@@ -90,7 +91,7 @@ def bend_of(z: np.ndarray, weights: np.ndarray | None = None) -> float:
     weights : ndarray of shape (n,), optional
         A row of weight 2 counts twice.
     """
-    w = np.ones(len(z)) if weights is None else weights
+    w = weights_or_ones(weights, len(z))
     cell_count = float((w @ ~np.isnan(z)).sum())
     if not cell_count:
         return BEND
@@ -539,7 +540,7 @@ def columnwise_location_and_scale(X: np.ndarray, weights: np.ndarray | None) -> 
 
 def mean_and_sd(U: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return means and standard deviations of the known cells of columns."""
-    w = np.ones(len(U)) if weights is None else weights
+    w = weights_or_ones(weights, len(U))
     is_known = ~np.isnan(U)
     if is_known.all():
         total, is_known = np.full(U.shape[1], w.sum()), np.ones(())

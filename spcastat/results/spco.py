@@ -17,6 +17,7 @@ from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import deep_copy
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
+from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.linalg.operators import Rows
 from spcastat.linalg.ties import is_sparse, soft_at
 from spcastat.measures import MEASURES, adjusted_variances, measure_named
@@ -309,7 +310,7 @@ class SpcoResult(Picklable, Shown):
     @cached_property
     def _variance(self) -> pd.DataFrame:
         op, Z = self._op, self._coordinates.to_numpy()
-        k, w = Z.shape[1], np.ones(len(Z)) if self._source.weights is None else self._source.weights
+        k, w = Z.shape[1], weights_or_ones(self._source.weights, len(Z))
         weighted = op.root_weights[:, None] * (Z / op.unit)
         dense = op.forward(self._A)
         reproduced = 2.0 * np.einsum("ij,ij->j", dense, weighted) - np.einsum("ij,ij->j", weighted, weighted)
