@@ -463,7 +463,9 @@ REMOVED_METHODS = {
 #: The same for arguments of one function, whose names others have.
 REMOVED_FROM = {
     ("SpcaResult.certify", "orthogonal"): 'fit with constraint="orthogonal", whose proofs are for such '
-    "loadings"
+    "loadings",
+    ("SpcaResult.summary", "complexity"): "from s, the squares of fit.loadings * fit.scores.std(), it is "
+    "s.sum(axis=1) ** 2 / (s**2).sum(axis=1)",
 }
 _COLUMNS_BEFORE = (
     "it uses all columns of X: choose and transform them in a step before it, such as ColumnTransformer, or "

@@ -1187,7 +1187,6 @@ class SpcaResult(ComponentFit):
         cut: float = 0.0,
         contributions: bool = False,
         communality: bool = False,
-        complexity: bool = False,
         dense: bool = False,
         conf_int: bool | Bootstrap = False,
         level: float = 0.95,
@@ -1216,9 +1215,8 @@ class SpcaResult(ComponentFit):
         contributions : bool
             Whether to show squared loadings in percent in place of the loadings; this excludes `conf_int`,
             `dense` and `stars`.
-        communality, complexity : bool
-            Add a column: the share of the variable's variance explained by regression on all scores;
-            Hofmann's complexity, the effective number of components that the variable loads on.
+        communality : bool
+            Whether to add a column: the share of the variable's variance explained by regression on all scores.
         dense : bool
             Whether to show the loadings of the first k dense principal components next to the sparse ones.
         conf_int : bool or Bootstrap
@@ -1263,7 +1261,7 @@ class SpcaResult(ComponentFit):
             digits,
             VariableArrangement(sort, max_rows, sections, cut),
             tables=tables,
-            extras=Extras(contributions, communality, complexity, dense, intervals, level, marks),
+            extras=Extras(contributions, communality, dense, intervals, level, marks),
         )
 
     def equations(

@@ -304,7 +304,6 @@ class Extras:
 
     contributions: bool = False
     communality: bool = False
-    complexity: bool = False
     dense: bool = False
     conf_int: bool = False
     level: float = 0.95
@@ -342,33 +341,10 @@ def loading_columns(
         marks = state.by_variable(np.where(weak, "!", ""))
         options["stars"] = options["stars"] + marks if "stars" in options else marks
         signs.append(f"! forced; contributes less than {100 * NEXT_TO_NOTHING:g} % of its component.")
-    columns: dict[str, pd.Series] = {}
     if flag("communality", extras.communality):
-        columns["h2"] = frames.communalities(state)
+        options["columns"] = pd.DataFrame({"h2": frames.communalities(state)})
         signs.append("h2: the communality, the share of variance that regression on all scores explains.")
-    if flag("complexity", extras.complexity):
-        columns["com"] = hofmann(state)
-        signs.append(
-            "com: Hofmann's complexity (1978), the effective number of components that a variable loads on "
-            "(from its loadings times the standard deviations of the scores); 1 for a variable of one "
-            "component."
-        )
-    if columns:
-        options["columns"] = pd.DataFrame(columns)
     return options, signs, remarks
-
-
-def hofmann(state: FitState) -> pd.Series:
-    """Return Hofmann's complexity of each variable, length p; NaN if all its loadings are zero.
-
-    This is (sum_j a_j^2)^2 / sum_j a_j^4, where a_j is the loading on component j times the standard
-    deviation of its scores, as in the R package ``psych``. Hofmann (1978), "Complexity and simplicity as
-    objective indices descriptive of factor solutions", Multivariate Behavioral Research.
-    """
-    squares = state.V**2 * np.diag(state.moments.scores).clip(min=0.0)
-    with np.errstate(invalid="ignore"):
-        complexities = squares.sum(axis=1) ** 2 / (squares**2).sum(axis=1)
-    return pd.Series(complexities, deep_copy(state.spec.columns))
 
 
 def dense_loadings(state: FitState, source: Data | None) -> pd.DataFrame:
