@@ -11,14 +11,7 @@ import numpy as np
 from spcastat.assess.folds import HeldMoments, HeldOutRows, divided
 from spcastat.config import draw_generator, whole_percent
 from spcastat.errors import OptionError
-from spcastat.fit.principal_variables import (
-    KeepRequest,
-    matrix_of,
-    one_size,
-    set_of,
-    sized,
-    spectrum_of,
-)
+from spcastat.fit.principal_variables import KeepRequest, matrix_of, one_size, set_of, sized, spectrum_of
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.progress import stage

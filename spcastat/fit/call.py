@@ -12,11 +12,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained, listed, nearest, shown
-from spcastat.errors import (
-    CardinalityError,
-    OptionError,
-    UnknownOptionError,
-)
+from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
 from spcastat.fit.method_table import CONTROLS, SOLVERS
 from spcastat.fit.plan import choose_method
 from spcastat.fit.state import FitState

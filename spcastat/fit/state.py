@@ -15,13 +15,7 @@ import pandas as pd
 
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.plan import RULE, Plan
-from spcastat.fit.record import (
-    Inference,
-    PrincipalSet,
-    Record,
-    deep_copy,
-    make_record,
-)
+from spcastat.fit.record import Inference, PrincipalSet, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
 from spcastat.inputs.cleaning import Cleaning
 from spcastat.inputs.data import Data

@@ -16,13 +16,7 @@ from spcastat import errors
 from spcastat.config import plural, shown, whole_number
 from spcastat.inputs.data import Data, center_and_scale, column_values, require_range, scale_of
 from spcastat.inputs.opening import Source, refuse_long_imputations
-from spcastat.inputs.row_data import (
-    ROW_OPTIONS,
-    RowData,
-    column_factors,
-    is_mixed,
-    split_options,
-)
+from spcastat.inputs.row_data import ROW_OPTIONS, RowData, column_factors, is_mixed, split_options
 from spcastat.inputs.row_groups import ODD
 from spcastat.linalg.accumulate import ColumnSums, CrossProducts, Nothing
 from spcastat.linalg.operators import GRAM_ORDER, Operator

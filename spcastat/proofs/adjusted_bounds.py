@@ -16,14 +16,7 @@ import numpy as np
 
 from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.proofs import duals
-from spcastat.proofs.duals import (
-    BOUND_ALLOWANCE,
-    SUPPORTS_ADDED,
-    Multiplier,
-    Running,
-    gram,
-    multiplier,
-)
+from spcastat.proofs.duals import BOUND_ALLOWANCE, SUPPORTS_ADDED, Multiplier, Running, gram, multiplier
 from spcastat.proofs.eigenvalue_bounds import Clock
 from spcastat.proofs.first_components import HALVINGS, first_component_bounds, first_two_bounds
 from spcastat.proofs.one_component import prove

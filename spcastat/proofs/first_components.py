@@ -55,9 +55,7 @@ from spcastat.proofs.duals import (
     positive,
     union_basis,
 )
-from spcastat.proofs.relaxed import (
-    LEAF,
-)
+from spcastat.proofs.relaxed import LEAF
 from spcastat.search.matrices import SMALLEST
 
 # --- the first component --------------------------------------------------------------------------

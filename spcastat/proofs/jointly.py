@@ -27,18 +27,20 @@ from spcastat.linalg.ties import HALF_DIGITS, RELATIVE
 from spcastat.measures import best_order
 from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.duals import ordered_bounds, union_basis
-from spcastat.proofs.eigenvalue_bounds import (
-    LANCZOS,
-    Clock,
-    enlarged,
-    formed,
-    trace_bound,
+from spcastat.proofs.eigenvalue_bounds import LANCZOS, Clock, enlarged, formed, trace_bound
+from spcastat.proofs.one_component import (
+    Incumbent,
+    OrthogonalLeaves,
+    Proof,
+    Steps,
+    Stopped,
+    prove,
+    run_search,
 )
-from spcastat.proofs.one_component import Incumbent, Proof, Steps, Stopped, prove, run_search
-from spcastat.proofs.orthogonal import Orthogonal, OrthogonalLeaves
 from spcastat.proofs.relaxed import (
     INNER,
     LEAF,
+    Orthogonal,
     Projection,
     RegressionProjection,
     Relaxed,

@@ -32,11 +32,14 @@ from spcastat.proofs.eigenvalue_bounds import (
     trace_bound,
 )
 from spcastat.search.climbing import reordered
+from spcastat.search.constrained import constrained
+from spcastat.search.constraints import ORTHOGONAL
 from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
+from spcastat.search.exact_loadings import ExactLoadings
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import refined
-from spcastat.search.objectives import OBJECTIVES
+from spcastat.search.objectives import OBJECTIVES, PEV
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE
 from spcastat.solvers.support_search import POWER_ITERATIONS, STARTING_ROWS, best_support, improve_support
 
@@ -645,6 +648,10 @@ class _ComponentProof:
         return proof
 
 
+#: Steps of an ascent from loadings on the supports of a leaf.
+CLIMB_STEPS = 60
+
+
 class Incumbent:
     """The best known fit by a measure.
 
@@ -694,23 +701,50 @@ class Incumbent:
 
     def _climbed(self, assignments: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
         """Yield the best fits with their values; `assignments` have a support for every component."""
+        places, starts = self._starts(assignments, 2)
+        fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
+        fits = reordered(self.criterion, refined(self.criterion, fits, CLIMB_STEPS))
+        argmax = int(np.argmax(fits.value))
+        yield self.criterion.dense(fits.subset(np.array([argmax])))[0], float(fits.value[argmax])
+
+    def _starts(self, assignments: list[list[np.ndarray]], count: int) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the places of loadings, and their values: leading eigenvectors, and `count` random ones."""
         places = np.stack([np.concatenate(supports) for supports in assignments])
         leading = [
             [np.linalg.eigh(self.S[np.ix_(T, T)])[1][:, -1] for T in supports] for supports in assignments
         ]
         starts = [np.stack([np.concatenate(vectors) for vectors in leading])]
-        starts += [self.rng.standard_normal(places.shape) for _ in range(2)]
-        fits = self.criterion.fits(np.concatenate([places] * len(starts)), np.concatenate(starts))
-        # 60 steps of ascent
-        fits = reordered(self.criterion, refined(self.criterion, fits, 60))
-        argmax = int(np.argmax(fits.value))
-        yield self.criterion.dense(fits.subset(np.array([argmax])))[0], float(fits.value[argmax])
+        return places, starts + [self.rng.standard_normal(places.shape) for _ in range(count)]
 
     def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
         """Run the quick search and store its result if it is better; return the best known value."""
         V = joint(op, len(cards), cards, self.measure, "quick", rule=rule).V
         value = float(OBJECTIVES[self.measure].measure(V, op)[-1]) if V.any(axis=0).all() else -np.inf
         return self.adopt(V, value)
+
+
+class OrthogonalLeaves(Incumbent):
+    """The best known fit with orthogonal loadings, as measured by PEV."""
+
+    def _measured(self, V: np.ndarray) -> float:
+        return float(np.einsum("ij,ik,kj->", V, self.S, V))
+
+    def improve(self, op: Operator, cards: tuple[int, ...], rule: SupportRule | None = None) -> float:
+        """Search from this fit among orthogonal loadings; return the best value."""
+        if max(cards) < len(self.S):  # any loadings of all variables are those of PCA
+            result = constrained(self.S, self.cards, ORTHOGONAL, PEV, "quick", self.rng, [self.V])
+            return self.adopt(result.V, self._measured(result.V))
+        return self.value
+
+    def _climbed(self, assignments: list[list[np.ndarray]]) -> Iterator[tuple[np.ndarray, float]]:
+        loadings = ExactLoadings(self.S, self.cards, ORTHOGONAL, PEV)
+        places, starts = self._starts(assignments, 3)
+        for start in starts:
+            x, values, _ = loadings.best_loadings(places, start, CLIMB_STEPS)
+            argmax = int(np.argmax(values))
+            V = np.zeros_like(self.V)
+            V[places[argmax], loadings.owner] = x[argmax]
+            yield V, float(values[argmax])
 
 
 def assign_supports(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb, prod
@@ -21,7 +21,16 @@ import numpy as np
 
 from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.linalg.eigenvectors import symmetric
-from spcastat.proofs.duals import BOUND_ALLOWANCE, Running, ky_fan, planes, support_bounds, within_union
+from spcastat.proofs.duals import (
+    BOUND_ALLOWANCE,
+    Bases,
+    Running,
+    ky_fan,
+    ordered_bounds,
+    planes,
+    support_bounds,
+    within_union,
+)
 from spcastat.search.criteria import SupportRule
 
 #: Columns of F are dependent if a singular value is below DEPENDENT times the largest; if one is between that
@@ -658,3 +667,45 @@ def _bases(roots: list[Root], places: np.ndarray) -> tuple[np.ndarray, np.ndarra
     for members in groups.values():
         D[members], sound[members] = roots[members[0]].frame.bases(places[members])
     return D, sound
+
+
+# --- orthogonal loadings ----------------------------------------------------------------------------
+# If v_1, ..., v_k are orthonormal, PEV is sum v_j' S v_j. A component explains at most the largest eigenvalue
+# on its support, and no other component can use the variable of a one-variable component. See also
+# Cory-Wright and Pauphilet, "Sparse PCA with multiple components".
+
+
+class Orthogonal(Projection):
+    """The problem of orthogonal loadings."""
+
+    def __init__(self, S: np.ndarray, cards: tuple[int, ...]):
+        super().__init__(S, cards)
+        self.free = all(c >= self.p for c in cards)
+
+    searched = Relaxed.searched  # unlike for PEV in general, any c < p is a constraint
+
+    def root(self, singles: np.ndarray) -> Root:
+        root = super().root(singles)
+        M = root.frame.M
+        constant = root.frame.offset + float(ky_fan(M, root.frame.k - len(self.cards))) + BOUND_ALLOWANCE
+        bases = {c: root.frame.bases(places)[0] for c, places in self.supports_by_card.items()}
+        bounds_by_card = {c: bounds_alone(D.mT @ M @ D, D) for c, D in bases.items()}
+        return replace(
+            root, mask=0, sums=SeparableBound(constant, tuple(bounds_by_card[c] for c in self.cards))
+        )
+
+    def dual_bounds(
+        self,
+        M: np.ndarray,
+        bases: list[np.ndarray],
+        choices: np.ndarray,
+        k: int,
+        level: np.ndarray,
+        steps: int,
+        running: Running,
+    ) -> np.ndarray:
+        groups, counts = [D.mT @ M @ D for D in bases], [1] * len(bases)
+        all_bases: Bases = [*bases]
+        if k > len(bases):
+            groups, counts, all_bases = [*groups, M], [*counts, k - len(bases)], [*all_bases, None]
+        return ordered_bounds(groups, counts, level, steps, bases=all_bases, running=running)

@@ -24,9 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.proofs.adjusted_bounds import CHUNK, largest_eigenvalues, norms
-from spcastat.proofs.duals import (
-    BOUND_ALLOWANCE,
-)
+from spcastat.proofs.duals import BOUND_ALLOWANCE
 from spcastat.search.matrices import TINY
 
 #: The shares kappa that are tried for every direction.

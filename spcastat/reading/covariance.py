@@ -16,13 +16,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import flag, library_of, listed, shown, whole_number
-from spcastat.errors import (
-    ColumnTypeError,
-    CovarianceError,
-    DataError,
-    OptionError,
-    WeightsError,
-)
+from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
 from spcastat.linalg.operators import unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, require_numbers, vector

@@ -1216,7 +1216,7 @@ class SpcaResult(ComponentFit):
             Whether to show squared loadings in percent in place of the loadings; this excludes `conf_int`,
             `dense` and `stars`.
         communality : bool
-            Whether to add a column: the share of the variable's variance explained by regression on all scores.
+            Whether to add a column: the share of the variance that regression on all scores explains.
         dense : bool
             Whether to show the loadings of the first k dense principal components next to the sparse ones.
         conf_int : bool or Bootstrap

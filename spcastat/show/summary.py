@@ -18,14 +18,9 @@ from spcastat.config import checked_level, flag, one_of, plural, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit import frames
 from spcastat.fit.frames import CUMULATIVE, VARIANCE
-from spcastat.fit.record import Bootstrapped, Record, deep_copy
+from spcastat.fit.record import Bootstrapped, Record
 from spcastat.fit.sparse_loadings import loadings_variance, with_loadings
-from spcastat.fit.state import (
-    NEXT_TO_NOTHING,
-    FitState,
-    forced,
-    shares,
-)
+from spcastat.fit.state import NEXT_TO_NOTHING, FitState, forced, shares
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups

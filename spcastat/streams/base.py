@@ -26,12 +26,7 @@ from spcastat.linalg.standardisation import Standardisation, divided
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading import formulas
-from spcastat.reading.checks import (
-    read_weights,
-    require_numbers,
-    require_weight,
-    suspicious,
-)
+from spcastat.reading.checks import read_weights, require_numbers, require_weight, suspicious
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.reading.frames import (
     InputTable,

@@ -17,13 +17,7 @@ import numpy as np
 import pandas as pd
 
 from spcastat.config import library_of
-from spcastat.errors import (
-    DataError,
-    FileError,
-    FormulaError,
-    SpcaError,
-    WeightsError,
-)
+from spcastat.errors import DataError, FileError, FormulaError, SpcaError, WeightsError
 from spcastat.linalg.standardisation import Standardisation
 from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage

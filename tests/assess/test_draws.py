@@ -18,7 +18,7 @@ import spcastat as sp
 from spcastat.config import draw_generator, seed_of
 from spcastat.inputs import chunk_data
 from spcastat.inputs.chunk_data import SampledRows
-from spcastat.progress import listening, run_jobs
+from spcastat.progress import in_threads, listening, run_jobs
 
 # --- Draws depend on their number alone: how they are shared changes nothing ----------------------
 
@@ -86,7 +86,7 @@ def test_ctrl_c_keeps_the_draws_that_are_done(tmp_path, n_jobs):
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it\n"
         "from slow import draw\n"
         "from spcastat.progress import listening\n"
-        "from spcastat.progress import in_threads, run_jobs\n"
+        "from spcastat.progress import run_jobs\n"
         "with listening(lambda step: print(step.done, flush=True)):\n"
         f"    finished = run_jobs(draw, 320, n_jobs={n_jobs})\n"
         "print(finished.results, finished.interrupted)"

@@ -20,8 +20,7 @@ from spcastat.proofs.adjusted_bounds import Sequence, eigenvalues, gram
 from spcastat.proofs.duals import ordered_bounds, ordered_relaxation
 from spcastat.proofs.jointly import Tuples, certify_joint
 from spcastat.proofs.one_component import Proof, Stopped, run_search
-from spcastat.proofs.orthogonal import Orthogonal
-from spcastat.proofs.relaxed import Relaxed, Root, least_squares_frame
+from spcastat.proofs.relaxed import Orthogonal, Relaxed, Root, least_squares_frame
 from spcastat.proofs.three_components import Others, Trios
 from spcastat.proofs.two_components import ScoreMultiplier, Supports, sparse_eigenvalue, surely_below
 from spcastat.search.constraints import ORTHOGONAL
