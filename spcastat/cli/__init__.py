@@ -15,12 +15,12 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NoReturn
 
 from spcastat.cli import commands, fit_command
 from spcastat.cli.input_tables import BUNDLED
 from spcastat.cli.output_files import discard_output, errors_of_output, require_output, show, tell
+from spcastat.cli.wording import for_command
 from spcastat.config import nearest, warnings_told
 from spcastat.errors import ColumnTypeError, SpcaError
 from spcastat.version import __version__
@@ -134,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except SpcaError as error:
-        tell("error", f"{error}{_COMMAND_HINTS.get(type(error), '')}")
+        tell("error", in_words(f"{error}{_COMMAND_HINTS.get(type(error), '')}"))
     except BrokenPipeError:  # the reader, such as head, has closed the pipe: exit silently, as is usual
         discard_output()
     except MemoryError as error:
@@ -146,6 +146,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         tell("error", "interrupted.")
         return 130
     return 1
+
+
+def in_words(message: str) -> str:
+    """Return a message of the package, which is about Python, in the words of the command."""
+    options: list[str] = []
+    for command in COMMANDS.values():
+        parser = argparse.ArgumentParser()
+        command.arguments(parser)
+        options += [name for action in parser._actions if action.nargs != 0 for name in action.option_strings]
+    valued = {name.removeprefix("--").replace("-", "_") for name in options}
+    return for_command(message, valued, commands.plot_options())
 
 
 def _end(number: int, frame: object) -> None:
@@ -171,6 +182,6 @@ def _run(argv: Sequence[str]) -> int:
         return code
     args.line = shlex.join(["spcastat", *argv])
     require_output()
-    with warnings_told(partial(tell, "warning")):
+    with warnings_told(lambda message: tell("warning", in_words(message))):
         show(COMMANDS[args.command].run(args))
     return 0

@@ -209,6 +209,14 @@ NOT_WORDS = ("ax", "new", "supplement")
 _FIGURE_SIZE = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)")
 
 
+def plot_options() -> set[str]:
+    """Return the names of the options of plotting methods."""
+    from spcastat.results.fit import SpcaResult
+
+    methods = [getattr(SpcaResult, kind) for kind in PLOT_KINDS if "plot" in kind]
+    return {name for method in methods for name in inspect.signature(method).parameters}
+
+
 def _size(text: str) -> tuple[float, float]:
     """Read ``6.4x4.4`` as a width and a height in inches."""
     match = _FIGURE_SIZE.fullmatch(text)

@@ -18,7 +18,6 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spcastat.cli.wording import for_command
 from spcastat.config import listed, one_line, require_extra
 from spcastat.errors import FileError, OptionError, SpcaError
 from spcastat.fit.archive import write_bytes
@@ -194,7 +193,7 @@ def tell(kind: str, message: object) -> None:
     """Print one line to standard error: ``spcastat: error: there is no file 'x.csv'.``"""
     if sys.stderr is not None:  # with file=None print() would use standard output
         with suppress(OSError, ValueError):  # if even this cannot be written, only the exit code is left
-            text = one_line(" ".join(for_command(str(message)).split()), LONGEST_MESSAGE)
+            text = one_line(" ".join(str(message).split()), LONGEST_MESSAGE)
             print(f"spcastat: {kind}: {text}", file=sys.stderr, flush=True)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Set
+from functools import partial
 
 #: Arguments with these values -> an option of the command.
 _ARGUMENT_FLAGS = {
@@ -23,91 +25,13 @@ _ARGUMENT_FLAGS = {
     ("header", "True"): "--header",
     ("codes", "True"): "--codes",
     ("labels", "True"): "--labels",
+    ("sort", "True"): "--sort",
+    ("sort", "False"): "--no-sort",
 }
-#: Arguments that are options of the command with a value.
-_VALUE_ARGUMENTS = frozenset(
-    [
-        "k",
-        "card",
-        "cards",
-        "variance",
-        "promise",
-        "method",
-        "objective",
-        "effort",
-        "constraint",
-        "include",
-        "exclude",
-        "together",
-        "blocks",
-        "weights",
-        "weights_are",
-        "clusters",
-        "strata",
-        "block_length",
-        "robust",
-        "na",
-        "k_em",
-        "formula",
-        "n_obs",
-        "n_init",
-        "rng",
-        "tol",
-        "max_iter",
-        "by",
-        "rule",
-        "each",
-        "folds",
-        "repeats",
-        "share",
-        "n_jobs",
-        "groups",
-        "color",
-        "components",
-        "columns",
-        "index_col",
-        "sep",
-        "decimal",
-        "encoding",
-        "na_values",
-        "skip_rows",
-        "sheet",
-        "digits",
-        "cut",
-        "sort",
-        "format",
-        "caption",
-        "label",
-        "width",
-    ]
-)
 #: Arguments with another name in the command.
 _COMMAND_NAMES = {"given": "--partial", "center": "--no-center", "nearest": "--nearest", "nonneg": "--nonneg"}
 _COMMAND_NAMES |= {"disjoint": "--disjoint", "categorical": "--dummy", "data": "DATA", "context": "--formula"}
 _COMMAND_NAMES |= {"scale": "--scale", "KIND": "KIND"}
-#: Options of plots, which the command takes by --set.
-_PLOT_OPTIONS = frozenset(
-    [
-        "arrows",
-        "conf_int",
-        "max_arrows",
-        "palette",
-        "outline",
-        "level",
-        "centroids",
-        "kind",
-        "max_rows",
-        "max_components",
-        "of",
-        "shape",
-        "dense",
-        "parallel",
-        "densities",
-        "limits",
-        "shares",
-        "intervals",
-    ]
-)
 #: A string as Python writes it.
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: Two ways to leave out the columns without numbers.
@@ -164,8 +88,17 @@ _CALL = re.compile(
 )
 
 
-def for_command(message: str) -> str:
-    """Return a message in which options and commands replace arguments and calls of Python."""
+def for_command(message: str, valued: Set[str], plotted: Set[str]) -> str:
+    """Return a message in which options and commands replace arguments and calls of Python.
+
+    Parameters
+    ----------
+    message : str
+    valued : set of str
+        Arguments that are options of the command with a value.
+    plotted : set of str
+        Arguments of plots, which the command takes by ``--set``; others it takes by ``--option``.
+    """
     message = re.sub(
         rf"(?:df|data)(?:\[data\[.*?\] == 1\])?\.drop\(columns=\[(.*?)\]\)(?:, {_NUMERIC_COLUMNS})?",
         _drop,
@@ -173,7 +106,8 @@ def for_command(message: str) -> str:
     )
     for python, words in _PHRASES:
         message = re.sub(python, words, message)
-    return _ARGUMENT.sub(_option, _CALL.sub(_command, message))
+    option = partial(_option, valued=valued, plotted=plotted)
+    return _ARGUMENT.sub(option, _CALL.sub(_command, message))
 
 
 def _drop(match: re.Match[str]) -> str:
@@ -191,7 +125,7 @@ def _command(match: re.Match[str]) -> str:
     return " ".join([command, *options])
 
 
-def _option(match: re.Match[str]) -> str:
+def _option(match: re.Match[str], valued: Set[str], plotted: Set[str]) -> str:
     """Return the option of the command for an argument of Python; quoted text stays as it is."""
     name, value = match["name"], match["value"] or ""
     if name is None:
@@ -200,13 +134,13 @@ def _option(match: re.Match[str]) -> str:
         value = value[1:-1]
     if (name, value) in _ARGUMENT_FLAGS:
         return _ARGUMENT_FLAGS[name, value]
-    if name in _VALUE_ARGUMENTS:
+    if name in valued:
         return " ".join(filter(None, [f"--{name.replace('_', '-')}", _as_text(name, value)]))
     if name == "scale" and value:
         return f"--set scale={value}"
     if name in _COMMAND_NAMES:
         return " ".join(filter(None, [_COMMAND_NAMES[name], _as_text(name, value)]))
-    return f"--{'set' if name in _PLOT_OPTIONS else 'option'} {name}{f'={value}' if value else ''}"
+    return f"--{'set' if name in plotted else 'option'} {name}{f'={value}' if value else ''}"
 
 
 def _as_text(name: str, value: str) -> str:

@@ -13,7 +13,6 @@ import pytest
 import spcastat as sp
 from spcastat import cli
 from spcastat.cli.output_files import require_encodable
-from spcastat.cli.wording import for_command
 from tests.cli.calls import OPTIONS, make_files
 
 #: Arguments and calls of Python, except NAME=VALUE after the options that take it.
@@ -218,7 +217,7 @@ def test_what_is_printed_names_no_attribute_of_a_fit(folder, capsys, monkeypatch
     ],
 )
 def test_words_of_the_command(python, command):
-    assert for_command(python) == command
+    assert cli.in_words(python) == command
 
 
 def test_an_indefinite_matrix_is_replaced_by_the_nearest(folder, capsys, monkeypatch):
@@ -279,4 +278,4 @@ def test_variables_of_the_environment_stay_as_they_are():
             require_encodable("größe")
     message = str(raised.value)
     assert message.endswith("if the environment variable PYTHONUTF8 is 1.")
-    assert for_command(message) == message
+    assert cli.in_words(message) == message
