@@ -403,7 +403,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 _K = "the number of components is k="
-_SPARSITY = "how sparse the components are is card=, the nonzeros of each, or variance=, the share to keep"
+_SPARSITY = "the sparsity is set by card=, the nonzeros of each component, or by variance=, the share to keep"
 _SEED = "the seed is rng="
 _SCALE = "scale=True divides the columns by their standard deviations"
 _NUMBER_OF_COMPONENTS = ("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank")
@@ -478,7 +478,7 @@ FEW_FUNCTIONS = {
     "and by fit(X, imputations=frames) of the estimators; give the others one table"
 }
 #: What to do without the option of rows `robust`, in functions that do not have it.
-WITHOUT_ROBUST = "leave it out; which cells and rows to correct first says spca(data, k, robust=True).robust"
+WITHOUT_ROBUST = "leave it out; spca(data, k, robust=True).robust lists the cells and rows to correct first"
 #: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.
 NOT_IN_ESTIMATOR = {
     **{name: _COLUMNS_BEFORE.format(name) for name in ("formula", "categorical", "context", "codes")},

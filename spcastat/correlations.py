@@ -423,7 +423,7 @@ def correlation(
     most = whole_number("max_levels", max_levels, 2)
     limit = real_number("bound", bound, 0.0, 1.0 - 1e-6, open_low=True)
     source = table_of(data)
-    advice = "a correlation matrix goes to spca_cov(S, ...) as it is"
+    advice = "give a correlation matrix to spca_cov(S, ...) as it is"
     refuse_covariance(source.data, bool(source.files), advice)
     table = open_table(source.data)
     refuse_long_imputations(table.columns)

@@ -197,7 +197,7 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
     sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
     rule_arguments(parser)
     add = parser.add_argument
-    add("--promise", metavar="WHEN", help="--variance holds for each component (every) or in total (total)")
+    add("--promise", metavar="WHEN", help="--variance is for each component (every) or all together (total)")
     add("--method", help="joint by default; methods() in Python lists all")
     about = "sparse loadings in place of sparse weights: variables depend on few components"
     add("--loadings", action="store_true", help=about)

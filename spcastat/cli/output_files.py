@@ -324,7 +324,7 @@ def format_of(args: argparse.Namespace) -> str:
     if kind == "json" and refused:
         raise OptionError(f"{', '.join(refused)}: for tables only; --format json has the numbers in full.")
     if kind == "text" and args.label is not None:
-        raise OptionError("--label was given, which text has no use for; leave it out.")
+        raise OptionError("--label was given, which text output does not use; leave it out.")
     return kind
 
 

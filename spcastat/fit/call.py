@@ -231,8 +231,8 @@ RENAMED = {
     ("choose", "level"): "the level of the tests is alpha=",
     ("choose", "cv"): "the number of folds is folds=",
     ("choose", "grid"): "the cardinalities to choose from are cards=",
-    ("spco", "card"): "how many scores are zero is zeros=, a share, or penalty=",
-    ("spco", "sparsity"): "how many scores are zero is zeros=, a share, or penalty=",
+    ("spco", "card"): "the number of zero scores is set by zeros=, a share, or by penalty=",
+    ("spco", "sparsity"): "the number of zero scores is set by zeros=, a share, or by penalty=",
     ("spco", "robust"): WITHOUT_ROBUST,
 }
 
@@ -271,7 +271,7 @@ NO_PLACE = {
     ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
     ("spca_cov", "weights"): "weights belong to rows, so give the rows to spca(), or the weighted matrix",
     ("spca_cov", "robust"): "it judges cells and rows, so give the rows: spca(data, ..., robust=True)",
-    ("spca_cov", "na"): "missing values are of rows, so give the rows to spca()",
+    ("spca_cov", "na"): "missing values occur in rows, so give the rows to spca()",
     **{
         (name, "zeros"): "a share of zeros among the scores is for spcastat.spco(data, k, zeros=...)"
         for name in ("spca", "spca_cov", "spca_path")

@@ -221,7 +221,7 @@ def _costs(
         cost = cost.to_dict()
     if not isinstance(cost, Mapping):
         raise OptionError(
-            f"cost={shown(cost)} was given; it takes costs by name, of which others are 1: "
+            f"cost={shown(cost)} was given; it takes costs by name, and the cost of other variables is 1: "
             'cost={"lab": 30}.'
         )
     group_costs = {}
@@ -234,8 +234,7 @@ def _costs(
         else:
             labels = [*places, *(group_name for group_name in names if group_name not in places)]
             raise OptionError(
-                f"cost names {shown(name)}, not among the variables {listed(labels)}."
-                f"{nearest(name, labels)}"
+                f"cost names {shown(name)}, not among the variables {listed(labels)}.{nearest(name, labels)}"
             )
     return np.array([group_costs.get(g, single[list(members)].sum()) for g, members in enumerate(groups)])
 

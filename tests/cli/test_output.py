@@ -73,7 +73,7 @@ def test_the_ending_of_a_file_says_the_format(capsys, tmp_path, name, start):
         (["--format", "docx"], "name it: --out OUT.docx"),
         (["--out", "t.xyz"], "has no format; give --format"),
         (["--format", "json", "--digits", "2"], "--digits: for tables only"),
-        (["--label", "a"], "--label was given, which text has no use for"),
+        (["--label", "a"], "--label was given, which text output does not use"),
         (["--digits", "12"], "--digits 12 was given"),
     ],
 )
