@@ -149,7 +149,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         How much a further component must predict in held-out rows, in variables: 0.2 is a fifth of the mean
         variance of a variable.
     alpha : float
-        Level of parallel analysis; the test of each component after removing the earlier ones uses a fifth.
+        Level of parallel analysis; the test of each component after removing earlier ones uses a fifth of it.
     n_draws : int
         Number of draws of simulated noise for each test; up to four times as many are made if a p-value is
         too near its level.

@@ -77,7 +77,7 @@ def biplot(
         Of variables and scores; needed for ``arrows="correlations"``.
     shares : Series, optional
         The share of each component in the total variance, indexed like the columns of `scores`, for the axes.
-        It is that of the adjusted variance, unless ``shares.attrs["share"]`` says what it is.
+        By default of the adjusted variance; ``shares.attrs["share"]`` names another measure.
     new : DataFrame, m x k, optional
         Scores of further rows, drawn as crosses on the scale of the others, and as triangles at the edge if
         they are far outside.

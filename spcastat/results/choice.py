@@ -132,7 +132,7 @@ class ComponentChoice(Outcome):
     def spectrum(self) -> pd.DataFrame:
         """All eigenvalues, their shares, and the shares of a broken stick.
 
-        They are those of the tested variables, with large rows shrunk (see `choose_k`).
+        The eigenvalues of the tested variables, with large rows shrunk (see `choose_k`).
         """
         return deep_copy(self._tests.spectrum)
 
