@@ -738,7 +738,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         "its number of rows is negative": (record.n or 1) >= 0,
         "its method is unknown": record.method in {*SOLVERS, *records.NOT_SOLVERS},
         "its objective is unknown": record.options.get("objective") in (None, *OBJECTIVES),
-        "its card is not that of its components": card is None
+        "its card does not match its components": card is None
         or (len(card) == k and all(0 <= count <= p for count in card)),
         "its optima were never reached": all(hits >= 1 for _, hits in record.optima),
         "it has no rows, and says how many values are missing": record.from_rows or record.missing is None,
@@ -746,7 +746,7 @@ def record_of(given: Any, reader: Reader) -> records.Record:
         "its centre is unknown": record.centring in {None, *records.CENTRING},
         "its scale is unknown": record.scaling in {None, *records.SCALING},
         "its components have no names": names is None or len({*names}) == len(names) == k,
-        "its details are not those of its components": all(
+        "its details do not match its components": all(
             len(detail) == k for detail in record.details.values()
         ),
         "its groups are no partition of the variables": groups_option is None
@@ -801,7 +801,7 @@ def principal_of(
     if "k" not in record.options or (np.diff(about.sizes) <= 0).any() or len(kept_groups) not in about.sizes:
         impossible.append("numbers of groups")
     if impossible:
-        raise FileError(f"its {impossible[0]} are not those of its variables.")
+        raise FileError(f"its {impossible[0]} do not match its variables.")
     return about
 
 

@@ -550,7 +550,7 @@ def aligned(
     way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"
     by_position = f", or pass {option}.{way} to go by position" if len(value_labels) == n else ""
     raise error(
-        f"{option} has labels that are not those of the {role}: {strange}. Give it the same "
+        f"{option} has labels that do not match the {role}: {strange}. Give it the same "
         f"labels{by_position}."
     )
 

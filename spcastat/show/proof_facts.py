@@ -30,7 +30,7 @@ PROOF_TEMPLATES: dict[str, Template] = {
         "so that at most {gain} % of the value of these loadings could be gained.",
     ),
     "bound of PCA": Template(
-        line="The bound is that of dense PCA, so nothing was gained over it.",
+        line="The bound is no smaller than the bound by dense PCA.",
         methods="The bound was the share of dense principal components.",
     ),
     "better fit found": Template(

@@ -179,7 +179,7 @@ def test_values_with_other_labels_never_go_by_position(which, fit, further):
         lambda: fit.plot_scores(groups=moved["region"]),
         lambda: fit.plot_diagnostics(groups=moved["region"]),
     ):
-        with pytest.raises(ShapeError, match="has labels that are not those of the rows"):
+        with pytest.raises(ShapeError, match="has labels that do not match the rows"):
             call()
 
 

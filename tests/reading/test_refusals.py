@@ -174,7 +174,7 @@ COVARIANCES = [
     ("read_covariance(S, mean=[1, 2, 3])", WeightsError, r"shape \(3,\); it must be \(4,\)"),
     ("read_covariance(S, sd=[1, 2, 0, -1])", WeightsError, "zero or negative for 'c', 'd'"),
     ("read_covariance(S, mean=pd.Series([1.0, 2, 3, 4]))", WeightsError,
-     "labels that are not those of the variables"),
+     "labels that do not match the variables"),
 ]
 
 # fmt: on

@@ -417,7 +417,7 @@ def test_files_with_impossible_positions_are_refused(tmp_path, plan, name):
     wrong = replace(about, **{name: getattr(about, name) + 50})
     state: FitState = replace(plan._state, principal=wrong)
     saved_fits.save(state, None, tmp_path / "plan.spca")
-    with pytest.raises(errors.FileError, match="not those of its variables"):
+    with pytest.raises(errors.FileError, match="do not match its variables"):
         sp.load(tmp_path / "plan.spca")
 
 
