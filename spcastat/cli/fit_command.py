@@ -150,7 +150,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     about = "do not subtract the column means"
     add("--no-center", dest="center", action="store_const", const=False, help=about)
     add("--weights", metavar="NAME", help="the column of weights")
-    about = "weights are numbers of equal rows (frequency, the default) or those of a survey (sampling)"
+    about = "weights are numbers of equal rows (frequency, the default) or survey weights (sampling)"
     add("--weights-are", choices=("frequency", "sampling"), help=about)
     about = "a column of labels of the rows that belong together, not fitted; draws take whole clusters"
     add("--clusters", metavar="NAME", help=about)

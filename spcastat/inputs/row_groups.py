@@ -211,12 +211,12 @@ class RowGroups:
                 f"{analysis} draws rows, and a weight says how many equal rows a row stands for: with "
                 f"weights that are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no "
                 "number of rows to draw. Fit with whole weights, without weights, or with "
-                "weights_are='sampling' if they are those of a survey."
+                "weights_are='sampling' if they are survey weights."
             )
         if w.sum() > MOST_UNITS:
             raise WeightsError(
                 f"{analysis} draws rows, and the weights stand for {w.sum():.3g} of them, more than "
-                f"{MOST_UNITS:,}; use spca_cov() with n_obs=, whose draws are those of normal rows."
+                f"{MOST_UNITS:,}; use spca_cov() with n_obs=, which draws normal rows."
             )
         times = w.astype(int)
         rows, alike = np.repeat(self.rows, times), np.repeat(self.alike, times)

@@ -446,7 +446,7 @@ def _spectrum(spectrum: Any, k: int) -> np.ndarray:
     if len(dense) < k:
         raise ShapeError(f"spectrum has {len(dense)} values; there are {k} components.")
     if np.any(np.diff(dense) > 1e-8 * np.abs(dense).max()):
-        raise OptionError("spectrum rises somewhere; it has its largest value first: sort it, falling.")
+        raise OptionError("spectrum increases somewhere; sort it with the largest value first.")
     return dense
 
 

@@ -125,8 +125,8 @@ def plot_slopes_data(
     missing = [name for name in ("group", "component", "term") if list(slopes.columns).count(name) != 1]
     if missing:
         raise ShapeError(
-            f"slopes needs each of the columns group, component and term once, and not so {listed(missing)}; "
-            "give those of a comparison of groups."
+            f"slopes needs the columns group, component and term, each once; {listed(missing)} is missing or "
+            "repeated: give the slopes of a comparison of groups."
         )
     names = list(dict.fromkeys(slopes["component"]))
     columns = [names[i] for i in drawing.positions(components, names)]

@@ -425,8 +425,9 @@ def _document(
     ]
     if "held_out" in measures:
         notes.append(
-            "Held-out error: of cells predicted from the others of their row without their fold, over that "
-            "of the column means. Differences are paired by fold; with few folds small ones mean nothing."
+            "Held-out error: mean squared error of cells predicted from the other cells of their row, by "
+            "fits without their fold, relative to the column means. Differences are paired by fold; with few "
+            "folds small ones mean nothing."
         )
     alerts = list(remarks)
     missed = [name_text(name) for name in names if not measures.loc[name, "converged"]]
@@ -435,7 +436,7 @@ def _document(
     totals = measures["total_variance"]
     if totals.max() > totals.min() * (1 + 1e-8):
         alerts.append(
-            "The data of the fits have different total variances; shares refer to that of each fit."
+            "The data of the fits have different total variances; shares refer to the total of each fit."
         )
     tables = (
         Table("Fit", headings, tuple(rows)),

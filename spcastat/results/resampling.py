@@ -640,7 +640,7 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
     if given.sampler.groups.weights is not None:
         raise WeightsError(
-            "test_loadings() permutes rows, and rows with sampling weights are not alike in any order; use "
+            "test_loadings() permutes rows, and rows with sampling weights are not exchangeable; use "
             "bootstrap() or stability()."
         )
     if given.sampler.gaps is not None and given.sampler.gaps.missing.any():

@@ -352,7 +352,7 @@ def stability_document(
         rows.append(Row(str(k), cells))
     mean = fixed(draws["overlap"].mean(), 2)
     note = (
-        f"The loadings that are not zero agree to {mean} with the choice on average, and to "
+        f"The overlap of the nonzero loadings is {mean} with the choice on average, and "
         f"{fixed(pairs, 2)} between two halves (1: the same loadings; 0: none in common)."
     )
     if not draws["k"].any():

@@ -610,7 +610,7 @@ class Layout:
                 )  # converts NumPy's bool to Python's
         if self.caption is not None and not text("caption", self.caption).strip():
             raise OptionError(
-                f"caption={shown(self.caption)} was given; leave it out to have the title as caption."
+                f"caption={shown(self.caption)} was given; leave it out to use the title as caption."
             )
         if self.label is not None and not LABEL.fullmatch(text("label", self.label)):
             raise OptionError(

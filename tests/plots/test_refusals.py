@@ -22,7 +22,7 @@ BIPLOT = [
     ("biplot(scores.assign(PC2=0.0), loadings)", DataError, "scores of PC2 are constant"),
     ("biplot(scores, loadings, labels='most')", OptionError, "labels='most'"),
     ("biplot(scores, loadings, labels=['a'])", ShapeError, "labels has 1 name; there are 60 rows"),
-    ("biplot(scores, loadings, labels=pd.Series({'no row': 'x'}))", ShapeError, "none of whose labels"),
+    ("biplot(scores, loadings, labels=pd.Series({'no row': 'x'}))", ShapeError, "has no label of a row"),
     ("biplot(scores, loadings, arrows='corelations')", OptionError, "Did you mean 'correlations'"),
     ("biplot(scores, loadings, arrows='correlations')", OptionError, "without correlations"),
     ("biplot(scores, loadings, groups=two, palette=['red'])", OptionError, "1 colours for 2 groups"),
@@ -66,7 +66,7 @@ LOADINGS = [
 
 MEASURES = [
     ("screeplot(variance, [1.0, 2.0])", ShapeError, "spectrum has 2 values; there are 3"),
-    ("screeplot(variance, [1.0, 2.0, 4.0, 1.0])", OptionError, "rises somewhere"),
+    ("screeplot(variance, [1.0, 2.0, 4.0, 1.0])", OptionError, "increases somewhere"),
     ("screeplot(variance, coo_array([4.0, 2.0, 1.0]))", OptionError, "finite numbers"),
     ("screeplot(variance, parallel=['a'])", OptionError, "parallel must be finite"),
     ("screeplot(variance.drop(columns='cumulative PCA'))", ShapeError, "lacks 'cumulative PCA'"),
