@@ -1,14 +1,16 @@
-"""The state of a fit without its data: loadings, supports, proofs, and the second moments that measures need.
+"""The state of a fit without its data: loadings, supports, proofs, moments; copies and pickles of results.
 
 Moments are computed on first use, or read from a file.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from types import ModuleType
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ from spcastat.fit.plan import RULE, Plan
 from spcastat.fit.record import Inference, PrincipalSet, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
 from spcastat.inputs.cleaning import Cleaning
-from spcastat.inputs.data import Data
+from spcastat.inputs.data import Data, packed_spec
 from spcastat.labels import full_names, some_of
 from spcastat.linalg.eigenvectors import orthonormalise, symmetric
 from spcastat.linalg.operators import Operator, Rows
@@ -484,3 +486,60 @@ def joint_gap(state: FitState, measure: str) -> float:
         proof.rows[0]["gap"] for proof in state.inference.proofs if proof.kind == ("joint", measure, False)
     ]
     return float(gaps[0]) if gaps else float("nan")
+
+
+# --- copies and pickles of results ----------------------------------------------------------------
+# A pickle includes data in memory, so that `refit` and `residuals` work after loading; `save` does not. Rows
+# in chunks are not pickled: the loaded fit behaves like one from a file without scores. Dask collections are
+# pickled by dask. Copies keep everything, and share the data, which nothing changes.
+
+
+class Picklable:
+    """Mixin for results that can be copied and pickled.
+
+    A result has the data in `_source`, the spec of the columns in `_state`, and the call in `_call`.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        content = {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
+        state, data = content.get("_state"), content.get("_source")
+        if state is not None:  # how the numbers were chosen is pickled as text
+            content["_state"] = replace(state, record=state.record.as_text(), spec=packed_spec(state.spec))
+        if data is not None and not data.picklable:
+            content |= {"_source": None, "_call": None}
+            if state is not None:
+                content["_state"] = replace(content["_state"], moments=state.moments.without_data())
+        return content
+
+    def _with_state(self, state: FitState) -> Self:
+        """Return a copy with another state, whose cached tables are the same."""
+        twin: Self = self.__copy__()
+        twin.__dict__["_state"] = state
+        return twin
+
+    def __copy__(self) -> Any:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        twin = memo[id(self)] = object.__new__(type(self))
+        for shared in _shared(self):
+            memo[id(shared)] = shared
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return twin
+
+
+def _shared(result: Any) -> list[Any]:
+    """Return the objects that a deep copy shares with the original: data, their operator, and modules."""
+    state, data = (result.__dict__.get(name) for name in ("_state", "_source"))
+    shared = [] if data is None else [data, data.op]
+    if state is None:
+        return shared
+    specs = [state.spec] if state.spec.partial is None else [state.spec, state.spec.partial.spec]
+    names = [value for spec in specs for value in (spec.context or {}).values()]
+    return [*shared, *(value for value in names if isinstance(value, ModuleType))]

@@ -18,14 +18,13 @@ from spcastat.config import MOST_FOLDS, explained, flag, listed, plural, seed_of
 from spcastat.errors import ComponentsError, FormulaError, NoRowsError, OptionError, ShapeError
 from spcastat.fit import frames
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import SAME_MOMENTS, joint_gap
+from spcastat.fit.state import SAME_MOMENTS, Picklable, joint_gap
 from spcastat.inputs.data import Data
 from spcastat.labels import flat_labels, full_names, name_text
 from spcastat.linalg.eigenvectors import orthonormalise
 from spcastat.measures import MEASURES, best_order, cumulative_adjusted, measures_of
 from spcastat.progress import listening, workers
 from spcastat.results.fit import SpcaResult
-from spcastat.results.pickling import Picklable
 from spcastat.results.resampling import original_data
 from spcastat.search.objectives import OBJECTIVES, provable
 from spcastat.show import resampling_tables

@@ -15,10 +15,9 @@ from spcastat.errors import OptionError
 from spcastat.fit import frames, rows, saved_fits
 from spcastat.fit.call import Call
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import FitState
+from spcastat.fit.state import FitState, Picklable
 from spcastat.inputs.data import Data
 from spcastat.results import interpretation
-from spcastat.results.pickling import Picklable
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, LoadingTest, SplitInference, Stability
 from spcastat.show.renderings import Shown, Summary

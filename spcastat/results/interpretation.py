@@ -16,13 +16,12 @@ from spcastat.fit import frames
 from spcastat.fit.frames import variance
 from spcastat.fit.record import deep_copy
 from spcastat.fit.rows import diagnostics_of, need_rows, scores_of_new
-from spcastat.fit.state import FitState
+from spcastat.fit.state import FitState, Picklable
 from spcastat.fit.supplementary import Associations, ScaleNumbers, associations_with
 from spcastat.inputs.data import Data, values_by_row
 from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table
-from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
 from spcastat.show.renderings import Outcome
 from spcastat.show.summary import scales_document

@@ -8,10 +8,9 @@ import pandas as pd
 
 from spcastat import hints
 from spcastat.fit import outliers
-from spcastat.fit.state import FitState
+from spcastat.fit.state import FitState, Picklable
 from spcastat.inputs.data import Data
 from spcastat.plots.cell_map import checked_sizes, draw_cell_map, limits_in
-from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document
 from spcastat.show.outlier_tables import outlier_map, outliers_document, outliers_screen
 from spcastat.show.renderings import Screen, Summary

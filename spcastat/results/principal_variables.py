@@ -14,11 +14,10 @@ from spcastat.fit import rows, saved_fits
 from spcastat.fit.call import Call
 from spcastat.fit.principal_variables import KeepRequest, set_of
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import FitState
+from spcastat.fit.state import FitState, Picklable
 from spcastat.inputs.data import Data
 from spcastat.progress import listening
 from spcastat.results.component_fit import FITS_INSTEAD
-from spcastat.results.pickling import Picklable
 from spcastat.search.principal_variables import Selection
 from spcastat.show import principal_variables as show
 from spcastat.show.methods_text import Description

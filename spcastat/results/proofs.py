@@ -12,7 +12,7 @@ from spcastat.config import flag, one_of, real_number, shown, whole_number
 from spcastat.errors import NoRowsError, OptionError
 from spcastat.fit.record import Proven, deep_copy, plain_value
 from spcastat.fit.run import order_and_sign
-from spcastat.fit.state import FitMoments, FitState, forced, grouped, groups_of, rule_of
+from spcastat.fit.state import FitMoments, FitState, Picklable, forced, grouped, groups_of, rule_of
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.deflation import Removed, deflate
@@ -20,7 +20,6 @@ from spcastat.linalg.eigenvectors import top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances
 from spcastat.progress import listening
-from spcastat.results.pickling import Picklable
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule

@@ -31,7 +31,7 @@ from spcastat.fit import frames
 from spcastat.fit.call import Call
 from spcastat.fit.frames import loadings, spectrum
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
-from spcastat.fit.state import SAME_MOMENTS, FitState, rule_of
+from spcastat.fit.state import SAME_MOMENTS, FitState, Picklable, rule_of
 from spcastat.inputs.covariance_data import CovarianceData
 from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
@@ -41,7 +41,6 @@ from spcastat.progress import listening
 from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
 from spcastat.reading.read import replay, replay_both
-from spcastat.results.pickling import Picklable
 from spcastat.show import inference_prints
 from spcastat.show.renderings import Outcome
 from spcastat.show.resampling_tables import (

@@ -15,6 +15,7 @@ from spcastat.config import elements, integers_if_whole, listed, one_of, plural,
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import deep_copy
+from spcastat.fit.state import Picklable
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.accumulate import weights_or_ones
@@ -24,7 +25,6 @@ from spcastat.measures import MEASURES, adjusted_variances, measure_named
 from spcastat.reading.checks import rows_of
 from spcastat.reading.frames import in_library_of
 from spcastat.reading.read import replay
-from spcastat.results.pickling import Picklable
 from spcastat.show.grid import Document, Row, Table, VariableArrangement
 from spcastat.show.renderings import Outcome, Screen, Shown, Summary
 from spcastat.show.summary import loadings_table, print_of_coordinates
