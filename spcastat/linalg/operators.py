@@ -39,7 +39,8 @@ from spcastat.linalg.ties import canonical_eigenvectors, quotients
 # --- the interface, and a covariance matrix in memory ---------------------------------------------
 
 
-#: Covariance matrices, and residuals of them, are formed up to this many variables.
+#: Covariance matrices and residuals of them are formed up to this many variables. Up to as many, eigenvalues
+#: decide whether a matrix that was given is semidefinite, and above it a Cholesky factorisation.
 GRAM_ORDER = 3000
 #: A score depends on earlier scores if its residual on them is shorter than this share of its length: the
 #: square root of the rounding errors in products with S.

@@ -17,7 +17,7 @@ import pandas as pd
 
 from spcastat.config import flag, library_of, listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
-from spcastat.linalg.operators import unit_of
+from spcastat.linalg.operators import GRAM_ORDER, unit_of
 from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, require_numbers, vector
 from spcastat.reading.design import Covariance
@@ -31,9 +31,6 @@ MATRIX_TOLERANCE = 1e-8
 TOLERANCE_SINGLE = 1e-5
 #: Kinds of correlations other than Pearson's correlations of the raw values.
 OF_CODES = ("polychoric", "mixed", "spearman")
-#: Up to this many variables eigenvalues decide whether a matrix is semidefinite, above it a Cholesky
-#: factorisation.
-EIGEN_LIMIT = 3000
 
 
 def read_covariance(
@@ -419,14 +416,14 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
         )
     # The largest diagonal entry is at most the largest eigenvalue: if this succeeds, S is semidefinite.
     shifted = S.copy()
-    shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= EIGEN_LIMIT else largest)
+    shifted.flat[:: len(S) + 1] += tolerance * (float(np.diag(S).max()) if len(S) <= GRAM_ORDER else largest)
     try:
         np.linalg.cholesky(shifted)
         return
     except np.linalg.LinAlgError:
         pass
     eigenvalue_text = ""
-    if len(S) <= EIGEN_LIMIT:
+    if len(S) <= GRAM_ORDER:
         values = np.linalg.eigvalsh(S)
         if values[0] >= -tolerance * values[-1]:
             return
