@@ -334,7 +334,8 @@ def test_replaced_cells_are_not_compared_with_their_prediction(p):
     replaced, weights = rng.random(Z.shape) < 0.1, rng.integers(1, 3, 60).astype(float)
     labels = np.tile(np.arange(60) % 5, (1, 1))
     rules = Rules(True, True, pd.RangeIndex(p), otherwise=np.ones(p))
-    whole, part = (_Predictor(FoldRows(Z, weights, labels, rules, mask), True) for mask in (None, replaced))
+    divided = [FoldRows(Z, weights, labels, rules, mask) for mask in (None, replaced)]
+    whole, part = (_Predictor(rows, True, 1) for rows in divided)
     press = [predictor.press(range(1, 2))[0] for predictor in (whole, part)]
     for fold in range(5):
         out = labels[0] == fold
