@@ -535,7 +535,7 @@ def _with_names_of_numbers(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
     as "row 2" are of rows that are observations.
     """
     p = len(S)
-    in_column = S.shape == (p, p + 1) and p > 1 and not _is_numeric(S.iloc[:, 0])
+    in_column = S.shape == (p, p + 1) and p > 1 and not _is_numeric(S.dtypes.iloc[0])
     if not in_column and S.shape != (p, p):
         return S, False
     headings = [_HEADING_NUMBER.fullmatch(str(column).strip()) for column in S.columns[int(in_column) :]]
@@ -555,7 +555,7 @@ def _with_names_of_numbers(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
 def _with_row_names(S: pd.DataFrame) -> pd.DataFrame:
     """Return a matrix whose first column is the names of its other columns with these as row labels."""
     p = len(S)
-    if p < 1 or S.shape[1] != p + 1 or _is_numeric(S.iloc[:, 0]):
+    if p < 1 or S.shape[1] != p + 1 or _is_numeric(S.dtypes.iloc[0]):
         return S
     names, columns = [str(name).strip() for name in S.iloc[:, 0]], S.columns[1:]
     column_names = [str(column).strip() for column in columns]
@@ -571,13 +571,14 @@ def _with_row_names(S: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _is_numeric(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column.dtype) and column.dtype.kind != "c"
+def _is_numeric(dtype: Any) -> bool:
+    """Return whether a column of this type has real numbers."""
+    return pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c"
 
 
 def _without_marks(S: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
     """Return a square table with numbers as text as numbers, and whether marks were left out."""
-    text = [j for j in range(S.shape[1]) if pd.api.types.is_string_dtype(S.dtypes.iloc[j])]
+    text = [j for j, dtype in enumerate(S.dtypes) if pd.api.types.is_string_dtype(dtype)]
     if S.shape[0] != S.shape[1] or not text or not S.columns.is_unique:
         return S, False
     columns, marked = {}, False
@@ -616,7 +617,7 @@ def _values(S: Any) -> np.ndarray | None:
     if S.ndim != 2 or S.shape[0] != S.shape[1] or len(S) < 2:
         return None
     if isinstance(S, pd.DataFrame):
-        if not all(_is_numeric(S.iloc[:, j]) for j in range(len(S))):
+        if not all(map(_is_numeric, S.dtypes)):
             return None
         return S.to_numpy(dtype=np.float64, na_value=np.nan)
     if S.dtype.kind != "f":

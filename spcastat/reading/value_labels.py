@@ -47,10 +47,10 @@ def codes_of(table: InputTable, designs: Sequence[str] = (), ordered_only: bool 
     labels = labels if isinstance(labels, Mapping) else {}
     return {
         name: _numbers_of(frame.iloc[:, j], name, labels.get(name))
-        for j, name in enumerate(table.columns)
-        if isinstance(frame.dtypes.iloc[j], pd.CategoricalDtype)
+        for j, (name, dtype) in enumerate(zip(table.columns, frame.dtypes, strict=True))
+        if isinstance(dtype, pd.CategoricalDtype)
         and name not in designs
-        and (frame.dtypes.iloc[j].ordered or not ordered_only)
+        and (dtype.ordered or not ordered_only)
     }
 
 
