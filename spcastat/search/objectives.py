@@ -151,9 +151,12 @@ class Objective:
     relaxation: str | None = None
     shares: bool = False
 
-    def of_matrix(self, S: np.ndarray, cards: tuple[int, ...]) -> Criterion:
-        """Return the criterion for a covariance matrix of total variance one, or for several, (D, m, m)."""
-        return self.criterion(Dense(S), Dense(S @ S) if self.squares else None, cards)
+    def of_matrix(self, S: np.ndarray, cards: tuple[int, ...], rows: np.ndarray | None = None) -> Criterion:
+        """Return the criterion for a covariance matrix of total variance one, or for several, (D, m, m).
+
+        `rows` are few rows with these cross-products; see `Dense`.
+        """
+        return self.criterion(Dense(S, rows=rows), Dense(S @ S) if self.squares else None, cards)
 
     def of_operator(self, op: Operator, cards: tuple[int, ...]) -> Criterion:
         """Return the criterion for an operator whose covariance matrix is not kept in memory."""

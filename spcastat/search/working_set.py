@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, varimax
-from spcastat.linalg.operators import Operator
+from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.ties import HALF_DIGITS
 from spcastat.search import criteria
 from spcastat.search.chains import empty, from_directions, search, twice
@@ -453,7 +453,8 @@ def criterion_on(
     S = op.block(variables) / op.total
     S = symmetric(S)
     if not OBJECTIVES[objective].squares:
-        return OBJECTIVES[objective].of_matrix(S, card)
+        rows = op.values(variables) / np.sqrt(op.total) if isinstance(op, Rows) and op.n < max(card) else None
+        return OBJECTIVES[objective].of_matrix(S, card, rows)
     T = np.empty_like(S)
     for start in range(0, len(variables), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)

@@ -14,7 +14,7 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.linalg.operators import Gram, Operator
 from spcastat.linalg.standardisation import prepare
-from spcastat.measures import MEASURES
+from spcastat.measures import MEASURES, adjusted_variances
 from spcastat.search import criteria
 from spcastat.search.climbing import reordered
 from spcastat.search.default import joint
@@ -218,6 +218,34 @@ def test_vectors_after_exchanges_of_large_supports_are_leading_eigenvectors(name
         other = np.append(np.delete(others[b, column, :45], leaving[b, column]), others[b, column, 45])
         cosine = abs(other @ vector) / np.linalg.norm(vector) / np.linalg.norm(other)
         assert not sound[b, column] or cosine == pytest.approx(1.0, abs=1e-12)
+
+
+def test_few_rows_give_the_products_of_their_covariance_matrix():
+    rng = np.random.default_rng(4)
+    Y = rng.standard_normal((5, 40))
+    M = Y.T @ Y
+    places, x = np.array([rng.permutation(40)[:8] for _ in range(3)]), rng.standard_normal((3, 8))
+    by_rows, alone = Dense(M, rows=Y), Dense(M)
+    # to the rounding errors of sums of 40 products
+    np.testing.assert_allclose(by_rows.products(places, x), alone.products(places, x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(by_rows.forms(places, x), alone.forms(places, x), rtol=1e-12)
+
+
+def test_a_wide_fit_with_many_nonzeros_is_a_stationary_point():
+    """The gradient on the supports is zero, by central differences, with an error of 1e-6 of the value."""
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((12, 1200)) * np.linspace(2.0, 1.0, 1200)
+    fit = sp.spca(rows, k=2, card=30, effort="quick")
+    V = fit.loadings.to_numpy()
+    C = np.cov(rows.T)
+
+    def value(V):
+        return sum(adjusted_variances(V / np.linalg.norm(V, axis=0), Gram(C, 11)))
+
+    for i, j in product(np.flatnonzero(V[:, 0])[:5], range(2)):
+        step = np.zeros(V.shape)
+        step[i, j] = 1e-5 * (V[i, j] != 0)
+        assert (value(V + step) - value(V - step)) / 2e-5 == pytest.approx(0.0, abs=1e-5 * value(V))
 
 
 def test_a_large_support_in_data_of_few_rows_needs_no_eigenvectors_of_zero():
