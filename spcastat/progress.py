@@ -300,21 +300,23 @@ def run_jobs(
     batches = [range(start, min(start + size, n)) for start in range(first, n, size)]
     of_batch = partial(_of_batch, work, together is not None)
     if min(n_jobs, len(batches)) < 2:
-        found = ((batch, of_batch(batch)) for batch in batches)
+        batch_results = ((batch, of_batch(batch)) for batch in batches)
     else:
-        found = _in_processes(of_batch, batches, min(n_jobs, len(batches)))
-    done: dict[int, Any] = {}
+        batch_results = _in_processes(of_batch, batches, min(n_jobs, len(batches)))
+    completed: dict[int, Any] = {}
     with stage(what, n - first, unit) as advance:
         try:
-            for batch, results in found:
-                done.update(zip(batch, results, strict=True))
+            for batch, results in batch_results:
+                completed.update(zip(batch, results, strict=True))
                 advance(len(batch))
         except BaseException as error:
             with contextlib.suppress(BaseException):
-                found.throw(error)  # ends the processes; closing the generator early would cause a warning
-            if not (done and isinstance(error, KeyboardInterrupt)):
+                batch_results.throw(
+                    error
+                )  # ends the processes; closing the generator early would cause a warning
+            if not (completed and isinstance(error, KeyboardInterrupt)):
                 raise
-    return Finished([done[number] for number in sorted(done)], n - first)
+    return Finished([completed[number] for number in sorted(completed)], n - first)
 
 
 def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:
@@ -347,10 +349,10 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_jobs: in
         yield from threads.map(work, items)
 
 
-Found = Generator[tuple[range, list[Any]], None, None]
+BatchResults = Generator[tuple[range, list[Any]], None, None]
 
 
-def _in_processes(work: Callable[[range], list[Any]], batches: list[range], n_jobs: int) -> Found:
+def _in_processes(work: Callable[[range], list[Any]], batches: list[range], n_jobs: int) -> BatchResults:
     """Yield the batches with their results, in the order in which they finish.
 
     joblib sends a process several batches at once only if they take less than a fifth of a second, so that

@@ -602,9 +602,9 @@ def _products_of_folds(S: np.ndarray, n: float, folds: int, rng: np.random.Gener
 # component of the half has a loading of it, and its held-out values are predicted by the mean.
 
 
-def constant_in(part: Operator, whole: Operator) -> np.ndarray:
+def constant_in(part: Operator, all_rows: Operator) -> np.ndarray:
     """Return the places of the columns without variance in a part of the rows that vary in all rows."""
-    return np.flatnonzero((part.diagonal() == 0.0) & (whole.diagonal() > 0.0))
+    return np.flatnonzero((part.diagonal() == 0.0) & (all_rows.diagonal() > 0.0))
 
 
 def constant_among(X: Any, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -619,25 +619,29 @@ def constant_among(X: Any, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
     """
     n, p = X.shape
     columns = X.tocsc() if is_sparse(X) else X
-    share = min(int(some.sum()) for some in parts) / n
-    found: list[list[int]] = [[] for _ in parts]
+    share = min(int(mask.sum()) for mask in parts) / n
+    constant_places: list[list[int]] = [[] for _ in parts]
     for block in blocks(p, n):
-        own = columns[:, block]
-        own = own.toarray() if is_sparse(own) else np.asarray(own, dtype=float)
-        for j in np.flatnonzero(_mostly_equal(own, share)).tolist():
-            x = own[:, j]
+        values_of_block = columns[:, block]
+        values_of_block = (
+            values_of_block.toarray()
+            if is_sparse(values_of_block)
+            else np.asarray(values_of_block, dtype=float)
+        )
+        for j in np.flatnonzero(_mostly_equal(values_of_block, share)).tolist():
+            x = values_of_block[:, j]
             values, counts = np.unique(x[~np.isnan(x)], return_counts=True)
             if not values.size:  # a half, without any value of the column
                 continue
-            other = ~np.isnan(x) & (x != values[counts.argmax()])
-            for place, inside in enumerate(parts):
-                if other.any() and not (other & inside).any():
-                    found[place].append(block.start + j)
-    return [np.array(places, dtype=int) for places in found]
+            differs = ~np.isnan(x) & (x != values[counts.argmax()])
+            for part, mask in enumerate(parts):
+                if differs.any() and not (differs & mask).any():
+                    constant_places[part].append(block.start + j)
+    return [np.array(places, dtype=int) for places in constant_places]
 
 
 #: So many rows show whether a column may have a value that nearly all rows have, within this share of them.
-LOOKED_AT, WITHIN = 400, 0.2
+EXAMINED_ROWS, SHARE_ALLOWANCE = 400, 0.2
 
 
 def _mostly_equal(X: np.ndarray, share: float) -> np.ndarray:
@@ -645,11 +649,11 @@ def _mostly_equal(X: np.ndarray, share: float) -> np.ndarray:
 
     Some rows at equal distances are looked at, so that continuous columns cost little.
     """
-    rows = X[:: max(1, len(X) // LOOKED_AT)]
+    rows = X[:: max(1, len(X) // EXAMINED_ROWS)]
     missing = np.isnan(rows)
     ordered = np.sort(rows, axis=0)  # NaN are last
     middle = ordered[(~missing).sum(axis=0).clip(max=len(rows) - 1) // 2, np.arange(X.shape[1])]
-    return np.asarray(((rows == middle) | missing).mean(axis=0) >= share - WITHIN)
+    return np.asarray(((rows == middle) | missing).mean(axis=0) >= share - SHARE_ALLOWANCE)
 
 
 def constant_remark(parts: Sequence[np.ndarray], unit: str, names: pd.Index) -> str:
@@ -667,8 +671,10 @@ def constant_remark(parts: Sequence[np.ndarray], unit: str, names: pd.Index) -> 
     if not times:
         return ""
     places = np.unique(np.concatenate(list(parts)))
-    what, it = ("a variable", "its loading is") if len(places) == 1 else ("variables", "their loadings are")
+    subject, clause = (
+        ("a variable", "its loading is") if len(places) == 1 else ("variables", "their loadings are")
+    )
     return (
-        f"In {times:,} of {len(parts):,} {unit} {what} did not vary ({listed(names[places], 3)}), so {it} "
-        "zero there."
+        f"In {times:,} of {len(parts):,} {unit} {subject} did not vary ({listed(names[places], 3)}), so "
+        f"{clause} zero there."
     )
