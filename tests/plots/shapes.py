@@ -68,7 +68,10 @@ LETTERS = [
     ),
     *("xy2br", "x-ege", "xegvy", "y-ege", "yegvx"),
 ]
-SURVEY = [f"Q{i}: How satisfied are you with item number {i} of our service?" for i in range(1, 31)]
+SURVEY = [
+    f"Q{i}: How satisfied are you with item number {i} of our service?"
+    for i in range(1, 31)
+]
 EQUAL = [f"concentration of substance {i} in the sample, mg/l" for i in range(1, 14)]
 EXAMS = ["mechanics", "vectors", "algebra", "analysis", "statistics"]
 GENES = [f"gene_expression_probe_{i:05d}_at" for i in range(2000)]
@@ -87,7 +90,9 @@ def blocks(
     """Return rows of `p` variables that load on `factors` in blocks, and the group of each row."""
     rng = np.random.default_rng(seed)
     weights = np.zeros((factors, p))
-    weights[np.arange(p) % factors, np.arange(p)] = rng.choice([-1, 1], p) * rng.uniform(0.5, 1.0, p)
+    weights[np.arange(p) % factors, np.arange(p)] = rng.choice(
+        [-1, 1], p
+    ) * rng.uniform(0.5, 1.0, p)
     weights += 0.15 * rng.normal(size=weights.shape)
     hidden = rng.standard_t(3, (n, factors)) if tails else rng.normal(size=(n, factors))
     group = np.arange(n) % max(groups, 1)
@@ -107,9 +112,13 @@ def curves() -> tuple[pd.DataFrame, np.ndarray]:
     """Spectra: smooth bands over 100 wavelengths, neighbours all but equal."""
     rng = np.random.default_rng(4)
     grid = np.linspace(0, 1, 100)
-    bands = np.exp(-(((grid - rng.uniform(0, 1, (6, 1))) / rng.uniform(0.04, 0.15, (6, 1))) ** 2))
+    bands = np.exp(
+        -(((grid - rng.uniform(0, 1, (6, 1))) / rng.uniform(0.04, 0.15, (6, 1))) ** 2)
+    )
     X = rng.gamma(2.0, size=(60, 6)) @ bands + 0.01 * rng.normal(size=(60, 100))
-    return pd.DataFrame(X, columns=[f"{w:.0f} nm" for w in np.linspace(850, 1050, 100)]), np.arange(60) % 3
+    return pd.DataFrame(
+        X, columns=[f"{w:.0f} nm" for w in np.linspace(850, 1050, 100)]
+    ), np.arange(60) % 3
 
 
 def far_row() -> tuple[pd.DataFrame, np.ndarray]:
