@@ -65,7 +65,7 @@ class Searched:
             elif self.chains > 1:
                 agreement = f" and by {self.agreeing} of {self.chains} searches"
             parts.append(f"reached from {self.hits} of {self.starts} starts{agreement}")
-        if self.variables is not None:
+        if self.variables is not None and self.variables < p:
             parts.append(f"searched among {self.variables} of {p} variables")
         if self.sufficient is False:
             parts.append("exchanges with the others may improve it")

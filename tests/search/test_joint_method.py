@@ -170,6 +170,7 @@ def test_variables_that_differ_in_one_covariance_only_are_not_equal():
             {"chains": 1, "variables": 300, "sufficient": True},
             "reached from 5 of 46 starts; searched among 300 of 2000 variables; " + REST,
         ),
+        ({"chains": 1, "variables": 2000, "sufficient": True}, "reached from 5 of 46 starts; " + REST),
         (
             {"chains": 1, "flat": False},
             f"reached from 5 of 46 starts; {REST}; its loadings still rise where components or scores become "
