@@ -219,17 +219,17 @@ class Finished:
     ----------
     results : list
         In the order of the draws; after an interruption some are missing.
-    asked : int
+    number : int
         The number of draws requested.
     """
 
     results: list[Any]
-    asked: int
+    number: int
 
     @property
     def interrupted(self) -> bool:
         """Whether there are fewer results than requested draws."""
-        return len(self.results) < self.asked
+        return len(self.results) < self.number
 
 
 def workers(n_jobs: Any) -> int:
@@ -311,9 +311,8 @@ def run_jobs(
                 advance(len(batch))
         except BaseException as error:
             with contextlib.suppress(BaseException):
-                batch_results.throw(
-                    error
-                )  # ends the processes; closing the generator early would cause a warning
+                # this ends the processes; closing the generator early would cause a warning
+                batch_results.throw(error)
             if not (completed and isinstance(error, KeyboardInterrupt)):
                 raise
     return Finished([completed[number] for number in sorted(completed)], n - first)

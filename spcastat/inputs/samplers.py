@@ -641,7 +641,7 @@ def constant_among(X: Any, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 #: So many rows show whether a column may have a value that nearly all rows have, within this share of them.
-EXAMINED_ROWS, SHARE_ALLOWANCE = 400, 0.2
+INSPECTED_ROWS, SHARE_ALLOWANCE = 400, 0.2
 
 
 def _mostly_equal(X: np.ndarray, share: float) -> np.ndarray:
@@ -649,7 +649,7 @@ def _mostly_equal(X: np.ndarray, share: float) -> np.ndarray:
 
     Some rows at equal distances are looked at, so that continuous columns cost little.
     """
-    rows = X[:: max(1, len(X) // EXAMINED_ROWS)]
+    rows = X[:: max(1, len(X) // INSPECTED_ROWS)]
     missing = np.isnan(rows)
     ordered = np.sort(rows, axis=0)  # NaN are last
     middle = ordered[(~missing).sum(axis=0).clip(max=len(rows) - 1) // 2, np.arange(X.shape[1])]

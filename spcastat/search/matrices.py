@@ -183,7 +183,7 @@ def best_vectors(A: np.ndarray, B: np.ndarray | None) -> np.ndarray:
     """Return the unit vectors, shape (..., s), of largest ratio v'Av / v'Bv."""
     if B is None and A.ndim == 3 and A.shape[-1] > DENSE_ORDER:
         start = np.random.default_rng(0).standard_normal(len(A[0]))
-        return np.stack([top_dense(one, 1, start)[1][:, 0] for one in A])
+        return np.stack([top_dense(matrix, 1, start)[1][:, 0] for matrix in A])
     vectors = eigen(A, B)[1][..., -1]
     return vectors if B is None else unit(vectors)
 
@@ -510,11 +510,11 @@ def _spectrum_of_low_rank(A: np.ndarray) -> Spectrum | None:
     """Return the eigenpairs of matrices of shape (B, c, c); None if one of them has not a low rank."""
     B, c, _ = A.shape
     pairs = []
-    for one in A:
-        found = pairs_of_low_rank(one)
-        if found is None or not found[0].size or found[0][-1] <= 0:
+    for matrix in A:
+        nonzero_pairs = pairs_of_low_rank(matrix)
+        if nonzero_pairs is None or not nonzero_pairs[0].size or nonzero_pairs[0][-1] <= 0:
             return None
-        pairs.append(found)
+        pairs.append(nonzero_pairs)
     r = max(len(values) for values, _ in pairs)
     all_values, all_vectors = np.zeros((B, r)), np.zeros((B, c, r))
     for i, (values, vectors) in enumerate(pairs):

@@ -32,8 +32,7 @@ CLOSE = 1e-11
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Three files of the rows, in the order of their names; they are read in blocks of 64 rows."""
-    for module in ("chunks", "arrow"):
-        monkeypatch.setattr(f"spcastat.streams.{module}.rows_at_once", lambda p: 64)
+    monkeypatch.setattr("spcastat.streams.chunks.rows_at_once", lambda p: 64)
     for number, start in enumerate(range(0, 600, 200)):
         parquet.write_table(TABLE.slice(start, 200), tmp_path / f"{number}.parquet", row_group_size=70)
     return tmp_path
