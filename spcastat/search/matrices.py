@@ -491,9 +491,9 @@ class Spectrum:
         Ascending.
     vectors : ndarray of shape (B, c, r)
     null : ndarray of shape (B, c), or None
-        If eigenvalues of zero are left out: the squares of each variable in their eigenvectors. The further
-        variables have no part in these. Columns of zeros in `vectors` stand for eigenvectors that other
-        supports have more.
+        If eigenvectors of eigenvalue zero are left out: the squares of each variable in them. The further
+        variables have no part in these. One or more zeros in `values`, with columns of zeros in `vectors`,
+        stand for them.
     """
 
     values: np.ndarray
@@ -515,12 +515,17 @@ def _spectrum_of_low_rank(A: np.ndarray) -> Spectrum | None:
         if nonzero_pairs is None or not nonzero_pairs[0].size or nonzero_pairs[0][-1] <= 0:
             return None
         pairs.append(nonzero_pairs)
-    r = max(len(values) for values, _ in pairs)
+    r = 1 + max(len(values) for values, _ in pairs)
     all_values, all_vectors = np.zeros((B, r)), np.zeros((B, c, r))
     for i, (values, vectors) in enumerate(pairs):
-        all_values[i, r - len(values) :], all_vectors[i, :, r - len(values) :] = values, vectors
+        all_values[i, : len(values)], all_vectors[i, :, : len(values)] = values, vectors
+    order = np.argsort(all_values, axis=1, kind="stable")
     null = np.maximum(1.0 - (all_vectors**2).sum(axis=2), 0.0)
-    return Spectrum(all_values, all_vectors, null)
+    return Spectrum(
+        np.take_along_axis(all_values, order, axis=1),
+        np.take_along_axis(all_vectors, order[:, None], axis=2),
+        null,
+    )
 
 
 @dataclass(eq=False)
