@@ -34,7 +34,7 @@ def weights_or_ones(weights: np.ndarray | None, n: int) -> np.ndarray:
 def blocks(count: int, size: int, limit: int = BLOCK) -> Iterator[slice]:
     """Split `count` items, such as rows, into slices of consecutive items.
 
-    An item needs `size` numbers of memory. A slice has about `limit` numbers, but at least one item.
+    Each item takes the memory of `size` numbers. A slice has about `limit` numbers, but at least one item.
     """
     step = max(1, limit // max(size, 1))
     return (slice(start, min(start + step, count)) for start in range(0, count, step))

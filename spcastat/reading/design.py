@@ -288,8 +288,8 @@ class ReadOptions:
         Names that the formula may use in addition to the columns.
     weights : str, array-like of shape (n,), or None
         Frequencies: a weight of 2 counts the row twice, and variances are divided by ``sum(w) - 1``. Text is
-        the name of a column, which then is not a variable. A Series is aligned by label; with a stream,
-        numbers are matched by position over all rows. Rows of weight 0 stay in the table.
+        the name of a column, which is then not among the variables. A Series is aligned by label; with a
+        stream, numbers are matched by position over all rows. Rows of weight 0 stay in the table.
     na : {"raise", "drop", "em", "pairwise"}
         What to do with rows that have missing values in the columns used. The last two keep them, with NaN in
         the matrix, and need rows in memory.

@@ -107,7 +107,7 @@ def chapters(
 
 
 def first_chapter(state: FitState, summary: Document) -> Chapter:
-    """Return what was fitted in a few sentences, and the tables of the summary."""
+    """Return a few sentences on the fit, and the tables of the summary."""
     return Chapter("Summary", (Lines((), in_short(state)), replace(summary, title="", facts=())))
 
 

@@ -62,8 +62,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     "hidden loadings": Template(
         note="Not shown: {single?{number|# variable that is|# variables that are} not in the "
         "component|{number|# loading of a variable that is|# loadings of variables that are} not in "
-        "{number|its|their} {number|component|components}}, selected in at most {share:%0} % of the draws: "
-        "see `table`."
+        "{number|its|their} {number|component|components}}, selected in at most {share:%0} % of the draws; "
+        "a print shows variables in their component alone: see `table`."
     ),
     "rows shown": Template(
         note="The largest of {number|# loading|# loadings} are shown{here?{here}}; {name} lists all."

@@ -758,12 +758,13 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "methods of number": Template(
         methods="Components were retained if they predicted held-out rows in {folds}-fold cross-validation "
-        "(each further component predicted {least:.2g} of a variable more, by more than two standard errors, "
-        "in sparse fits with at most as many loadings as variables{dense?, or of PCA, and 1.5 times this for "
-        "every further loading per variable|}), which {predicting} did, and exceeded noise, simulated by "
-        "flipping the signs of the residuals from the earlier components (Hong, Sheng and Dobriban, 2020; "
-        "{draws|# draw|# draws}, level {level} %), which {fewer?{deflated}|all} of these "
-        "did.",
+        "and exceeded noise. Held-out rows were predicted by {predicting|# component|# components}: "
+        "{one?it|each} predicted at least {least:.2g} of a variable more than {one?the means|those before "
+        "it}, by more than two standard errors, in sparse fits with at most as many loadings as variables"
+        "{dense?, or in PCA, and 1.5 times this for every further loading per variable|}. Noise was "
+        "simulated by flipping the signs of the residuals from the earlier components (Hong, Sheng and "
+        "Dobriban, 2020; up to {draws|# draw|# draws}, level {level} %), and {fewer?{deflated} of these|"
+        "{one?the component|all of these}} exceeded it.",
     ),
     "last counts": Template(
         note="The last of {number|# component|# components} compared still counts; {possible?a larger kmax "
