@@ -469,11 +469,21 @@ class Block(Artist):
         self.ink, self.grey = drawing.ink(ax), drawing.shade(ax, 0.7)
         self.background = tuple(drawing.paper(ax))
         self.layout: BlockLayout | None = None
-        self.corner = (0.0, 0.0)
+        self.corner_in_figure = (0.0, 0.0)
         self.set_gid("block")
         ax.add_artist(self)
         self.set_clip_on(False)
         self.set_zorder(5)
+
+    @property
+    def corner(self) -> tuple[float, float]:
+        """The upper left corner in pixels."""
+        x, y = drawing.figure_of(self.axes).transFigure.transform(self.corner_in_figure)
+        return float(x), float(y)
+
+    @corner.setter
+    def corner(self, point: tuple[float, float]) -> None:
+        self.corner_in_figure = drawing.in_figure(self.axes, point)
 
     def get_window_extent(self, renderer: Any = None) -> Bbox:
         """Return the box of the block in pixels."""

@@ -546,10 +546,9 @@ def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
 
 def note_below(ax: Axes, text: str, size: float) -> Text:
     """Write a note whose position and lines the locator of the axes sets."""
-    from matplotlib.transforms import IdentityTransform
-
     style: dict[str, Any] = {"fontsize": size, "color": shade(ax, 0.7), "gid": NOTE, "parse_math": False}
-    return ax.text(0.0, 0.0, text, transform=IdentityTransform(), va="bottom", linespacing=1.15, **style)
+    style["transform"] = figure_of(ax).transFigure
+    return ax.text(0.0, 0.0, text, va="bottom", linespacing=1.15, **style)
 
 
 def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
@@ -598,6 +597,15 @@ def place_of(ax: Any, locator: Any, renderer: Any) -> tuple[Bbox, float]:
     place = ax.get_position(original=True) if locator is None else locator(ax, renderer)
     box = ax.get_figure(root=False).transSubfigure.transform(place.get_points())
     return Bbox(box), figure_of(ax).dpi / 72.0
+
+
+def in_figure(ax: Any, point: tuple[float, float]) -> tuple[float, float]:
+    """Return a point in pixels in units of the figure.
+
+    Matplotlib moves the figure, and not the artists in pixels, when it saves with ``bbox_inches="tight"``.
+    """
+    x, y = figure_of(ax).transFigure.inverted().transform(point)
+    return float(x), float(y)
 
 
 def position_of(ax: Any, box: Bbox) -> Bbox:

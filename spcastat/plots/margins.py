@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.transforms import Bbox, IdentityTransform
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from spcastat.plots.blocks import (
@@ -27,7 +27,7 @@ from spcastat.plots.blocks import (
     width_of,
     wrapped,
 )
-from spcastat.plots.drawing import place_of, position_of
+from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -342,12 +342,12 @@ class Margins:
         left, bottom, _, top = arrangement.axes
         if self.note is not None:
             self.note.set_text(arrangement.note)
-            self.note.set_position(at(0.0, 0.0))
+            self.note.set_position(in_figure(self.ax, at(0.0, 0.0)))
         if (legend := self._legend()) is not None:
             _set_columns(legend, arrangement.legend_columns)
             corner = arrangement.legend or (left, top + self._title() + self._bar_height() + 2.0)
             legend.set_loc("lower left")
-            legend.set_bbox_to_anchor(at(*corner), IdentityTransform())
+            legend.set_bbox_to_anchor(in_figure(self.ax, at(*corner)), figure_of(self.ax).transFigure)
         if self.bar is not None:
             axes_height = max(top - bottom, 1.0)
             bounds = (0.0, 1.0 + BAR_GAP / axes_height, 1.0, BAR_HEIGHT * self.size / axes_height)

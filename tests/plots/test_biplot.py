@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.artist import Artist
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Polygon
 from matplotlib.quiver import Quiver
@@ -491,3 +494,31 @@ def test_a_small_far_coordinate_has_the_digits_of_the_axis(scores, loadings):
     name = next(name.text for name in names_in(ax) if name.text.startswith("far ("))
     assert name.endswith(", 0)")
     plt.close("all")
+
+
+class Gaps(Artist):
+    """Stores, whenever the figure is drawn, where legend, blocks and note are relative to the axes."""
+
+    def __init__(self, ax):
+        super().__init__()
+        self.set_zorder(99)  # after the axes
+        self.ax, self.found = ax, []
+
+    def draw(self, renderer):
+        blocks = [artist for artist in self.ax.artists if isinstance(artist, Block)]
+        notes = [text for text in self.ax.texts if text.get_gid() == "note"]
+        beside = [self.ax.get_legend(), *blocks, *notes]
+        corners = np.array([one.get_window_extent(renderer).p0 for one in beside])
+        self.found.append(corners - self.ax.get_window_extent(renderer).p0)
+
+
+def test_nothing_moves_when_a_figure_is_saved_without_its_margins():
+    """As notebooks save figures: Matplotlib then moves the axes, and not what stands at places in pixels."""
+    wine = sp.datasets.load_wine()
+    ax = sp.spca(wine, k=2, card=4, scale=True).biplot(groups=wine.index)
+    gaps = Gaps(ax)
+    ax.figure.add_artist(gaps)
+    ax.figure.savefig(io.BytesIO(), bbox_inches="tight")
+    first, *_, last = gaps.found
+    assert len(last) == 4
+    np.testing.assert_allclose(last, first, atol=1e-6)

@@ -214,7 +214,7 @@ def test_intervals_are_drawn_where_they_are(loadings):
         lines = [part for part in block._parts(layout) if isinstance(part, Line2D)]
         pixels = ax.figure.dpi / 72
         origin = block.corner[0] + layout.zero * pixels
-        ends = [((line.get_xdata() - origin) / pixels / layout.unit).tolist() for line in lines]
+        ends = [((np.array(line.get_xdata()) - origin) / pixels / layout.unit).tolist() for line in lines]
         for row in layout.rows:
             place = by_place.loc[(layout.heading, row.name)]
             assert any(np.allclose(pair, place[["lower", "upper"]]) for pair in ends)
