@@ -137,7 +137,7 @@ def _halves(rows: pd.DataFrame, k: int, seed: int) -> list[np.ndarray]:
     supports = []
     for half in (places[: len(places) // 2], places[len(places) // 2 :]):
         part = rows.iloc[half]
-        part = part.loc[:, part.std() > 0]
+        part = part.loc[:, part.nunique() > 1]
         loadings = sp.choose(part, k=k, scale=True, rng=seed).fit.loadings
         supports.append(loadings.reindex(rows.columns, fill_value=0.0).to_numpy() != 0)
     return supports
