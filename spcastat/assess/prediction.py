@@ -335,11 +335,8 @@ class _Predictor:
         found = run_jobs(work, self.count, n_jobs=self.n_jobs, what="folds", unit="folds")
         if found.interrupted:
             raise KeyboardInterrupt
-        by_fold, self.mean, self.weight = (
-            [press for press, _, _ in found.results],
-            np.array([squares for _, squares, _ in found.results]),
-            np.array([weight for _, _, weight in found.results]),
-        )
+        by_fold, squares, weights = zip(*found.results, strict=True)
+        self.mean, self.weight = np.array(squares), np.array(weights)
         return [np.stack(one, axis=1) for one in zip(*by_fold, strict=True)]
 
     def dense_press(self, numbers: Sequence[int]) -> list[np.ndarray]:
