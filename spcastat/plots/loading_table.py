@@ -64,7 +64,6 @@ class LoadingTable(Artist):
         self.labels: list[str] = []
         self.size, self.is_turned, self.hidden = 0.0, False, hidden
         self.box = Bbox.null()
-        self.cells = Bbox.null()
         self.given_locator = ax.get_axes_locator()
         self.set_gid("table")
         ax.add_artist(self)
@@ -101,9 +100,9 @@ class LoadingTable(Artist):
         depth = min(height - heading, lines * TALLEST_ROW * self.size)
         cells_left, cells_right = place.x0 + names_width * pixels, place.x0 + width * pixels
         top = place.y1 - heading * pixels
-        self.cells = Bbox.from_extents(cells_left, top - depth * pixels, cells_right, top)
-        self.box = Bbox.from_extents(place.x0, self.cells.y0, cells_right + sections * pixels, place.y1)
-        return position_of(ax, self.cells)
+        cells = Bbox.from_extents(cells_left, top - depth * pixels, cells_right, top)
+        self.box = Bbox.from_extents(place.x0, cells.y0, cells_right + sections * pixels, place.y1)
+        return position_of(ax, cells)
 
     def _text_size(self, height: float) -> float:
         """Return the size of text that fits the height of a row."""
@@ -137,6 +136,11 @@ class LoadingTable(Artist):
         return max(width_of(label, self.size) for label in labels) + NAME_GAP
 
     # --- drawing ----------------------------------------------------------------------------------
+
+    @property
+    def cells(self) -> Bbox:
+        """The box of the cells in pixels: that of the axes, wherever they are when the table is drawn."""
+        return self.ax.get_window_extent()
 
     def get_window_extent(self, renderer: Any = None) -> Bbox:
         """Return the box of names, headings, cells and sections in pixels."""

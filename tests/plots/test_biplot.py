@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.artist import Artist
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Polygon
+from matplotlib.patches import Polygon, Rectangle
 from matplotlib.quiver import Quiver
 
 import spcastat as sp
@@ -497,28 +497,41 @@ def test_a_small_far_coordinate_has_the_digits_of_the_axis(scores, loadings):
 
 
 class Gaps(Artist):
-    """Stores, whenever the figure is drawn, where legend, blocks and note are relative to the axes."""
+    """Stores, whenever the figure is drawn, where parts of a plot are relative to the axes."""
 
-    def __init__(self, ax):
+    def __init__(self, ax, corners):
         super().__init__()
         self.set_zorder(99)  # after the axes
-        self.ax, self.found = ax, []
+        self.ax, self.corners, self.found = ax, corners, []
 
     def draw(self, renderer):
-        blocks = [artist for artist in self.ax.artists if isinstance(artist, Block)]
-        notes = [text for text in self.ax.texts if text.get_gid() == "note"]
-        beside = [self.ax.get_legend(), *blocks, *notes]
-        corners = np.array([one.get_window_extent(renderer).p0 for one in beside])
-        self.found.append(corners - self.ax.get_window_extent(renderer).p0)
+        self.found.append(self.corners(self.ax, renderer) - self.ax.get_window_extent(renderer).p0)
 
 
-def test_nothing_moves_when_a_figure_is_saved_without_its_margins():
+def corners_beside(ax, renderer) -> np.ndarray:
+    """The corners of legend, blocks and note of a biplot."""
+    blocks = [artist for artist in ax.artists if isinstance(artist, Block)]
+    notes = [text for text in ax.texts if text.get_gid() == "note"]
+    return np.array([one.get_window_extent(renderer).p0 for one in (ax.get_legend(), *blocks, *notes)])
+
+
+def corners_of_cells(ax, renderer) -> np.ndarray:
+    """The corners of the coloured cells of a table of loadings."""
+    (table,) = [artist for artist in ax.artists if artist.get_gid() == "table"]
+    return np.array([part.get_xy() for part in table._parts() if isinstance(part, Rectangle)])
+
+
+@pytest.mark.parametrize(
+    ("plotted", "corners", "count"), [("biplot", corners_beside, 4), ("table", corners_of_cells, 8)]
+)
+def test_nothing_moves_when_a_figure_is_saved_without_its_margins(plotted, corners, count):
     """As notebooks save figures: Matplotlib then moves the axes, and not what stands at places in pixels."""
     wine = sp.datasets.load_wine()
-    ax = sp.spca(wine, k=2, card=4, scale=True).biplot(groups=wine.index)
-    gaps = Gaps(ax)
+    fit = sp.spca(wine, k=2, card=4, scale=True)
+    ax = fit.biplot(groups=wine.index) if plotted == "biplot" else fit.plot_loadings(kind="table")
+    gaps = Gaps(ax, corners)
     ax.figure.add_artist(gaps)
     ax.figure.savefig(io.BytesIO(), bbox_inches="tight")
     first, *_, last = gaps.found
-    assert len(last) == 4
+    assert len(last) == count
     np.testing.assert_allclose(last, first, atol=1e-6)
