@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 LARGEST_FONT = 0.9
 #: Height of a line of a block, in font sizes.
 BLOCK_LINE = 1.28
-#: Thickness of a bar, and half the length of the cap of an interval, in font sizes.
-BAR, CAP = 0.44, 0.3
+#: Thickness of a bar, and half the length of the cap of an interval, in heights of a line.
+BAR, CAP = 0.34, 0.23
+#: Distance of a scale from the last row, length of its ticks, and distance of its numbers, in lines.
+SCALE_DISTANCE, TICK, TICK_NUMBERS = 0.1, 0.25, 0.85
 #: Width of a text whose letters are drawn at whole pixels, relative to its measured width, at most
 #: (Matplotlib 3.11, DejaVu Sans of 6.5 to 9 points at 60 to 300 dpi).
 HINTED = 1.09
@@ -196,6 +198,12 @@ def loading_text(value: float) -> str:
     return sign + (text[1:] if text.startswith("0") else text)
 
 
+def tick_text(value: float) -> str:
+    """Return a number of a scale as ".5", "−.25" or "20"."""
+    text = f"{abs(value):g}"
+    return ("−" if value < 0 else "") + (text[1:] if text.startswith("0.") else text)
+
+
 # --- layouts --------------------------------------------------------------------------------------
 
 
@@ -240,6 +248,8 @@ class BlockLayout:
         Size of the text.
     heading : str
     width, height : float
+    line : float
+        Height of a line.
     hidden : int
         Number of rows that are not shown.
     cost : float
@@ -261,12 +271,15 @@ class BlockLayout:
         Length of a bar for a value of 1.
     zero, name_start : float
         Where bars and names begin in a column.
+    ticks : tuple of float
+        Values that a scale below the rows marks; by default there is no scale.
     """
 
     size: float
     heading: str
     width: float
     height: float
+    line: float
     hidden: int
     cost: float
     rows: list[NamedBar] = field(default_factory=list)
@@ -278,6 +291,27 @@ class BlockLayout:
     unit: float = 0.0
     zero: float = 0.0
     name_start: float = 0.0
+    ticks: tuple[float, ...] = ()
+
+    def widened(self, room: float, span: tuple[float, float]) -> BlockLayout:
+        """Return the layout with bars that take more points, where `span` had room."""
+        factor = 1.0 + room / (self.unit * (span[1] - span[0]))
+        return replace(
+            self,
+            unit=self.unit * factor,
+            zero=self.zero * factor,
+            name_start=self.name_start + room,
+            pitch=self.pitch + room,
+            width=self.width + room,
+        )
+
+    def spread(self, factor: float) -> BlockLayout:
+        """Return the layout with higher lines."""
+        return replace(self, line=self.line * factor, height=self.height * factor)
+
+    def with_scale(self, ticks: Sequence[float], lines: float) -> BlockLayout:
+        """Return the layout with a scale below the rows, which takes so many lines."""
+        return replace(self, ticks=tuple(ticks), height=self.height + lines * self.line)
 
 
 @dataclass(frozen=True)
@@ -332,7 +366,9 @@ class BlockSpace:
         hidden = len(rows) + undrawn  # no name has room
         height = (1 + bool(self.heading)) * BLOCK_LINE * self.size
         cost = hidden + 20.0 * NAMED_VARIABLES
-        return BlockLayout(self.size, self.heading, BAR_NAME_GAP, height, hidden, cost)
+        return BlockLayout(
+            self.size, self.heading, BAR_NAME_GAP, height, BLOCK_LINE * self.size, hidden, cost
+        )
 
     def _layouts(
         self, rows: Sequence[NamedBar], undrawn: int, columns: int, values: bool, name_lines: int
@@ -380,6 +416,7 @@ class BlockSpace:
             self.heading,
             width=pitch * (1 + places[-1][0]) - COLUMN_GAP,
             height=(depth + bool(self.heading)) * BLOCK_LINE * self.size,
+            line=BLOCK_LINE * self.size,
             hidden=hidden,
             cost=cost + self.line_cost * depth - 0.01 * values,
             rows=visible_rows,
@@ -455,6 +492,8 @@ class Block(Artist):
         Direction of the component in the plot, for the small arrow after the heading.
     threshold : float, optional
         A value that a dotted line marks.
+    heading_weight : str
+        Weight of the font of the heading.
     """
 
     def __init__(
@@ -463,9 +502,11 @@ class Block(Artist):
         rows: Sequence[NamedBar],
         direction: tuple[float, float] | None = None,
         threshold: float | None = None,
+        heading_weight: str = "bold",
     ) -> None:
         super().__init__()
         self.rows, self.direction, self.threshold = rows, direction, threshold
+        self.heading_weight = heading_weight
         self.ink, self.grey = drawing.ink(ax), drawing.shade(ax, 0.7)
         self.background = tuple(drawing.paper(ax))
         self.layout: BlockLayout | None = None
@@ -515,34 +556,47 @@ class Block(Artist):
         """Yield lines and texts."""
         head = bool(layout.heading)
         if head:
-            y = BLOCK_LINE * layout.size / 2
-            heading = self._text(0.0, y, layout.heading, fontweight="bold")
+            y = 0.5 * layout.line
+            heading = self._text(0.0, y, layout.heading, fontweight=self.heading_weight)
             heading.room = width_of(layout.heading, layout.size) * BOLD
             yield heading
             if self.direction is not None:
                 x = heading.room + 0.9 * layout.size
                 yield from self._arrow(x, y, self.direction, self.ink)
-        tops = [
-            (column * layout.pitch, (line + head) * BLOCK_LINE * layout.size)
-            for column, line in layout.places
-        ]
+        tops = [(column * layout.pitch, (line + head) * layout.line) for column, line in layout.places]
         for i, (x, y) in enumerate(tops[: len(layout.labels)]):
-            yield from self._row(i, x, y + 0.5 * BLOCK_LINE * layout.size)
+            yield from self._row(i, x, y + 0.5 * layout.line)
         for x in sorted({x for x, _ in tops[: len(layout.labels)]}):
             lines = sum(len(text) for text, top in zip(layout.texts, tops, strict=False) if top[0] == x)
-            ends = [head * BLOCK_LINE * layout.size, (lines + head) * BLOCK_LINE * layout.size]
+            ends = [head * layout.line, (lines + head) * layout.line]
             zero = x + layout.zero
             yield self._line([zero, zero], ends, self.ink, 0.6)
             if self.threshold is not None:
                 limit = zero + layout.unit * self.threshold
                 yield self._line([limit, limit], ends, self.ink, 0.8, ":")
+        if layout.ticks:
+            yield from self._scale(layout)
         if layout.hidden and layout.labels:
             (x, y), words = tops[-1], _remainder(layout.hidden)
             width, end = width_of(words, layout.size), x + layout.pitch - COLUMN_GAP
             at = max(min(x + layout.name_start, end - width), x)
-            count = self._text(at, y + 0.5 * BLOCK_LINE * layout.size, words, fontstyle="italic")
+            count = self._text(at, y + 0.5 * layout.line, words, fontstyle="italic")
             count.room = end - at
             yield count
+
+    def _scale(self, layout: BlockLayout) -> Iterator[Artist]:
+        """Yield a scale of the bars below the last row."""
+        lines = max(
+            line + len(text) for (_, line), text in zip(layout.places, [*layout.texts, [""]], strict=False)
+        )
+        y = (lines + bool(layout.heading) + SCALE_DISTANCE) * layout.line
+        at = [layout.zero + layout.unit * tick for tick in layout.ticks]
+        yield self._line([min(at), max(at)], [y, y], self.ink, 0.6)
+        for x, tick in zip(at, layout.ticks, strict=True):
+            yield self._line([x, x], [y, y + TICK * layout.line], self.ink, 0.6)
+            middle = max(x, 0.5 * width_of(tick_text(tick), layout.size))
+            numbers_y = y + TICK_NUMBERS * layout.line
+            yield self._text(middle, numbers_y, tick_text(tick), ha="center", color=self.grey)
 
     def _row(self, i: int, x: float, y: float) -> Iterator[Artist]:
         """Yield bar, interval, value, name, small arrow and section of a row that begins at (x, y)."""
@@ -550,10 +604,10 @@ class Block(Artist):
         assert layout is not None
         row = layout.rows[i]
         start, end = x + layout.zero, x + layout.zero + layout.unit * row.value
-        yield self._line([start, end], [y, y], row.colour, BAR * layout.size)
+        yield self._line([start, end], [y, y], row.colour, BAR * layout.line)
         if row.value < 0:
             hollow = [start - 0.4, min(end + 0.75, start - 0.4)]
-            yield self._line(hollow, [y, y], self.background, BAR * layout.size - 1.5)
+            yield self._line(hollow, [y, y], self.background, BAR * layout.line - 1.5)
         if row.interval is not None:
             yield from self._interval(start, y, row.interval)
         if layout.values:
@@ -564,7 +618,7 @@ class Block(Artist):
         style = "italic" if row.italic else "normal"
         for line, words in enumerate(layout.texts[i]):
             at = x + layout.name_start + NAME_INDENT * layout.size * (line > 0)
-            text = self._text(at, y + line * BLOCK_LINE * layout.size, words, fontstyle=style)
+            text = self._text(at, y + line * layout.line, words, fontstyle=style)
             if row.direction is None and not row.section:
                 text.room = x + layout.pitch - COLUMN_GAP - at
             elif not row.section:
@@ -583,7 +637,7 @@ class Block(Artist):
         low, high = (zero + layout.unit * limit for limit in interval)
         yield self._line([low, high], [y, y], self.ink, 0.9)
         for x in (low, high):
-            yield self._line([x, x], [y - CAP * layout.size, y + CAP * layout.size], self.ink, 0.9)
+            yield self._line([x, x], [y - CAP * layout.line, y + CAP * layout.line], self.ink, 0.9)
 
     def _text(self, x: float, y: float, words: str, **style: Any) -> MeasuredText:
         """Return a text that begins at (x, y), in points to the right of and below the corner."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
@@ -25,6 +26,7 @@ from spcastat.plots.blocks import (
     BlockLayout,
     BlockSpace,
     NamedBar,
+    labels_for,
 )
 from spcastat.plots.drawing import place_of, position_of
 
@@ -39,14 +41,18 @@ FEWEST_BLOCK_LINES = 2
 BLOCK_COLUMN_GAP = 18.0
 #: The smallest width of a column, in font sizes.
 NARROWEST_COLUMN = 14.0
-#: Bars take this share of a column, between so many font sizes.
+#: Bars take this share of a column, between so many font sizes, and then what the names leave.
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
+#: Where there is more room than needed, lines are up to so many times as high.
+HIGHEST_LINE = 1.6
+#: Lines that a scale takes below a column, and the least distance of its numbers in font sizes.
+SCALE_LINES, TICK_DISTANCE = 1.5, 4.0
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
-#: What a point of the size of the text is worth, and what a column, a line and blocks without numbers cost; a
-#: variable left out costs 1. So names are wrapped rather than shortened, but neither this nor leaving out the
-#: numbers is done for the sake of a larger text.
-POINT_VALUE, COLUMN_COST, WRAP_COST, NUMBERS_COST = 1.5, 0.1, 0.15, 2.0
+#: What a point of the size of the text is worth, and what a column, a line, blocks without numbers and a name
+#: that is not complete cost; a variable left out costs 1. So names are wrapped rather than shortened, but
+#: neither this nor leaving out the numbers is done for the sake of a larger text.
+POINT_VALUE, COLUMN_COST, WRAP_COST, NUMBERS_COST, SHORTENED_COST = 1.5, 0.1, 0.15, 2.0, 1.0
 #: Strength of bars: without an interval, with an interval that excludes zero, and with one that includes it
 #: or of a variable that is not selected.
 PLAIN_BAR, SURE_BAR, UNSURE_BAR = 0.75, 0.45, 0.2
@@ -65,6 +71,7 @@ def draw_blocks(
     data: pd.DataFrame,
     headings: Sequence[str],
     *,
+    label: str,
     hidden: Sequence[int],
     limits: NDArray[np.float64] | None = None,
     strong: NDArray[np.bool_] | None = None,
@@ -79,6 +86,8 @@ def draw_blocks(
     data : DataFrame, variables by components
         With ``attrs["sections"]``, the section of each variable, or none.
     headings : sequence of str
+    label : str
+        What the values are, below the scale.
     hidden : sequence of int
         For each component, the number of variables that are not in `data`.
     limits : ndarray of shape (rows, k, 2), optional
@@ -105,7 +114,7 @@ def draw_blocks(
         blocks.append(Block(ax, rows, threshold=threshold))
         heads.append(heading)
         counts.append(hidden[j])
-    return LoadingColumns(ax, blocks, heads, counts)
+    return LoadingColumns(ax, blocks, heads, counts, label)
 
 
 def _is_shown(values: NDArray[np.float64], limits: NDArray[np.float64] | None) -> NDArray[np.bool_]:
@@ -152,11 +161,16 @@ class LoadingColumns:
     headings : list of str
     hidden : list of int
         For each block, the number of variables that have no row.
+    label : str
+        What the values are.
     """
 
-    def __init__(self, ax: Axes, blocks: list[Block], headings: list[str], hidden: list[int]) -> None:
+    def __init__(
+        self, ax: Axes, blocks: list[Block], headings: list[str], hidden: list[int], label: str
+    ) -> None:
         self.ax, self.blocks, self.headings, self.hidden = ax, blocks, headings, hidden
         self.rest = Block(ax, [])  # says how many components have no room
+        self.label, self.label_block = label, Block(ax, [], heading_weight="normal")
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         ends += [block.threshold for block in blocks if block.threshold is not None]
         self.span = min(ends), max(ends)
@@ -174,23 +188,41 @@ class LoadingColumns:
         box, pixels = place_of(ax, self.given_locator, renderer)
         key = round(box.width / pixels, 1), round(box.height / pixels, 1)
         if key not in self.layouts:
-            self.layouts[key] = self.arranged(*key)
+            self.layouts[key] = _spread(self.arranged(*key), key[1])
         for block in self.blocks:
             block.layout = None
         placed = self.layouts[key]
-        for block, (layout, x, y) in zip([*self.blocks[: len(placed) - 1], self.rest], placed, strict=True):
+        blocks = [*self.blocks[: len(placed) - 2], self.rest, self.label_block]
+        for block, (layout, x, y) in zip(blocks, placed, strict=True):
             block.layout = layout if layout.heading or layout.labels else None
             block.corner = (box.x0 + x * pixels, box.y1 - y * pixels)
         return position_of(ax, box)
 
     def arranged(self, width: float, height: float) -> list[Placed]:
+        """Return layout and position of every block, with a scale below each column.
+
+        There is no scale if it would take the room of names.
+        """
+        placed = self._best_placed(width, height, True)
+        if self._without_room(placed):
+            without_scale = self._best_placed(width, height, False)
+            if self._without_room(without_scale) < self._without_room(placed):
+                return without_scale
+        return placed
+
+    def _without_room(self, placed: list[Placed]) -> int:
+        """Return how many components and variables have no room, or not enough for their whole names."""
+        components = len(self.blocks) + 2 - len(placed)
+        return components + sum(layout.hidden + _shortened(layout) for layout, _, _ in placed)
+
+    def _best_placed(self, width: float, height: float, scale: bool) -> list[Placed]:
         """Return layout and position of every block: all names in full, then the largest text."""
         smallest = drawing.SMALLEST_NAME
         largest = max(smallest, LARGEST_FONT * float(matplotlib.rcParams["font.size"]))
-        best_cost, best_layouts = self._attempt(smallest, 1, width, height)
+        best_cost, best_layouts = self._attempt(smallest, 1, width, height, scale)
         for size in np.unique(np.linspace(smallest, largest, TEXT_SIZES))[::-1].tolist():
             for count in range(1, min(_most_columns(width, size), len(self.blocks)) + 1):
-                cost, placed = self._attempt(size, count, width, height)
+                cost, placed = self._attempt(size, count, width, height, scale)
                 cost += self.column_cost * (count - 1) - POINT_VALUE * (size - smallest)
                 if cost < best_cost:
                     best_cost, best_layouts = cost, placed
@@ -205,27 +237,31 @@ class LoadingColumns:
         figure = drawing.figure_of(self.ax)
         width, height = (72.0 * side for side in figure.get_size_inches())
         placed = self.arranged(width - 2.0 * PAD, height - 2.0 * PAD)
-        depth = max(y + layout.height for layout, _, y in placed if layout.labels or layout.heading)
+        depth = _depth(placed)
         while depth + 2.0 * PAD < height and self.arranged(width - 2.0 * PAD, depth) != placed:
             depth += 0.25 * BLOCK_LINE * placed[0][0].size
         figure.set_size_inches(width / 72.0, min(height, depth + 2.0 * PAD + 1.0) / 72.0)
 
-    def _attempt(self, size: float, count: int, width: float, height: float) -> tuple[float, list[Placed]]:
+    def _attempt(
+        self, size: float, count: int, width: float, height: float, scale: bool
+    ) -> tuple[float, list[Placed]]:
         """Return the cost, and layout and position of every block, with this size of text and columns."""
-        attempt = self._placed(size, count, width, height, True)
+        attempt = self._placed(size, count, width, height, scale, True)
         if all(layout.values for layout, _, _ in attempt[1] if layout.labels):
             return attempt
-        cost, placed = self._placed(size, count, width, height, False)
+        cost, placed = self._placed(size, count, width, height, scale, False)
         return cost + NUMBERS_COST, placed
 
     def _placed(
-        self, size: float, count: int, width: float, height: float, with_values: bool
+        self, size: float, count: int, width: float, height: float, scale: bool, with_values: bool
     ) -> tuple[float, list[Placed]]:
         column = (width - BLOCK_COLUMN_GAP * (count - 1)) / count
         room = float(np.clip(BARS * column, SHORTEST_BARS * size, LONGEST_BARS * size))
         unit = room / (self.span[1] - self.span[0])
         placed: list[Placed] = []
-        x, y, cost, lines = 0.0, 0.0, 0.0, int(height / (BLOCK_LINE * size))
+        line = BLOCK_LINE * size
+        reserved = SCALE_LINES + HEADING_LINES if scale else 0.0
+        x, y, cost, lines = 0.0, 0.0, 0.0, int(height / line - reserved)
         block_count = self._count_of_blocks(count, lines)
         undrawn = len(self.blocks) - block_count
         for number, members, quota in self._quotas(block_count, count, lines - bool(undrawn)):
@@ -247,11 +283,40 @@ class LoadingColumns:
                 if wrapped_layout.hidden <= layout.hidden and wrapped_layout.cost < layout.cost:
                     layout = wrapped_layout
                 placed.append((layout, x, y))
-                y += layout.height + NEXT_BLOCK * BLOCK_LINE * size
-                cost += layout.cost
+                y += layout.height + NEXT_BLOCK * line
+                cost += layout.cost + SHORTENED_COST * _shortened(layout)
+        placed = self._finished(placed, column, unit, scale)
+        y += SCALE_LINES * line * scale
         remainder = f"and {undrawn} more components" if undrawn else ""
         placed.append((BlockSpace(unit, size, column, 1, heading=remainder).lay_out([]), x, y))
+        label = labels_for([self.label], [width], size)[0] if scale else ""
+        placed.append((BlockSpace(unit, size, width, 1, heading=label).lay_out([]), 0.0, _depth(placed)))
         return cost + NAMED_VARIABLES * undrawn, placed
+
+    def _finished(self, placed: list[Placed], column: float, unit: float, scale: bool) -> list[Placed]:
+        """Return the blocks with bars as long as names leave room for, and a scale below each column."""
+        size = placed[0][0].size
+        bars = unit * (self.span[1] - self.span[0])
+        widest = max((layout.width for layout, _, _ in placed if layout.labels), default=column)
+        spare = max(column - widest, 0.0)
+        ticks = self._ticks((bars + spare) / size)
+        last_in_column = {x: i for i, (_, x, _) in enumerate(placed)}
+        finished = []
+        for i, (layout, x, y) in enumerate(placed):
+            if layout.labels:
+                layout = layout.widened(spare, self.span)
+                if scale and i == last_in_column[x]:
+                    layout = layout.with_scale(ticks, SCALE_LINES)
+            finished.append((layout, x, y))
+        return finished
+
+    def _ticks(self, room: float) -> list[float]:
+        """Return the values that a scale marks, with so much room in font sizes."""
+        locator = MaxNLocator(max(int(room / TICK_DISTANCE), 1), steps=[1, 2, 2.5, 5, 10])
+        ticks = [round(float(tick), 10) for tick in locator.tick_values(*self.span)]
+        slack = 1e-9 * (self.span[1] - self.span[0])
+        inside = {tick for tick in ticks if self.span[0] - slack <= tick <= self.span[1] + slack}
+        return sorted({0.0, *inside})
 
     def _count_of_blocks(self, count: int, lines: int) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""
@@ -286,6 +351,22 @@ class LoadingColumns:
                 free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)
                 spare = int((free - sum(quota)) / len(members))
                 yield number, members, [rows + min(rows, spare) for rows in quota]
+
+
+def _shortened(layout: BlockLayout) -> int:
+    """Return how many names are not complete."""
+    return sum(label != row.name for label, row in zip(layout.labels, layout.rows, strict=True))
+
+
+def _depth(placed: Sequence[Placed]) -> float:
+    """Return the height that the blocks take."""
+    return max((y + layout.height for layout, _, y in placed if layout.labels or layout.heading), default=0.0)
+
+
+def _spread(placed: Sequence[Placed], height: float) -> list[Placed]:
+    """Return the blocks with higher lines, if there is more room than they take."""
+    factor = min(max(height / _depth(placed), 1.0), HIGHEST_LINE)
+    return [(layout.spread(factor), x, y * factor) for layout, x, y in placed]
 
 
 def _most_columns(width: float, size: float) -> int:

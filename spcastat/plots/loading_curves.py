@@ -75,7 +75,11 @@ def _counts(numbers: NDArray[np.float64]) -> bool:
 
 
 def draw_curves(
-    ax: Axes, loadings: pd.DataFrame, headings: Sequence[str], places: NDArray[np.float64] | None
+    ax: Axes,
+    loadings: pd.DataFrame,
+    headings: Sequence[str],
+    places: NDArray[np.float64] | None,
+    value_label: str,
 ) -> None:
     """Draw the loadings of each component over the columns, in one panel each; zeros interrupt the line.
 
@@ -103,7 +107,7 @@ def draw_curves(
         panel.set(ylim=(low, reach), xlim=(float(x.min()), float(x.max())))
         _scale(panel, height, size)
         panel.tick_params(labelsize=size)
-        panel.set_ylabel("Loading" if j == middle else "", fontsize=size + 1.0)
+        panel.set_ylabel(value_label if j == middle else "", fontsize=size + 1.0, parse_math=False)
         _write_heading(panel, x, column, heading, size)
     label = drawing.title_of(loadings.index) or unit or ("" if with_names else "Column")
     panels[-1].set_xlabel(short_name(label, LABEL_WIDTH), fontsize=size + 1.0, parse_math=False)
@@ -146,7 +150,7 @@ def _write_heading(
 # --- images ---------------------------------------------------------------------------------------
 
 
-def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int]) -> Axes:
+def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int], label: str) -> Axes:
     """Draw the loadings of each component as an image, with a common colour scale."""
     values = loadings.to_numpy(dtype=float)
     k = values.shape[1]
@@ -164,7 +168,7 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int])
             spine.set_color(shade(ax, 0.4))
         title = f"{short_name(loadings.columns[j], 14)}: {np.count_nonzero(values[:, j])} pixels"
         panel.set_title(title, fontsize="small", pad=3, parse_math=False)
-    _colour_bar(ax, image, fraction=0.035, pad=0.02, aspect=30)
+    _colour_bar(ax, image, label, fraction=0.035, pad=0.02, aspect=30)
     return ax
 
 
@@ -185,9 +189,10 @@ def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
     return ax.imshow(np.ma.masked_equal(values, 0), **style)
 
 
-def _colour_bar(ax: Axes, image: Any, **style: Any) -> None:
+def _colour_bar(ax: Axes, image: Any, label: str, **style: Any) -> None:
     figure = ax.get_figure()
     assert figure is not None
     bar = figure.colorbar(image, ax=ax, **style)
     bar.outline.set_visible(False)
+    bar.set_label(label, fontsize="small", parse_math=False)
     bar.ax.tick_params(labelsize="small")

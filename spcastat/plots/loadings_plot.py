@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from spcastat.config import elements, explained, flag, is_whole, listed, one_of, real_number, shown
+from spcastat.config import elements, explained, flag, is_whole, listed, one_of, real_number, shown, text
 from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import Sections, Several
 from spcastat.labels import full_names
@@ -31,6 +31,8 @@ MAPS = ("line", "image")
 SPECTRUM = 30
 #: With more components for an average variable, a table is the default.
 CROSSED = 1.6
+#: The label of frequencies of selection.
+FREQUENCY_LABEL = "Share of fits that select it (pale: not in this fit)"
 #: Options of some kinds only, with these kinds.
 KIND_OPTIONS = {
     "intervals": ("blocks",),
@@ -55,6 +57,7 @@ def plot_loadings(
     selected: pd.DataFrame | None = None,
     threshold: float | None = None,
     shares: pd.Series | None = None,
+    label: str | None = None,
     x: Any = None,
     shape: tuple[int, int] | None = None,
     ax: Axes | None = None,
@@ -101,6 +104,8 @@ def plot_loadings(
     shares : Series, optional
         The share of each component in the total variance, indexed like the columns of `loadings`, for the
         headings.
+    label : str, optional
+        What the values are, for the scale of blocks, lines and images; by default that they are loadings.
     x : sequence of p numbers, optional
         Positions of the columns, for lines; by default the numbers in their names.
     shape : (int, int), optional
@@ -137,14 +142,15 @@ def plot_loadings(
         x=x,
         shape=shape,
     )
+    label = intervals_label(intervals) if label is None else text("label", label)
     kind = data.attrs["kind"]
     headings = _headings(data, shares)
     if kind == "image":
-        return draw_images(ax, data, _image_shape(shape, len(data)))
+        return draw_images(ax, data, _image_shape(shape, len(data)), label)
     has_new_figure = ax is None
     ax = drawing.axes_for(ax, *inches_of(data))
     if kind == "line":
-        draw_curves(ax, data, headings, None if x is None else _places(x, len(data)))
+        draw_curves(ax, data, headings, None if x is None else _places(x, len(data)), label)
         return ax
     nonzero_everywhere = loadings[list(data.columns)] != 0
     nonzero_drawn = data != 0
@@ -155,6 +161,7 @@ def plot_loadings(
         ax,
         data,
         headings,
+        label=label,
         hidden=(nonzero_everywhere.sum() - nonzero_drawn.sum()).tolist(),
         limits=None if intervals is None else intervals_of(intervals, data),
         strong=None if selected is None else _selected(selected, loadings, data),
@@ -164,6 +171,14 @@ def plot_loadings(
     if has_new_figure:
         columns.shorten_figure()
     return ax
+
+
+def intervals_label(intervals: Any, level: float | None = None) -> str:
+    """Return the label of loadings with these intervals, of this level, or without any."""
+    if intervals is None:
+        return "Loading"
+    name = "interval" if level is None else f"{100 * level:g} % interval"
+    return f"Loading with {name} (pale: includes zero)"
 
 
 def _headings(data: pd.DataFrame, shares: pd.Series | None) -> list[str]:
@@ -191,9 +206,9 @@ def inches_in_one_column(data: pd.DataFrame) -> float | None:
 
 
 def _height_of_blocks(data: pd.DataFrame) -> float:
-    """Return the height in inches of all blocks: lines of a text of 8 points, with headings."""
+    """Return the height in inches of all blocks: lines of a text of 8 points, with headings and a scale."""
     rows, k = np.count_nonzero(data.to_numpy()), data.shape[1]
-    return 0.3 + 0.145 * (rows + 1.6 * k)
+    return 0.6 + 0.145 * (rows + 1.6 * k)
 
 
 @explained

@@ -19,6 +19,7 @@ from spcastat.fit.call import card_by_number, names_for
 from spcastat.fit.record import deep_copy
 from spcastat.fit.saved_fits import read_state
 from spcastat.measures import MEASURES
+from spcastat.plots.loadings_plot import intervals_label
 from spcastat.results import interpretation, proofs, resampling
 from spcastat.results.component_fit import (
     FITS_INSTEAD,
@@ -1882,6 +1883,8 @@ class SpcaResult(ComponentFit):
         if has_intervals:
             intervals = frames.conf_int(state, frames.intervals_shown(state, level), level)
         tables = {"loadings": lambda: self.loadings, "contributions": self.contributions, "cos2": self.cos2}
+        labels = {"contributions": "Contribution", "cos2": "Squared cosine"}
+        labels["loadings"] = intervals_label(intervals, level if has_intervals else None)
         return plots.plot_loadings(
             tables[values]().fillna(0.0),
             kind=kind,
@@ -1891,6 +1894,7 @@ class SpcaResult(ComponentFit):
             sections=sections,
             intervals=intervals,
             shares=self.variance["share of total"],
+            label=labels[values],
             x=x,
             shape=shape,
             ax=ax,

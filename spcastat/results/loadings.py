@@ -13,6 +13,7 @@ from spcastat.config import text
 from spcastat.fit import frames, rows, sparse_loadings
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import with_loadings
+from spcastat.plots.loadings_plot import intervals_label
 from spcastat.results import interpretation, resampling
 from spcastat.results.component_fit import FITS_INSTEAD, FORMER, ComponentFit, showing, with_results
 from spcastat.show import loading_tables
@@ -581,11 +582,13 @@ class LoadingsBootstrap(resampling.FromDraws):
         OptionError
             If there are too few draws for intervals of this level; see `conf_int`.
         """
+        intervals = self.conf_int(level)
         return plots.plot_loadings(
             self._state.by_variable(self._state.pattern),
             max_rows=max_rows,
             components=components,
-            intervals=self.conf_int(level),
+            intervals=intervals,
+            label=intervals_label(intervals, level),
             ax=ax,
         )
 

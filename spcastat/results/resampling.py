@@ -37,6 +37,7 @@ from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
 from spcastat.linalg.ties import SUM_ROUNDING
+from spcastat.plots.loadings_plot import FREQUENCY_LABEL, intervals_label
 from spcastat.progress import listening
 from spcastat.reading.design import Design, ReadOptions
 from spcastat.reading.frames import open_table
@@ -244,7 +245,12 @@ class Bootstrap(FromDraws):
         """
         intervals = self.conf_int(level, kind=kind)
         return plots.plot_loadings(
-            loadings(self._state), max_rows=max_rows, components=components, intervals=intervals, ax=ax
+            loadings(self._state),
+            max_rows=max_rows,
+            components=components,
+            intervals=intervals,
+            label=intervals_label(intervals, level),
+            ax=ax,
         )
 
 
@@ -351,6 +357,7 @@ class Stability(FromDraws):
             components=components,
             selected=loadings(self._state),
             threshold=self.threshold,
+            label=FREQUENCY_LABEL,
             ax=ax,
         )
 

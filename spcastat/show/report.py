@@ -27,7 +27,7 @@ from spcastat.fit.record import Record
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_name
-from spcastat.plots.loadings_plot import inches_in_one_column, inches_of
+from spcastat.plots.loadings_plot import FREQUENCY_LABEL, inches_in_one_column, inches_of, intervals_label
 from spcastat.show import resampling_tables
 from spcastat.show.facts import OURS
 from spcastat.show.grid import (
@@ -271,8 +271,9 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
         intervals = frames.conf_int(state, results.bootstrap)
         if frames.has_intervals(results.bootstrap):
             data = plots.plot_loadings_data(loadings, intervals=intervals)
+            label = intervals_label(intervals, 0.95)
             yield Picture(
-                lambda ax: plots.plot_loadings(loadings, intervals=intervals, ax=ax),
+                lambda ax: plots.plot_loadings(loadings, intervals=intervals, label=label, ax=ax),
                 *inches_of(data),
                 "intervals",
                 "Loadings with bootstrap intervals; the table below gives the numbers.",
@@ -286,7 +287,7 @@ def sure_parts(state: FitState) -> Iterator[Picture | Document]:
         frequent = frames.frequent(state, halves)
         data = plots.plot_loadings_data(frequent, **options)
         yield Picture(
-            lambda ax: plots.plot_loadings(frequent, ax=ax, **options),
+            lambda ax: plots.plot_loadings(frequent, label=FREQUENCY_LABEL, ax=ax, **options),
             *inches_of(data),
             "frequency",
             "How often fits to half of the rows select each variable; the table below gives the shares.",

@@ -18,7 +18,7 @@ from matplotlib.text import Text
 import spcastat as sp
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
-from spcastat.plots.blocks import Block, loading_text
+from spcastat.plots.blocks import Block, loading_text, tick_text
 from spcastat.plots.loading_blocks import balanced
 from spcastat.plots.loading_curves import numbers_of
 from spcastat.plots.loading_table import LoadingTable
@@ -26,6 +26,11 @@ from spcastat.plots.loadings_plot import plot_loadings, plot_loadings_data
 from spcastat.plots.measure_plots import plot_compare, plot_compare_data
 from spcastat.plots.names import Names
 from tests.plots.conftest import note_of
+
+@pytest.fixture(scope="module")
+def judges_fit() -> sp.SpcaResult:
+    return sp.spca(sp.datasets.load_judges(), 2, card=3, scale=True)
+
 
 # --- loadings -------------------------------------------------------------------------------------
 
@@ -220,6 +225,74 @@ def test_intervals_are_drawn_where_they_are(loadings):
             assert any(np.allclose(pair, place[["lower", "upper"]]) for pair in ends)
             count += 1
     assert count == len(frame)
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 4.0)])
+def test_blocks_of_short_names_fill_their_axes_and_have_a_scale(size):
+    """Bars reach from one side to the names, and a scale below them has its numbers where such bars end."""
+    values = np.kron(np.eye(2), np.array([0.6, -0.55, 0.5, 0.3])[:, None])
+    loadings = pd.DataFrame(values, index=list("abcdefgh"), columns=["PC1", "PC2"])
+    figure = plt.figure(figsize=size, layout="constrained")
+    ax = plot_loadings(loadings, kind="blocks", ax=figure.subplots())
+    blocks = drawn(ax)
+    place = ax.get_window_extent()
+    right = max(block.get_window_extent().x1 for block in blocks)
+    assert right - place.x0 >= 0.7 * place.width
+    (label,) = [block for block in artists(ax, Block) if block.layout.heading == "Loading"]
+    assert place.y0 - 1 <= label.get_window_extent().y0 <= place.y0 + 0.3 * place.height
+    block = next(block for block in blocks if block.layout.ticks)
+    layout, pixels = block.layout, figure.dpi / 72
+    assert 0.0 in layout.ticks and len(layout.ticks) >= 3
+    parts = list(block._parts(layout))
+    numbers = {text.get_text(): text.get_position()[0] for text in parts if isinstance(text, Text)}
+    bars = [part for part in parts if isinstance(part, Line2D) and len(set(part.get_ydata())) == 1]
+    ends = {float(bar.get_xdata()[1]) for bar in bars}
+    for value in (0.6, -0.55):
+        assert any(abs(end - block.corner[0] - pixels * (layout.zero + layout.unit * value)) < 1 for end in ends)
+    for tick in layout.ticks:
+        x = block.corner[0] + pixels * (layout.zero + layout.unit * tick)
+        assert abs(numbers[tick_text(tick)] - x) <= pixels * layout.size  # moved inwards at the edge
+
+
+def test_a_scale_does_not_take_the_room_of_names():
+    """As many names are complete as in the same axes without a scale, here all or fewer than half."""
+    for p in (8, 20, 40):
+        names = [f"variable_with_a_long_name_{i:02d}" for i in range(p)]
+        values = np.kron(np.eye(2), np.linspace(0.6, 0.2, p // 2)[:, None])
+        ax = plot_loadings(
+            pd.DataFrame(values, index=names, columns=["PC1", "PC2"]),
+            kind="blocks",
+            ax=plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots(),
+        )
+        ax.figure.canvas.draw()
+        columns = ax.get_axes_locator()
+        ((width, height),) = {key for key in columns.layouts if key == list(columns.layouts)[-1]}
+        without_scale = columns._best_placed(width, height, False)
+        assert columns._without_room(columns.arranged(width, height)) <= columns._without_room(without_scale)
+
+
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [
+        ({}, "Loading"),
+        ({"values": "cos2"}, "Squared cosine"),
+        ({"values": "contributions"}, "Contribution"),
+    ],
+)
+def test_the_scale_says_what_the_values_are(judges_fit, options, label):
+    ax = judges_fit.plot_loadings(kind="blocks", **options)
+    ax.figure.canvas.draw()
+    assert [block.layout.heading for block in artists(ax, Block)][-1] == label
+    ax = judges_fit.plot_loadings(kind="line", **options)
+    assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label]
+
+
+def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
+    ax = judges_fit.bootstrap(39, rng=1).plot(level=0.9)
+    ax.figure.canvas.draw()
+    assert [block.layout.heading for block in artists(ax, Block)][-1] == (
+        "Loading with 90 % interval (pale: includes zero)"
+    )
 
 
 def test_a_threshold_and_the_variables_of_the_fit_are_marked(loadings):
@@ -442,7 +515,8 @@ def test_a_new_figure_is_as_high_as_its_blocks(letters):
     ax = plot_loadings(loadings, kind="blocks")
     ax.figure.canvas.draw()
     blocks = drawn(ax)
-    bottom = min(block.get_window_extent().y0 for block in blocks) * 72 / ax.figure.dpi
+    label = [block for block in artists(ax, Block) if block.layout.heading == "Loading"]
+    bottom = min(block.get_window_extent().y0 for block in [*blocks, *label]) * 72 / ax.figure.dpi
     assert 0 <= bottom <= 12
     assert sum(len(block.layout.labels) for block in blocks) == 24
 
