@@ -2,106 +2,161 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from spcastat.config import SHOWN_LEVEL, plural
+from spcastat.config import SHOWN_LEVEL
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
 from spcastat.show import renderings, resampling_facts
 from spcastat.show.grid import Figures, fixed
-from spcastat.show.renderings import Item, Screen
+from spcastat.show.renderings import Item, List, Screen
 from spcastat.show.templates import Fact, fact, lines, part, warnings
 
-#: A component, a variable, cells, and a number by which rows are ordered if there is no room for all.
-Line: TypeAlias = tuple[str, str, tuple[str, ...], float]
 #: The widest names in a table of loadings.
 LOADING_NAME_WIDTH = 30
+#: Limits of names in lists with intervals, of which two have room side by side.
+INTERVAL_NAME_LIMITS = (LOADING_NAME_WIDTH, 24, 20, 18, 17, 16, 15, 14)
+
+#: What brackets mean in a print of frequencies.
+OTHERS_KEY = "[ ]: often selected, but not in this component of the fit."
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Numbers about a loading.
+
+    Attributes
+    ----------
+    component, term : str
+        The names of the component and of the variable.
+    loading : float
+        Its size orders the estimates of a component, the largest first, if not all have room.
+    cells : tuple of str
+        The cells of a table.
+    short_texts : tuple of str
+        The most important cells as one text, and the same with fewer decimals.
+    """
+
+    component: str
+    term: str
+    loading: float
+    cells: tuple[str, ...]
+    short_texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Numbers about loadings, one row each, of which those in doubt are shown if there is no room for all.
+    """Numbers about loadings: all of them if they have room, else the largest loadings of each component.
 
     Attributes
     ----------
     headings : tuple of str
-    rows : list of (component, variable, cells, number)
-        If there is no room for all, those with the smallest numbers are shown.
+        Those of the cells.
+    rows : list of Estimate
     doubtful : ndarray of bool
-        Which rows are counted and shown.
+        Which rows are counted.
     doubt : str
-        What they have in common, such as "intervals include zero".
+        What they have in common, such as "include zero".
+    complete : str
+        Where to find all rows, such as "All intervals: boot.table".
     """
 
     headings: tuple[str, ...]
-    rows: list[Line]
+    rows: list[Estimate]
     doubtful: np.ndarray
     doubt: str
+    complete: str
 
-    def lines(self, room: int) -> list[str]:
-        """Return a line for every row, or counts for each component and the rows in doubt."""
-        if len(self.rows) + 1 <= room:
-            return self._table(self.rows)
-        components = list(dict.fromkeys(component for component, *_ in self.rows))
-        if len(components) + 1 >= room:
-            return self._counts(components, room)
-        order = [i for i in np.argsort([row[3] for row in self.rows], kind="stable") if self.doubtful[i]]
-        visible_rows = set(order[: room - 1 - len(components)])
-        lines = []
-        for component in components:
-            places = [i for i, row in enumerate(self.rows) if row[0] == component]
-            visible = [i for i in places if i in visible_rows]
-            lines += [self._count(component, places, len(visible))]
-            lines += self._table([self.rows[i] for i in visible])[1:] if visible else []
-        return [self._table(self.rows)[0], *lines]
+    def screen(
+        self, title: str, sentences: Sequence[str], alerts: Sequence[str], end: str, key: str = ""
+    ) -> Screen:
+        """Return the print, a table or what `in_short` returns; only the table has the sentence `key`."""
+        brief_sentences = tuple(sentence for sentence in sentences if sentence != key)
+        brief = Screen(title, self.in_short, brief_sentences, tuple(alerts), end)
+        return Screen(title, self.table, tuple(sentences), tuple(alerts), end, brief)
 
-    def _count(self, component: str, places: list[int], visible: int) -> str:
-        doubtful = int(self.doubtful[places].sum())
-        note = f" ({visible} shown)" if visible < doubtful else ""
-        return f"{component}: {doubtful} of {len(places)} {self.doubt}{note}"
+    def table(self, room: int) -> list[str]:
+        """Return a line for every row with all cells; [] if these are too many lines."""
+        return [] if len(self.rows) + 1 > room else self._table()
 
-    def _counts(self, components: list[str], room: int) -> list[str]:
-        visible_components = components if len(components) <= room else components[: room - 1]
-        lines = [
-            self._count(
-                component, [i for i, row in enumerate(self.rows) if row[0] == component], 0
-            ).partition(" (")[0]
-            for component in visible_components
-        ]
-        hidden = len(components) - len(visible_components)
-        return [*lines, f"and {plural(hidden, 'more component')}"] if hidden else lines
+    def in_short(self, room: int) -> list[str]:
+        """Return lists or a matrix with the most important cells, or the largest loadings of components."""
+        for layout in (renderings.side_by_side(self._lists(), room, INTERVAL_NAME_LIMITS), *self._matrices()):
+            if layout and renderings.fits(layout, room) and not renderings.hides(layout):
+                return layout
+        end = renderings.filled(f"{self.complete} ({len(self.rows):,}).", renderings.WIDTH).splitlines()
+        lists = renderings.side_by_side(self._lists(), room - len(end), INTERVAL_NAME_LIMITS)
+        return [*(lists or self._items(room - len(end))), *end]
 
-    def _table(self, rows: Sequence[Line]) -> list[str]:
+    def _table(self) -> list[str]:
         """Return rows of cells, with the component where it changes, and names at the end."""
-        everywhere = [cells for _, _, cells, _ in self.rows]
+        everywhere = [row.cells for row in self.rows]
         widths = [max(map(len, column)) for column in zip(self.headings, *everywhere, strict=True)]
-        heads = renderings.short_labels([component for component, *_ in self.rows], 12)
+        heads = renderings.short_labels([row.component for row in self.rows], 12)
         label_width = max(map(len, heads))
         room = renderings.WIDTH - label_width - sum(size + 2 for size in widths) - 2
-        names = renderings.short_labels([name for _, name, _, _ in rows], min(room, LOADING_NAME_WIDTH))
-        lines = [
-            "  ".join(
-                [
-                    " " * label_width,
-                    *(f"{text:>{size}}" for text, size in zip(self.headings, widths, strict=True)),
-                ]
-            )
-        ]
-        previous = ""
-        for (component, _, cells, _), name in zip(rows, names, strict=True):
-            label = "" if component == previous or len(self.rows) > len(rows) else component
-            texts = [f"{text:>{size}}" for text, size in zip(cells, widths, strict=True)]
-            (head,) = renderings.short_labels([label], 12)
-            lines.append("  ".join([f"{head:{label_width}}", *texts, name]))
-            previous = component
+        limit = min(room, LOADING_NAME_WIDTH)
+        names = renderings.short_labels([row.term for row in self.rows], limit)
+        lines, previous = [self._line(" " * label_width, self.headings, widths)], ""
+        for row, head, name in zip(self.rows, heads, names, strict=True):
+            label = "" if row.component == previous else head
+            lines.append(self._line(f"{label:{label_width}}", row.cells, widths, name))
+            previous = row.component
         return lines
+
+    def _line(self, label: str, cells: Sequence[str], widths: Sequence[int], *name: str) -> str:
+        texts = [f"{text:>{size}}" for text, size in zip(cells, widths, strict=True)]
+        return "  ".join([label, *texts, *name])
+
+    def _of_components(self) -> Iterator[tuple[str, int, list[Estimate]]]:
+        """Yield each component with its number of doubtful rows, and its rows, the largest loading first."""
+        for component in dict.fromkeys(row.component for row in self.rows):
+            places = [i for i, row in enumerate(self.rows) if row.component == component]
+            order = sorted(places, key=lambda i: -abs(self.rows[i].loading))
+            yield component, int(self.doubtful[places].sum()), [self.rows[i] for i in order]
+
+    def _lists(self) -> list[List]:
+        lists = []
+        for component, count, rows in self._of_components():
+            (head,) = renderings.short_labels([component], 12)
+            heading = f"{head}: {count} of {len(rows)} {self.doubt}"
+            texts = textwrap.dedent("\n".join(row.short_texts[0] for row in rows)).split("\n")
+            numbers = tuple(f"{text:{max(map(len, texts))}}" for text in texts)
+            lists.append(List(heading, numbers, tuple(row.term for row in rows)))
+        return lists
+
+    def _matrices(self) -> Iterator[list[str]]:
+        """Yield a matrix of variables and components with all decimals, and with fewer."""
+        components = list(dict.fromkeys(row.component for row in self.rows))
+        largest: dict[str, Estimate] = {}
+        for row in self.rows:
+            if row.term not in largest or abs(row.loading) > abs(largest[row.term].loading):
+                largest[row.term] = row
+        terms = sorted(
+            largest, key=lambda term: (components.index(largest[term].component), -abs(largest[term].loading))
+        )
+        for number in range(len(self.rows[0].short_texts)):
+            texts = {(row.term, row.component): row.short_texts[number] for row in self.rows}
+            lines = [(term, [texts.get((term, name), "") for name in components]) for term in terms]
+            yield renderings.matrix("", components, lines, limit=INTERVAL_NAME_LIMITS[-1])
+
+    def _items(self, room: int) -> list[str]:
+        """Return a line or more for each component, with its largest loadings."""
+        items = []
+        for component, count, rows in self._of_components():
+            labels = renderings.short_labels([row.term for row in rows], INTERVAL_NAME_LIMITS[-1])
+            texts = (" ".join(row.short_texts[0].split()) for row in rows)
+            words = tuple(f"{text} {label}" for text, label in zip(texts, labels, strict=True))
+            items.append(Item(component, (f"{count} of {len(rows)}",), words))
+        return renderings.items("", (self.doubt, "largest loadings"), items, room, "components")
 
 
 def _cells(numbers: Iterable[float]) -> tuple[str, ...]:
@@ -109,9 +164,18 @@ def _cells(numbers: Iterable[float]) -> tuple[str, ...]:
     return tuple("" if np.isnan(number) else str(fixed(number, 3)) for number in numbers)
 
 
-def _interval(lower: float, upper: float) -> str:
-    """Return an interval with three decimals; an end that is exactly zero is "0"."""
-    return "" if np.isnan(lower) else str(Figures.of((lower, upper), 3))
+def _with_interval(number: float, lower: float, upper: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return a number and its interval as cells, and as texts with three decimals and with two.
+
+    An end that is exactly zero is "0"; an interval that cannot be computed is blank.
+    """
+    texts = []
+    for digits in (3, 2):
+        number_text = "" if np.isnan(number) else str(fixed(number, digits))
+        interval = "" if np.isnan(lower) else str(Figures.of((lower, upper), digits))
+        texts.append((f"{number_text:>{digits + 3}}", interval))
+    short_texts = (" ".join(texts[0]), " ".join(texts[1]))
+    return (texts[0][0].strip(), texts[0][1]), short_texts
 
 
 def _sampling_sentences(text: str) -> Iterator[str]:
@@ -131,42 +195,43 @@ def _warnings(sentences: Iterable[Fact]) -> tuple[str, ...]:
 def print_of_bootstrap(
     state: FitState, boot: Bootstrapped, notes: Sequence[str], kind: str = "hull"
 ) -> Screen:
-    """Return the print of a bootstrap: intervals, or those that include zero."""
+    """Return the print of a bootstrap: the loadings with their intervals."""
     frame = frames.conf_int(state, boot, kind=kind)
     frame = frame[frame["estimate"] != 0]
     with_bounds = frames.has_intervals(boot)
     shares = [name for name in ("selected", "fmi", "imputations") if name in frame]
     columns = ["component", "term", "estimate", "lower", "upper", *shares]
-    rows: list[Line] = []
-    for component, term, loading, lower, upper, share, *pooled in frame[columns].itertuples(index=False):
-        interval = (_interval(lower, upper),) if with_bounds else ()
-        cells = (*_cells([loading]), *interval, *(f"{100 * value:.0f} %" for value in (share, *pooled)))
-        rows.append((name_text(component), name_text(term), cells, share))
+    rows: list[Estimate] = []
+    for component, term, loading, lower, upper, *values in frame[columns].itertuples(index=False):
+        percentages = tuple(f"{100 * value:.0f} %" for value in values)
+        cells, short_texts = _with_interval(loading, lower, upper)
+        if not with_bounds:
+            cells, short_texts = cells[:1], (f"{cells[0]:>6} {percentages[0]:>5}",)
+        names = name_text(component), name_text(term)
+        rows.append(Estimate(*names, loading, (*cells, *percentages), short_texts))
     if with_bounds:
         doubtful = ~((frame["lower"] > 0) | (frame["upper"] < 0)).to_numpy()
-        headings, doubt = ("loading", "95 % interval", *shares), "intervals include zero"
-        estimates = Estimates(headings, rows, doubtful, doubt)
+        headings = ("loading", "95 % interval", *shares)
+        estimates = Estimates(headings, rows, doubtful, "include zero", "All intervals: boot.table")
     else:
         doubtful = (frame["selected"] < 1.0).to_numpy()
-        estimates = Estimates(("loading", *shares), rows, doubtful, "variables are not in all draws")
+        headings, doubt = ("loading", *shares), "not in all draws"
+        estimates = Estimates(headings, rows, doubtful, doubt, "All loadings: boot.table")
     draw_cautions = list(resampling_facts.few_draws(boot))
-    return Screen(
+    key = " ".join(
+        [part(fact("selected"))] * boot.select + [*map(part, resampling_facts.of_imputations(boot))]
+    )
+    alerts = [
+        *resampling_facts.about_rows(state, boot.notice),
+        *resampling_facts.components_in_doubt(state, boot),
+        *draw_cautions,
+    ]
+    return estimates.screen(
         part(resampling_facts.bootstrap(boot, 0.95, loadings=kind == "percentile")),
-        estimates.lines,
-        (
-            *_sampling_sentences(boot.drawn),
-            part(fact("selected")) if boot.select else "",
-            *map(part, resampling_facts.of_imputations(boot)),
-            *map(part, draw_cautions),
-        ),
-        _warnings(
-            [
-                *resampling_facts.about_rows(state, boot.notice),
-                *resampling_facts.components_in_doubt(state, boot),
-                *draw_cautions,
-            ]
-        ),
+        (*_sampling_sentences(boot.drawn), key, *map(part, draw_cautions)),
+        _warnings(alerts),
         renderings.ending("boot", notes),
+        key,
     )
 
 
@@ -176,19 +241,16 @@ def print_of_bootstrap(
 def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str]) -> Screen:
     """Return the print of the stability of a fit: stable variables of each component, and the others."""
     frequency = frames.frequency(state, halves)
-    rows: list[Item] = []
-    names = full_names(frequency.columns)
-    for name, column, v in zip(names, frequency.to_numpy().T, state.V.T, strict=True):
-        counts = f"{int((column[v != 0] >= halves.threshold).sum())} of {np.count_nonzero(v)}"
-        rows.append(Item(name, (counts,), tuple(_by_frequency(frequency.index, column, v))))
+    threshold, values = halves.threshold, frequency.to_numpy()
+    stable = [
+        f"{(f[v != 0] >= threshold).sum()} of {np.count_nonzero(v)}"
+        for f, v in zip(values.T, state.V.T, strict=True)
+    ]
     return Screen(
         part(resampling_facts.stability(halves)),
-        lambda room: renderings.items(
-            "", ("stable", "share of the fits that select"), rows, room, "components"
-        ),
+        Frequencies(state.V, values, frequency.index, full_names(frequency.columns), stable).lines,
         (
             *_sampling_sentences(halves.drawn),
-            "In brackets: variables that are not in the component of the fit.",
             "A variable that is not stable may still belong to the component: halves have less power.",
         ),
         _warnings(resampling_facts.about_rows(state, halves.notice)),
@@ -196,14 +258,60 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
     )
 
 
-def _by_frequency(names: pd.Index, column: np.ndarray, v: np.ndarray) -> Iterator[str]:
-    """Yield the variables of a component, then others that are often selected in brackets, with shares."""
-    for in_fit in (True, False):
-        places = np.flatnonzero((v != 0) if in_fit else (v == 0) & (column >= resampling_facts.OFTEN))
-        places = places[np.argsort(-column[places], kind="stable")]
-        labels = renderings.short_labels(full_names(names[places]), LOADING_NAME_WIDTH)
-        for label, share in zip(labels, column[places].tolist(), strict=True):
-            yield f"{label} {share:.2f}" if in_fit else f"[{label} {share:.2f}]"
+@dataclass(frozen=True)
+class Frequencies:
+    """The variables of components, and others that are often selected, with the shares of the fits.
+
+    Attributes
+    ----------
+    V, shares : ndarray of shape (p, k)
+        The loadings of the fit, and the shares of the fits that select each variable.
+    variables : Index
+    components, stable : list of str
+        The names of the components, and how many of their variables are stable.
+    """
+
+    V: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    variables: pd.Index
+    components: list[str]
+    stable: list[str]
+
+    def lines(self, room: int) -> list[str]:
+        """Return everything, else the variables of the fit, or as many of these as there is room for."""
+        for with_unselected, limit in (
+            (True, LOADING_NAME_WIDTH),
+            (True, INTERVAL_NAME_LIMITS[-1]),
+            (False, INTERVAL_NAME_LIMITS[-1]),
+        ):
+            text = self._items(room, with_unselected, limit)
+            if not renderings.hides(text):
+                return text
+        return [
+            *self._items(room - 1, False, INTERVAL_NAME_LIMITS[-1]),
+            "All frequencies: stability.frequency.",
+        ]
+
+    def _items(self, room: int, with_unselected: bool, limit: int) -> list[str]:
+        """Return a line or more for each component; `with_unselected`, also variables that are not in it."""
+        rows = [
+            Item(name, (count,), tuple(self._words(number, with_unselected, limit)))
+            for number, (name, count) in enumerate(zip(self.components, self.stable, strict=True))
+        ]
+        headings = ("stable", "share of the fits that select")
+        key = [OTHERS_KEY] if any(word[0] == "[" for row in rows for word in row.words) else []
+        return [*renderings.items("", headings, rows, room - len(key), "components"), *key]
+
+    def _words(self, component: int, with_unselected: bool, limit: int) -> Iterator[str]:
+        """Yield the variables of a component, then, in brackets, others that are often selected."""
+        v, column = self.V[:, component], self.shares[:, component]
+        often = (v == 0) & (column >= resampling_facts.OFTEN) & with_unselected
+        for in_fit, members in ((True, v != 0), (False, often)):
+            places = np.flatnonzero(members)
+            places = places[np.argsort(-column[places], kind="stable")]
+            labels = renderings.short_labels(full_names(self.variables[places]), limit)
+            for label, share in zip(labels, column[places].tolist(), strict=True):
+                yield f"{label} {share:.2f}" if in_fit else f"[{label} {share:.2f}]"
 
 
 # --- tests and split inference ---------------------------------------------------------------------
@@ -215,20 +323,22 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
     frame = frame[frame["loading"] != 0]
     doubtful = (frame["q_value"] > SHOWN_LEVEL).to_numpy()
     columns = ["component", "term", "loading", "p_value", "q_value"]
-    rows: list[Line] = []
+    rows: list[Estimate] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
-        rows.append((name_text(component), name_text(term), _cells(numbers), -numbers[-1]))
-    doubt = f"loadings have q > {SHOWN_LEVEL:g}"
-    return Screen(
+        cells = _cells(numbers)
+        short_texts = (f"{cells[0]:>6} q {cells[-1]:>5}",)
+        rows.append(Estimate(name_text(component), name_text(term), numbers[0], cells, short_texts))
+    estimates = Estimates(
+        ("loading", "p", "q"), rows, doubtful, f"with q > {SHOWN_LEVEL:g}", "All tests: tests.table"
+    )
+    alerts = [
+        *resampling_facts.about_rows(state, tested.notice),
+        *resampling_facts.few_permutations(state, tested),
+    ]
+    return estimates.screen(
         part(resampling_facts.tests_of_loadings(tested)),
-        Estimates(("loading", "p", "q"), rows, doubtful, doubt).lines,
         (*_sampling_sentences(tested.drawn), part(fact("meaning of q"))),
-        _warnings(
-            [
-                *resampling_facts.about_rows(state, tested.notice),
-                *resampling_facts.few_permutations(state, tested),
-            ]
-        ),
+        _warnings(alerts),
         renderings.ending("tests", notes),
     )
 
@@ -238,14 +348,14 @@ def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Scree
     frame = frames.split_conf_int(state, split)
     zero = ~((frame["lower"] > 0) | (frame["upper"] < 0)).to_numpy()
     columns = ["component", "term", "correlation", "lower", "upper"]
-    rows: list[Line] = []
+    rows: list[Estimate] = []
     for component, term, r, lower, upper in frame[columns].itertuples(index=False):
-        cells = (*_cells([r]), _interval(lower, upper))
-        rows.append((name_text(component), name_text(term), cells, abs(r)))
+        rows.append(Estimate(name_text(component), name_text(term), r, *_with_interval(r, lower, upper)))
+    headings = ("correlation", "95 % interval")
+    estimates = Estimates(headings, rows, zero, "include zero", "All correlations: split.table")
     repeats = part(fact("p values of splits", repeats=split.repeats)) if split.repeats > 1 else ""
-    return Screen(
+    return estimates.screen(
         part(resampling_facts.split_inference(split)),
-        Estimates(("correlation", "95 % interval"), rows, zero, "intervals include zero").lines,
         (*_sampling_sentences(split.drawn), repeats),
         _warnings(resampling_facts.about_rows(state, split.notice)),
         renderings.ending("split", notes),

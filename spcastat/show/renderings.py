@@ -274,8 +274,8 @@ MOST_FACTS = 4
 MANY_ROWS = 5
 #: Limits of names in lists that stand side by side; the first is used unless a smaller one shows more.
 NAME_LIMITS = (30, 24, 17)
-#: Number of spaces between lists.
-LIST_GAP = 3
+#: Number of spaces between lists, and at most before the count of what has no room in them.
+LIST_GAP, MORE_INDENT = 3, 6
 #: Lines of a table beside its rows: a blank one, headings and a rule.
 TABLE_LINES = 3
 #: Characters of a name in a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
@@ -299,8 +299,8 @@ class Screen:
     ending : str
         The last sentence: where to find everything else.
     brief : Screen, optional
-        The same result with a shorter title and fewer sentences, which is printed if only its body then has
-        room for everything.
+        The same result with fewer words, which is printed if only its body then has room for everything, or
+        if this body has no room at all.
     """
 
     title: str
@@ -313,9 +313,9 @@ class Screen:
     def text(self, encoding: str | None = None) -> str:
         """Return the lines as text; characters that the console lacks are written as escapes."""
         title, body, foot = self._parts(encoding)
-        if self.brief is not None and hides(body):
+        if self.brief is not None and (hides(body) or not body):
             brief_parts = self.brief._parts(encoding)
-            title, body, foot = (title, body, foot) if hides(brief_parts[1]) else brief_parts
+            title, body, foot = (title, body, foot) if body and hides(brief_parts[1]) else brief_parts
         return "\n\n".join("\n".join(part) for part in (title, body, foot) if part)
 
     def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
@@ -441,15 +441,18 @@ class List:
         labels = short_labels(self.names[:count], limit)
         lines = [f"{number:>{width}} {label}" for number, label in zip(self.numbers, labels, strict=False)]
         if count < len(self.numbers):
-            lines.append(f"{'':{width}} and {len(self.numbers) - count} more")
+            lines.append(f"{'':{min(width, MORE_INDENT)}} and {len(self.numbers) - count:,} more")
         return [self.heading, *lines]
 
 
-def side_by_side(lists: Sequence[List], room: int) -> list[str]:
-    """Return lists in as many columns as fit, each with as many lines as there is room for; [] if too few."""
+def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = NAME_LIMITS) -> list[str]:
+    """Return lines in as many columns as fit, each with as many lines as there is room for; [] if too few.
+
+    Names are shortened to the first of `name_limits` with which the most lines have room.
+    """
     longest = min(max(len(block.numbers) for block in lists), room)
     for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1):
-        for limit in NAME_LIMITS:
+        for limit in name_limits:
             lines = _bands([block.lines(line_limit, limit) for block in lists])
             if len(lines) <= room:
                 return lines

@@ -132,6 +132,54 @@ def test_a_bootstrap_of_imputations_is_one_screen(long):
     assert is_one_screen(text), text
 
 
+def printed_names(text: str, names: list[str]) -> list[str]:
+    return [name for name in names if re.search(rf"\b{name}\b", text)]
+
+
+def test_a_bootstrap_prints_every_interval_that_has_room():
+    """24 intervals are too many for a line each, and few enough for two components side by side."""
+    R = sp.datasets.load_harman74()
+    boot = sp.spca_cov(R, 4, disjoint=True, n_obs=145).bootstrap(40, rng=0)
+    text = str(boot)
+    assert is_one_screen(text), text
+    assert "more" not in text
+    for row in boot.table.itertuples(index=False):
+        if row.estimate:  # names may be short; no two of these loadings are equal to three decimals
+            ends = ("0" if end == 0 else f"{end:.3f}" for end in (row.lower, row.upper))
+            assert f"{row.estimate:.3f} [{', '.join(ends)}]" in text
+
+
+def test_a_dense_bootstrap_is_a_matrix_with_intervals():
+    """Three components of 13 variables: lists have no room, and 13 lines of three intervals have."""
+    text = str(fit_of(13, 3, method="pca").bootstrap(40, rng=0))
+    assert is_one_screen(text), text
+    for name in rows(13).columns:
+        (line,) = re.findall(rf"(?m)^{name} .*$", text)
+        assert line.count("[") == 3
+
+
+def test_a_print_without_room_for_all_intervals_has_the_largest_and_says_where_all_are():
+    boot = fit_of(30, 9).bootstrap(40, rng=0)
+    text = str(boot)
+    assert f"boot.table ({int((boot.table['estimate'] != 0).sum())})" in text
+    V = fit_of(30, 9).loadings
+    for component in V:
+        assert printed_names(text, [V[component].abs().idxmax()])
+
+
+def test_stability_leaves_out_other_variables_before_those_of_the_fit():
+    """Brackets mark variables that are not in the fit; they give way, and so do not push out its own."""
+    fit = fit_of(100, 8)
+    stability = fit.stability(10, rng=0)
+    text = str(stability)
+    assert is_one_screen(text), text
+    assert "[" not in text
+    selected = fit.loadings.index[fit.loadings.any(axis=1)]
+    assert printed_names(text, list(selected)) == list(selected)
+    crowded = str(fit_of(100, 12, long=True).stability(3, rng=0))
+    assert "All frequencies: stability.frequency." in crowded
+
+
 def test_small_shares_have_two_significant_digits():
     """A component of .05 % of the variance is not 0.1 %, and a variance of .4 beside 150 is not one digit."""
     u, w = np.random.default_rng(0).normal(size=(2, 200))
