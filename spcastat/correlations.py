@@ -21,8 +21,7 @@ from spcastat.errors import (
 )
 from spcastat.hints import Table
 from spcastat.inputs.opening import refuse_long_imputations, table_of
-from spcastat.linalg.accumulate import BATCH, blocks
-from spcastat.linalg.ties import is_sparse
+from spcastat.linalg.accumulate import BATCH, blocks, is_sparse
 from spcastat.reading.checks import kind_of
 from spcastat.reading.covariance import refuse_covariance
 from spcastat.reading.frames import open_table

@@ -32,8 +32,8 @@ from spcastat.inputs.data import Data
 from spcastat.inputs.opening import source_of
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.row_groups import content_keys, run_numbers, sums_of_keys
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.standardisation import CONSTANT
-from spcastat.linalg.ties import is_sparse
 from spcastat.progress import listening, workers
 from spcastat.reading import frames
 from spcastat.reading.checks import NO_COMPLETE_ROW

@@ -31,10 +31,9 @@ import pandas as pd
 
 from spcastat.config import explained, flag, listed, plural
 from spcastat.errors import ColumnTypeError, ConstantColumnError, DataError, MissingValuesError, ShapeError
-from spcastat.linalg.eigenvectors import orthonormalise
+from spcastat.linalg.eigenvectors import RELATIVE, orthonormalise, unit
 from spcastat.linalg.operators import SCORE_DEPENDENCE, Gram, Operator, residual_covariances
 from spcastat.linalg.standardisation import prepare
-from spcastat.linalg.ties import RELATIVE, unit
 from spcastat.reading.checks import real_array
 from spcastat.reading.covariance import read_covariance, refuse_covariance
 from spcastat.reading.read import read_data

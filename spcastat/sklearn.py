@@ -50,7 +50,7 @@ from spcastat.hints import (
     WeightsAre,
 )
 from spcastat.inputs.constructors import rows
-from spcastat.linalg.ties import is_sparse
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.reading.checks import frame_values, read_weights, vector
 from spcastat.reading.covariance import refuse_covariance
 from spcastat.reading.frames import array_labels

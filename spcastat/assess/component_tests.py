@@ -24,9 +24,8 @@ from spcastat.inputs.noise import ROW_CELLS, Noise
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.samplers import columns_near
 from spcastat.labels import name_text
-from spcastat.linalg.eigenvectors import numerical_rank
+from spcastat.linalg.eigenvectors import RELATIVE, numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
-from spcastat.linalg.ties import RELATIVE
 from spcastat.progress import in_threads, stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns

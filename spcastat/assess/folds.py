@@ -27,11 +27,10 @@ from spcastat.inputs.row_data import RowData
 from spcastat.inputs.row_groups import RowGroups, folded_design
 from spcastat.inputs.samplers import Rules, constant_among, constant_in, constant_remark
 from spcastat.linalg import standardisation
-from spcastat.linalg.accumulate import CrossProducts, weights_or_ones
+from spcastat.linalg.accumulate import CrossProducts, is_sparse, weights_or_ones
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import are_within
 from spcastat.linalg.standardisation import ColumnUnits, Standardisation, fits, largest_of
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import RowDesign
 from spcastat.reading.missing_values import Patterns, expect, outers
 

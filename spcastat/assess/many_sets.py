@@ -15,9 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import top_eigh, varimax
+from spcastat.linalg.eigenvectors import RELATIVE, top_eigh, varimax
 from spcastat.linalg.operators import DenseRows, Operator
-from spcastat.linalg.ties import RELATIVE
 
 # --- data sets -------------------------------------------------------------------------------------
 

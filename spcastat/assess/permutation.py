@@ -35,9 +35,10 @@ from spcastat.config import draw_generator
 from spcastat.fit.record import Tested
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import RowSampler
+from spcastat.linalg.accumulate import is_sparse
+from spcastat.linalg.eigenvectors import HALF_DIGITS, RELATIVE, SUM_ROUNDING
 from spcastat.linalg.regression import rotated
 from spcastat.linalg.standardisation import CONSTANT
-from spcastat.linalg.ties import HALF_DIGITS, RELATIVE, SUM_ROUNDING, is_sparse
 from spcastat.progress import run_jobs
 
 

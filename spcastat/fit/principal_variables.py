@@ -28,8 +28,8 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.inputs.missing import MOST_VARIABLES
 from spcastat.labels import full_names
+from spcastat.linalg.eigenvectors import flip_signs
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import flip_signs
 from spcastat.search.matrices import PIVOT_TOLERANCE
 from spcastat.search.principal_variables import (
     STARTS_BY_EFFORT,

@@ -21,10 +21,9 @@ from spcastat.inputs.cleaning import CleaningStandardisation
 from spcastat.inputs.data import Data
 from spcastat.inputs.opening import require_apart, source_of, table_of
 from spcastat.inputs.row_data import RowData
-from spcastat.linalg.accumulate import blocks
-from spcastat.linalg.eigenvectors import orthonormalise
+from spcastat.linalg.accumulate import blocks, is_sparse
+from spcastat.linalg.eigenvectors import SUM_ROUNDING, orthonormalise
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.linalg.ties import SUM_ROUNDING, is_sparse
 from spcastat.progress import listening
 from spcastat.reading.checks import rows_of
 from spcastat.reading.design import ReadOptions, Spec

@@ -12,9 +12,16 @@ from spcastat.config import plural
 from spcastat.errors import ComponentsError
 from spcastat.fit.plan import STARTS, Plan, Start, require_memory
 from spcastat.linalg.deflation import Removed, deflate, deflate_rows
-from spcastat.linalg.eigenvectors import numerical_rank, symmetric, varimax
+from spcastat.linalg.eigenvectors import (
+    first_max,
+    flip_signs,
+    numerical_rank,
+    ranked,
+    symmetric,
+    unit,
+    varimax,
+)
 from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
-from spcastat.linalg.ties import first_max, flip_signs, ranked, unit
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
 from spcastat.search.enumeration import best_of_all_choices, few_choices

@@ -19,8 +19,8 @@ from spcastat.fit.record import SPARSE_LOADINGS, Record, deep_copy, facts_of, nu
 from spcastat.fit.run import leading_components
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
+from spcastat.linalg.eigenvectors import flip_signs, ranked
 from spcastat.linalg.operators import GRAM_ORDER, Operator
-from spcastat.linalg.ties import flip_signs, ranked
 from spcastat.search.loading_patterns import PATTERN_STARTS, Nonzeros, Pattern, search, sparsest
 
 #: Where the method is described.

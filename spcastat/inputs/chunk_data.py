@@ -18,7 +18,7 @@ from spcastat.inputs.data import Data, center_and_scale, column_values, require_
 from spcastat.inputs.opening import Source, refuse_long_imputations
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData, column_factors, is_mixed, split_options
 from spcastat.inputs.row_groups import ODD
-from spcastat.linalg.accumulate import ColumnSums, CrossProducts, Nothing
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts, Nothing, is_sparse
 from spcastat.linalg.operators import GRAM_ORDER, Operator
 from spcastat.linalg.standardisation import (
     BlockScaling,
@@ -30,7 +30,6 @@ from spcastat.linalg.standardisation import (
     from_products,
     standard_of,
 )
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import warn_of_row_numbers
 from spcastat.reading.design import Design, Spec, checked_robust
 from spcastat.streams.base import Stream, Tally, of_quotients

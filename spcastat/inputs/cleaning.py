@@ -20,10 +20,9 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import plural, warn, whole_percent
 from spcastat.labels import name_text
-from spcastat.linalg.accumulate import weights_or_ones
+from spcastat.linalg.accumulate import is_sparse, weights_or_ones
 from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.linalg.ties import is_sparse
 from spcastat.linalg.wrapping import (
     BEND,
     END,

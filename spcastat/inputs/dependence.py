@@ -21,10 +21,9 @@ from scipy.special import fdtrc
 
 from spcastat.config import shown, whole_percent
 from spcastat.inputs.row_groups import StandardRows, content_keys, equal_by_chance
-from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.accumulate import blocks, is_sparse
 from spcastat.linalg.regression import centred_within
 from spcastat.linalg.standardisation import neighbour_correlation
-from spcastat.linalg.ties import is_sparse
 
 #: A share of rows equal to another one, from which on it is noticed.
 MANY_EQUAL = 0.05

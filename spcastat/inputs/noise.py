@@ -24,11 +24,10 @@ import numpy as np
 
 from spcastat.errors import CovarianceError, DataError, OptionError
 from spcastat.inputs.row_groups import RowGroups, StandardRows, are_counts
-from spcastat.linalg.accumulate import SquareProducts, weights_or_ones
-from spcastat.linalg.eigenvectors import top_dense, top_eigh
+from spcastat.linalg.accumulate import SquareProducts, is_sparse, weights_or_ones
+from spcastat.linalg.eigenvectors import NORMAL_MAD, RELATIVE, top_dense, top_eigh
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import in_complement, rotated
-from spcastat.linalg.ties import NORMAL_MAD, RELATIVE, is_sparse
 
 #: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
 ROW_CELLS = 3_000_000

@@ -14,7 +14,7 @@ import pandas as pd
 
 from spcastat.config import GAPS, library_of, offers, one_line, plural, shown, whole_percent
 from spcastat.errors import DataError, FileError, OptionError
-from spcastat.linalg.ties import is_sparse
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.reading.textfiles import (
     TextOptions,

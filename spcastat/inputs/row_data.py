@@ -26,6 +26,7 @@ from spcastat.inputs.data import (
 )
 from spcastat.inputs.missing import Gaps, prepare_with_gaps, rank_of, refuse_rows_methods
 from spcastat.inputs.row_groups import RowGroups, counted
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
@@ -37,7 +38,6 @@ from spcastat.linalg.standardisation import (
     checksum,
     prepare,
 )
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import NO_COMPLETE_ROW, warn_of_missing_codes, warn_of_row_numbers
 from spcastat.reading.design import (
     DEFAULT_OPTIONS,

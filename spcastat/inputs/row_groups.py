@@ -19,11 +19,10 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import WeightsError
-from spcastat.linalg.accumulate import blocks, weights_or_ones
+from spcastat.linalg.accumulate import blocks, is_sparse, weights_or_ones
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import factor_of
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading.design import RowDesign, Spec
 
 

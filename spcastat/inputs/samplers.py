@@ -17,8 +17,8 @@ from spcastat.inputs.cleaning import Cleaner
 from spcastat.inputs.missing import Gaps, prepare_with_gaps
 from spcastat.inputs.noise import RowNoise, covariance_noise, pulled_in, standardised
 from spcastat.inputs.row_groups import RowGroups, StandardRows, are_counts, folded_design
-from spcastat.linalg.accumulate import CrossProducts, blocks, weights_or_ones
-from spcastat.linalg.eigenvectors import symmetric, symmetric_root
+from spcastat.linalg.accumulate import CrossProducts, blocks, is_sparse, weights_or_ones
+from spcastat.linalg.eigenvectors import symmetric, symmetric_root, top
 from spcastat.linalg.operators import Gram, Operator, averaged
 from spcastat.linalg.regression import regress
 from spcastat.linalg.standardisation import (
@@ -30,7 +30,6 @@ from spcastat.linalg.standardisation import (
     matrix_in_blocks,
     prepare,
 )
-from spcastat.linalg.ties import is_sparse, top
 from spcastat.linalg.wrapping import Wrapping
 from spcastat.reading.formulas import FormulaModel
 from spcastat.reading.missing_values import PpcaModel

@@ -10,12 +10,11 @@ are processed in blocks, so that no temporary array is as large as the data.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any, Protocol, Self
 
 import numpy as np
-
-from spcastat.linalg.ties import is_sparse
 
 # --- blocks of rows -------------------------------------------------------------------------------
 
@@ -24,6 +23,15 @@ from spcastat.linalg.ties import is_sparse
 BATCH = 4_000_000
 #: Rows, and stored entries of sparse rows, are processed in blocks of about this many numbers (16 MB).
 BLOCK = 2_000_000
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether `X` is a scipy.sparse matrix or array.
+
+    scipy.sparse is not imported: if it has not been imported yet, `X` cannot be one.
+    """
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
 
 
 def weights_or_ones(weights: np.ndarray | None, n: int) -> np.ndarray:

@@ -9,9 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.eigenvectors import orthonormalise
+from spcastat.linalg.eigenvectors import orthonormalise, quotients
 from spcastat.linalg.operators import SCORE_DEPENDENCE, Operator, Rows
-from spcastat.linalg.ties import quotients
 
 
 class _Updated(Operator):

@@ -1,4 +1,10 @@
-"""Leading eigenvectors, orthonormal bases, and the largest rows of a matrix."""
+"""Ties, leading eigenvectors, orthonormal bases, and the largest rows of a matrix.
+
+Values that differ only by rounding count as equal, and of equal values the one of lowest index is chosen. All
+diagonal entries of a correlation matrix tie, for example: without such a rule the last bit of a product would
+decide the starting values, the support and the sign of a fit. The same rule chooses among eigenvectors of
+equal eigenvalues.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,211 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from spcastat.linalg.ties import SUM_ROUNDING, canonical_eigenvectors, flip_signs, quotients, tie_width
+# --- ties -----------------------------------------------------------------------------------------
+
+
+#: Values that differ by at most this share of their size are equal.
+RELATIVE = 1e-10
+#: A share of the variance that is asked for is reached by one that is smaller by at most this.
+TARGET_ROUNDING = 1e-10
+#: Rounding errors are at most about this share of the largest value in the same array.
+ROUNDING = 1e-14
+#: Rounding of sums of many products, as a share of their terms: what is left of a column after regression on
+#: others that determine it, a mean, a residual, or the change of a criterion.
+SUM_ROUNDING = 1e-12
+#: What is left of a vector after others, as a share of it: with less than this, half of the digits are lost.
+HALF_DIGITS = 1e-8
+#: Entries of an eigenvector that differ by at most this share of its largest entry are equal.
+ENTRY_TOLERANCE = 1e-13
+#: Longer vectors are not levelled, as different entries may be that close by chance.
+LEVELLED_ORDER = 5000
+#: Ratio of the median absolute deviation of a normal variable to its standard deviation.
+NORMAL_MAD = 0.6744897501960817
+#: Squared lengths above this, and below its inverse, are computed without loss of digits.
+SAFE_SQUARE = 1e-200
+
+
+def tie_width(reference: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """Return the largest difference from `reference` at which a value still ties with it.
+
+    `largest` is the largest absolute value of the array.
+    """
+    return RELATIVE * np.abs(reference) + ROUNDING * np.abs(largest)
+
+
+def first_max(values: np.ndarray) -> int:
+    """Return the lowest index of `values`, shape (p,), that ties with the largest.
+
+    Values of -inf are not candidates and do not count for the width of ties.
+    """
+    largest = values.max()
+    return int(np.argmax(values >= largest - tie_width(largest, _size(values))))
+
+
+def ranked(values: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """Return the indices of `values`, shape (p,), from the largest to the smallest.
+
+    Ties are broken by the first of the `others` in which the entries differ, in descending order, then by
+    index.
+    """
+    keys = [np.arange(values.size)]
+    for sort_keys in (values, *others)[::-1]:
+        order = np.argsort(-sort_keys, kind="stable")
+        falling = sort_keys[order]
+        is_distinct = falling[:-1] - falling[1:] > tie_width(falling[:-1], np.abs(sort_keys).max(initial=0.0))
+        group = np.empty(sort_keys.size, dtype=int)
+        group[order] = np.concatenate([np.zeros(min(sort_keys.size, 1), dtype=int), np.cumsum(is_distinct)])
+        keys.append(group)
+    return np.lexsort(keys)
+
+
+def top(values: np.ndarray, count: int, width: float = 0.0, largest: np.ndarray | None = None) -> np.ndarray:
+    """Mark the `count` largest values of every column.
+
+    Parameters
+    ----------
+    values : ndarray of shape (p,) or (p, m)
+    count : int
+        From 1 to p. A value of -inf is not a candidate: each column needs `count` values above it.
+    width : float
+        Values closer than this tie too; for results of an iteration, its accuracy.
+    largest : ndarray of shape () or (m,), optional
+        The largest absolute value of every column, -inf not counted, where it is known.
+
+    Returns
+    -------
+    ndarray of bool, shape of `values`
+        Exactly `count` entries of each column are True; of tied values, those of lowest index.
+    """
+    p = values.shape[0]
+    if count >= p:
+        return np.ones(values.shape, dtype=bool)
+    lowest = np.partition(values, p - count, axis=0)[p - count]
+    width = np.maximum(tie_width(lowest, _size(values) if largest is None else largest), width)
+    at_least = values >= lowest - width
+    if np.count_nonzero(at_least) == count * lowest.size:  # every column has `count` or more
+        return at_least
+    exceeds = values > lowest + width
+    tied = at_least & ~exceeds
+    return exceeds | (tied & (np.cumsum(tied, axis=0) <= count - exceeds.sum(axis=0)))
+
+
+def next_ties(v: np.ndarray, card: int, width: float) -> bool:
+    """Return whether the `card`-th largest absolute value, card < p, ties with the next, up to `width`."""
+    ordered = np.sort(np.abs(v))[::-1]
+    return bool(ordered[card - 1] - ordered[card] <= width)
+
+
+def _size(values: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of every column, without counting -inf."""
+    smallest = values.min(axis=0, where=values > -np.inf, initial=np.inf)
+    return np.asarray(np.maximum(values.max(axis=0), -smallest))
+
+
+def levelled(V: np.ndarray, level: float = ENTRY_TOLERANCE) -> np.ndarray:
+    """Return a copy of `V`, shape (p, m), in which absolute values that differ only by rounding are equal.
+
+    In each column the absolute values are sorted; neighbours that differ by at most `level` times the largest
+    are replaced by their mean, and those so close to zero by zero. Otherwise an iteration that shrinks equal
+    entries to almost nothing would magnify the differences in their last bits.
+    """
+    V = np.array(V)
+    for column in V.T:
+        size = np.abs(column)
+        ranked = np.sort(size)
+        width = level * ranked[-1]
+        is_distinct = ranked[1:] - ranked[:-1] > width
+        is_single = np.append(is_distinct, True) & np.append(ranked[0] > width, is_distinct)
+        if is_single.all():
+            continue
+        ranked = ranked[~is_single]
+        place = np.searchsorted(ranked, size).clip(max=len(ranked) - 1)
+        tied = np.flatnonzero(ranked[place] == size)
+        order = tied[np.argsort(size[tied])]
+        group = np.append(0, np.cumsum(ranked[1:] - ranked[:-1] > width))
+        mean = np.bincount(group, ranked) / np.bincount(group)
+        if ranked[0] <= width:
+            mean[0] = 0.0
+        column[order] = np.where(column[order] < 0, -1.0, 1.0) * mean[group] + 0.0  # no -0
+    return V
+
+
+def flip_signs(V: np.ndarray) -> np.ndarray:
+    """Return the signs, shape (m,), that make the largest absolute entry of every column positive.
+
+    Of entries within a relative 1e-6 of the largest, the first decides, since iterations do not determine
+    loadings more exactly. For a column of zeros the sign is 1.
+    """
+    size = np.abs(V)
+    places = np.argmax(size >= size.max(axis=0, initial=0.0) * (1.0 - 1e-6), axis=0)
+    return np.where(V[places, np.arange(V.shape[1])] < 0, -1.0, 1.0)
+
+
+def better_signs(V: np.ndarray, axis: int) -> np.ndarray:
+    """Return signs that give the positive parts larger norms; as V in shape, but 1 along `axis`."""
+    up, down = ((np.maximum(sign * V, 0.0) ** 2).sum(axis=axis, keepdims=True) for sign in (1.0, -1.0))
+    return np.where(down > up * (1.0 + 1e-10), -1.0, 1.0)
+
+
+def canonical_eigenvectors(values: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Choose eigenvectors of equal eigenvalues, and all signs, by a rule that does not depend on rounding.
+
+    The eigenvectors of a group of equal eigenvalues are the projections of the coordinate axes on their
+    eigenspace, in the order of the axes, made orthogonal by Gram-Schmidt. Axes that add (almost) no new
+    direction are left out.
+    """
+    vectors = np.array(vectors)
+    start = 0
+    for stop in range(1, len(values) + 1):
+        tied = stop < len(values) and values[stop] >= values[start] - tie_width(values[start], values[0])
+        if tied:
+            continue
+        if stop - start > 1:
+            vectors[:, start:stop] = _by_axes(vectors[:, start:stop])
+        start = stop
+    if len(vectors) <= LEVELLED_ORDER:
+        vectors = levelled(vectors)
+    return values, vectors * flip_signs(vectors)
+
+
+def _by_axes(basis: np.ndarray) -> np.ndarray:
+    """Return the basis that `canonical_eigenvectors` takes of the span of `basis`, orthonormal, (p, g)."""
+    axes = np.zeros((basis.shape[1], basis.shape[1]))  # in the coordinates of `basis`
+    count = 0
+    for axis in basis:
+        residual = axis - axes[:, :count] @ (axes[:, :count].T @ axis)
+        length = np.linalg.norm(residual)
+        if length > 1e-3:  # the axis is not almost a combination of earlier ones
+            residual = residual / length
+            residual -= axes[:, :count] @ (axes[:, :count].T @ residual)
+            axes[:, count] = residual / np.linalg.norm(residual)
+            count += 1
+            if count == basis.shape[1]:
+                return basis @ axes
+    return basis
+
+
+def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a / b, with 0 where b = 0; b is nonnegative, and the shapes broadcast.
+
+    The result has the memory layout of `a`, so that the order of later summations does not change.
+    """
+    return np.asarray(a / np.where(b > 0, b, np.inf))
+
+
+def unit(W: np.ndarray) -> np.ndarray:
+    """Scale the columns of `W` to unit length; zero columns stay zero."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.vecdot(W.T, W.T)
+    if squares.min(initial=np.inf) > SAFE_SQUARE and squares.max(initial=0.0) < 1.0 / SAFE_SQUARE:
+        return np.asarray(W / np.sqrt(squares))
+    largest = np.abs(W).max(axis=0)
+    scaled = quotients(W, largest)
+    return quotients(scaled, np.linalg.norm(scaled, axis=0))
+
+
+# --- eigenvectors ---------------------------------------------------------------------------------
+
 
 #: Up to this order LAPACK is used: it is at least as fast as Lanczos and always finds every pair.
 DENSE_ORDER = 500

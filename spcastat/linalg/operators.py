@@ -26,7 +26,9 @@ from spcastat.linalg.accumulate import (
 )
 from spcastat.linalg.eigenvectors import (
     DENSE_ORDER,
+    canonical_eigenvectors,
     orthonormalise,
+    quotients,
     symmetric,
     symmetric_root,
     top_dense,
@@ -34,7 +36,6 @@ from spcastat.linalg.eigenvectors import (
     top_lanczos,
     whole_groups,
 )
-from spcastat.linalg.ties import canonical_eigenvectors, quotients
 
 # --- the interface, and a covariance matrix in memory ---------------------------------------------
 

@@ -17,8 +17,16 @@ import numpy as np
 from spcastat.config import listed
 from spcastat.errors import ConstantColumnError
 from spcastat.linalg.accumulate import weights_or_ones
-from spcastat.linalg.eigenvectors import symmetric
-from spcastat.linalg.ties import RELATIVE, ROUNDING, SUM_ROUNDING, first_max, levelled, ranked, tie_width
+from spcastat.linalg.eigenvectors import (
+    RELATIVE,
+    ROUNDING,
+    SUM_ROUNDING,
+    first_max,
+    levelled,
+    ranked,
+    symmetric,
+    tie_width,
+)
 
 # --- least squares on covariates ------------------------------------------------------------------
 

@@ -32,11 +32,11 @@ from spcastat.linalg.accumulate import (
     blocks,
     centred,
     extremes,
+    is_sparse,
     scale_outer,
     weights_or_ones,
 )
 from spcastat.linalg.operators import GRAM_ORDER, DenseRows, Gram, Operator, SparseRows
-from spcastat.linalg.ties import is_sparse
 
 Given = bool | np.ndarray
 Op = TypeVar("Op", bound=Operator)

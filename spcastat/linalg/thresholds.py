@@ -1,8 +1,9 @@
-"""Thresholds with an lp penalty or orthogonality constraints, and descent for smooth functions.
+"""Thresholds: closed solutions under a sparsity constraint; and descent for smooth functions.
 
-Thresholds take the columns of an array of shape (d, m) and return columns of unit length, as in
-`spcastat.linalg.ties`. Those with an lp penalty: Zhao, Meng and Xu (2014), "Robust sparse principal component
-analysis", Theorems 2 and 3.
+A threshold maximises w'v over unit vectors v under a constraint. It takes the vectors w as columns of an
+array of shape (p, m) and returns the unit-length solutions in the same shape. A column of zeros stays zero:
+every feasible v is a solution then, and the caller chooses. Thresholds with an lp penalty: Zhao, Meng and Xu
+(2014), "Robust sparse principal component analysis", Theorems 2 and 3.
 
 The descent is a limited-memory BFGS method. SciPy's L-BFGS-B does the same, but on problems of this size the
 threads of the linear algebra library spend most of the time waiting for one another: on a busy machine a
@@ -16,7 +17,131 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spcastat.linalg.ties import ENTRY_TOLERANCE, l1_bounded, levelled, quotients, soft, soft_at, top, unit
+from spcastat.linalg.eigenvectors import ENTRY_TOLERANCE, first_max, levelled, quotients, tie_width, top, unit
+
+# --- hard and soft thresholds ---------------------------------------------------------------------
+
+
+def hard_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Hard thresholding: set entries to zero whose absolute value does not exceed `level`."""
+    return np.where(np.abs(W) > level, W, 0.0)
+
+
+def soft_at(W: np.ndarray, level: float | np.ndarray) -> np.ndarray:
+    """Soft thresholding: shrink the entries of `W` towards zero by `level`, which broadcasts against `W`."""
+    return np.asarray(np.sign(W) * np.maximum(np.abs(W) - level, 0.0))
+
+
+def level_for(w: np.ndarray, card: int) -> tuple[np.ndarray, float]:
+    """Return a mask of the `card` largest absolute values of `w`, shape (p,), and their soft threshold.
+
+    The threshold is the (card+1)-th largest absolute value, or the next smaller one if that ties with a value
+    in the mask; 0 if there is none.
+    """
+    size = np.abs(w)
+    selection = top(size, card)
+    return selection, largest_below(size, selection)
+
+
+def largest_below(size: np.ndarray, selection: np.ndarray) -> float:
+    """Return the largest value that is not kept and does not tie with one that is; 0 if there is none."""
+    smallest = size[selection].min()
+    remainder = size[~selection & (size < smallest - tie_width(smallest, size.max()))]
+    return float(remainder.max()) if remainder.size else 0.0
+
+
+def hard(W: np.ndarray, card: int) -> np.ndarray:
+    """Hard thresholding to the `card` largest absolute values: Zhao et al. (2015), Theorem 2.
+
+    Values that differ from zero only by rounding are set to zero, so there may be fewer nonzeros than `card`.
+    """
+    size = np.abs(W)
+    largest = size.max(axis=0)
+    selection = top(size, card, largest=largest)
+    return unit(np.where(selection & (size > ENTRY_TOLERANCE * largest), W, 0.0))
+
+
+def soft(W: np.ndarray, card: int) -> np.ndarray:
+    """Soft thresholding at the (card+1)-th largest absolute value, which leaves `card` nonzeros.
+
+    The l1 update of Zhao et al. (2015) at a given cardinality. If the (card+1)-th value ties with the
+    card-th, the next smaller value is the threshold, so that ties do not reduce the number of nonzeros.
+    """
+    size = np.abs(W)
+    selection = top(size, card)
+    smallest = np.where(selection, size, np.inf).min(axis=0)
+    largest = size.max(axis=0)
+    width = tie_width(smallest, largest)
+    level = np.where(selection | (size >= smallest - width), 0.0, size).max(axis=0)
+    selection &= size > ENTRY_TOLERANCE * largest
+    return unit(np.where(selection, soft_at(W, level), 0.0))
+
+
+def l1_bounded(W: np.ndarray, bound: float) -> np.ndarray:
+    """Solve max w'v with ||v||_2 = 1 and ||v||_1 <= bound exactly: Zhao et al. (2015), Theorem 3.
+
+    `bound` lies in [1, sqrt(p)].
+    """
+    return np.column_stack([_l1_bounded_one(w, bound) for w in W.T])
+
+
+def _l1_bounded_one(w: np.ndarray, bound: float) -> np.ndarray:
+    size = np.abs(w)
+    largest = size.max()
+    if largest == 0:
+        return np.zeros_like(w)
+    size = size / largest
+    if size.sum() <= bound * np.linalg.norm(size):
+        return np.sign(w) * size / np.linalg.norm(size)
+    tied = np.flatnonzero(size >= 1.0 - tie_width(np.array(1.0), np.array(1.0)))
+    if bound * bound <= len(tied):
+        return np.sign(w) * _spread_over_ties(len(w), tied, bound)
+    # If the m largest values stay nonzero, soft thresholding at 1 - depth gives l1 norm / l2 norm = bound.
+    # Differences from the largest value avoid the cancellation in sums of nearly equal values.
+    drop = np.sort(1.0 - size)
+    m = np.arange(1, len(w) + 1)
+    sums = np.cumsum(drop)
+    spread = np.maximum(m * np.cumsum(drop**2) - sums**2, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        depth = (sums + bound * np.sqrt(spread / (m - bound**2))) / m
+    following = np.append(drop[1:], 1.0)
+    fits = (m > bound**2) & (depth > drop) & (depth <= following)
+    if not fits.any():  # because of rounding at a breakpoint: take the nearest
+        miss = np.where(m > bound**2, np.maximum(drop - depth, depth - following), np.inf)
+        fits[np.argmin(miss)] = True
+    v = np.maximum(depth[np.argmax(fits)] - (1.0 - size), 0.0)
+    return np.sign(w) * v / np.linalg.norm(v)
+
+
+def _spread_over_ties(p: int, tied: np.ndarray, bound: float) -> np.ndarray:
+    """Return the nonnegative unit vector with l1 norm `bound` if the largest values, at `tied`, are equal.
+
+    Only the first of these positions are nonzero, as few as possible, and the first has the largest value.
+    """
+    used = int(np.ceil(bound * bound - 1e-12))
+    v = np.zeros(p)
+    if used <= 1:
+        v[tied[0]] = 1.0
+        return v
+    # x + (used - 1) y = bound and x^2 + (used - 1) y^2 = 1 with x >= y >= 0
+    root = np.sqrt(max((used - 1) * (used - bound * bound), 0.0))
+    v[tied[:used]] = (bound * (used - 1) - root) / (used * (used - 1))
+    v[tied[0]] = (bound + root) / used
+    return v
+
+
+def positive_part(W: np.ndarray) -> np.ndarray:
+    """Return the positive part of every column of `W`.
+
+    Updates with nonnegative loadings apply thresholds to it (Zhao et al. 2015, Theorem 5). If a column w has
+    no positive entry, its result is the coordinate vector of its largest entry, which among nonnegative unit
+    vectors v maximises w'v.
+    """
+    positive = np.maximum(W, 0.0)
+    for column in np.flatnonzero(~positive.any(axis=0)):
+        positive[first_max(W[:, column]), column] = 1.0
+    return positive
+
 
 # --- thresholds with an lp penalty ----------------------------------------------------------------
 

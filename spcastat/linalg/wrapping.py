@@ -22,7 +22,7 @@ from typing import Annotated
 import numpy as np
 
 from spcastat.linalg.accumulate import weights_or_ones
-from spcastat.linalg.ties import NORMAL_MAD
+from spcastat.linalg.eigenvectors import NORMAL_MAD
 
 #: Standardised values are unchanged up to BEND, and pulled to the middle from END on. With 2.5 and 5 the
 #: location keeps 99.1 % and the correlation 98.1 % of the efficiency at normal data (by quadrature).

@@ -11,7 +11,7 @@ import pandas as pd
 from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import full_names, short_name
-from spcastat.linalg.ties import is_sparse
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
 from spcastat.plots.blocks import labels_for, width_of

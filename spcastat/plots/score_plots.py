@@ -338,9 +338,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     if isinstance(labels, pd.Series) and not labels.index.equals(index):
         labels, index = labels.set_axis(flat_labels(labels.index)), flat_labels(index)
         if not labels.index.is_unique or not labels.index.isin(index).any():
-            raise ShapeError(
-                "labels is a Series whose index has no label of a row, or has repeated labels."
-            )
+            raise ShapeError("labels is a Series whose index has no label of a row, or has repeated labels.")
         return [_text(value) for value in labels.reindex(index)]
     if is_single(labels):
         raise OptionError(

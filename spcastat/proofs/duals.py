@@ -59,8 +59,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from spcastat.linalg.eigenvectors import SUM_ROUNDING
 from spcastat.linalg.operators import residual_covariances
-from spcastat.linalg.ties import SUM_ROUNDING
 from spcastat.search.matrices import SMALLEST
 
 # --- the relaxation, and explained variance on given supports -------------------------------------

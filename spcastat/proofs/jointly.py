@@ -21,9 +21,8 @@ import numpy as np
 
 from spcastat.fit.record import PARTITIONS, UNRULED
 from spcastat.linalg.accumulate import blocks
-from spcastat.linalg.eigenvectors import EPS
+from spcastat.linalg.eigenvectors import EPS, HALF_DIGITS, RELATIVE
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import HALF_DIGITS, RELATIVE
 from spcastat.measures import best_order
 from spcastat.proofs.adjusted_bounds import Sequence
 from spcastat.proofs.duals import ordered_bounds, union_basis

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 
 from spcastat import errors
-from spcastat.config import GAPS, listed, plural, shown, warn
+from spcastat.config import GAPS, LARGEST_WHOLE, listed, plural, shown, warn
 from spcastat.errors import DataWarning
 from spcastat.labels import flat_labels
-from spcastat.linalg.accumulate import extremes
-from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
+from spcastat.linalg.accumulate import extremes, is_sparse
 from spcastat.reading.expressions import formula_without
 
 # --- identifiers and row numbers ------------------------------------------------------------------
@@ -245,6 +244,38 @@ def rounded_in(column: pd.Series) -> Any:
         if isinstance(value, str) and _LONG_WHOLE.fullmatch(value):
             value = int(value.strip().partition(".")[0])
         if isinstance(value, int | Decimal) and first_rounded_of([value]) is not None:
+            return value
+    return None
+
+
+def first_rounded(values: Any) -> Any:
+    """Return the first whole number that float64 would round; None if there is none.
+
+    Parameters
+    ----------
+    values : ndarray
+        Of any shape. Arrays of another dtype than 64-bit integers have no such number.
+    """
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return None
+    if max(int(values.max()), -int(values.min())) <= LARGEST_WHOLE:
+        return None
+    is_large = values > LARGEST_WHOLE
+    if values.dtype.kind == "i":
+        is_large |= values < -LARGEST_WHOLE
+    return first_rounded_of(values[is_large].tolist())
+
+
+def first_rounded_of(values: Iterable[Any]) -> Any:
+    """Return the first of some numbers beyond 2**53 that float64 would round; None if there is none.
+
+    Parameters
+    ----------
+    values : iterable of int or decimal.Decimal
+        Comparisons of both with floats are exact.
+    """
+    for value in values:
+        if abs(value) > LARGEST_WHOLE and value != float(value):
             return value
     return None
 
@@ -550,8 +581,7 @@ def aligned(
     way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"
     by_position = f", or pass {option}.{way} to go by position" if len(value_labels) == n else ""
     raise error(
-        f"{option} has labels that do not match the {role}: {strange}. Give it the same "
-        f"labels{by_position}."
+        f"{option} has labels that do not match the {role}: {strange}. Give it the same labels{by_position}."
     )
 
 

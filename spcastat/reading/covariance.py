@@ -17,8 +17,8 @@ import pandas as pd
 
 from spcastat.config import flag, library_of, listed, shown, whole_number
 from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.operators import GRAM_ORDER, unit_of
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading.checks import aligned, require_numbers, vector
 from spcastat.reading.design import Covariance
 from spcastat.reading.frames import array_labels, checked_sparse, open_table, require_unique

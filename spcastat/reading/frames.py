@@ -17,8 +17,15 @@ import pandas as pd
 from spcastat import errors
 from spcastat.config import LARGEST_WHOLE, elements, library_of, listed, nearest, offers, plural, shown
 from spcastat.errors import DataError, ShapeError, SparseStructureError
-from spcastat.linalg.ties import first_rounded, first_rounded_of, is_sparse
-from spcastat.reading.checks import kind_of, require_exact, require_numbers, rounding
+from spcastat.linalg.accumulate import is_sparse
+from spcastat.reading.checks import (
+    first_rounded,
+    first_rounded_of,
+    kind_of,
+    require_exact,
+    require_numbers,
+    rounding,
+)
 
 # --- sparse matrices ------------------------------------------------------------------------------
 

@@ -23,8 +23,8 @@ from spcastat.errors import (
     TooFewRowsError,
 )
 from spcastat.labels import stored_name
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.regression import centred_within, regress
-from spcastat.linalg.ties import is_sparse
 from spcastat.reading import formulas, frames
 from spcastat.reading.checks import (
     advice_for_complete_rows,

@@ -36,7 +36,7 @@ from spcastat.inputs.covariance_data import CovarianceData
 from spcastat.inputs.data import Data, center_and_scale
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
-from spcastat.linalg.ties import SUM_ROUNDING
+from spcastat.linalg.eigenvectors import SUM_ROUNDING
 from spcastat.plots.loadings_plot import FREQUENCY_LABEL, intervals_label
 from spcastat.progress import listening
 from spcastat.reading.design import Design, ReadOptions

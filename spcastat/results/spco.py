@@ -18,9 +18,9 @@ from spcastat.fit.record import deep_copy
 from spcastat.fit.state import Picklable
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
-from spcastat.linalg.accumulate import weights_or_ones
+from spcastat.linalg.accumulate import is_sparse, weights_or_ones
 from spcastat.linalg.operators import Rows
-from spcastat.linalg.ties import is_sparse, soft_at
+from spcastat.linalg.thresholds import soft_at
 from spcastat.measures import MEASURES, adjusted_variances, measure_named
 from spcastat.reading.checks import rows_of
 from spcastat.reading.frames import in_library_of

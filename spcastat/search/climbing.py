@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spcastat.linalg.eigenvectors import ranked
 from spcastat.linalg.operators import GRAM_ORDER, residual_covariances
-from spcastat.linalg.ties import ranked
 from spcastat.search import matrices
 from spcastat.search.criteria import Criterion, Fits
 from spcastat.search.matrices import entries_at, largest, ranked_entries

@@ -16,9 +16,8 @@ from math import comb, prod
 import numpy as np
 
 from spcastat.linalg.accumulate import blocks
-from spcastat.linalg.eigenvectors import symmetric_root
+from spcastat.linalg.eigenvectors import ROUNDING, symmetric_root
 from spcastat.linalg.operators import Gram, mostly_rounding, residual_covariances
-from spcastat.linalg.ties import ROUNDING
 from spcastat.search import matrices
 from spcastat.search.chains import distinct
 from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE, reordered

@@ -12,9 +12,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import orthonormalise, symmetric
+from spcastat.linalg.eigenvectors import (
+    HALF_DIGITS,
+    RELATIVE,
+    SUM_ROUNDING,
+    orthonormalise,
+    symmetric,
+    tie_width,
+)
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import HALF_DIGITS, RELATIVE, SUM_ROUNDING, tie_width
 from spcastat.measures import cumulative_pev
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from spcastat.linalg.ties import ROUNDING
+from spcastat.linalg.eigenvectors import ROUNDING
 from spcastat.search.constraints import Constraint
 from spcastat.search.objectives import Objective
 

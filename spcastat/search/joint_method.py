@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.eigenvectors import HALF_DIGITS, symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import HALF_DIGITS
 from spcastat.search.climbing import VALUE_TOLERANCE
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule

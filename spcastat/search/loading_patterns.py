@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import varimax
+from spcastat.linalg.eigenvectors import SUM_ROUNDING, varimax
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import SUM_ROUNDING
 from spcastat.search.moves import GAIN
 
 #: Number of starts by default: principal components, their varimax rotation, and random rotations.

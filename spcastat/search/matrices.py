@@ -10,9 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from spcastat.linalg.eigenvectors import DENSE_ORDER, bordered_lower, pairs_of_low_rank, top_dense
+from spcastat.linalg.eigenvectors import DENSE_ORDER, RELATIVE, bordered_lower, pairs_of_low_rank, top_dense
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import RELATIVE
 
 # --- small matrices -------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from spcastat.linalg.accumulate import BATCH
-from spcastat.linalg.ties import HALF_DIGITS, ROUNDING
+from spcastat.linalg.eigenvectors import HALF_DIGITS, ROUNDING
 from spcastat.search import matrices
 from spcastat.search.criteria import Criterion, Expansion, Fits, join_fits
 from spcastat.search.grouped import GroupRule

@@ -23,8 +23,7 @@ from math import comb, factorial
 import numpy as np
 
 from spcastat.linalg.accumulate import BATCH, blocks
-from spcastat.linalg.eigenvectors import top_eigh, varimax
-from spcastat.linalg.ties import RELATIVE
+from spcastat.linalg.eigenvectors import RELATIVE, top_eigh, varimax
 from spcastat.measures import best_order
 from spcastat.search.climbing import LONG, largest_first
 from spcastat.search.criteria import SupportRule

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.eigenvectors import RELATIVE, TARGET_ROUNDING, symmetric
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import RELATIVE, TARGET_ROUNDING
 from spcastat.measures import MEASURES
 from spcastat.search.chains import distinct, perturb
 from spcastat.search.climbing import LONG, SHORT, Effort, climb, reordered, sweep

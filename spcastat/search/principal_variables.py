@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spcastat.linalg.ties import RELATIVE
+from spcastat.linalg.eigenvectors import RELATIVE
 from spcastat.search.matrices import PIVOT_TOLERANCE
 
 #: Candidates whose values are computed at once; only those whose bound is above the best value are.

@@ -9,9 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from spcastat.errors import ComponentsError, OptionError
-from spcastat.linalg.eigenvectors import symmetric, varimax
+from spcastat.linalg.eigenvectors import TARGET_ROUNDING, symmetric, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows, residual_covariances
-from spcastat.linalg.ties import TARGET_ROUNDING
 from spcastat.measures import best_order
 from spcastat.progress import stage
 from spcastat.search.climbing import EFFORTS, climb

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spcastat.linalg.eigenvectors import symmetric, varimax
+from spcastat.linalg.eigenvectors import HALF_DIGITS, symmetric, varimax
 from spcastat.linalg.operators import Operator, Rows
-from spcastat.linalg.ties import HALF_DIGITS
 from spcastat.search import criteria
 from spcastat.search.chains import empty, from_directions, search, twice
 from spcastat.search.climbing import Effort, climb, exchange_until_optimal, reordered, sweep

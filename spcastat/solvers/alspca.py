@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spcastat.linalg.eigenvectors import RELATIVE, first_max, levelled, unit
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import RELATIVE, first_max, hard, levelled, soft_at, unit
+from spcastat.linalg.thresholds import hard, soft_at
 from spcastat.solvers.gpower import largest_entries
 from spcastat.solvers.solver import JointSolver, Solution
 

@@ -13,17 +13,9 @@ from typing import Literal
 
 import numpy as np
 
+from spcastat.linalg.eigenvectors import RELATIVE, SUM_ROUNDING, better_signs, unit
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import (
-    RELATIVE,
-    SUM_ROUNDING,
-    better_signs,
-    hard,
-    l1_bounded,
-    positive_part,
-    soft,
-    unit,
-)
+from spcastat.linalg.thresholds import hard, l1_bounded, positive_part, soft
 from spcastat.progress import Advance, stage
 from spcastat.solvers.solver import JointSolver, Solution
 from spcastat.solvers.thresholding import explained, fitted

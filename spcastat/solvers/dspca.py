@@ -16,10 +16,19 @@ from functools import partial
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.eigenvectors import symmetric, top_eigh, whole_groups
+from spcastat.linalg.eigenvectors import (
+    RELATIVE,
+    first_max,
+    levelled,
+    next_ties,
+    symmetric,
+    top,
+    top_eigh,
+    unit,
+    whole_groups,
+)
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.thresholds import OrthogonalSoft
-from spcastat.linalg.ties import RELATIVE, first_max, levelled, next_ties, soft_at, top, unit
+from spcastat.linalg.thresholds import OrthogonalSoft, soft_at
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 # --- DSPCA ----------------------------------------------------------------------------------------

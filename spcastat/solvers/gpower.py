@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.eigenvectors import symmetric
+from spcastat.linalg.eigenvectors import RELATIVE, levelled, symmetric, top, unit
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import RELATIVE, largest_below, level_for, levelled, soft_at, top, unit
+from spcastat.linalg.thresholds import largest_below, level_for, soft_at
 from spcastat.solvers.penalised import BRACKET, BRACKET_FOUND, LevelThreshold, Run, renormalised
 from spcastat.solvers.solver import Component, JointSolver, Solution
 

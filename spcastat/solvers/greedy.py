@@ -14,12 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from spcastat.linalg.eigenvectors import (
+    TARGET_ROUNDING,
     bordered_top,
+    first_max,
     symmetric,
+    top,
     top_eigh,
 )
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import TARGET_ROUNDING, first_max, top
 from spcastat.solvers.penalised import leading_on, renormalised
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.eigenvectors import ENTRY_TOLERANCE, better_signs, first_max, ranked, top, unit
 from spcastat.linalg.operators import Operator
 from spcastat.linalg.regression import Columns
-from spcastat.linalg.ties import ENTRY_TOLERANCE, better_signs, first_max, ranked, top, unit
 from spcastat.solvers.solver import JointSolver, Solution
 
 #: Tolerance for a fit that is truncated to a cardinality afterwards.

@@ -20,21 +20,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from spcastat.errors import OptionError
+from spcastat.linalg.eigenvectors import RELATIVE, better_signs, levelled, next_ties, unit
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.ties import (
-    RELATIVE,
-    better_signs,
-    hard,
-    hard_at,
-    l1_bounded,
-    level_for,
-    levelled,
-    next_ties,
-    positive_part,
-    soft,
-    soft_at,
-    unit,
-)
+from spcastat.linalg.thresholds import hard, hard_at, l1_bounded, level_for, positive_part, soft, soft_at
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 # --- power iterations -----------------------------------------------------------------------------

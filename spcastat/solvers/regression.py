@@ -15,10 +15,10 @@ from typing import ClassVar
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.eigenvectors import symmetric, top_eigh
+from spcastat.linalg.eigenvectors import ranked, symmetric, top_eigh, unit
 from spcastat.linalg.operators import Operator, Rows
 from spcastat.linalg.regression import Columns, elastic_net
-from spcastat.linalg.ties import level_for, ranked, soft_at, unit
+from spcastat.linalg.thresholds import level_for, soft_at
 from spcastat.solvers.solver import JointSolver, Solution
 
 # --- sparse coordinates ---------------------------------------------------------------------------

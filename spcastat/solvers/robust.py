@@ -20,20 +20,9 @@ import numpy as np
 
 from spcastat.errors import OptionError
 from spcastat.linalg.accumulate import blocks
+from spcastat.linalg.eigenvectors import NORMAL_MAD, RELATIVE, SUM_ROUNDING, first_max, ranked, top, unit
 from spcastat.linalg.operators import Operator, Rows
-from spcastat.linalg.thresholds import half, lp
-from spcastat.linalg.ties import (
-    NORMAL_MAD,
-    RELATIVE,
-    SUM_ROUNDING,
-    first_max,
-    hard,
-    l1_bounded,
-    ranked,
-    soft,
-    top,
-    unit,
-)
+from spcastat.linalg.thresholds import half, hard, l1_bounded, lp, soft
 from spcastat.solvers.solver import Component, ComponentSolver, Earlier
 
 Sparse = Callable[[np.ndarray], np.ndarray]

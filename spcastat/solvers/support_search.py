@@ -16,9 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from spcastat.linalg.accumulate import CACHED, blocks
-from spcastat.linalg.eigenvectors import bordered_lower, symmetric
+from spcastat.linalg.eigenvectors import HALF_DIGITS, bordered_lower, first_max, symmetric, top, unit
 from spcastat.linalg.operators import Gram, Operator
-from spcastat.linalg.ties import HALF_DIGITS, first_max, top, unit
 from spcastat.solvers.greedy import Growth
 
 #: The largest number of rows of S used as starts: those with the largest variances. In 90 problems of 300 to

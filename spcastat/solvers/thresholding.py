@@ -19,10 +19,18 @@ from functools import partial
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.eigenvectors import symmetric, varimax
+from spcastat.linalg.eigenvectors import (
+    RELATIVE,
+    ROUNDING,
+    quotients,
+    ranked,
+    symmetric,
+    tie_width,
+    unit,
+    varimax,
+)
 from spcastat.linalg.operators import GRAM_ORDER, Gram, Operator, Rows
-from spcastat.linalg.thresholds import FLAT_STEP, minimise
-from spcastat.linalg.ties import RELATIVE, ROUNDING, hard, quotients, ranked, tie_width, unit
+from spcastat.linalg.thresholds import FLAT_STEP, hard, minimise
 from spcastat.solvers.solver import JointSolver, Solution
 
 # --- thresholded and rotated loadings -------------------------------------------------------------

@@ -21,9 +21,8 @@ from spcastat import errors
 from spcastat.config import Explained, listed, offers, plural, shown
 from spcastat.errors import DataError, NoRowsError, OptionError, TooFewRowsError, WeightsError
 from spcastat.labels import flat_labels
-from spcastat.linalg.accumulate import Accumulator, Nothing
+from spcastat.linalg.accumulate import Accumulator, Nothing, is_sparse
 from spcastat.linalg.standardisation import Standardisation, divided
-from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading import formulas
 from spcastat.reading.checks import read_weights, require_numbers, require_weight, suspicious

@@ -21,8 +21,8 @@ import pandas as pd
 
 from spcastat.config import LARGEST_WHOLE, library_of, listed, offers, one_line, plural
 from spcastat.errors import DataError, FileError, OptionError, SpcaError
-from spcastat.linalg.ties import first_rounded_of, is_sparse
-from spcastat.reading.checks import advice_for_complete_rows
+from spcastat.linalg.accumulate import is_sparse
+from spcastat.reading.checks import advice_for_complete_rows, first_rounded_of
 from spcastat.reading.frames import StoredIndex, require_unique
 from spcastat.reading.textfiles import TextOptions, TextTable, usual_separator
 

@@ -18,8 +18,8 @@ import pandas as pd
 
 from spcastat.config import library_of
 from spcastat.errors import DataError, FileError, FormulaError, SpcaError, WeightsError
+from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.standardisation import Standardisation
-from spcastat.linalg.ties import is_sparse
 from spcastat.progress import stage
 from spcastat.reading.design import DEFAULT_OPTIONS, ReadOptions, Spec
 from spcastat.streams.base import A, Pass, RowBlock, Stream, Tally, read_block, spec_of, sums_of

@@ -11,11 +11,10 @@ import numpy as np
 
 from spcastat.config import warn
 from spcastat.errors import ConvergenceWarning
-from spcastat.linalg.accumulate import ColumnSums, CrossProducts, blocks, product
-from spcastat.linalg.eigenvectors import straightened, symmetric
+from spcastat.linalg.accumulate import ColumnSums, CrossProducts, blocks, is_sparse, product
+from spcastat.linalg.eigenvectors import canonical_eigenvectors, straightened, symmetric
 from spcastat.linalg.operators import FAR_MEAN, Operator, unit_vectors
 from spcastat.linalg.standardisation import Standardisation, is_constant
-from spcastat.linalg.ties import canonical_eigenvectors, is_sparse
 from spcastat.streams.base import Stream
 
 # --- Krylov iterations ----------------------------------------------------------------------------

@@ -12,20 +12,24 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.optimize import brentq, minimize_scalar
 
-from spcastat.linalg.thresholds import OrthogonalSoft, half, lp
-from spcastat.linalg.ties import (
+from spcastat.linalg.eigenvectors import (
     canonical_eigenvectors,
     first_max,
     flip_signs,
-    hard,
-    l1_bounded,
     levelled,
-    positive_part,
     ranked,
-    soft,
-    soft_at,
     top,
     unit,
+)
+from spcastat.linalg.thresholds import (
+    OrthogonalSoft,
+    half,
+    hard,
+    l1_bounded,
+    lp,
+    positive_part,
+    soft,
+    soft_at,
 )
 
 # Integers over eight make ties and zeros frequent, and exact.

@@ -13,8 +13,8 @@ from scipy.linalg import sqrtm
 
 import spcastat as sp
 from spcastat.linalg.deflation import Removed, deflate
+from spcastat.linalg.eigenvectors import TARGET_ROUNDING
 from spcastat.linalg.operators import Gram
-from spcastat.linalg.ties import TARGET_ROUNDING
 from spcastat.solvers import support_search
 from spcastat.solvers.greedy import Growth
 from spcastat.solvers.optimality import _short, proves

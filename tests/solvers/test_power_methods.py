@@ -10,7 +10,7 @@ import pytest
 import spcastat as sp
 from spcastat.errors import CardinalityError, OptionError
 from spcastat.linalg.operators import Gram
-from spcastat.linalg.ties import soft_at
+from spcastat.linalg.thresholds import soft_at
 from spcastat.solvers.gpower import GPowerBlock, polar_products
 from spcastat.solvers.penalised import scad_at
 
