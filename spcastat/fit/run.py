@@ -24,10 +24,10 @@ from spcastat.linalg.eigenvectors import (
 from spcastat.linalg.operators import GRAM_ORDER, Operator, Rows
 from spcastat.measures import adjusted_variances, best_order
 from spcastat.progress import stage
+from spcastat.search.chains import optima_of
 from spcastat.search.enumeration import best_of_all_choices, few_choices
 from spcastat.search.equal_variables import first_single_variables
 from spcastat.search.objectives import PEV, Objective
-from spcastat.search.result import optima_of
 from spcastat.solvers.solver import ADVICE, Component, ComponentSolver, Earlier, JointSolver, Solution, Solver
 
 # --- the fit --------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-"""Starting fits, perturbed fits, and independent chains of climbs that run until they agree."""
+"""Starting fits, perturbed fits, independent chains of climbs that run until they agree, and their result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -11,12 +12,13 @@ from spcastat.linalg.eigenvectors import varimax
 from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 from spcastat.search import climbing
-from spcastat.search.climbing import permuted, reordered
+from spcastat.search.climbing import VALUE_TOLERANCE, falling, permuted, reordered
 from spcastat.search.correlated_groups import groups_of_matrix
 from spcastat.search.criteria import Criterion, Fits, join_fits
 from spcastat.search.matrices import Dense, largest
-from spcastat.search.moves import CHOICE, rebuild, refined
-from spcastat.search.result import Evidence
+from spcastat.search.moves import CHOICE, FLAT, rebuild, refined, stationary, steepness
+from spcastat.search.objectives import OBJECTIVES
+from spcastat.solvers.solver import Searched
 
 # --- perturbed fits -------------------------------------------------------------------------------
 
@@ -285,6 +287,69 @@ def pool(
     return criterion.mended(join_fits([starts, from_directions(criterion, directions)]))
 
 
+# --- local optima ---------------------------------------------------------------------------------
+
+
+def optima_of(values: Iterable[float]) -> list[tuple[float, int]]:
+    """Return the distinct values of the starts of a method, the best first, and the number of each.
+
+    They are shares of the total variance. Values that differ by at most VALUE_TOLERANCE of the total variance
+    are the same: block coordinate descent ends when a sweep changes its objective by a small share of the
+    total variance, however small the explained share is. The first of them is returned. `Evidence.table` is
+    about climbs, which end when a sweep raises the value by a small share of that value.
+    """
+    hits: dict[float, int] = {}
+    for value in values:
+        nearest = next((optimum for optimum in hits if abs(optimum - value) <= VALUE_TOLERANCE), value)
+        hits[nearest] = hits.get(nearest, 0) + 1
+    return sorted(hits.items(), reverse=True)
+
+
+@dataclass(eq=False)
+class Evidence:
+    """The local optima of a search.
+
+    Attributes
+    ----------
+    values : list of float
+        The criterion at the end of every climb.
+    chains : list of float
+        The best of each chain.
+    """
+
+    values: list[float] = field(default_factory=list)
+    chains: list[float] = field(default_factory=list)
+
+    def add(self, values: np.ndarray) -> None:
+        """Add the final values of climbs."""
+        self.values += values.tolist()
+
+    def settle(self, value: float) -> None:
+        """Replace the value of the best optimum by that of a final ascent from it."""
+        best_value = max(self.values)
+        self.values = [max(value, v) if v >= best_value * (1.0 - VALUE_TOLERANCE) else v for v in self.values]
+
+    def table(self) -> list[tuple[float, int]]:
+        """Return the distinct optima, the best first, and how often each was reached.
+
+        Optima are the same if they differ by at most the share VALUE_TOLERANCE of the larger one, the share
+        by which a climb must raise the value to go on. The largest of them is returned. `optima_of` has
+        another tolerance, as the methods whose values it takes end by another rule.
+        """
+        optima: list[tuple[float, int]] = []
+        for value in sorted(self.values, reverse=True):
+            if optima and optima[-1][0] - value <= VALUE_TOLERANCE * abs(value):
+                optima[-1] = (optima[-1][0], optima[-1][1] + 1)
+            else:
+                optima.append((value, 1))
+        return optima
+
+    def unseen(self) -> float:
+        """Return Good and Turing's estimate of the probability that the next climb ends in a new optimum."""
+        table = self.table()
+        return sum(hits == 1 for _, hits in table) / max(len(self.values), 1)
+
+
 # --- chains ---------------------------------------------------------------------------------------
 
 
@@ -347,7 +412,7 @@ def search(
             ]
             elites = grow_chains(criterion, parts, retained_elites, effort, evidence, rng)
             round_values = np.array([elite.value[0] for elite in elites])
-            stuck = np.where(round_values > chain_values * (1.0 + climbing.VALUE_TOLERANCE), 0, stuck + 1)
+            stuck = np.where(round_values > chain_values * (1.0 + VALUE_TOLERANCE), 0, stuck + 1)
             chain_values = np.maximum(chain_values, round_values)
             without_gain += 1
             if chain_values.max() > best_value * (1.0 + patience.rise):
@@ -355,7 +420,7 @@ def search(
     ends = join_fits([elite.subset(slice(0, 1)) for elite in elites])
     if effort.deepens_chains(nonzeros):
         ends = climbing.deepen(criterion, ends, effort.width, effort.valued)
-    met = chain_values >= chain_values.max() * (1.0 - climbing.VALUE_TOLERANCE)
+    met = chain_values >= chain_values.max() * (1.0 - VALUE_TOLERANCE)
     evidence.chains = np.where(met, ends.value[met].max(), ends.value).tolist()
     best_fit = ends.subset(np.argsort(-ends.value, kind="stable")[:1])
     best_fit = reordered(criterion, refined(criterion, best_fit, climbing.LONG))
@@ -416,7 +481,7 @@ def with_components_replaced(
         trial_fits = climbing.climb(criterion, trial_fits, effort.width, effort.valued)
         evidence.add(trial_fits.value)
         best_fit = trial_fits.subset(distinct(trial_fits.value, 1))
-        if not best_fit.value[0] > fit.value[0] * (1.0 + climbing.VALUE_TOLERANCE):
+        if not best_fit.value[0] > fit.value[0] * (1.0 + VALUE_TOLERANCE):
             break
         fit = reordered(criterion, refined(criterion, best_fit, climbing.LONG))
     return fit
@@ -431,13 +496,13 @@ def _is_finished(
     """
     if without_gain < (patience.without_gain if unseen <= patience.unseen else patience.long):
         return False
-    tolerance = patience.rough if without_gain >= patience.long else climbing.VALUE_TOLERANCE
+    tolerance = patience.rough if without_gain >= patience.long else VALUE_TOLERANCE
     return bool((chain_values >= chain_values.max() * (1.0 - tolerance)).sum() >= chains)
 
 
 def _behind(chain_values: np.ndarray, stuck: np.ndarray, agree: int) -> np.ndarray:
     """Return which chains restart: those that fell behind, and those that are not needed for agreement."""
-    behind = chain_values < chain_values.max() * (1.0 - climbing.VALUE_TOLERANCE)
+    behind = chain_values < chain_values.max() * (1.0 - VALUE_TOLERANCE)
     return np.where(behind, stuck >= 2, np.cumsum(~behind) > agree)
 
 
@@ -538,5 +603,73 @@ def distinct(values: np.ndarray, count: int) -> np.ndarray:
     order = np.argsort(-values, kind="stable")
     ranked = values[order]
     is_distinct = np.ones(len(order), dtype=bool)
-    is_distinct[1:] = ranked[:-1] - ranked[1:] > climbing.VALUE_TOLERANCE * np.abs(ranked[:-1])
+    is_distinct[1:] = ranked[:-1] - ranked[1:] > VALUE_TOLERANCE * np.abs(ranked[:-1])
     return order[is_distinct][:count]
+
+
+# --- the result of a search -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SearchResult(Searched):
+    """The result of a search, and its course; starts are climbs, and chains are independent searches.
+
+    Attributes
+    ----------
+    V : ndarray of shape (p, k)
+        Unit loadings with at most `card` nonzeros; fewer only if more would not raise the objective.
+    value : float
+        The objective from :mod:`spcastat.measures`, as a share of the total variance.
+    optima : tuple of (float, int)
+        Distinct local optima, as shares of the total variance, the best first, and how often climbs ended
+        in each.
+    """
+
+    V: np.ndarray
+    value: float
+    optima: tuple[tuple[float, int], ...]
+
+
+def directly(op: Operator, V: np.ndarray, objective: str, settled: bool | None, proven: bool) -> SearchResult:
+    """Return the result for loadings that were found without climbs."""
+    value = float(OBJECTIVES[objective].measure(V, op)[-1])
+    return SearchResult(1, 1, 1, 1, 0.0, settled, proven, V=V, value=value, optima=((value, 1),))
+
+
+def result_of_climbs(
+    op: Operator,
+    criterion: Criterion,
+    fit: Fits,
+    evidence: Evidence,
+    objective: str,
+    settled: bool | None,
+    variables: np.ndarray | None = None,
+    sufficient: bool | None = None,
+) -> SearchResult:
+    """Return the result for the best fit of climbs, with stationary loadings in their final order.
+
+    If the climbs ran on some variables only, these are `variables`, and `sufficient` tells whether
+    exchanges with all others were tested.
+    """
+    fit = falling(criterion, stationary(criterion, fit))
+    V = criterion.dense(fit)[0]
+    if variables is not None and criterion.m < op.p:
+        V, inner_loadings = np.zeros((op.p, criterion.k)), V
+        V[variables] = inner_loadings
+    evidence.settle(float(fit.value[0]))
+    optima = evidence.table()
+    return SearchResult(
+        V=V,
+        value=float(OBJECTIVES[objective].measure(V, op)[-1]),
+        starts=len(evidence.values),
+        hits=optima[0][1],
+        chains=len(evidence.chains),
+        agreeing=sum(end >= max(evidence.chains) * (1.0 - VALUE_TOLERANCE) for end in evidence.chains),
+        unseen=evidence.unseen(),
+        optima=tuple(optima),
+        settled=settled,
+        proven=False,
+        variables=None if variables is None else len(variables),
+        sufficient=sufficient,
+        flat=bool(steepness(criterion, fit)[0] <= FLAT),
+    )

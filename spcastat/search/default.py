@@ -13,6 +13,7 @@ from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows, nearly_dependent, residual_covariances
 from spcastat.progress import stage
 from spcastat.search import chains
+from spcastat.search.chains import Evidence, SearchResult, directly, result_of_climbs
 from spcastat.search.climbing import (
     EFFORTS,
     LONG,
@@ -33,7 +34,6 @@ from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.equal_variables import single_variables
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.result import Evidence, SearchResult, directly, result_of_climbs
 from spcastat.search.working_set import Prepared, best_predictor, more_groups, prepared, restricted
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import QUICKLY_IMPROVED, best_support

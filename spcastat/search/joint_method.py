@@ -19,8 +19,8 @@ from spcastat.search.objectives import ADJUSTED, OBJECTIVES, PEV
 from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Searched, Solution, Sparser
 
 if TYPE_CHECKING:
+    from spcastat.search.chains import SearchResult
     from spcastat.search.partition import Grouped
-    from spcastat.search.result import SearchResult
     from spcastat.search.sparsest import Sparsest
 
 #: A share of the total variance from which the rest may be rounding.

@@ -14,7 +14,15 @@ import numpy as np
 from spcastat.linalg.eigenvectors import HALF_DIGITS, symmetric, varimax
 from spcastat.linalg.operators import Operator, Rows
 from spcastat.search import criteria
-from spcastat.search.chains import empty, from_directions, search, twice
+from spcastat.search.chains import (
+    Evidence,
+    SearchResult,
+    empty,
+    from_directions,
+    result_of_climbs,
+    search,
+    twice,
+)
 from spcastat.search.climbing import Effort, climb, exchange_until_optimal, reordered, sweep
 from spcastat.search.correlated_groups import ROWS_AT_ONCE, Groups, groups_of, groups_of_matrix
 from spcastat.search.criteria import Criterion, Fits
@@ -29,7 +37,6 @@ from spcastat.search.matrices import (
 )
 from spcastat.search.moves import GAIN, iterated, rebuild, trials
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.result import Evidence, SearchResult, result_of_climbs
 from spcastat.solvers.support_search import IMPROVED_SUPPORTS, QUICKLY_IMPROVED, best_support
 
 # --- working sets ---------------------------------------------------------------------------------

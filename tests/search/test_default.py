@@ -16,13 +16,12 @@ from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import chains as pool
 from spcastat.search import default, matrices, working_set
-from spcastat.search.chains import from_directions
+from spcastat.search.chains import Evidence, SearchResult, from_directions, result_of_climbs
 from spcastat.search.climbing import EFFORTS
 from spcastat.search.default import joint, nearby_optima
 from spcastat.search.matrices import Dense, Identity, Products, whitening
 from spcastat.search.moves import rebuild, refined
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.result import Evidence, SearchResult, result_of_climbs
 from tests.search.conftest import KINDS, best_swap, covariance, draw, explained
 
 # --- The default search ---------------------------------------------------------------------------

@@ -15,13 +15,12 @@ from spcastat.linalg.standardisation import prepare
 from spcastat.measures import MEASURES
 from spcastat.search import climbing, correlated_groups, default, working_set
 from spcastat.search import moves as exchange
-from spcastat.search.chains import from_directions
+from spcastat.search.chains import Evidence, from_directions
 from spcastat.search.climbing import EFFORTS, climb, exchange_until_optimal
 from spcastat.search.correlated_groups import groups_of
 from spcastat.search.default import joint
 from spcastat.search.matrices import Dense, Known
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.result import Evidence
 from spcastat.search.working_set import OUTSIDE_EXCHANGES
 from tests.search.conftest import KINDS, best_swap, covariance, explained, loadings
 
