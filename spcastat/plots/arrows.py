@@ -18,7 +18,7 @@ from spcastat.plots import drawing
 from spcastat.plots.blocks import Block, NamedBar
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, shade, visible
 from spcastat.plots.margins import Margins
-from spcastat.plots.names import Names
+from spcastat.plots.names import NEEDED, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -154,7 +154,7 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
     labels = short_names(list(arrows.index), TIP_NAME, arrows["position"].tolist())
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     for i in np.argsort(~arrows["supplementary"].to_numpy(), kind="stable"):
-        names.add(tips[i], labels[i], colours[i], at_tip=True)
+        names.add(tips[i], labels[i], colours[i], at_tip=True, most_covered=NEEDED)
 
 
 def draw_bars(

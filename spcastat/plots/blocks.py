@@ -51,7 +51,7 @@ BOLD = 1.12
 NAMED_VARIABLES = 5
 #: A name shortened to this number of characters is as easy to read as a longer one.
 READABLE = 24
-#: The smallest room for a name, in font sizes.
+#: The smallest room for a name that is not complete, in font sizes.
 NARROWEST = 4.0
 #: Lines of a name in the margins of a biplot; how far the second is indented, in font sizes; a word, with
 #: the spaces or underscores after it.
@@ -387,7 +387,10 @@ class BlockSpace:
             start += BAR_NAME_GAP + max(width_of(loading_text(row.value), self.size) for row in visible_rows)
         column = (self.width - COLUMN_GAP * (columns - 1)) / columns - start
         rooms = [column - _room_after(row, self.size) for row in visible_rows]
-        if min(rooms) < NARROWEST * self.size:
+        if any(
+            room < min(NARROWEST * self.size, width_of(row.name, self.size))
+            for room, row in zip(rooms, visible_rows, strict=True)
+        ):
             return
         labels = labels_for([row.name for row in visible_rows], rooms, self.size, name_lines)
         texts = [
@@ -401,6 +404,8 @@ class BlockSpace:
             hidden += 1
             if not visible_rows:
                 return
+        if hidden and width_of(_remainder(hidden), self.size) > start + column:
+            return
         depth = max(line + len(text) for (_, line), text in zip(places, [*texts, [""]], strict=False))
         left_out = len(rows) - len(visible_rows)
         cost = left_out + _shortening([row.name for row in visible_rows], labels)

@@ -202,8 +202,16 @@ class Margins:
         unit, room = self._unit(width), share * width - SPACE
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            lines = self._lines(CORNER_SHARE * height)
-            space = BlockSpace(unit, self.size, width, lines, 4, line_cost=LINE_COST, name_lines=NAME_LINES)
+            space = BlockSpace(
+                unit,
+                self.size,
+                width,
+                self._lines(CORNER_SHARE * height) + 1,
+                4,
+                heading=self.headings[0],
+                line_cost=LINE_COST,
+                name_lines=NAME_LINES,
+            )
             first = space.lay_out(below.rows, with_values)
             lines = self._lines(height - note - first.height - 0.3 * SPACE - self._ticks())
             space = BlockSpace(unit, self.size, room, lines, heading=self.headings[1], name_lines=NAME_LINES)

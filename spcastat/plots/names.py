@@ -27,8 +27,13 @@ DISTANCES = (2.5, 6.0)
 SHAFT_COST = 3.0
 #: Length of a piece of an arrow, in points.
 PIECE = 4.0
-#: A name that costs more is left out: of a row, and of an arrow or of a point that must be named.
-MOST_COVERED, MOST_COVERED_NEEDED = 3.0, 8.0
+#: A name that covers more points is left out: one that the caller asked for, and one of an arrow or of a
+#: point that must be named.
+ASKED, NEEDED = 3.0, 7.0
+#: What further directions and distances cost, in points covered.
+TURN_COST, DISTANCE_COST = 0.2, 0.1
+#: Radius of a dot, in points.
+DOT_RADIUS = 2.0
 #: Width of the lines around letters, in points; so far names stay from the frame, which they would hide.
 HALO = 1.8
 #: Height of a name, in font sizes.
@@ -39,15 +44,15 @@ NAME_HEIGHT = 1.15
 class Name:
     """A text beside a position in data units.
 
-    `at_tip`: the position is the tip of an arrow from the origin. `needed`: it may cover more points than
-    other names. `radius`: that of a large mark at the position, in points.
+    `at_tip`: the position is the tip of an arrow from the origin. `most_covered`: how many points it may
+    cover. `radius`: that of a large mark at the position, in points.
     """
 
     position: NDArray[np.float64]
     text: str
     colour: Any
     at_tip: bool = False
-    needed: bool = False
+    most_covered: float = 0.0
     weight: str = "normal"
     radius: float = 0.0
 
@@ -169,25 +174,26 @@ class _Scene:
         if name.at_tip:
             outwards = anchor - self.origin
             angles = np.arctan2(outwards[1], outwards[0]) + ARROW_TURNS
-        limit = MOST_COVERED_NEEDED if name.needed or name.at_tip else MOST_COVERED
-        lowest, best_box = np.inf, None
+        lowest, best_box, best_covered = np.inf, None, np.inf
         for rank, angle in enumerate(angles):
             towards = np.array([np.cos(angle), np.sin(angle)])
             for distance in DISTANCES:
                 middle = anchor + towards * (half + (name.radius + distance) * self.pixels)
                 box = np.array([middle - half, middle + half])
-                cost = self._cost(box) + 0.2 * rank + 0.1 * distance
+                covered = self._covered(box)
+                cost = covered + TURN_COST * rank + DISTANCE_COST * distance
                 if cost < lowest:
-                    lowest, best_box = cost, box
-        return best_box if lowest <= limit else None
+                    lowest, best_box, best_covered = cost, box, covered
+        return best_box if best_covered <= name.most_covered else None
 
-    def _cost(self, box: NDArray[np.float64]) -> float:
+    def _covered(self, box: NDArray[np.float64]) -> float:
         """Return what a box covers; infinite if it leaves the frame or touches another name."""
         if (box[0] < self.frame[0]).any() or (box[1] > self.frame[1]).any():
             return np.inf
         if any((box[0] < name_box[1]).all() and (box[1] > name_box[0]).all() for name_box in self.taken):
             return np.inf
-        return _count(self.dots, box) + SHAFT_COST * _count(self.pieces, box)
+        dots = _count(self.dots, box + DOT_RADIUS * self.pixels * np.array([[-1.0], [1.0]]))
+        return dots + SHAFT_COST * _count(self.pieces, box)
 
 
 def _count(points: NDArray[np.float64], box: NDArray[np.float64]) -> float:
