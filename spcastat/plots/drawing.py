@@ -127,6 +127,13 @@ def size_of_text() -> float:
     return float(np.clip(float(matplotlib.rcParams["font.size"]) / 10.0, 0.8, 2.0))
 
 
+def has_own_size() -> bool:
+    """Return whether the style in use sets the size of figures."""
+    from matplotlib import rcParams, rcParamsDefault
+
+    return tuple(rcParams["figure.figsize"]) != tuple(rcParamsDefault["figure.figsize"])
+
+
 def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
     """Raise OptionError for an invalid palette, or one that is given without groups or numbers to colour."""
     if palette is not None and not coloured:
@@ -282,7 +289,8 @@ def axes_for(
     ----------
     ax : Axes, optional
     width, height : float
-        Of the new figure in inches, for text of the default size; it grows and shrinks with the text.
+        Of the new figure in inches, for text of the default size; it grows and shrinks with the text. A style
+        that sets ``figure.figsize`` has precedence.
     without : sequence of str
         Sides of the frame that are not drawn.
     bar : bool
@@ -295,8 +303,8 @@ def axes_for(
     if ax is None:
         import matplotlib.pyplot as plt
 
-        size = size_of_text()
-        ax = plt.subplots(figsize=(width * size, height * size), layout="constrained")[1]
+        size = None if has_own_size() else (width * size_of_text(), height * size_of_text())
+        ax = plt.subplots(figsize=size, layout="constrained")[1]
     if not isinstance(ax, Axes):
         raise OptionError(
             f"ax of type {type(ax).__name__} was given; it must be one matplotlib Axes, such as the second "

@@ -168,7 +168,7 @@ def plot_loadings(
         threshold=threshold,
         sort=sort,
     )
-    if has_new_figure:
+    if has_new_figure and not drawing.has_own_size():
         columns.shorten_figure()
     return ax
 

@@ -349,6 +349,10 @@ VALUE_AXES = {
 COMPONENTS_DRAWN = 10_000
 
 
+#: Share of the vertical axis below zero where marks would be cut off otherwise.
+MARK_ROOM = 0.03
+
+
 @explained
 def screeplot(
     variance: pd.DataFrame | None,
@@ -361,6 +365,9 @@ def screeplot(
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the adjusted variance of the sparse components as bars and the spectrum of dense PCA as a line.
+
+    A later bar may stand above the line, since sparse components before it leave it more variance than those
+    of PCA do; the sum of the first bars never exceeds that of the line.
 
     Parameters
     ----------
@@ -516,14 +523,12 @@ def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
     """Label the components by name if the names fit, else by number."""
-    from matplotlib.ticker import MaxNLocator
-
     count = len(names)
     ax.set_xlim(0.4, count + 0.6)
     texts = [short_name(name, 12) for name in names]
     plain = [f"PC{i + 1}" for i in range(count)]
     if count > 12 or (texts == plain and count > 8):
-        ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+        ax.xaxis.set_major_locator(_numbers_from_one())
         ax.set_xlabel("Component")
         if texts[:k] != plain[:k]:
             ax.set_xlabel("Component (1 to {}: {})".format(k, ", ".join(texts[:k])), parse_math=False)
@@ -531,6 +536,20 @@ def _ticks(ax: Axes, names: list[Any], k: int) -> None:
     is_turned = max(map(len, texts)) * count > 60
     style: dict[str, Any] = {"rotation": 45, "ha": "right"} if is_turned else {}
     ax.set_xticks(range(1, count + 1), texts, parse_math=False, **style)
+
+
+def _numbers_from_one() -> Any:
+    """Return a locator of the numbers of components that begins with 1: 1, 3, 5, ... or 1, 5, 10, ..."""
+    from matplotlib.ticker import MaxNLocator
+
+    class FromOne(MaxNLocator):
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            numbers = np.unique(np.round(super().tick_values(vmin, vmax)))
+            if np.diff(numbers).min(initial=np.inf) == 2.0:
+                return numbers[numbers > 0] - 1.0
+            return np.unique(np.maximum(numbers, 1.0))
+
+    return FromOne("auto", steps=[1, 2, 5, 10], integer=True)
 
 
 def _limits(ax: Axes, data: pd.DataFrame, kind: str) -> None:
@@ -545,7 +564,9 @@ def _limits(ax: Axes, data: pd.DataFrame, kind: str) -> None:
         return
     # a flat scree needs room for the legend above
     right = float(np.nanmax(values[len(data) // 2 :])) if np.isfinite(values[len(data) // 2 :]).any() else 0.0
-    ax.set_ylim(0, (1.35 if right > 0.6 * largest else 1.06) * largest if largest > 0 else 1.0)
+    high = (1.35 if right > 0.6 * largest else 1.06) * largest if largest > 0 else 1.0
+    touches = float(np.nanmin(data["dense"], initial=high)) < MARK_ROOM * high
+    ax.set_ylim(-MARK_ROOM * high if touches else 0, high)
     ax.legend(frameon=False, loc="upper right", fontsize=drawing.name_size())
 
 

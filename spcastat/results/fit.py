@@ -2101,6 +2101,9 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw the adjusted variance of the components as bars and the spectrum of dense PCA as a line.
 
+        A later bar may stand above the line, since sparse components before it leave it more variance than
+        those of PCA do; the sum of the first bars never exceeds that of the line.
+
         Parameters
         ----------
         kind : {"variance", "share", "cumulative"}

@@ -298,6 +298,31 @@ def test_the_three_farthest_rows_are_named_if_rows_have_names(scores, loadings):
     assert names_in(biplot(repeated, loadings)) == []
 
 
+def test_names_of_far_rows_cover_no_point(loadings):
+    """Those that have no such place are left out, unless the caller asked for them."""
+    values = np.random.default_rng(4).standard_normal((60, 3))
+    scores = pd.DataFrame(values, columns=["PC1", "PC2", "PC3"], index=[f"row {i}" for i in range(60)])
+    for size in ((3.4, 3.0), (3.4, 4.5), (6.4, 4.8)):
+        ax = biplot(scores, loadings, ax=plt.figure(figsize=size, layout="constrained").subplots())
+        ax.figure.canvas.draw()
+        (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+        dots = ax.transData.transform(names.dots)
+        for name, box in zip(names.written, names.boxes, strict=True):
+            if not name.at_tip:
+                assert not any(box.contains(x, y) for x, y in dots)
+    asked = biplot(scores, loadings, labels=60)
+    asked.figure.canvas.draw()
+    (names,) = (child for child in asked.get_children() if isinstance(child, Names))
+    assert len(names.written) > 20
+
+
+def test_a_style_that_sets_the_size_of_figures_is_followed(scores, loadings):
+    with plt.rc_context({"figure.figsize": (3.4, 2.8)}):
+        assert tuple(biplot(scores, loadings).figure.get_size_inches()) == (3.4, 2.8)
+        assert tuple(plot_loadings(loadings).figure.get_size_inches()) == (3.4, 2.8)
+    assert tuple(biplot(scores, loadings).figure.get_size_inches()) == (6.4, 5.4)
+
+
 def test_a_few_far_rows_are_drawn_at_the_edge(scores, loadings):
     """The others keep their room; where many rows are far, as in heavy tails, all are within the axes."""
     scores.iloc[4] *= 40

@@ -157,6 +157,20 @@ def test_a_block_has_the_variables_of_its_component_and_counts_those_without_roo
     assert len(biplot_data(scores, weights).arrows) == 0
 
 
+def test_blocks_of_a_biplot_name_their_component_in_every_layout(scores):
+    """Beside the axes or below them; short names keep their numbers where both have room."""
+    weights = pd.DataFrame(0.0, index=list("abcdefgh"), columns=scores.columns)
+    weights.iloc[:4, 0], weights.iloc[4:, 1] = [0.6, 0.5, -0.5, 0.4], [0.6, -0.5, 0.5, 0.4]
+    for size in SIZES:
+        ax = biplot(scores, weights, ax=plt.figure(figsize=size, layout="constrained").subplots())
+        ax.figure.canvas.draw()
+        layouts = [block.layout for block in blocks_of(ax)]
+        assert [layout.heading for layout in layouts] == ["PC1", "PC2"]
+    tall = biplot(scores, weights, ax=plt.figure(figsize=(3.4, 4.5), layout="constrained").subplots())
+    tall.figure.canvas.draw()
+    assert all(block.layout.values for block in blocks_of(tall))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_the_number_of_variables_without_room_is_within_the_figure(scores, size):
     """Also if it is longer than their names."""

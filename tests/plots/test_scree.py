@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,6 +34,32 @@ def test_artists_are_the_data(variance):
     assert [bar.get_height() for bar in ax.patches] == [3, 2, 0]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [4, 2, 1])
     assert [text.get_text() for text in ax.get_xticklabels()] == ["PC1", "PC2", "PC3"]
+
+
+@pytest.mark.parametrize(("p", "width"), [(9, 3.4), (12, 3.4), (25, 3.4), (30, 8.0), (100, 5.0)])
+def test_numbers_of_components_begin_with_one_and_no_mark_is_cut_off(p, width):
+    spectrum = np.linspace(3.0, 0.0, p)
+    table = measures_table(spectrum)
+    ax = screeplot(table, spectrum, ax=plt.figure(figsize=(width, 3.0), layout="constrained").subplots())
+    ax.figure.canvas.draw()
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
+    assert ticks[0] == 1
+    assert all(tick == round(tick) for tick in ticks)
+    assert len(ticks) >= 3
+    pixels = ax.figure.dpi / 72
+    radius = 0.5 * (ax.lines[0].get_markersize() + ax.lines[0].get_markeredgewidth()) * pixels
+    lowest = ax.transData.transform((p, 0.0))[1]
+    marked = ax.lines[0].get_marker() == "o"
+    assert not marked or lowest - ax.get_window_extent().y0 >= radius
+
+
+def measures_table(spectrum: np.ndarray) -> pd.DataFrame:
+    """The variances of a fit of two components that are those of PCA."""
+    shares = spectrum[:2] / spectrum.sum()
+    columns = {"adjusted variance": spectrum[:2], "share of total": shares}
+    columns["cumulative PCA"] = np.cumsum(shares)
+    return pd.DataFrame(columns, index=["PC1", "PC2"])
 
 
 def test_the_legend_covers_no_bar(variance):
