@@ -21,7 +21,7 @@ from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
 from spcastat.show.choice_facts import Chosen, NothingChosen
 from spcastat.show.grid import Chapter, Document, VariableArrangement
-from spcastat.show.renderings import Outcome, Summary
+from spcastat.show.renderings import Outcome, Screen, Summary
 from spcastat.show.report import write_report
 
 #: Number of leading eigenvalues that a plot shows at least.
@@ -323,7 +323,12 @@ class Choice(Summary):
     def _document(self) -> Document:
         if isinstance(self._answer, NothingChosen):
             return choice_tables.nothing_document(self._answer)
-        return choice_tables.choice_screen(self._answer, self._tests)
+        return choice_tables.answer_document(self._answer, self._tests)
+
+    def _screen(self) -> Screen | None:
+        if isinstance(self._answer, NothingChosen):
+            return None
+        return choice_tables.print_of_choice(self._answer, self._tests)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

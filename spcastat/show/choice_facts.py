@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,7 @@ def last_prediction(tests: ComponentTests) -> Fact:
         k=standing.k,
         first=previous_count + 1,
         last=last_place + 1,
+        pair=last_place == previous_count + 1,
         single=last_place == previous_count,
         gain=table["gain"].iloc[last_place],
         several=table["gain"].iloc[last_place] >= 1.0,
@@ -391,18 +393,22 @@ def unequal_variances(choice: Chosen) -> Iterator[Fact]:
     yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED_CALL)
 
 
+#: Where a remark on rows ends in short.
+BRIEF_END = r", as in |; |: "
+
+
 def header(
     choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = (), is_brief: bool = False
 ) -> Iterator[Fact]:
     """Yield the lines of the header of the choice; `between` is inserted after the data and the fit.
 
-    With `is_brief`, remarks on the rows are without the advice after their colon.
+    With `is_brief`, only the beginning of remarks on the rows is given.
     """
     yield facts.dataset(choice.state)
     if choice.sampling_text:
         yield fact("drawn", text=choice.sampling_text)
     for remark in (*remarks_on_rows, *choice.remarks):
-        brief = f"{remark.partition(': ')[0].removesuffix('.')}: see choice.summary()."
+        brief = f"{re.split(BRIEF_END, remark)[0].removesuffix('.')}: see choice.summary()."
         yield fact("remark on rows", remark=brief if is_brief else remark)
     yield fact("fit of choice", call=choice.call)
     yield from between

@@ -11,12 +11,23 @@ import pandas as pd
 
 from spcastat.assess.component_tests import ComponentTests
 from spcastat.config import plural
-from spcastat.labels import short_names
+from spcastat.fit import frames
 from spcastat.show import choice_facts
 from spcastat.show.choice_facts import CRITERION_NAMES, Chosen, NothingChosen, fit_name
-from spcastat.show.grid import Chapter, Document, Row, Table, alike, fixed, percent
-from spcastat.show.renderings import LINES, WIDTH, Summary
+from spcastat.show.grid import (
+    UNSORTED,
+    Chapter,
+    Document,
+    Row,
+    Table,
+    VariableArrangement,
+    alike,
+    fixed,
+    percent,
+)
+from spcastat.show.renderings import WIDTH, Screen, ending, header_lines, render_tables, stacked_blocks
 from spcastat.show.report import chapter_of
+from spcastat.show.summary import loadings_only, loadings_table
 from spcastat.show.templates import Fact, fact, lines, methods, notes, part
 
 if TYPE_CHECKING:
@@ -119,27 +130,69 @@ def summary_document(choice: Chosen | NothingChosen, tests: ComponentTests | Non
     )
 
 
-def choice_screen(choice: Chosen, tests: ComponentTests | None) -> Document:
-    """Return the printout: the answer, why, the fits beside it, and the variables of each component."""
-    between: list[Fact] = []
-    about: list[Fact] = []
-    if tests is not None:
-        between.append(choice_facts.number_of_components(tests))
-        about = list(choice_facts.untested(tests))
-        between += choice_facts.large_rows(tests)
-    remarks = () if tests is None else tests.remarks
-    fits = _table(choice, _columns(choice, True), choice_facts.compared(choice))
-    for is_brief in (False, True):
-        header = [
-            *choice_facts.unequal_variances(choice),
-            *choice_facts.header(choice, between, remarks, is_brief),
-        ]
-        document = Document(_title(choice), tuple(lines(header)), (fits,), tuple(notes(about)))
-        for count in range(min(MOST_SHOWN, choice.k), 0, -1):
-            screen = replace(document, tables=(fits, _variables(choice, count)))
-            if len(Summary(screen, {}).as_text().splitlines()) <= LINES:
-                return screen
-    return screen
+def answer_document(choice: Chosen, tests: ComponentTests | None) -> Document:
+    """Return the answer, why, the loadings, and the fits beside it, for notebooks and files."""
+    loadings = loadings_table(
+        frames.loadings(choice.state), VariableArrangement(sort=True, max_rows=UNSORTED)
+    )
+    about = notes([] if tests is None else choice_facts.untested(tests))
+    header = tuple(lines(_header(choice, tests)))
+    return Document(_title(choice), header, (loadings, _alternatives_table(choice)), tuple(about))
+
+
+def _header(choice: Chosen, tests: ComponentTests | None, is_brief: bool = False) -> list[Fact]:
+    """Return the facts about the data, the call, and the reasons."""
+    if tests is None:
+        return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, [], (), is_brief)]
+    between = [choice_facts.number_of_components(tests), *choice_facts.large_rows(tests)]
+    about = choice_facts.header(choice, between, tests.remarks, is_brief)
+    return [*choice_facts.unequal_variances(choice), *about]
+
+
+def _alternatives_table(choice: Chosen) -> Table:
+    return _table(choice, _columns(choice, True), choice_facts.compared(choice), "<- chosen")
+
+
+def _alternatives_in_words(choice: Chosen) -> str:
+    """Return how much the fits beside the choice keep, or else their PEV."""
+    texts: list[str] = []
+    for place in choice_facts.compared(choice):
+        line = choice.table.iloc[place]
+        kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
+        count = int(line["nonzeros"])
+        if place != choice.selected.place:
+            subject = f"{count:,}" if texts else plural(count, "loading")
+            keep = f"keep{'s' * (count == 1)} {percent(kept, 0)} %"
+            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(kept) else keep
+            texts.append(f"{subject} {share} ({fit_name(choice, line)})")
+    return f"{'; '.join(texts)}: choice.alternatives" if texts else "none"
+
+
+#: Facts that a print leaves out first, since `choice.call` and the data have them.
+LEAST_IMPORTANT = ("rows", "matrix", "fit of choice")
+
+
+def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
+    """Return the print: the answer, why, its loadings, and the fits beside it if there is room."""
+    loadings = loadings_only(choice.state)
+    fits = render_tables(Document("", tables=(_alternatives_table(choice),)), WIDTH)
+    full, brief = (_header(choice, tests, is_brief) for is_brief in (False, True))
+    least_facts = [reason for reason in brief if reason.key not in LEAST_IMPORTANT]
+    headers = [header_lines(lines(facts_of_choice)) for facts_of_choice in (full, brief, least_facts)]
+    alternatives_line = header_lines([("Others", _alternatives_in_words(choice))])
+    layouts = [(headers[0], fits), (headers[1], fits)]
+    layouts += [([*header, *alternatives_line], []) for header in headers[1:]] + [(headers[2], [])]
+
+    def body(room: int) -> list[str]:
+        for header, table in layouts:
+            if text := loadings.complete(room - len(stacked_blocks([header, table])) - 1):
+                return stacked_blocks([header, text, table])
+        header, table = layouts[1] if len(headers[1]) + len(fits) + 2 * choice.k + 3 <= room else layouts[-1]
+        text = loadings.lines(room - len(stacked_blocks([header, table])) - 2)
+        return stacked_blocks([header, [*text, "All loadings: choice.fit.summary()."], table])
+
+    about = () if tests is None else tuple(notes(choice_facts.untested(tests)))
+    return Screen(_title(choice), body, about, (), ending("choice", choice_notes(choice, tests)))
 
 
 def _title(choice: Chosen) -> str:
@@ -229,8 +282,11 @@ def _columns(choice: Chosen, brief: bool) -> tuple[str, ...]:
     return tuple(name for name, present in is_column.items() if present)
 
 
-def _table(choice: Chosen, columns: tuple[str, ...], places: Sequence[int]) -> Table:
-    """Return candidates, with a mark for the choice, and dense PCA as the last one."""
+def _table(choice: Chosen, columns: tuple[str, ...], places: Sequence[int], mark: str = "") -> Table:
+    """Return candidates, with a mark for the choice, and dense PCA as the last one.
+
+    The choice has a column with `mark`; without it, an arrow after its name, which takes less room.
+    """
     write = {
         "loadings": lambda line: f"{int(line['nonzeros']):,}",
         "predicts %": lambda line: percent(line["predicts"], 1),
@@ -245,10 +301,14 @@ def _table(choice: Chosen, columns: tuple[str, ...], places: Sequence[int]) -> T
     rows = []
     for place in places:
         line = choice.table.iloc[place]
-        mark = "<- chosen" if place == choice.selected.place else ""
-        rows.append(Row(fit_name(choice, line), (*(write[name](line) for name in columns), mark)))
+        name, is_chosen = fit_name(choice, line), place == choice.selected.place
+        label = f"{name} <-" if is_chosen and not mark else name
+        cells = tuple(write[name_of_column](line) for name_of_column in columns)
+        rows.append(Row(label, cells + (mark if is_chosen else "",) * bool(mark)))
     if not choice_facts.is_dense(choice, choice.line):
-        rows.append(Row("PCA", (*_pca_cells(choice, columns), "")))
+        rows.append(Row("PCA", (*_pca_cells(choice, columns), *[""] * bool(mark))))
+    if not mark:
+        return Table("", columns, tuple(rows))
     return Table("", (*columns, ""), tuple(rows), "r" * len(columns) + "l")
 
 
@@ -268,37 +328,9 @@ def _pca_cells(choice: Chosen, columns: tuple[str, ...]) -> list[str]:
     return [cells.get(name, "") for name in columns]
 
 
-#: The variables of at most so many components are shown.
-MOST_SHOWN = 6
-
-
-def _variables(choice: Chosen, count: int) -> Table:
-    """Return the variables of `count` components, those with the largest loadings first, in a line each."""
-    V, names = choice.state.V, short_names(list(choice.state.spec.columns))
-    rows = []
-    labels = [str(name) for name in choice.state.components]
-    for label, v in list(zip(labels, V.T, strict=True))[:count]:
-        order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
-        rows.append(Row(label, (listing([names[i] for i in order], WIDTH - max(map(len, labels)) - 2),)))
-    hidden_count = len(labels) - len(rows)
-    if hidden_count:
-        rows.append(Row("", (f"and {plural(hidden_count, 'more component')}: print(choice.fit)",)))
-    return Table("", ("variables, by the size of their loadings",), tuple(rows), "l")
-
-
-def listing(names: Sequence[str], width: int) -> str:
-    """Return as many names as fit into a width, and how many more there are."""
-    for count in range(len(names), 0, -1):
-        hidden_count = len(names) - count
-        text = ", ".join(names[:count]) + (f" and {hidden_count:,} more" if hidden_count else "")
-        if len(text) <= width or count == 1:
-            return text
-    return ""
-
-
 def _key(choice: Chosen, columns: tuple[str, ...]) -> str:
     """Return the explanation of the headings."""
-    return "; ".join(map(part, choice_facts.headings(choice, columns))) + "."
+    return "; ".join(["<-: the choice", *map(part, choice_facts.headings(choice, columns))]) + "."
 
 
 # --- the stability of a choice --------------------------------------------------------------------

@@ -341,7 +341,7 @@ def numbers(record: Record, V: np.ndarray) -> Iterator[Fact]:
         yield fact("unequal numbers", k=record.k, cards=cards)
     share = record.options.get("variance")
     if share is not None:
-        yield fact("share kept", goal=share)
+        yield fact("share kept", goal=share, k=record.k)
 
 
 def goal(record: Record) -> Iterator[Fact]:
@@ -384,8 +384,15 @@ def method(record: Record) -> Fact:
         ending=record.advice if record.converged else "stopped before it converged",
         several=record.n_init > 1,
         starts=record.n_init,
-        measure=record.criterion if objective is None else objective.label,
+        measure=record.criterion if objective is None else measure_label(record, objective),
+        k=record.k,
     )
+
+
+def measure_label(record: Record, objective: Objective) -> str:
+    """Return the name of what was maximised; adjusted variance and PEV of one component are its variance."""
+    is_variance = record.k == 1 and objective.name in ("adjusted", "pev")
+    return "variance of the component" if is_variance else objective.label
 
 
 def _objective(record: Record) -> Objective | None:
@@ -574,10 +581,16 @@ def explained(state: FitState) -> Fact:
     frame = variance(state)
     totals = {str(name): percent(frame[name].iloc[-1], 1) for name in frame if "cumulative" in str(name)}
     if not state.record.sparse:
-        return fact("explained by PCA", dense=totals["cumulative PCA"])
+        return fact("explained by PCA", k=state.record.k, dense=totals["cumulative PCA"])
+    if state.record.k == 1:  # adjusted variance and PEV of one component are equal
+        share, dense = totals["cumulative adjusted"], totals["cumulative PCA"]
+        if share == dense:
+            return fact("explained as by PCA", share=share)
+        least_squares = totals["cumulative least squares"]
+        regression = "" if least_squares == share else least_squares
+        return fact("explained by one", share=share, least_squares=regression, dense=dense)
     return fact(
         "explained",
-        k=state.record.k,
         adjusted=totals["cumulative adjusted"],
         pev=totals["cumulative PEV"],
         least_squares=totals["cumulative least squares"],

@@ -110,7 +110,7 @@ def without_stars(cell: str) -> tuple[str, str]:
 def fixed(value: float, digits: int) -> Figures:
     """Return `value` with `digits` decimals; a nonzero that would print as zero becomes "<.001".
 
-    A negative number of that kind becomes "-<.001". NaN is "NA", as in R.
+    A negative number of that kind becomes ">-.001". NaN is "NA", as in R.
     """
     return Figures.of((value,), digits)
 
@@ -121,7 +121,7 @@ def _number_text(value: float, digits: int, scientific: bool) -> str:
     text = f"{value:.{digits}{'e' if scientific else 'f'}}"
     if value != 0 and not scientific and not text.strip("-0."):
         least_text = "." + "0" * (digits - 1) + "1" if digits else "1"
-        return f"-<{least_text}" if value < 0 else f"<{least_text}"
+        return f">-{least_text}" if value < 0 else f"<{least_text}"
     return text.removeprefix("-") if value == 0 else text
 
 

@@ -78,6 +78,12 @@ def render_tables(document: grid.Document, width: int) -> list[str]:
     return "\n\n".join(_of_tables(document, width)).splitlines()
 
 
+def header_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
+    """Return labels and texts as the lines of a header in a print."""
+    layout = grid.Layout(width=WIDTH)
+    return _header(_encodable(grid.Document("", tuple(facts)), layout), WIDTH).splitlines()
+
+
 def _encodable(document: grid.Document, layout: grid.Layout, encoding: str | None = None) -> grid.Document:
     """Return the document in characters of the console, with names as long as the layout allows."""
     document = _with_room_for_stars(layout.of(document, names=False))
@@ -104,11 +110,11 @@ def _of_tables(document: grid.Document, width: int) -> Iterator[str]:
 def filled(text: str, width: int, initial_indent: str = "", indent: int = 0) -> str:
     """Return a text in lines of at most `width` characters.
 
-    No line begins with the % or s of a number, nor within a short list of numbers such as "(10, 5, 4)". The
+    No line begins with the % or s of a number, nor within a short list of numbers such as "[10, 5, 4]". The
     first line begins with `initial_indent`, the others with `indent` spaces.
     """
     unbroken = " ".join(text.split())
-    for kept_together in (r"\d (%|s\b)", r"\(\d[\d, ]{,28}\)"):
+    for kept_together in (r"\d (%|s\b)", r"[\[(]\d[\d, ]{,28}[)\]]"):
         unbroken = re.sub(kept_together, lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken)
     lines = textwrap.fill(unbroken, width, initial_indent=initial_indent, subsequent_indent=" " * indent)
     return lines.replace("\N{NO-BREAK SPACE}", " ")
@@ -342,6 +348,11 @@ def _lines(sentences: Iterable[str], encoding: str | None) -> list[str]:
         if sentence
         for line in filled(console_text(sentence, encoding), WIDTH).splitlines()
     ]
+
+
+def stacked_blocks(blocks: Iterable[list[str]]) -> list[str]:
+    """Return blocks of lines one above the other, with blank lines between those that are not empty."""
+    return "\n\n".join("\n".join(block) for block in blocks if block).splitlines()
 
 
 def ending(name: str, notes: Sequence[str], tables: str = "summary()") -> str:

@@ -67,7 +67,7 @@ def loadings_table(
     """Return the loadings as a table with one row for each variable and one column for each component.
 
     A loading that is exactly zero is blank. A nonzero loading that rounds to zero is shown as "<.001" or
-    "-<.001". Variables that are zero in all components are omitted, and a note names or counts them.
+    ">-.001". Variables that are zero in all components are omitted, and a note names or counts them.
 
     Parameters
     ----------
@@ -563,17 +563,17 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     ]
     title = part(facts.headline(state, variance["cardinality"].tolist()))
     constraint = [part(fact) for fact in facts.constraint(record)]
-    body, alerts = _components(state, variance, largest).lines, tuple(warnings(cautions))
+    components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
     results_shown = [*constraint, *_results(state)]
     brief = Screen(
         part(facts.headline_in_brief(state, variance["cardinality"].tolist())),
-        body,
+        components.in_short,
         (part(facts.found_in_brief(record)), *results_shown, *_brief_rules(header)),
         alerts,
         renderings.ending("fit", []),
     )
     sentences = (part(facts.how_found(record)), *results_shown, *_rules(header))
-    return Screen(title, body, sentences, alerts, renderings.ending("fit", notes), brief)
+    return Screen(title, components.lines, sentences, alerts, renderings.ending("fit", notes), brief)
 
 
 def _brief_rules(header: Sequence[Fact]) -> Iterator[str]:
@@ -635,20 +635,57 @@ class Components:
     short: tuple[str, ...]
 
     def lines(self, room: int) -> list[str]:
-        """Return a matrix if it fits, else lists side by side, else a row for each component."""
-        if len(self.names) <= MOST_LISTS:
-            rows_needed = (
-                2 + len(self.lower_rows) + len(self.final_rows) + int((self.V != 0).any(axis=1).sum())
-            )
-            if rows_needed <= room and renderings.fits(text := self._matrix(), room):
+        """Return a matrix or lists if all loadings fit, else the largest loadings of each component."""
+        return self.complete(room) or self._largest_only(room)
+
+    def in_short(self, room: int) -> list[str]:
+        """Return the same, with fewer rows below the loadings or with loadings in a row if only these fit."""
+        row_sets: tuple[list[Line], ...] = (self.lower_rows, self.lower_rows[-2:], self.lower_rows[-2:-1], [])
+        fewer_rows = [self._with_rows(lower_rows) for lower_rows in row_sets]
+        for components in fewer_rows:
+            if text := components.complete(room):
                 return text
-            table = renderings.matrix(
-                self.heading, full_names(self.names), [*self.lower_rows, *self.final_rows]
-            )
-            lists = renderings.side_by_side(self._lists(), room - len(table) - 1)
-            if lists and renderings.fits(table, room):
-                return [*lists, "", *table]
+        for components in fewer_rows[:-1]:
+            if not renderings.hides(text := components._items(room)):
+                return text
+        return self._largest_only(room)
+
+    def complete(self, room: int) -> list[str]:
+        """Return a matrix, or lists side by side, with all loadings; [] if these do not fit."""
+        if len(self.names) > MOST_LISTS:
+            return []
+        layouts = [self._lists_above(self._table(), room)]
+        if 1 + len(self.lower_rows) + int((self.V != 0).any(axis=1).sum()) <= room:
+            layouts.insert(0, self._matrix())
+        for layout in layouts:
+            if layout and renderings.fits(layout, room) and not renderings.hides(layout):
+                return layout
+        return []
+
+    def _largest_only(self, room: int) -> list[str]:
+        """Return the largest loadings of each component."""
+        table = self._table()
+        if len(self.names) <= MOST_LISTS and renderings.fits(table, room):
+            return self._lists_above(table, room) or self._items(room)
         return self._items(room)
+
+    def _with_rows(self, lower_rows: list[Line]) -> Components:
+        """Return the components with some of the rows below, and the last ones if these are all."""
+        if len(lower_rows) == len(self.lower_rows):
+            return self
+        labels = [label for label, _ in self.lower_rows]
+        short = tuple(self.short[labels.index(label)] for label, _ in lower_rows)
+        return replace(self, lower_rows=lower_rows, final_rows=[], short=short)
+
+    def _table(self) -> list[str]:
+        """Return the rows below the loadings under a heading."""
+        rows = [*self.lower_rows, *self.final_rows]
+        return renderings.matrix(self.heading, full_names(self.names), rows) if rows else []
+
+    def _lists_above(self, table: list[str], room: int) -> list[str]:
+        """Return lists side by side above a table; [] if they have no room."""
+        lists = renderings.side_by_side(self._lists(), room - len(table) - bool(table))
+        return [*lists, *[""] * bool(table), *table] if lists else []
 
     def _matrix(self) -> list[str]:
         """Return the matrix of loadings, sorted by component, with blanks for zeros, above the other rows."""
@@ -659,8 +696,9 @@ class Components:
         ]
         headings = full_names(self.names)
         for limit in (renderings.WIDTH, *renderings.NAME_LIMITS):
+            heading_below = self.heading if self.lower_rows else ""
             text = renderings.matrix(
-                "Loadings", headings, rows, self.heading, self.lower_rows, self.final_rows, limit
+                "Loadings", headings, rows, heading_below, self.lower_rows, self.final_rows, limit
             )
             if renderings.fits(text, len(text)):
                 break
@@ -682,32 +720,49 @@ class Components:
 
     def _items(self, room: int) -> list[str]:
         """Return a row for each component: the rows below as columns, then its largest loadings."""
-        cells = zip(*(cells for _, cells in (*self.lower_rows, *self.final_rows)), strict=True)
+        columns = [cells for _, cells in (*self.lower_rows, *self.final_rows)]
+        cells = zip(*columns, strict=True) if columns else [()] * len(self.names)
         rows = []
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
             labels = renderings.short_labels(names, renderings.NAME_LIMITS[-1])
             words = tuple(f"{number} {label}" for number, label in zip(numbers, labels, strict=True))
             rows.append(Item(name, line, words))
-        return [self.heading, *renderings.items("", (*self.short, "loadings"), rows, room - 1, "components")]
+        heading = [self.heading] if self.lower_rows else []
+        headings = (*self.short, "loadings")
+        return [*heading, *renderings.items("", headings, rows, room - len(heading), "components")]
+
+
+def loadings_only(state: FitState) -> Components:
+    """Return the components of a fit without rows below the loadings."""
+    shares = frames.variance(state)["share of total"].tolist()
+    return Components(state.V, state.spec.columns, state.components, shares, "", [], [], ())
 
 
 def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> Components:
     """Return the components of a fit with cumulative shares and the largest correlations of scores."""
-    names = ("", *PRINTED, state.record.options.get("objective"))
+    record = state.record
+    names = ("", *PRINTED, record.options.get("objective")) if record.sparse else ("",)
     columns = [
         column for column in VARIANCE if column.group and column.name in variance and column.measure in names
     ]
+    if record.k == 1:  # its adjusted variance and PEV are equal
+        columns = [column for column in columns if column.measure != "pev"]
     steps = variance["share of total"].tolist()
     lower_rows: list[Line] = [
-        (column.label, percents(variance[column.name].tolist(), 1, steps)) for column in columns
+        (
+            "this component" if record.k == 1 and column.measure == "adjusted" else column.label,
+            percents(variance[column.name].tolist(), 1, steps),
+        )
+        for column in columns
     ]
     short = [SHORT_HEADINGS.get(column.name, column.label) for column in columns]
+    heading = CUMULATIVE if record.k > 1 else CUMULATIVE.removeprefix("Cumulative ")
     final_rows: list[Line] = []
-    if len(variance) > 1:
+    if len(variance) > 1 and record.sparse:
         final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
         short.append("|r|")
     return Components(
-        state.V, state.spec.columns, state.components, steps, CUMULATIVE, lower_rows, final_rows, tuple(short)
+        state.V, state.spec.columns, state.components, steps, heading, lower_rows, final_rows, tuple(short)
     )
 
 

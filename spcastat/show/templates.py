@@ -401,7 +401,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "share kept": Template(
         methods="These were the fewest nonzero loadings found that kept {goal:%g} % of the variance "
-        "explained by the same number of dense principal components."
+        "explained by {k|the first dense principal component|the same number of dense principal components}."
     ),
     "goal": Template(
         label="Kept",
@@ -435,10 +435,9 @@ TEMPLATES: dict[str, Template] = {
     ),
     "joint method": Template(
         label="Method",
-        line="{name}: {title}{nonneg?, nonnegative}{published?; {paper}}",
-        methods="The loadings of all components were determined together{nonneg?, with nonnegative "
-        "loadings,} by a "
-        'search that maximised the {measure} (method "{name}").',
+        line="{name}: {k|Search for the component|{title}}{nonneg?, nonnegative}{published?; {paper}}",
+        methods="The loadings {k|were determined|of all components were determined together}{nonneg?, with "
+        'nonnegative loadings,} by a search that maximised the {measure} (method "{name}").',
     ),
     "print of a fit": Template(
         part="{loadings?Sparse loadings|{sparse?Sparse PCA|PCA}} of {data}: {k|# component|# "
@@ -570,9 +569,18 @@ TEMPLATES: dict[str, Template] = {
         cites=("mccabe1984",),
     ),
     # --- variance
-    "explained by PCA": Template(methods="They explained {dense} % of the total variance."),
+    "explained by PCA": Template(methods="{k|The component|They} explained {dense} % of the total variance."),
+    "explained by one": Template(
+        methods="The component explained {share} % of the total variance{least_squares? ({least_squares} % "
+        "by regression of the variables on its scores)}; the first dense principal component explained "
+        "{dense} %."
+    ),
+    "explained as by PCA": Template(
+        methods="The component explained {share} % of the total variance, as much as the first dense "
+        "principal component."
+    ),
     "explained": Template(
-        methods="{k|The component|Together the components} explained {adjusted} % of the total variance as "
+        methods="Together the components explained {adjusted} % of the total variance as "
         "adjusted variance, which counts the variance shared by correlated scores only once (Zou, Hastie and "
         "Tibshirani, 2006), {pev} % by projection on the loadings (PEV), and {least_squares} % by regression "
         "of the variables on the scores; the same number of dense principal components explained {dense} %.",
@@ -580,7 +588,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "explained by loadings": Template(
         methods="{k|The component|Together the components} explained {share:%1} % of the total "
-        "variance; the same number of dense principal components explained {dense:%1} %."
+        "variance; {k|the first dense principal component|the same number of dense principal components} "
+        "explained {dense:%1} %."
     ),
     # --- inference
     "halves": Template(
@@ -705,11 +714,12 @@ TEMPLATES: dict[str, Template] = {
 }
 
 
-#: Rows that change the number of components, for prints and for methods sections.
+#: Rows that change the number of components, for notes and for methods sections.
 _LARGE_ROWS = (
-    "{rows|Row {names} is|Rows {names}{others? and {others|{others:,} other|{others:,} others}} are} the "
-    "largest, with {share:%0} % of the total variance; {pulled|# row was|# rows were} shrunk to 1.5 times "
-    "the median size. Without shrinking, k = {k_unshrunk}; with shrinking, k = {k}."
+    "{pulled|# row was|# rows were} larger than 1.5 times the median size and {pulled|was|were} shrunk to "
+    "it for the tests of k; without this, k would be {k_unshrunk} instead of {k}. {rows|Row {names} is|Rows "
+    "{names}{others? and {others|{others:,} other|{others:,} others}} are} larger than 2.5 times the median "
+    "and {rows|has|have} {share:%0} % of the total variance."
 )
 _UNTESTED = (
     "{p:,} of {variables|{variables:,} variable was|{variables:,} variables were} tested in {rows|{rows:,} "
@@ -720,13 +730,13 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     # --- the number of components
     "number of components": Template(
         label="k",
-        line="{doubt?{doubt}, by the division into folds|{k}}: {reason}{end?; {end}}. For comparison: "
+        line="{k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For comparison: "
         "parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
-        note="k = {doubt?{doubt}, by the division into folds, and {k} on average|{k}}: {reason}{end?; "
-        "{end}}. For comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
+        note="k = {k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
+        "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
     ),
     "component predicts": Template(
-        part="{single?component {last} predicts|components {first} to {last} together predict} "
+        part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} "
         "{gain:.2f} {several?"
         "variables|of a variable} more in held-out rows{single?|, component {k}} {single?and "
         "exceeds|exceeds} noise (p "
@@ -772,11 +782,12 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "large rows": Template(
         label="Rows",
-        line="{rows|# large row|# large rows} changed the number: k = {k_unshrunk} without shrinking, "
-        "{k} with.",
-        note=_LARGE_ROWS + ' A fit with method="spcagrid" or method="rspca-l0" is less influenced by such '
-        "rows.",
-        methods=_LARGE_ROWS.replace(" is|", " was|").replace(" are} the", " were} the"),
+        line="{pulled|# large row was|# large rows were} shrunk for the tests of k (without this, k = "
+        "{k_unshrunk}).",
+        note=_LARGE_ROWS + " A fit with robust=True is less influenced by such rows.",
+        methods=_LARGE_ROWS.replace(" is|", " was|")
+        .replace(" are}", " were}")
+        .replace("|has|have}", "|had|had}"),
     ),
     "untested variables": Template(
         note=f"{_UNTESTED} Half of the rows have less power for weak components, and components of many more "
@@ -785,7 +796,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "shrunk rows": Template(
         label="Rows",
-        line="For the tests of k, {pulled|# row|# rows} of more than 1.5 times the median size "
+        line="For the tests of k, {pulled|# row|# rows} larger than 1.5 times the median size "
         "{pulled|was|were} shrunk to it; eigenvalues and cum. % are computed from the shrunk rows, which "
         "the fit does not use.",
     ),

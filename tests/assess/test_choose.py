@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from math import comb
 
@@ -775,11 +776,25 @@ def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
     assert max(map(len, lines)) <= 80
     loaded = pickle.loads(pickle.dumps(choice))
     assert (str(loaded), loaded.notes if choice.k else "") == (str(choice), choice.notes if choice.k else "")
-    # of lines about the rows the data come first, and before them what to change
-    title_end = next(i for i, line in enumerate(lines, 1) if not line.endswith(","))  # it may wrap
-    title_end += lines[title_end].removeprefix("(")[0].isdigit()  # the numbers of loadings
-    labels = [line.split()[0] for line in lines[title_end:] if line[:1] not in ("", " ")]
-    assert labels[0] == ("Scale" if kind == "other units" else "Data")
+    if not choice.k:
+        return
+    # loadings matter more than the data and the call, and all are printed if 25 lines have room for them
+    labels = [line.split()[0] for line in lines if line[:1] not in ("", " ")]
+    assert ("Scale" in labels) == (kind == "other units")
+    assert "Sparse" in labels
+    loadings = re.findall(r"(?<!p )-?[01]\.\d{3}\b", str(choice))  # names may be short
+    is_complete = len(loadings) == np.count_nonzero(choice.fit.loadings)
+    assert is_complete != ("All loadings: choice.fit.summary()." in lines)
+
+
+def test_a_choice_prints_the_fits_beside_it_in_a_table_or_in_a_line():
+    """A table if loadings leave room for it; `alternatives` has the same fits with their calls."""
+    few = sp.choose(sp.datasets.load_pitprops(), n_obs=180)
+    assert "Others  7 loadings keep 66 %" in str(few)
+    assert "choice.alternatives" in str(few)
+    assert "Single divisions into folds give 3 or 5." in " ".join(str(few).split())
+    one = sp.choose(sp.datasets.load_judges().iloc[:, :6], scale=True, repeats=1)
+    assert "<- chosen" in str(one)
 
 
 def test_the_summary_has_all_candidates_and_the_tests_of_components():

@@ -81,13 +81,13 @@ def test_loadings_in_a_print_are_those_of_the_fit_and_the_others_are_counted(p, 
     """Lists name a loading as "0.123 x7"; of each component, those and "and 5 more" are all its loadings."""
     fit = fit_of(p, k)
     text = str(fit)
-    listed = re.findall(r"(-?[01]\.\d{3}|-?<\.001) (x\d+)", text)
+    listed = re.findall(r"(-?[01]\.\d{3}|<\.001|>-\.001) (x\d+)", text)
     values = {name: set() for name in fit.loadings.index}
     for number, name in listed:
         values[name].add(number)
     for name, numbers in values.items():
         true = {f"{value:.3f}" for value in fit.loadings.loc[name] if abs(value) >= 0.0005}
-        assert {number for number in numbers if "<" not in number} <= true
+        assert {number for number in numbers if number[0] not in "<>"} <= true
     if listed:
         hidden = sum(int(count) for count in re.findall(r"and (\d+) more(?! comp)", text))
         assert len(listed) + hidden == int(fit.card.sum())
@@ -109,6 +109,31 @@ def test_a_shorter_title_is_printed_if_all_loadings_then_have_room():
     assert "and " not in many.splitlines()[-1]
     wide = fit_of(2000, 2, method="pca")
     assert "40 rows" in str(wide)  # a shorter title would not make room for 2000
+
+
+def test_rows_of_variances_give_way_before_loadings():
+    """18 variables in three components have 19 lines as a matrix, and four rows below it no room."""
+    text = str(fit_of(18, 3))
+    assert is_one_screen(text), text
+    assert "more" not in text
+    loaded = fit_of(18, 3).loadings.any(axis=1)
+    assert len(printed_names(text, list(loaded.index[loaded]))) == int(loaded.sum())
+    dense = str(fit_of(18, 3, method="pca"))
+    assert "more" not in dense
+    assert all(re.search(rf"(?m)^x{j} ", dense) for j in range(18))
+
+
+def test_one_component_has_each_number_once():
+    """Its adjusted variance and PEV are equal, and a cumulative share of one component says nothing more."""
+    text = str(fit_of(13, 1))
+    assert "Cumulative" not in text
+    assert "PEV" not in text
+    share = f"{100 * fit_of(13, 1).variance['share of total'].iloc[0]:.1f}"
+    assert text.count(share) == 1
+    fit = sp.spca(rows(13), 1, 5, scale=True)
+    described = fit.describe().text
+    assert "all components" not in described
+    assert described.count(f"{100 * fit.variance['share of total'].iloc[0]:.1f} %") == 1
 
 
 def test_the_matrix_is_sorted_by_component():

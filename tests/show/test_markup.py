@@ -147,7 +147,7 @@ def test_latex_exactly(loadings):
         r"height & 0.800 &  \\",
         r"weight & $-0.600$ &  \\",
         r"age &  & 1.000 \\",
-        r"income & ${<}.001$ & $-{<}.001$ \\",
+        r"income & ${<}.001$ & ${>}-.001$ \\",
         r"\bottomrule",
         r"\end{tabular}",
         r"\par\medskip",

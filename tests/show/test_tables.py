@@ -57,7 +57,7 @@ def test_blank_means_exactly_zero(values, digits, cutoff, contributions):
             assert (cell == "") == (value == 0)
             assert cell == "" or cell == HIDDEN or cell.strip("-0.")
             if cell not in ("", HIDDEN) and not contributions:
-                assert (cell[0] == "-") == (value < 0)
+                assert (cell.removeprefix(">")[0] == "-") == (value < 0)
 
 
 def test_truncation_keeps_every_component(make_loadings):
@@ -243,7 +243,7 @@ Loadings                 PC1     PC2
 height                 0.800
 weight                -0.600
 age                            1.000
-income                 <.001  -<.001
+income                 <.001  >-.001
 
 Variance                 PC1     PC2
 ------------------------------------

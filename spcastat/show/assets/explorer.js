@@ -42,7 +42,7 @@
     if (value === 0) return "";
     const text = value.toFixed(3);
     if (/[1-9]/.test(text)) return text;
-    return value < 0 ? "-<.001" : "<.001";
+    return value < 0 ? ">-.001" : "<.001";
   }
   const whole = variable => data.full[variable] ?? data.variables[variable];
   const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
