@@ -568,7 +568,7 @@ _ATTRIBUTES = {
     **dict.fromkeys(("predict", "project"), "transform(new)"),
     **dict.fromkeys(("plot", "plotIndiv"), "plot_scores()"),
     **dict.fromkeys(("plotVar",), "plot_correlations()"),
-    **dict.fromkeys(("plot_scree", "plot_variance", "scree_plot", "fviz_eig"), "screeplot()"),
+    **dict.fromkeys(("scree", "plot_scree", "plot_variance", "scree_plot", "fviz_eig"), "screeplot()"),
     **dict.fromkeys(("plot_biplot", "fviz_pca_biplot"), "biplot()"),
 }
 
@@ -578,11 +578,12 @@ def attribute_error(owner: object, name: str) -> AttributeError:
     kind = type(owner).__name__
     equivalent = _ATTRIBUTES.get(name)
     if equivalent is not None:
-        return AttributeError(f"{kind} has no attribute {name!r}, which is fit.{equivalent} here.")
-    attributes = [attribute for attribute in dir(type(owner)) if not attribute.startswith("_")]
-    return AttributeError(
-        f"{kind} has no attribute {name!r}.{nearest(name, attributes)}", name=name, obj=owner
-    )
+        answer = f", which is fit.{equivalent} here."
+    else:
+        attributes = [attribute for attribute in dir(type(owner)) if not attribute.startswith("_")]
+        answer = f".{nearest(name, attributes)}"
+    # obj=None: with the owner, Python would append a suggestion of its own, also of private names
+    return AttributeError(f"{kind} has no attribute {name!r}{answer}", name=name, obj=None)
 
 
 #: Method of other programs -> the name here.

@@ -22,6 +22,8 @@ from spcastat.reading.checks import real_array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The share of a panel at each of its ends where there is no number.
+END = 0.08
 #: Largest number of components: more would be too many pairs for a figure.
 PANEL_COMPONENTS = 5
 #: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
@@ -170,7 +172,9 @@ def _draw_pairs(
                 _draw_density(panel, xy[:, j], groups, palette)
             else:
                 artists = _draw_pair(panel, xy[:, [j, i]], groups, palette, size)
-            panel.locator_params(nbins=4, axis="x" if i == j else "both")
+            panel.xaxis.set_major_locator(InnerTicks(4))
+            if i != j:
+                panel.yaxis.set_major_locator(InnerTicks(4))
             panel.tick_params(labelsize=size - 0.5, length=2.5)
             top_panel = columns.setdefault(j, panel)
             if top_panel is not panel:
@@ -190,6 +194,17 @@ def _draw_pairs(
         }
         drawing.write_legend(ax, artists, [kind.name for kind in kinds], title=title, **corner)
     return ax
+
+
+class InnerTicks(MaxNLocator):
+    """Locator of round values without those at the ends, whose numbers would touch the next panel's."""
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the values between these limits, without those at the ends if two or more remain."""
+        ticks = np.asarray(super().tick_values(vmin, vmax))
+        edge = END * (vmax - vmin)
+        inner = ticks[(ticks >= vmin + edge) & (ticks <= vmax - edge)]
+        return inner if len(inner) >= 2 else ticks
 
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: float) -> list[Any]:

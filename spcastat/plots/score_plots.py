@@ -14,6 +14,7 @@ from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow
 from spcastat.labels import flat_labels, short_name, short_names
 from spcastat.plots import drawing
+from spcastat.plots.blocks import width_of
 from spcastat.plots.drawing import (
     MARKERS,
     accents,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
 
+#: What an entry of a legend takes besides its name, the height of the name of a limit, and the width of the
+#: numbers beside the axes, in font sizes.
+LEGEND_ENTRY, LIMIT_NAME, BESIDE_AXES = 2.7, 1.6, 4.0
 #: Largest number of groups: more could not be distinguished.
 MOST_GROUPS = 20
 
@@ -414,13 +418,8 @@ def plot_diagnostics(
     style: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
     if groups is not None:
         artists, names = scatter_groups(ax, xy, points["group"].array, **style)
-        drawing.write_legend(
-            ax,
-            artists,
-            names,
-            title=drawing.title_of(groups),
-            **(drawing.BESIDE if new_figure else {"loc": "best"}),
-        )
+        place = drawing.BESIDE if new_figure else _above_limits(ax, names)
+        drawing.write_legend(ax, artists, names, title=drawing.title_of(groups), **place)
     else:
         out = (points["beyond"] != "").to_numpy()
         blue, orange = accents(ax)
@@ -436,6 +435,16 @@ def plot_diagnostics(
     for i in labelled.tolist():
         texts.add(xy[i], names[i], shade(ax, 0.75), most_covered=NEEDED)
     return ax
+
+
+def _above_limits(ax: Axes, names: list[str]) -> dict[str, Any]:
+    """Return the options of a legend above the axes, their numbers, and the name of the vertical limit."""
+    size = drawing.name_size()
+    width, height = (float(side) for side in drawing.size_of(ax))
+    entry = max(width_of(name, size) for name in names) + LEGEND_ENTRY * size
+    place = {**drawing.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, 1.0 + LIMIT_NAME * size / height)}
+    place |= {"handlelength": 1.0, "handletextpad": 0.3, "alignment": "left", "size": size}
+    return {**place, "ncols": max(int((width + BESIDE_AXES * size) / entry), 1)}
 
 
 @explained

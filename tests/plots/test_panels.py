@@ -168,3 +168,41 @@ def test_labels_and_numbers_of_axes_have_one_size_in_all_plots(name):
     assert sizes
     assert max(sizes) <= drawing.name_size() + 1.5
     plt.close("all")
+
+
+# --- numbers and legends at the width of a column ---------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [3.4, 5.0, 7.0])
+@pytest.mark.parametrize("scale", [1.0, 4.0, 250.0])
+def test_numbers_of_panels_side_by_side_do_not_touch(scores, width, scale):
+    figure = plt.figure(figsize=(width, width), layout="constrained")
+    ax = plots.plot_scores(scale * scores, ax=figure.subplots())
+    figure.canvas.draw()
+    lowest = ax.child_axes[-len(scores.columns) :]
+    boxes = [
+        label.get_window_extent()
+        for panel in lowest
+        for label in panel.get_xticklabels()
+        if label.get_text() and panel.get_xlim()[0] <= label.get_position()[0] <= panel.get_xlim()[1]
+    ]
+    assert len(boxes) >= 2 * len(lowest)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_the_legend_of_diagnostics_covers_no_row():
+    """In axes of the caller it stands above the frame and the name of the vertical limit."""
+    values = np.random.default_rng(0).standard_normal((80, 6))
+    table = pd.DataFrame(values, columns=list("abcdef"))
+    groups = pd.Series(np.repeat(["build wind float", "build wind non-float", "containers", "headlamps"], 20))
+    fit = sp.spca(table, 2, card=3)
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = fit.plot_diagnostics(groups=groups.rename("class"), ax=figure.subplots())
+    figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert legend.y0 >= ax.get_window_extent().y1
+    names = [text for text in ax.texts if text.get_text().startswith("95 %")]
+    assert names
+    assert not any(legend.overlaps(text.get_window_extent()) for text in names)
+    assert legend.x0 >= figure.bbox.x0
+    assert legend.x1 <= figure.bbox.x1

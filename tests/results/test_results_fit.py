@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from typing import Any
 
 import numpy as np
@@ -329,3 +330,21 @@ def test_a_call_without_k_says_what_k_is():
         sp.spca(sp.datasets.pitprops_sample())
     with pytest.raises(TypeError, match=r"spca_cov\(\) was given no k; call it as spca_cov\(S, k\)\."):
         sp.spca_cov(sp.datasets.load_pitprops())
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("scree", "which is fit.screeplot() here.\n"),
+        ("plot_variance", "which is fit.screeplot() here.\n"),
+        ("loading", "which is fit.loadings here.\n"),
+        ("_scors", "Did you mean 'scores'?\n"),
+        ("zzz", "'zzz'.\n"),
+    ],
+)
+def test_an_attribute_that_does_not_exist_is_answered_once(name, end):
+    """Python appends a suggestion of its own to errors that name their object, here also of private names."""
+    fit = sp.spca(sp.datasets.load_judges(), 2, card=3)
+    with pytest.raises(AttributeError) as caught:
+        getattr(fit, name)
+    assert traceback.format_exception(caught.value)[-1].endswith(end)
