@@ -2,10 +2,9 @@
 
     python docs/gallery.py [NAME ...]
 
-Most data are simulated with the dimensions of real data sets (tests/plots/shapes.py and
-docs/gallery_tables.py): 5 to 2,000 variables, 50 to 10,000 rows. Twelve tables are real (from
-scikit-learn and statsmodels), bundled, or a simulated questionnaire; their figures use the choices of
-`choose` and no plot options except groups.
+Most data are those of the package; where others are needed, they are simulated: a few by lines of this
+file, the others by functions of tests/plots/shapes.py and docs/gallery_tables.py. The figures of "Common
+tables" use the choices of `choose` and no plot options except groups.
 With names, only these figures are drawn again; the pages are always written completely.
 """
 
@@ -34,8 +33,8 @@ DPI = 110
 
 INTRO = """# Gallery
 
-A figure leads to the code that draws it, which runs as it is pasted. Most tables are simulated with the
-dimensions of real data sets, by functions that stand before the code of the figure. The command
+A figure leads to the code that draws it, which runs as it is pasted. Most figures are of data that the
+package contains; the others are of data from scikit-learn and statsmodels, or simulated. The command
 `python docs/gallery.py` writes these pages.
 """
 #: The files whose functions simulate tables.
@@ -45,7 +44,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Biplots": (
         "Scores of the rows, and the variables of each component as bars next to its axis.",
         (
-            *("wine", "row-names", "exams", "eight-groups", "genes", "letters", "far-row", "new-rows"),
+            *("wine", "row-names", "coloured", "eight-groups", "genes", "letters", "far-row", "new-rows"),
             *("supplement", "correlations-as-arrows", "circle", "spectra-biplot", "sparse-loadings-biplot"),
         ),
     ),
@@ -163,50 +162,50 @@ FIGURES = (
         "wine",
         "Biplot with groups and outlines",
         "wine",
-        "Thirteen variables, rows in three groups. Each variable has a nonzero loading on one component "
-        "only, so it is a bar in the margin of that component, the largest first.",
+        "Wines of three cultivars. A variable with a nonzero loading on one component only is a bar"
+        " in the margin of that component, the largest first.",
         "fit = sp.spca(df, k=2, card=5, scale=True)\n"
         'ax = fit.biplot(groups=group, outline="normal", centroids=True)',
     ),
     Figure(
         "row-names",
         "Biplot with names of rows",
-        "small wine",
-        "Fifty rows with names, and dense components: the twelve longest arrows are drawn. Names stand at "
-        "arrows and points where there is room; the bars name the largest loadings.",
+        "judges",
+        "Forty-three judges with names, and dense components. Names stand at arrows and points "
+        "where there is room; the bars name the largest loadings.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\nax = fit.biplot(labels=12)',
     ),
     Figure(
         "correlations-as-arrows",
         "Biplot with correlations as arrows",
-        "cells",
+        "wine",
         "Arrows are correlations; variables with zero loadings are drawn faintly.",
-        "fit = sp.spca(df, k=2, card=6, scale=True)\n"
-        'ax = fit.biplot(arrows="correlations", groups=group, max_arrows=18)',
+        'fit = sp.spca(df, k=2, card=6, scale=True)\nax = fit.biplot(arrows="correlations", groups=group)',
     ),
     Figure(
         "circle",
         "Circle of correlations",
-        "collinear cells",
-        "Thirty collinear variables: names at arrows where there is room, and bars that name the largest.",
+        "judges",
+        "Twelve ratings, most of them collinear: names at arrows where there is room, and bars that"
+        " name the largest.",
         "fit = sp.spca(df, k=2, card=8, scale=True)\nax = fit.plot_correlations()",
     ),
     Figure(
         "eight-groups",
         "Biplot of many variables and eight groups",
-        "census",
+        "many groups",
         "A hundred variables with long names, 1,994 rows in eight groups of different colours.",
-        'fit = sp.spca(df, k=2, card=9, method="greedy", scale=True)\n'
-        "ax = fit.biplot(groups=group, centroids=True)",
+        "fit = sp.spca(df, k=2, card=9, scale=True)\nax = fit.biplot(groups=group, centroids=True)",
     ),
     Figure(
         "loadings-by-group",
         "Loadings in groups of variables",
-        "census",
-        "Loadings of variables in sections, which stand in grey after the names.",
-        'fit = sp.spca(df, k=4, card=6, method="greedy", scale=True)\n'
-        'housing = ("owners", "tenants", "mortgaged", "shared", "social", "new")\n'
-        'sections = ["housing" if name.startswith(housing) else "people" for name in df.columns]\n'
+        "harman74",
+        "Loadings of tests in sections, the abilities that they were chosen for, which stand in "
+        "grey after the names.",
+        "fit = sp.spca_cov(df, 4, disjoint=True, n_obs=145)\n"
+        'sizes = {"spatial": 4, "verbal": 5, "speed": 4, "memory": 6, "deduction": 5}\n'
+        "sections = [ability for ability, size in sizes.items() for _ in range(size)]\n"
         "ax = fit.plot_loadings(sections=sections)",
     ),
     Figure(
@@ -214,53 +213,52 @@ FIGURES = (
         "Biplot of wide data",
         "genes",
         "2,000 variables and 62 rows: the largest loadings of each component, and the number of the others.",
-        'fit = sp.spca(df, k=2, card=25, method="greedy", scale=True)\nax = fit.biplot(groups=group)',
+        "fit = sp.spca(df, k=2, card=25, scale=True)\nax = fit.biplot(groups=group)",
     ),
     Figure(
         "genes-scree",
         "Cumulative variance of wide data",
         "genes",
         "The cumulative spectrum of the same data, and the sparse components.",
-        'fit = sp.spca(df, k=3, card=25, method="greedy", scale=True)\n'
+        "fit = sp.spca(df, k=3, card=25, scale=True)\n"
         'ax = fit.screeplot(kind="cumulative", max_components=61)',
     ),
     Figure(
         "letters",
         "Biplot of 10,000 rows",
-        "letters",
-        "10,000 rows in twelve groups; in vector graphics the points are rasterised. Ellipses of a t "
-        "distribution are robust to outliers.",
-        'fit = sp.spca(df, k=2, card=5, method="greedy", scale=True)\n'
-        'ax = fit.biplot(groups=group, outline="t", level=0.5)',
+        "many rows",
+        "10,000 rows in twelve groups; in vector graphics the points are rasterised. Ellipses of a "
+        "t distribution are robust to outliers.",
+        'fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group, outline="t", level=0.5)',
     ),
     Figure(
         "letters-scores",
         "Pairs of scores with densities",
-        "letters",
+        "wine",
         "Pairs of scores with the density of each component.",
-        'fit = sp.spca(df, k=4, card=5, method="greedy", scale=True)\nax = fit.plot_scores()',
+        "fit = sp.spca(df, k=3, card=5, scale=True)\nax = fit.plot_scores(groups=group)",
     ),
     Figure(
-        "exams",
+        "coloured",
         "Biplot coloured by a numeric variable",
-        "exams",
-        "Five variables, 88 rows; the colour shows a numeric variable.",
+        "judges",
+        "Ratings of judges; the colour shows the number of contacts with lawyers.",
         'fit = sp.spca(df, k=2, method="pca", scale=True)\n'
-        'ax = fit.biplot(color="statistics", palette="cividis")',
+        'ax = fit.biplot(color="contacts", palette="cividis")',
     ),
     Figure(
         "one-component",
         "Scores of one component",
-        "exams",
+        "wine",
         "The density of a single component, with a mark for each row.",
-        'fit = sp.spca(df, k=1, card=3, scale=True)\nax = fit.plot_scores(groups=df["algebra"] > 0)',
+        "fit = sp.spca(df, k=1, card=5, scale=True)\nax = fit.plot_scores(groups=group)",
     ),
     Figure(
         "far-row",
         "Biplot with an outlier",
-        "far row",
+        "wine",
         "One outlier does not compress the other points and the arrows.",
-        "fit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.biplot(labels=1)",
+        "df.iloc[0] *= 10\nfit = sp.spca(df, k=2, card=4, scale=True)\nax = fit.biplot(labels=1)",
     ),
     Figure(
         "spectra",
@@ -279,51 +277,50 @@ FIGURES = (
     Figure(
         "intervals",
         "Loadings with bootstrap intervals",
-        "survey",
-        "Thirty questions with long names: loadings with bootstrap intervals, paler if they include zero.",
-        'fit = sp.spca(df, k=3, card=6, method="greedy", scale=True)\n'
-        "intervals = fit.bootstrap(50).conf_int()\n"
+        "harman74",
+        "Loadings of 24 tests with bootstrap intervals, paler if these include zero.",
+        "fit = sp.spca_cov(df, 4, disjoint=True, n_obs=145)\n"
+        "intervals = fit.bootstrap(99).conf_int()\n"
         "ax = fit.plot_loadings(intervals=intervals)",
     ),
     Figure(
         "cos2",
         "Quality of representation (cos2)",
-        "survey",
-        "The share of the variance of each question that each component represents.",
-        'fit = sp.spca(df, k=2, card=6, method="greedy", scale=True)\nax = fit.plot_loadings(values="cos2")',
+        "harman74",
+        "The share of the variance of each test that each component represents.",
+        'fit = sp.spca_cov(df, k=2, card=8)\nax = fit.plot_loadings(values="cos2")',
     ),
     Figure(
         "supplement",
         "Supplementary variables, levels and rows",
-        "equal names",
-        "Supplementary variables, levels and new rows are on the scale of the others. Shortened names that "
-        "would be equal are numbered.",
-        'fit = sp.spca(df, k=2, method="pca", scale=True)\n'
-        'depth, site = df.iloc[:, 0] - df.iloc[:, 1], ["hill", "lake", "wood"] * 40\n'
-        'further = pd.DataFrame({"depth": depth, "site": site})\n'
-        "extra = fit.supplement(rows=df.iloc[:4] * 1.3, variables=further)\n"
+        "wine",
+        "Supplementary variables, levels and new rows are on the scale of the others.",
+        'fitted = df.drop(columns="proline")\n'
+        "fit = sp.spca(fitted, k=2, card=5, scale=True)\n"
+        'further = df[["proline"]].assign(cultivar=group)\n'
+        "extra = fit.supplement(rows=fitted.iloc[:4] * 1.2, variables=further)\n"
         'ax = fit.biplot(arrows="correlations", supplement=extra)',
     ),
     Figure(
         "new-rows",
         "Biplot with new rows",
-        "small wine",
+        "wine",
         "Rows that were not fitted, on the scale of the fit.",
-        "fit = sp.spca(df.iloc[:40], k=2, card=8, scale=True)\nax = fit.biplot(new=df.iloc[40:])",
+        "fit = sp.spca(df.iloc[::2], k=2, card=5, scale=True)\nax = fit.biplot(new=df.iloc[1::2])",
     ),
     Figure(
         "frequency",
         "Selection frequencies",
-        "exams",
+        "wine",
         "The frequency with which fits to half of the rows select each variable.",
-        'fit = sp.spca(df, k=2, card=3, method="greedy", scale=True)\nax = fit.stability(20, rng=0).plot()',
+        "fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.stability(20, rng=0).plot()",
     ),
     Figure(
         "diagnostics",
         "Diagnostics of rows",
-        "cells",
+        "wine",
         "Rows far from the centre within the span of the loadings (T2), or far from that span (Q).",
-        "fit = sp.spca(df, k=3, card=8, scale=True)\nax = fit.plot_diagnostics(groups=group)",
+        "fit = sp.spca(df, k=3, card=5, scale=True)\nax = fit.plot_diagnostics(groups=group)",
     ),
     Figure(
         "choice",
@@ -335,9 +332,9 @@ FIGURES = (
     Figure(
         "components",
         "Choice of the number of components",
-        "survey",
+        "harman74",
         "Eigenvalues, filled where they exceed the 95 % quantiles of noise, and these.",
-        "choice = sp.choose_k(df, scale=True, n_draws=99, rng=0)\nax = choice.plot()",
+        "choice = sp.choose_k(df, n_obs=145, n_draws=99, rng=0)\nax = choice.plot()",
     ),
     Figure(
         "images",
@@ -349,9 +346,10 @@ FIGURES = (
     Figure(
         "scree",
         "Scree plot with a noise limit",
-        "cells",
-        "Sparse and dense components in percent of the total variance; components above the dashed line "
-        "exceed noise.",
+        "wine",
+        "Sparse and dense components in percent of the total variance; components above the dashed "
+        "line exceed noise. A "
+        "bar may be above the line of dense PCA, which gives some of its variance to an earlier component.",
         "fit = sp.spca(df, k=3, card=8, scale=True)\n"
         "noise = sp.choose_k(df, scale=True, n_draws=99, rng=0)\n"
         'ax = fit.screeplot(kind="share", parallel=noise, max_components=12)',
@@ -416,9 +414,9 @@ FIGURES = (
     Figure(
         "dark",
         "Dark style",
-        "cells",
+        "wine",
         "A dark style: text, arrows and grey tones follow the background.",
-        'fit = sp.spca(df, k=2, card=6, scale=True)\nax = fit.biplot(groups=group, outline="normal")',
+        'fit = sp.spca(df, k=2, card=5, scale=True)\nax = fit.biplot(groups=group, outline="normal")',
         "dark_background",
     ),
     Figure(
@@ -432,6 +430,30 @@ FIGURES = (
 )
 
 
+#: Data of the package.
+BUNDLED = ("wine", "judges", "harman74")
+#: Simulated tables: name -> the lines that make `df`, and the groups of its rows as `group`.
+SIMULATED = {
+    "many rows": """rng = np.random.default_rng(0)
+group = np.arange(10_000) % 12
+means, weights = 2 * rng.normal(size=(12, 4)), rng.normal(size=(4, 16))
+X = (means[group] + rng.standard_t(4, size=(10_000, 4))) @ weights
+names = [f"feature{j}" for j in range(16)]
+df = pd.DataFrame(X + rng.normal(size=X.shape), columns=names)""",
+    "many groups": """rng = np.random.default_rng(0)
+group = np.arange(1994) % 8
+kinds = ["households", "owners", "tenants", "children", "commuters"]
+names = [f"share of {kind} in census tract {j}" for kind in kinds for j in range(20)]
+factors = rng.normal(size=(8, 5))[group] + rng.normal(size=(1994, 5))
+X = np.repeat(factors, 20, axis=1) * rng.uniform(0.5, 1, 100)
+df = pd.DataFrame(X + rng.normal(size=X.shape), columns=names)""",
+    "genes": """rng = np.random.default_rng(0)
+group = np.repeat(["tumour", "normal"], [40, 22])
+factors = rng.normal(size=(62, 2)) + 2.0 * (group == "tumour")[:, None]
+X = rng.normal(size=(62, 2000))
+X[:, :80] += 1.5 * np.repeat(factors, 40, axis=1)
+df = pd.DataFrame(X, columns=[f"gene{j}" for j in range(2000)])""",
+}
 #: What is no variable in tables of statsmodels, and the column of the groups.
 NO_VARIABLES = {"macrodata": ["year", "quarter"], "anes96": ["popul"], "elnino": ["YEAR"]}
 GROUPS = {"anes96": "vote"}
@@ -457,6 +479,11 @@ def loading(data: str) -> str:
         return "\n".join(lines)
     if data == "pitprops":
         return "import spcastat as sp\n\ndf = sp.datasets.pitprops_sample()"
+    if data in BUNDLED:
+        groups = "\ngroup = df.index" * (data == "wine")
+        return f"import spcastat as sp\n\ndf = sp.datasets.load_{data}(){groups}"
+    if data in SIMULATED:
+        return f"import numpy as np\nimport pandas as pd\nimport spcastat as sp\n\n{SIMULATED[data]}"
     return simulator(data)
 
 
@@ -541,6 +568,8 @@ def size_of(figure: Figure) -> str:
     names: dict[str, Any] = {}
     exec(loading(figure.data), names)
     df = names["df"]
+    if figure.data == "harman74":
+        return f"correlations of {len(df)} tests of 145 children"
     return f"{len(df):,} rows, {df.shape[1]:,} variables"
 
 
