@@ -159,7 +159,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     nonneg : bool
         Whether loadings must be nonnegative, for methods with this option.
     rng : None, int or numpy Generator
-        Seed of random starts. None uses a fixed seed, so that repeated runs give identical results.
+        Seed of random starts. None uses a fixed seed, so repeated runs give identical results.
     progress : None, bool or callable
         True shows a bar on stderr; None does so after three seconds in a terminal or notebook. A callable is
         called with each :class:`spcastat.progress.Step`, and may raise an exception to end the fit.
@@ -417,11 +417,11 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     -----
     With "joint", the objective does not decrease as the cardinalities of all components increase. By default,
     for adjusted variance, each fit also starts from the fits of neighbouring cardinalities, and its search is
-    shorter than that of a single call. Its `call` and `refit` reproduce the single call, whose result may
-    differ. Fits of one component, with other objectives or with more than 1000 variables are those of single
-    calls, unless the objective would then decrease.
+    shorter than that of a single call. Its `call` and `refit` are those of a single call, whose result may
+    differ from the fit on the path. Fits of one component, with other objectives or with more than 1000
+    variables are those of single calls, unless the objective would then decrease.
 
-    Published methods that use starts also start each fit from the previous one, so that it is never worse
+    Published methods that use starts also start each fit from the previous one, so it is never worse
     than the same fit alone, which its `call` and `refit` return. "greedy" with one component finds all
     cardinalities in one run.
 

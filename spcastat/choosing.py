@@ -217,10 +217,10 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
 
     Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
     of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The n centred rows are
-    first rotated to n - 1, so that noise has the rank of the data.
+    first rotated to n - 1, so noise has the rank of the data.
 
     While the p-value of D is within two of its standard errors of the level, `n_draws` draws are added, up to
-    four times `n_draws`, so that the number seldom depends on the seed. A component whose variance exceeds
+    four times `n_draws`, so the number seldom depends on the seed. A component whose variance exceeds
     the mean of 40 draws or more by so many standard deviations that its p-value is below the level for any
     distribution of the draws (Cantelli's inequality) needs no further draws: those left of `n_draws` count as
     smaller. A level of `alpha` / 5 needs
@@ -238,7 +238,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     matrix of polychoric
     correlations from :func:`spcastat.correlation` raises an error, as these vary more. For more than 20
     million cells, draws are made from the covariance matrix by the central limit theorem, with the fourth
-    moments of the rows and the norms of the largest rows, so that these draws also allow for rows of very
+    moments of the rows and the norms of the largest rows, so these draws also allow for rows of very
     unequal norms. The signs of a variable in a cluster or block are flipped together.
     From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are
     fewer). One very large row can hide all components, or appear as one. If one of the dense rows in memory
@@ -508,7 +508,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     With `constraint`, candidates meet it too, outside every fold as well: equal cardinalities and those of
     rotated loadings, without the smallest, of which scores may not be uncorrelated. The number of components
-    is chosen without it. Three components of wine take about ten times the time then.
+    is chosen without it. With it, three components of wine take about ten times as long.
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
     ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of

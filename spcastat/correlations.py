@@ -195,7 +195,7 @@ def log_likelihood(tables: Tables, z: np.ndarray) -> tuple[np.ndarray, np.ndarra
     bivariate normal density over the cell's corners. Integrated from r to 1, it gives the probability at
     r = 1, which the margins determine, minus that at r (for negative r, y is replaced by -y first). For the
     cells that are empty at r = 1, whose probability may be very small, nothing has to be subtracted from a
-    number near one. All terms of a cell are divided by the largest, so that they do not underflow.
+    number near one. All terms of a cell are divided by the largest, so they do not underflow.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def correlation(
         ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the latter is
         negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns: ``at_bound`` those
         whose likelihood is largest at `bound`; ``reaches_bound`` pairs of ordinal variables whose 95 %
-        likelihood interval contains `bound`, so that the data do not determine the correlation well; and
+        likelihood interval contains `bound`, so the data do not determine the correlation well; and
         ``not_converged`` those whose likelihood was not maximised.
 
     Raises
@@ -588,5 +588,5 @@ def _require_variation(values: np.ndarray, names: pd.Index) -> None:
 def _refuse_pair(first: Any, second: Any) -> None:
     raise MissingValuesError(
         f"In rows with both {shown(first)} and {shown(second)}, one of them is constant, or there "
-        "are fewer than two such rows, so that they have no correlation. Leave one of them out."
+        "are fewer than two such rows, so they have no correlation. Leave one of them out."
     )

@@ -6,7 +6,7 @@ eigenvectors, and the data of Zou, Hastie and Tibshirani (2006), with noise and 
 and Xu (2014).
 
 Every generator takes ``rng``: ``None`` (seed 0), a whole number, or a NumPy ``Generator``; the same seed
-gives the same data. Facts about the data are in the frame's ``.attrs``, as plain lists and strings, so that
+gives the same data. Facts about the data are in the frame's ``.attrs``, as plain lists and strings, so
 the frame can be copied, concatenated, compared and written to Parquet. `true_loadings` returns the true
 loadings as a labelled table.
 """
@@ -159,7 +159,7 @@ def load_wine() -> pd.DataFrame:
         ``fit.biplot(groups=wine.index)``). The columns are the contents of a wine: alcohol, malic_acid, ash,
         alcalinity_of_ash, magnesium, total_phenols, flavanoids, nonflavanoid_phenols, proanthocyanins,
         color_intensity, hue, od280_od315 (ratio of the optical densities of diluted wine at 280 and 315 nm)
-        and proline. The repository gives no units; they differ, so that analyses need ``scale=True``. No
+        and proline. The repository gives no units; they differ, so analyses need ``scale=True``. No
         value is missing. ``attrs`` has ``kind`` ("rows"), ``source`` and ``licence``.
 
     References
@@ -275,7 +275,7 @@ def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
     Parameters
     ----------
     n : int, default 180
-        Number of rows, at least 14, so that the thirteen centred variables have full rank.
+        Number of rows, at least 14, so the thirteen centred variables have full rank.
     rng : None, int or numpy.random.Generator, default 0
         Seed or generator of the random numbers; None is the seed 0.
 
@@ -332,7 +332,7 @@ def _completed(V: np.ndarray, k: int, draw: np.random.Generator) -> np.ndarray:
 def _normal(n: int, U: np.ndarray, variances: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     """Return n rows of N(0, I + U (D - I) U'), for orthonormal `U` (p, k) and D = diag(variances).
 
-    The symmetric square root of the covariance is I + U (D^(1/2) - I) U', so that no p x p matrix is needed.
+    The symmetric square root of the covariance is I + U (D^(1/2) - I) U', so no p x p matrix is needed.
     """
     Z = draw.standard_normal((n, U.shape[0]))
     return Z + ((Z @ U) * (np.sqrt(variances) - 1.0)) @ U.T

@@ -1,6 +1,6 @@
 """The errors and warnings of the package, grouped by cause.
 
-All errors derive from :class:`SpcaError`, so that ``except SpcaError`` catches every error that the package
+All errors derive from :class:`SpcaError`, so ``except SpcaError`` catches every error that the package
 raises. Each also derives from the built-in exception that describes it best (mostly ``ValueError``), for code
 that does not import this package. A message says what was given, what is allowed and what to do.
 """

@@ -256,7 +256,7 @@ class _GroupedRows:
     def order_by_content(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return an order of the rows, and the numbers of their clusters in it, by the values of the rows.
 
-        Neither depends on the order of the rows or on labels, so that permutations do not.
+        Neither depends on the order of the rows or on labels, so permutations do not.
         """
         keys = content_keys(self.raw)
         group_keys = sums_of_keys(keys, self.code)[self.code]
@@ -384,7 +384,7 @@ def _clusters(values: pd.Categorical, group: pd.Categorical) -> np.ndarray:
     if len(twice):
         raise OptionError(
             f"cluster {_label(values, twice.iloc[0])} has rows in more than one group; labels of whole "
-            "clusters are permuted, so that each must lie in one group."
+            "clusters are permuted, so each must lie in one group."
         )
     _require_several(np.bincount(pairs["group"]), group, "cluster")
     return unit
@@ -426,7 +426,7 @@ def _require_variation(T: np.ndarray, code: np.ndarray, group: pd.Categorical, n
     if still.any():
         g, j = (int(place[0]) for place in np.nonzero(still))
         raise DataError(
-            f"{names[j]} does not vary in group {_label(group, g)}, so that it has no slopes there; leave "
+            f"{names[j]} does not vary in group {_label(group, g)}, so it has no slopes there; leave "
             "the group out."
         )
 

@@ -124,7 +124,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     Adachi and Trendafilov (2016), Computational Statistics 31, minimise |X - T P'|^2 subject to
     T'T = (n - 1) I and the numbers of nonzeros of P. For given P the best scores are X W with
     W = P (P'SP)^(-1/2), and the best P on a support has their covariances with the variables. The loss is the
-    total variance less the sum of squared loadings, so that explained variances add up over components and
+    total variance less the sum of squared loadings, so explained variances add up over components and
     variables. The search repeats these two steps from `n_init` starts, and then exchanges nonzeros with zeros
     in the best local optima as long as this improves them. This need not be the global optimum.
 

@@ -170,7 +170,7 @@ def _numbers(V: Any) -> np.ndarray:
     values = real_array(V)
     if values is None:
         raise ColumnTypeError(
-            f"V of type {type(V).__name__} was given; it must hold real numbers, the loadings."
+            f"V of type {type(V).__name__} was given; it must contain the loadings as real numbers."
         )
     return values.astype(float)
 

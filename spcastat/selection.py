@@ -1,4 +1,4 @@
-"""Principal variables: which variables to keep, so that they reproduce all."""
+"""Principal variables: which variables to keep, so they reproduce all."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     progress: hints.Progress = None,
     **options: Any,
 ) -> PrincipalVariablesResult:
-    """Choose which variables to keep, so that all variables are reproduced as well as possible.
+    """Choose which variables to keep, so all variables are reproduced as well as possible.
 
     This is for a short form of a questionnaire, fewer sensors or a panel of genes: afterwards only the
     variables kept are measured. :func:`spca` answers another question, which few variables make each

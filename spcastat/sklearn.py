@@ -112,7 +112,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_init : int, optional
         Number of starts; the method's own number by default.
     random_state : None, int or RandomState
-        Seed of random starts. None uses a fixed seed, so that repeated fits give identical results.
+        Seed of random starts. None uses a fixed seed, so repeated fits give identical results.
     tol : float, optional
         Convergence tolerance of published methods that iterate.
     max_iter : int, optional

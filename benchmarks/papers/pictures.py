@@ -419,8 +419,12 @@ def draw_record(folder: Path = FOLDER) -> Path:
     return path
 
 
+#: The head of a table of claims.
+CLAIMS_HEAD = ("| the paper states | result here | finding |", "| --- | --- | --- |")
+
+
 def claims(table: str) -> list[str]:
-    """Return a line for each claim of a section: what the paper states, what ours show, and the finding."""
+    """Return a row for each claim of a section: what the paper states, the result here, and the finding."""
     section = section_of(table)
     if "| the paper states |" not in section:
         return []
@@ -428,8 +432,7 @@ def claims(table: str) -> list[str]:
     cells = [cells_of(row) for row in rows]
     findings = [finding.rpartition(") ")[2] for _, _, finding in cells]
     return [
-        f"- The paper states: {text}. Ours: {ours}. Finding: {finding}."
-        for (text, ours, _), finding in zip(cells, findings, strict=True)
+        f"| {text} | {ours} | {finding} |" for (text, ours, _), finding in zip(cells, findings, strict=True)
     ]
 
 
@@ -438,6 +441,7 @@ def page(pictures: Sequence[Picture]) -> str:
     body = [INTRODUCTION]
     for picture in pictures:
         lines = [line for table in dict.fromkeys(p.table for p in picture.panels) for line in claims(table)]
+        lines = [*CLAIMS_HEAD, *lines] if lines else []
         figure = f"```{{image}} papers/{picture.name}.png\n:alt: {picture.caption}\n```"
         body.append("\n\n".join([f"## {picture.caption}", figure, *(["\n".join(lines)] if lines else [])]))
     return "\n\n".join(body) + "\n"

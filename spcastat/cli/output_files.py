@@ -166,7 +166,7 @@ def save_figure(
         raise
     except Exception as error:  # the writers of image formats raise errors of any type
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FileError(f"{path} cannot be drawn: {reason}. Is .png possible instead?") from error
+        raise FileError(f"{path} cannot be drawn: {reason}. Try .png instead.") from error
     finally:
         close()
     write_bytes(path, picture.getvalue())

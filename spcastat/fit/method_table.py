@@ -469,14 +469,14 @@ CONFLICTS = (
     Conflict(
         "start",
         _equal_starts,
-        "start='ones' was given with a method that fits all components together, so that all would start "
+        "start='ones' was given with a method that fits all components together, so all would start "
         "equal; use 'pca' or 'column', or give loadings.",
     ),
     Conflict(
         "n_init",
         _incomparable,
         "n_init={n_init} was given with penalty=, under which fits from several starts have different "
-        "numbers of nonzeros, so that their variances cannot be compared; use card=, or leave n_init out.",
+        "numbers of nonzeros, so their variances cannot be compared; use card=, or leave n_init out.",
     ),
 )
 

@@ -275,7 +275,7 @@ def _require_independent(rule: SupportRule, cards: tuple[int, ...], constraint: 
     else:
         return
     raise errors.OptionError(
-        f"constraint={constraint!r} was given with card={list(cards)}, and {cause}, so that their loadings "
+        f"constraint={constraint!r} was given with card={list(cards)}, and {cause}, so their loadings "
         f"depend on each other: {remedy}."
     )
 

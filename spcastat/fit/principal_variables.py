@@ -253,7 +253,7 @@ def _require_possible(request: KeepRequest, columns: pd.Index) -> None:
     """Raise an error if no set of groups meets the request."""
     required, count = len(request.include), len(request.candidates)
     if not count:
-        raise OptionError("exclude= names all variables, so that none can be kept; exclude fewer.")
+        raise OptionError("exclude= names all variables, so none can be kept; exclude fewer.")
     if request.m is not None:
         if request.k is not None and request.m < request.smallest:
             raise ComponentsError(

@@ -141,7 +141,7 @@ def require_independent(pattern: Pattern, op: Operator) -> None:
     if not size.all() or values[0] <= 1e-10 * values[-1]:
         counts = np.count_nonzero(pattern.P, axis=0).tolist()
         raise CardinalityError(
-            f"The best loadings found with {counts} nonzeros are linearly dependent, so that they do not "
+            f"The best loadings found with {counts} nonzeros are linearly dependent, so they do not "
             f"determine {len(counts)} uncorrelated scores; give larger cardinalities or fewer components."
         )
 

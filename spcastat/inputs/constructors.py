@@ -179,7 +179,7 @@ def covariance(
     sd : array-like of shape (p,), optional
         For a correlation matrix: standard deviations of the variables, by which ``transform(rows)`` divides
         the centred rows; one by default. Needs `mean`. With ``scale=True`` the rows are also divided by the
-        square roots of the diagonal of `S`, so that a covariance matrix needs `mean` only.
+        square roots of the diagonal of `S`, so a covariance matrix needs `mean` only.
     given : list of labels, optional
         Variables for which the others are adjusted (partial PCA): the components are those of
         S_yy - S_yz S_zz^+ S_zy, or of the partial correlations if the diagonal of `S` is one.
@@ -331,7 +331,7 @@ def divided_options(
     Parameters
     ----------
     arguments : Mapping
-        The parameters of a public function by name, ``dict(locals())`` of its first statement, so that a
+        The parameters of a public function by name, ``dict(locals())`` of its first statement, so a
         signature is the only list of its options. Those that it takes as ``**options`` are included.
     names : collection of str
         The options of the data: ROW_OPTIONS or COVARIANCE_OPTIONS.

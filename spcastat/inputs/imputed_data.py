@@ -258,7 +258,7 @@ def _require_same_rows(reference: RowData, part: RowData, number: int) -> None:
     if not reference.columns.equals(part.columns):
         raise errors.DataError(
             f"Imputation {number} gives other columns of numbers than the first, since levels of a factor "
-            "differ; merge rare levels, so that each has rows in all frames."
+            "differ; merge rare levels, so each has rows in all frames."
         )
     designs = [
         [None if of is None else getattr(of, name) for name in ("clusters", "strata")]

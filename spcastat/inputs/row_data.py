@@ -772,7 +772,7 @@ def _warn_of_many_imputed(missing: np.ndarray, scale: Mixed, columns: pd.Index) 
         suffix = f", and more than 30 % of {len(large_shares) - 1} others" if len(large_shares) > 1 else ""
         warn(
             f"{whole_percent(share)} of {shown(name)} is missing{suffix}: imputed values vary less than "
-            "measured ones, so that such variables count too little. Leave them out, or give "
+            "measured ones, so such variables count too little. Leave them out, or give "
             "imputations=[...], tables from a program for multiple imputation.",
             errors.DataWarning,
         )
@@ -784,7 +784,7 @@ def _scaling_of(contents: Design, reading: ReadOptions, scaling: Mapping[str, An
     if contents.spec.partial is not None and center is not True:
         raise errors.OptionError(
             f"center={shown(center)} was given with the covariates of formula={shown(reading.formula)}; "
-            "regression on them has an intercept, so that residuals have mean zero. Leave center out."
+            "regression on them has an intercept, so residuals have mean zero. Leave center out."
         )
     center = column_values("center", center, contents.columns)
     scale, blocks = scaling.get("scale"), scaling.get("blocks")

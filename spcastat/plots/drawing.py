@@ -137,7 +137,7 @@ def has_own_size() -> bool:
 def need_coloured(palette: Any, coloured: bool, by: str = "groups") -> None:
     """Raise OptionError for an invalid palette, or one that is given without groups or numbers to colour."""
     if palette is not None and not coloured:
-        raise OptionError(f"palette= was given without {by}=, so that it colours nothing; give {by}= too.")
+        raise OptionError(f"palette= was given without {by}=, so it has no effect; give {by}= too.")
     _palette_of(palette)
 
 

@@ -87,7 +87,7 @@ def read_covariance(
     if centre is not None and about.get("kind") in OF_CODES:
         raise OptionError(
             f"mean was given with {about['kind']} correlations, which are not those of the numbers in the "
-            "rows, so that rows have no scores. Leave mean out, or fit the rows: spca(data, ..., scale=True)."
+            "rows, so rows have no scores. Leave mean out, or fit the rows: spca(data, ..., scale=True)."
         )
     return Covariance(matrix, columns, centre, spread, rows, is_labelled, about)
 

@@ -109,7 +109,7 @@ class RowDesign:
         if (counts < 2).any():
             raise RowGroupsError(
                 f"strata has {plural(int((counts < 2).sum()), 'stratum', 'strata')} with one {unit}, whose "
-                f"variance cannot be estimated; join each with another, so that it has two {unit}s or more."
+                f"variance cannot be estimated; join each with another, so it has two {unit}s or more."
             )
 
 

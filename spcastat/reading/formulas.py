@@ -399,7 +399,7 @@ def _refuse_contrasts(expression: Expression) -> None:
             raise FormulaError(
                 f"{shortened(expression.show(node), 120)} was given with the contrasts "
                 f"{shortened(expression.show(contrasts[0]), 120)}, but every level of a factor gets a column "
-                f"here, so that contrasts would change nothing: write C({abridged(plain)})."
+                f"here, so contrasts would change nothing: write C({abridged(plain)})."
             )
 
 

@@ -584,7 +584,7 @@ def require_rowwise(
                 raise FormulaError(f"it makes the columns {listed(part_values)} in place of {listed(names)}.")
         except SpcaError as error:
             raise FormulaError(
-                f"formula={shortened(text)}: on {len(rows)} of its {len(data)} rows alone it fails, so that "
+                f"formula={shortened(text)}: on {len(rows)} of its {len(data)} rows alone it fails, so "
                 f"new rows could not be transformed: {error}"
             ) from None
         values = matrix[rows]

@@ -563,7 +563,7 @@ class Choice(Summary):
         """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
         if self._k_choice is None:
             raise OptionError(
-                "parallel= is a choice with a given number of components, so that no parallel analysis "
+                "parallel= is a choice with a given number of components, so no parallel analysis "
                 "was run; give the result of choose_k()."
             )
         return self._k_choice._noise_for(spectrum)

@@ -132,7 +132,7 @@ class Comparison(Outcome):
 
         If only some fits used ``robust=``: fits x data. The columns are the names of the first fit of
         the rows as given, and of the first of each kind of cleaned rows; components are in their best order.
-        Without robust fits, and for data that a fit from a file does not have, there are no columns.
+        There are no columns without robust fits, or if a fit was read from a file and has no data.
         """
         return deep_copy(self._adjusted_on)
 
@@ -208,7 +208,7 @@ def compare(
     Notes
     -----
     Refits start from the fit to all rows and from PCA, with the cardinalities or penalties of the call.
-    Settings that were chosen with all rows are not chosen again in each fold, so that the errors of such fits
+    Settings that were chosen with all rows are not chosen again in each fold, so the errors of such fits
     are slightly too small.
 
     Examples

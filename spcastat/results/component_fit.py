@@ -52,7 +52,7 @@ class ComponentFit(Picklable, Shown):
     def scores(self) -> pd.DataFrame:
         """Scores, n x k, in the order and with the labels of the fitted rows.
 
-        With ``na="em"`` missing values are replaced by conditional means, so that scores of sparse loadings
+        With ``na="em"`` missing values are replaced by conditional means, so scores of sparse loadings
         have variances below one; with ``na="pairwise"`` a score is missing if one of its variables is. For
         rows in chunks they are :class:`~spcastat.streams.base.ScoreChunks`, which yield a frame for each
         chunk, and for dask collections a dask collection.

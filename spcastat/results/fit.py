@@ -75,7 +75,7 @@ class SpcaResult(ComponentFit):
     - 1 (the sum of the weights minus one).
 
     Results do not change: methods return new results, attributes are copies and cannot be set. Results can be
-    pickled and copied: pickles include data in memory, so that `refit` works after loading, but not rows in
+    pickled and copied: pickles include data in memory, so `refit` works after loading, but not rows in
     chunks. `save` writes a file without data that later versions can read.
 
     Parameters
@@ -860,7 +860,7 @@ class SpcaResult(ComponentFit):
         What a half takes from the fit are the numbers of components and of nonzeros, and the order and names
         of the components: those of a half are matched with those of the fit by the correlation of their
         scores. With more than 1000 variables the search of a half improves PCA and its varimax rotation,
-        without exchanges. Selection from half of the rows has less power, so that the result is conservative
+        without exchanges. Selection from half of the rows has less power, so the result is conservative
         and weak signals are missed.
 
         Examples
@@ -897,7 +897,7 @@ class SpcaResult(ComponentFit):
             Number of bootstrap samples of the second half, 2 or more, for the variances.
         repeats : int
             Number of splits. The intervals are those of the first split. The p-values of several splits are
-            combined, so that they hardly depend on the way the rows were split; 25 or more are usual, for
+            combined, so they hardly depend on the way the rows were split; 25 or more are usual, for
             which `n` of 199 is enough.
         data, rng, n_jobs, progress
             As for `bootstrap`; another `rng` gives another split.
@@ -950,7 +950,7 @@ class SpcaResult(ComponentFit):
 
         The null hypothesis is that the variable is independent of all others. The statistic is its
         correlation with the score of the component in a fit without the variable, after regressing out the
-        scores of the other components; it is studentised, so that the tests are also valid for rows of
+        scores of the other components; it is studentised, so the tests are also valid for rows of
         unequal size, in which uncorrelated variables are not independent. All variables are tested, whether
         selected by the fit or not: the q-values, computed over all variables and components, account for the
         selection, while the p-values of selected variables alone are small even in noise.
@@ -987,10 +987,10 @@ class SpcaResult(ComponentFit):
 
         Notes
         -----
-        The fit without a variable starts from PCA of the others, so that it does not depend on it. The
+        The fit without a variable starts from PCA of the others, so it does not depend on it. The
         statistic is the sum of the products of variable and score over the root of the sum of their squares,
         as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero loadings of p k in all, the
-        smallest possible q is about p k / (c (n + 1)), so that many variables require many permutations.
+        smallest possible q is about p k / (c (n + 1)), so many variables require many permutations.
 
         Examples
         --------
@@ -1047,7 +1047,7 @@ class SpcaResult(ComponentFit):
         """The results that this fit shows (see `with_inference`), by name; read only.
 
         The names are "bootstrap", "stability", "split_inference", "test_loadings" and "certificates". Files
-        contain them, so that a fit from a file has them, too.
+        contain them, so a fit from a file has them, too.
         """
         return cast("FitInference", MappingProxyType(inference_of(self._state)))
 
@@ -1616,13 +1616,13 @@ class SpcaResult(ComponentFit):
         arrows and points are drawn where there is room.
 
         With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
-        loadings * s^scale, so that their inner products are those of scores and loadings for any scale
+        loadings * s^scale, so their inner products are those of scores and loadings for any scale
         (Gabriel 1971). Singular values, s * sqrt(n - 1), instead of s only change both by a common factor;
         with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one
         common factor to reach as far as most of the points. ``biplot_data().caption`` says how both are
         scaled.
 
-        A few rows far from all others are drawn as triangles at the edge, with their coordinates, so that the
+        A few rows far from all others are drawn as triangles at the edge, with their coordinates, so the
         other rows keep their room.
 
         Parameters
@@ -1800,7 +1800,7 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw the nonzero loadings of each component, or contributions or squared cosines of the variables.
 
-        Everything is laid out when the figure is drawn, so that names are as complete as the size of the axes
+        Everything is laid out when the figure is drawn, so names are as complete as the size of the axes
         allows. Variables without room are counted.
 
         Parameters

@@ -386,6 +386,6 @@ def by_row(data: Data | None, given: Any, option: str) -> Any:
     OptionError
         If there is no such column.
     ShapeError
-        If rows were left out and row labels are not unique, so that rows cannot be matched.
+        If rows were left out and row labels are not unique, so rows cannot be matched.
     """
     return values_by_row(given, option) if data is None else data.by_row(given, option)

@@ -395,7 +395,7 @@ class SparseLoadings(ComponentFit):
     ) -> Axes:
         """Draw rows as points, their scores, and variables as arrows, their loadings, on two components.
 
-        Scores are uncorrelated, so that inner products of points and arrows approximate the data.
+        Scores are uncorrelated, so inner products of points and arrows approximate the data.
 
         Parameters
         ----------
@@ -552,8 +552,8 @@ class LoadingsBootstrap(resampling.FromDraws):
         Raises
         ------
         OptionError
-            If `level` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for 95 %; the
-            standard errors are in `table` then.
+            If `level` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for 95 %. In
+            that case `table` has the standard errors.
         """
         numbers = frames.require_intervals(self._numbers, level)
         return frames.conf_int(with_loadings(self._state), numbers, level, "percentile")

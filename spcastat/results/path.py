@@ -124,7 +124,7 @@ class SpcaPath(Outcome):
 
         Loadings, variances, the biplot, the equations and the curve of explained variance follow the slider.
         A position can be pinned for comparison, and a button copies the call of the fit. The page is one file
-        that needs no server and no network, so that it can be sent to readers without Python. It contains
+        that needs no server and no network, so it can be sent to readers without Python. It contains
         loadings, scores and labels of rows and variables, but not the data.
 
         Parameters

@@ -180,7 +180,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         return rows.transform(self._state, new, na)
 
     def reconstruct(self, new: Any, *, na: hints.Missing | None = None) -> pd.DataFrame:
-        """Return all p variables of new rows, in their units, from the variables kept.
+        """Predict all p variables of new rows, in their units, from the kept variables.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     # --- further questions ------------------------------------------------------------------------
 
     def alternatives(self, n: hints.Whole = 5) -> pd.DataFrame:
-        """Return the best other sets that are within 1 % of the share and differ in one variable.
+        """Return other sets that differ in one variable and are within 1 % of the share, best first.
 
         Parameters
         ----------

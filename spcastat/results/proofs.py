@@ -307,8 +307,8 @@ def _all_together(
 def breaks(rule: SupportRule, V: np.ndarray, fitted: np.ndarray) -> bool:
     """Return whether loadings break a rule that holds for the loadings `fitted`, both of shape (p, k).
 
-    A variable that a component must have counts as one of its variables even if its loading is zero, so that
-    a component may come to have more of them than the fitted one.
+    A variable that a component must include counts even if its loading is zero, so a component may include
+    more of these variables than the fitted one.
     """
     supports, fitted_supports = ((loadings != 0).T | rule.must for loadings in (V, fitted))
     has_more = not isinstance(rule, GroupRule) and bool(

@@ -151,11 +151,11 @@ class Bootstrap(FromDraws):
         ------
         OptionError
             If `level` or `kind` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for
-            95 %, 199 for 99 %. `table` has the standard errors then.
+            95 %, 199 for 99 %. In that case `table` has the standard errors.
 
         Notes
         -----
-        A loading that is zero in the fit is not an estimate with an error, so that an interval around it
+        A loading that is zero in the fit is not an estimate with an error, so an interval around it
         would be meaningless: use "selected". A zero loading that no draw selected has no row.
 
         All kinds presuppose a component that exceeds noise, which :func:`spcastat.choose_k` tests,
@@ -197,7 +197,7 @@ class Bootstrap(FromDraws):
         ------
         OptionError
             If `level` or `kind` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for
-            95 %. ``frames["variance"]`` has the standard errors then.
+            95 %. In that case ``frames["variance"]`` has the standard errors.
 
         Notes
         -----
@@ -314,9 +314,9 @@ class Stability(FromDraws):
     def variable_clusters(self) -> pd.DataFrame:
         """Clusters of correlated variables, and how often any of their members was selected.
 
-        "component", "members" (labels), "frequency" (with which any member was selected), "largest" (the
-        frequency of the member selected most often). There is a row for every cluster of at least two
-        variables and every component that selected one of them.
+        "component", "members" (labels), "frequency" (the share of fits that select any member) and
+        "largest" (the share that selects the member selected most often). There is a row for every cluster of
+        at least two variables and every component that selected one of them.
         """
         return frames.clusters(self._state, self._numbers)
 

@@ -43,7 +43,7 @@ MOST_PENALTIES = 1000
 class SpcoResult(Picklable, Shown):
     """Sparse principal coordinates, the result of :func:`spcastat.spco`.
 
-    Coordinates are the soft-thresholded scores of the rows on orthonormal, dense loadings, so that small ones
+    Coordinates are the soft-thresholded scores of the rows on orthonormal, dense loadings, so small ones
     are exactly zero. All output is labelled with the names in the data.
     """
 

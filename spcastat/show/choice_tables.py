@@ -158,12 +158,12 @@ def _alternatives_in_words(choice: Chosen) -> str:
     texts: list[str] = []
     for place in choice_facts.compared(choice):
         line = choice.table.iloc[place]
-        kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
+        share_kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
         count = int(line["nonzeros"])
         if place != choice.selected.place:
             subject = f"{count:,}" if texts else plural(count, "loading")
-            keep = f"keep{'s' * (count == 1)} {percent(kept, 0)} %"
-            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(kept) else keep
+            keep = f"keep{'s' * (count == 1)} {percent(share_kept, 0)} %"
+            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else keep
             texts.append(f"{subject} {share} ({fit_name(choice, line)})")
     return f"{'; '.join(texts)}: choice.alternatives" if texts else "none"
 

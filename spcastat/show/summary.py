@@ -317,8 +317,8 @@ def loading_columns(
         options["contributions"] = True
         if excluded := [f"{name}=True" for name in ("dense", "conf_int", "stars") if getattr(extras, name)]:
             raise OptionError(
-                f"contributions=True was given with {' and '.join(excluded)}, and these go with loadings: "
-                "leave contributions, or these, out."
+                f"contributions=True was given with {' and '.join(excluded)}, which belong to loadings: "
+                "leave out either contributions= or these."
             )
     if flag("dense", extras.dense):
         options["dense"] = dense_loadings(state, source)

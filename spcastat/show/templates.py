@@ -255,7 +255,7 @@ TEMPLATES: dict[str, Template] = {
     "kind correlation": Template(part="{name?{name} }correlation"),
     "serial": Template(
         methods="Successive rows were correlated (r = {r:.2f} of their scores) beyond what sorting or groups "
-        "explained, so that inference for independent rows was not valid."
+        "explained, so inference for independent rows was not valid."
     ),
     "partial": Template(
         label="Partial",
@@ -299,7 +299,7 @@ TEMPLATES: dict[str, Template] = {
         "{plain?; left as given, since they have few values or many of them are equal: "
         "{plain_names}}{often?; more than 10 % of the cells are pulled in (groups?): {often}}",
         part="Robust: {cells}; {rows}{plain?; left as they are: {plain_names}} (fit.robust).",
-        warning="{grouped?more than half of the rows are far from the others, so that none was left out.}",
+        warning="{grouped?more than half of the rows are far from the others, so none was left out.}",
     ),
     "cells pulled in": Template(
         part="{outlying} of {known|# cell|# cells} ({share:.1f} %) pulled in, {emptied} of them to the middle"
@@ -730,8 +730,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     # --- the number of components
     "number of components": Template(
         label="k",
-        line="{k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For comparison: "
-        "parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
+        line="{k}, since {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
+        "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
         note="k = {k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
         "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
     ),

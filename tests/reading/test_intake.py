@@ -513,7 +513,7 @@ def test_paths_choices_folds_and_coordinates_take_the_name():
     path = sp.spca_path(ROWS, 1, cards=[1, 2], weights="w", method="greedy")
     same = sp.spca_path(PLAIN, 1, cards=[1, 2], weights=COUNTS, method="greedy")
     pd.testing.assert_frame_equal(path.table, same.table)
-    formula = "~ scale(a) + b + c"  # learns, so that the folds read the data again
+    formula = "~ scale(a) + b + c"  # learns, so the folds read the data again
     choice = sp.choose(ROWS, 1, cards=[1, 2], weights="w", formula=formula)
     other = sp.choose(PLAIN, 1, cards=[1, 2], weights=COUNTS, formula=formula)
     pd.testing.assert_frame_equal(choice.table.drop(columns="call"), other.table.drop(columns="call"))
