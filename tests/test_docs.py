@@ -126,6 +126,19 @@ def test_the_pages_are_those_of_the_script(module):
         assert FIGURES[figure.name].count("\n") <= 30
 
 
+def test_the_glossary_has_the_headings_of_the_prints_of_a_choice():
+    """A reader who meets "of best %" or IS in a print looks it up there."""
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    terms = " ".join(re.findall(r"(?m)^([^ `#\n].*)\n  ", glossary))
+    choice = sp.choose(sp.datasets.load_wine(), scale=True, repeats=1)
+    tables = str(choice.summary()).split("\n\n")[1:3]
+    headings = [word for table in tables for word in re.split(r"  +", table.split("\n")[0].strip())]
+    assert {"deflated p", "IS"} < set(headings)
+    headings += ["adjusted", "score |r|", "partition"]
+    explained = {"p", "cum. %"}  # of every statistician
+    assert [word for word in headings if word not in terms and word not in explained] == []
+
+
 #: The code of each figure, by its name.
 FIGURES = {
     path.stem: path.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]

@@ -204,10 +204,12 @@ LONGEST_MESSAGE = 2000
 def printed(text: str) -> str:
     """Return a printed result in the words of the command.
 
-    An option of the command replaces the advice to use ``scale=True``; attributes of a fit are not named.
+    An option of the command replaces the advice to use ``scale=True``; attributes of a fit or a choice are
+    not named.
     """
-    text = re.sub(r"\s+More:\s+fit\.(?:notes\s+\(\d+\),\s+fit\.)?summary\(\)\.", "", text)
-    text = re.sub(r"\s+\(fit\.robust\)", "", text)
+    text = re.sub(r"\s+More:\s+(fit|choice)\.(?:notes\s+\(\d+\),\s+\1\.)?summary\(\)\.", "", text)
+    text = re.sub(r"\s+\(fit\.robust\)|\nAll loadings: choice\.fit\.summary\(\)\.", "", text)
+    text = re.sub(r":\s+(?:see\s+choice\.summary\(\)|choice\.alternatives)", "", text)
     return re.sub(r"(?:choose\(data, scale=True\)|scale=True)(?=\s+gives)", "--scale", text)
 
 

@@ -330,6 +330,16 @@ def test_what_principal_variables_do_not_have_is_refused(capsys, kept, tmp_path)
     assert "choose one of 'biplot'" in message
 
 
+@pytest.mark.parametrize("arguments", [["pitprops"], ["wine", "--scale"], ["wine"]])
+def test_a_choice_names_no_attributes_of_python(capsys, arguments):
+    """Readers of the command have options and files, and not `choice.summary()`."""
+    text = out_of(capsys, "choose", *arguments)
+    assert text.startswith("Choice: ")
+    assert "Sparse" in text
+    for name in ("choice.", "fit.", "More:"):
+        assert name not in text
+
+
 def test_a_table_without_structure_has_an_answer_and_no_error(capsys, tmp_path):
     rows = np.random.default_rng(0).standard_normal((60, 5))
     pd.DataFrame(rows).add_prefix("v").to_csv(tmp_path / "noise.csv", index=False)
