@@ -1,8 +1,8 @@
 """Local ascent for a batch of fits, and the settings of searches by effort.
 
-A sweep updates component i to hard(w_i + mu s_i v_i), where w_i is half the gradient plus s_i v_i and s_i its
-scale. The criterion is not convex in one column, so that the update need not ascend: it is evaluated for
-several mu, and a larger mu is a shorter step.
+A sweep updates component i to the largest entries of w_i, which is half the gradient plus s_i v_i with a
+scale s_i. The criterion is not convex in one column, so that the update need not ascend: it is made where it
+does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from spcastat.linalg.eigenvectors import ranked
 from spcastat.linalg.operators import GRAM_ORDER, residual_covariances
 from spcastat.search import matrices
 from spcastat.search.criteria import Criterion, Fits
-from spcastat.search.matrices import entries_at, largest, ranked_entries
 from spcastat.search.moves import GAIN, exchange, refined, swapped, trials
 
 # --- local ascent ---------------------------------------------------------------------------------
@@ -24,10 +23,6 @@ from spcastat.search.moves import GAIN, exchange, refined, swapped, trials
 
 #: Values that differ by less than this share of the total variance count as one optimum.
 VALUE_TOLERANCE = 1e-6
-#: The values of mu: weights of the present loadings in the steps that are tried.
-STEP_WEIGHTS = np.array([0.0, 1.0, 5.0])
-#: Up to this many variables all entries are compared in every step: choosing a few first takes longer.
-FEW_VARIABLES = 300
 
 
 def sweep(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
@@ -51,44 +46,12 @@ def sweep(criterion: Criterion, fits: Fits, sweeps: int) -> Fits:
 
 def _step(criterion: Criterion, fits: Fits, i: int) -> None:
     """Update component i where that raises the criterion."""
-    part = criterion.parts[i]
-    pull, scale = criterion.pull(fits, i)
-    multiples = (STEP_WEIGHTS * scale[:, None])[:, :, None] * fits.x[:, None, part]
-    support = fits.places[:, part]
-    if criterion.rule is None and criterion.m > max(FEW_VARIABLES, 4 * support.shape[1]):
-        places, x = _cut_among_few(criterion, fits, i, pull, multiples)
-    else:
-        W = np.repeat(pull[:, None], len(STEP_WEIGHTS), axis=1)
-        W[np.arange(len(fits))[:, None, None], np.arange(len(STEP_WEIGHTS))[:, None], support[:, None]] += (
-            multiples
-        )
-        places, x = criterion.truncate(W, i, criterion.used(fits, i), fits.of)
-    values = criterion.values_with(fits, i, places, x)
-    best_columns = ranked_entries(values, 1)[:, 0]
-    rose = np.flatnonzero(values[np.arange(len(fits)), best_columns] > fits.value * (1.0 + GAIN))
+    pull, _ = criterion.pull(fits, i)
+    places, x = criterion.truncate(pull[:, None], i, criterion.used(fits, i), fits.of)
+    values = criterion.values_with(fits, i, places, x)[:, 0]
+    rose = np.flatnonzero(values > fits.value * (1.0 + GAIN))
     if rose.size:
-        at = rose, best_columns[rose]
-        criterion.put(fits, rose, i, places[at], x[at], values[at])
-
-
-def _cut_among_few(
-    criterion: Criterion, fits: Fits, i: int, pull: np.ndarray, multiples: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the largest entries of `pull`, shape (B, m), plus `multiples`, shape (B, L, c), on the support.
-
-    They are among the c variables of the support and the c largest entries outside.
-    """
-    support = fits.places[:, criterion.parts[i]]
-    c = support.shape[1]
-    sizes = np.abs(pull)
-    np.put_along_axis(sizes, support, -1.0, axis=1)
-    candidates = np.concatenate([support, largest(sizes, c)], axis=1)
-    W = np.repeat(entries_at(pull, candidates)[:, None], multiples.shape[1], axis=1)
-    W[:, :, :c] += multiples
-    order = np.argsort(candidates, axis=1)  # of equal entries, the first are taken
-    W = np.take_along_axis(W, order[:, None], axis=2)
-    places, x = criterion.truncate(W, i, None, fits.of)
-    return np.take_along_axis(entries_at(candidates, order)[:, None], places, axis=2), x
+        criterion.put(fits, rose, i, places[rose, 0], x[rose, 0], values[rose])
 
 
 #: Steps of an ascent on supports that may still change, and on final supports.

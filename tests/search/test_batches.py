@@ -10,10 +10,10 @@ from scipy.linalg import eigh, sqrtm
 
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.search import chains, climbing
+from spcastat.search import chains
 from spcastat.search import matrices as columns
 from spcastat.search.chains import interchanged
-from spcastat.search.climbing import EFFORTS, VALUE_TOLERANCE, climb, falling, reordered, sweep
+from spcastat.search.climbing import EFFORTS, VALUE_TOLERANCE, climb, falling, reordered
 from spcastat.search.criteria import Fits, join_fits
 from spcastat.search.default import nearby_optima
 from spcastat.search.moves import exchange, promising, refined, trials
@@ -52,18 +52,6 @@ def best_beside(objective, S, V, i, J):
     sizes, turn = np.linalg.eigh(M[np.ix_(J, J)])
     K = turn[:, sizes > 1e-9] / np.sqrt(sizes[sizes > 1e-9])  # of what the others do not span
     return float(np.trace(Q.T @ whole @ Q)) + np.linalg.eigvalsh(K.T @ A[np.ix_(J, J)] @ K)[-1]
-
-
-@pytest.mark.parametrize("objective", OBJECTIVES)
-def test_sweeps_that_compare_few_entries_are_those_that_compare_all(objective, monkeypatch):
-    """The largest entries of a step are on the support or the largest outside, of however many variables."""
-    criterion, _, fits = problem(objective, p=40, count=6)
-    every = sweep(criterion, fits, 2)
-    monkeypatch.setattr(climbing, "FEW_VARIABLES", 0)
-    few = sweep(criterion, fits, 2)
-    assert (few.places != fits.places).any()
-    np.testing.assert_array_equal(few.places, every.places)
-    np.testing.assert_allclose(few.x, every.x, rtol=1e-12)  # the same operations, but for rounding
 
 
 @pytest.mark.parametrize("objective", ["pev", "least_squares"])
