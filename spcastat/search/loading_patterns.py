@@ -30,9 +30,10 @@ REFINED, REFINED_VARIABLES = 10, 100
 #: All exchanges are tried if they are at most ALL_EXCHANGES; otherwise the PROMISING_EXCHANGES that lose
 #: least at first. On draws of rows only EXCHANGES_ON_DRAWS are tried.
 ALL_EXCHANGES, PROMISING_EXCHANGES, EXCHANGES_ON_DRAWS = 600, 96, 24
-#: Steps of an ascent from a start, of the first judgement of an exchange, and on a final support.
-START_STEPS, GLANCE_STEPS, FINAL_STEPS = 300, 8, 20_000
-#: Number of exchanges whose ascents are followed to the end.
+#: Steps of an ascent from a start, and on a final support.
+START_STEPS, FINAL_STEPS = 300, 20_000
+#: Number of exchanges whose ascents are followed to the end: those that are best after one step. After eight
+#: steps, which took twice the time, they gave .0001 % more in 84 fits of ten tables, and at most .006 %.
 FOLLOWED = 6
 
 
@@ -240,7 +241,7 @@ def _best_exchange(
     supports[number, place[:, 1]] = True
     shape = (len(pairs), len(rows), k)
     trial_loadings, supports = trial_loadings.reshape(shape), supports.reshape(shape)
-    ascended, values, _ = ascend(block, trial_loadings, supports, GLANCE_STEPS)
+    ascended, values, _ = ascend(block, trial_loadings, supports, steps=1)
     promising_indices = np.argsort(-values, kind="stable")[:FOLLOWED]
     ascended, values, _ = ascend(block, ascended[promising_indices], supports[promising_indices], START_STEPS)
     best_index = int(np.argmax(values))
