@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 import numpy as np
 
@@ -37,8 +36,6 @@ LEVELS = (3.0, 10.0, 30.0)
 #: Steps along the constraint after exchanges that are tried, first of all of them and then of the best two
 #: of a fit, so that ten exchanges take no more steps than five with all three; and for the loadings of a fit.
 FIRST_STEPS, FINALISTS, MORE_STEPS, FIT_STEPS = 1, 2, 2, 200
-#: Rounds of exchanges of all fits, after which only so many of the best are exchanged further.
-ROUNDS_OF_ALL, RETAINED = 4, 8
 #: The best fits that are perturbed in a round.
 PERTURBED_FITS = 4
 #: The best fits of which many more exchanges are tried at the end. Where few loadings meet the constraint,
@@ -417,14 +414,9 @@ class _ConstrainedSearch:
         )
         active = np.flatnonzero(np.isfinite(values))
         end_parts = [active[:0]]
-        for exchange_round in count(1):
+        while True:
             ranked = active[np.argsort(-values[active], kind="stable")]
             active = self._not_joined(ranked, courses, places, exchanges)
-            if exchange_round > ROUNDS_OF_ALL:
-                end_parts.append(active[RETAINED:])
-                active = active[:RETAINED]
-                for b in end_parts[-1]:
-                    del self.followed[self._supports(places[b])]
             if not active.size:
                 break
             trial_places, trial_x = best_exchanges(
