@@ -260,21 +260,23 @@ class Effort:
 
     def patience(self, nonzeros: int, ordered: bool) -> Patience:
         """Return when a search ends; `ordered` tells whether the order of the components matters."""
-        if self.many_nonzeros is not None and nonzeros > MANY_LOADINGS:
-            return self.many_nonzeros
-        return self.ordered if ordered else self.free
+        return self.patience_with_many(nonzeros) or (self.ordered if ordered else self.free)
+
+    def patience_with_many(self, nonzeros: int) -> Patience | None:
+        """Return when a search ends if its nonzeros are many; None if they are few, or do not matter."""
+        return self.many_nonzeros if nonzeros > MANY_LOADINGS else None
 
     def with_nonzeros(self, nonzeros: int) -> Effort:
         """Return the settings with a number of nonzeros: few have more rounds, and very many fewer chains."""
         if nonzeros <= FEW_LOADINGS:
             return replace(self, rounds=3 * self.rounds // 2)
-        if nonzeros > VERY_MANY and self.many_nonzeros is not None:
+        if nonzeros > VERY_MANY and self.patience_with_many(nonzeros):
             return replace(self, chains=min(self.chains, CHAINS_OF_MANY))
         return self
 
     def deepens_chains(self, nonzeros: int) -> bool:
         """Return whether the end of every chain is deepened; with many nonzeros the best alone is, later."""
-        return self.deep_with(nonzeros) and not (self.many_nonzeros is not None and nonzeros > MANY_LOADINGS)
+        return self.deep_with(nonzeros) and not self.patience_with_many(nonzeros)
 
     @property
     def agree(self) -> int:
