@@ -26,7 +26,7 @@ PAPERS = ("zhao2015", "dou2011", "he2010", "zhao2014")
 #: How the name of a section begins, up to the first hyphen -> its page; RESULTS.md is the index of the pages.
 PAGES = {
     **{paper: f"papers-{paper}" for paper in PAPERS},
-    **{name: name for name in ("quality", "proofs", "peers", "constraints", "trust", "speed")},
+    **{name: name for name in ("quality", "proofs", "peers", "constraints", "trust", "speed", "steering")},
 }
 #: Sections on other pages than those of the same command.
 ELSEWHERE = {

@@ -18,7 +18,7 @@ from spcastat.errors import UnknownOptionError
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Benchmarks that are one module, not a package.
-ONE_FILE = ("proofs", "constraints")
+ONE_FILE = ("proofs", "constraints", "steering")
 
 
 @pytest.fixture(autouse=True)
@@ -228,7 +228,7 @@ def test_the_index_names_every_page_and_every_section_is_on_its_page():
             assert f"<!-- {section}:end -->" in text
 
 
-@pytest.mark.parametrize("command", ["quality", "proofs", "speed", "trust", "constraints"])
+@pytest.mark.parametrize("command", ["quality", "proofs", "speed", "trust", "constraints", "steering"])
 def test_every_table_is_on_a_page(command):
     from benchmarks.report import page_of
 

@@ -6,6 +6,8 @@ adjusted variance only partitions with a larger sum than the best known value ca
 by `spcastat.proofs.duals`. The least-squares share may be larger than the sum, so that every partition is
 bounded, by `spcastat.proofs.duals`. For more variables or partitions than that allows, dense PCA is the
 bound.
+
+What each rule of the proofs brings, in gap and time, is in benchmarks/results/proofs.md.
 """
 
 from __future__ import annotations
