@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from spcastat.assess.folds import HeldMoments, HeldOutRows, divided
+from spcastat.assess.folds import HeldMoments, HeldOutRows, HeldRows, divided
 from spcastat.config import draw_generator, whole_percent
 from spcastat.errors import OptionError
 from spcastat.fit.principal_variables import KeepRequest, matrix_of, one_size, set_of, sized, spectrum_of
@@ -65,7 +66,7 @@ class Fold:
     @classmethod
     def of(cls, matrix: np.ndarray, held: HeldOutRows) -> Fold:
         """Return a fold from the parts of :meth:`spcastat.assess.folds.Folds.split`."""
-        assert isinstance(held, HeldMoments)  # rows with missing values are refused before
+        assert isinstance(held, HeldMoments | HeldRows)  # rows with missing values are refused before
         return cls(matrix, held.block(np.arange(len(matrix))))
 
     def share(self, U: Sequence[int], k: int) -> float:
@@ -76,11 +77,12 @@ class Fold:
         gain = 2.0 * (B * T[list(U)]).sum() - ((T[np.ix_(U, U)] @ B) * B).sum()
         return float(gain / total)
 
-    def pca_shares(self, ranks: Sequence[int]) -> list[float]:
-        """Return the shares of the fold on so many of the leading principal components of the other rows."""
+    @cached_property
+    def pca_shares(self) -> np.ndarray:
+        """The shares of the fold on 1, 2, ... of the leading principal components of the other rows, (p,)."""
         vectors = np.linalg.eigh(self.S)[1][:, ::-1]
-        each = np.einsum("ij,ij->j", vectors, self.products @ vectors)
-        return [float(each[:k].sum() / np.trace(self.products)) for k in ranks]
+        squares = np.einsum("ij,ij->j", vectors, self.products @ vectors)
+        return np.asarray(np.cumsum(squares) / np.trace(self.products))
 
 
 def folds_of(data: Data, asked: KeepRequest, count: int, seed: int) -> list[Fold]:
@@ -128,7 +130,7 @@ class HeldOutPath:
             variables = problem.variables(U)
             k = self.asked.k or len(variables)
             kept.append(fold.share(variables, k))
-            pca += fold.pca_shares([k])
+            pca.append(float(fold.pca_shares[k - 1]))
         return kept, pca
 
 

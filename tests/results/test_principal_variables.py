@@ -12,6 +12,7 @@ import pytest
 
 import spcastat as sp
 from spcastat import errors
+from spcastat.assess import folds
 from spcastat.fit.principal_variables import gcd, rm, rv
 from spcastat.proofs.principal_variables import proven
 from spcastat.search.principal_variables import Selection
@@ -260,6 +261,14 @@ def test_copies_and_sums(wine):
 # --- other rows ------------------------------------------------------------------------------------
 
 
+def test_held_out_shares_of_many_variables_are_those_of_their_rows(wine, monkeypatch):
+    """Folds of more than MOMENTS_VARIABLES variables keep rows instead of their products."""
+    by_products = sp.principal_variables(wine, 4, scale=True, folds=5)
+    monkeypatch.setattr(folds, "MOMENTS_VARIABLES", 5)
+    by_rows = sp.principal_variables(wine, 4, scale=True, folds=5)
+    pd.testing.assert_frame_equal(by_rows.path, by_products.path, rtol=1e-9)
+
+
 def test_held_out_shares_repeat_the_choice(wine, plan):
     """The share of one fold is that of a choice from the other rows, by regression of the fold on it."""
     from spcastat.assess.principal_variables import Fold, HeldOutPath, held_out
@@ -276,7 +285,8 @@ def test_held_out_shares_repeat_the_choice(wine, plan):
     kept, _ = HeldOutPath(other._base_request, [fold]).at(5)
     assert kept[0] == pytest.approx(expected, rel=1e-9)
     V = np.linalg.eigh(Z.cov())[1][:, -3:]
-    assert fold.pca_shares([3])[0] == pytest.approx(((X @ V) ** 2).sum() / (X**2).sum(), rel=1e-9)
+    assert len(fold.pca_shares) == 13
+    assert fold.pca_shares[2] == pytest.approx(((X @ V) ** 2).sum() / (X**2).sum(), rel=1e-9)
     assert held_out(other._base_request, [fold, fold], [5]).error[0] == 0.0
     path = plan.path
     assert path.index.tolist() == [3, 4, 5, 6, 7]
