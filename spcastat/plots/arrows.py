@@ -149,11 +149,15 @@ def draw_arrows(ax: Axes, arrows: pd.DataFrame) -> None:
 
 
 def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
-    """Name the tips of arrows, as far as there is room; supplementary variables first."""
+    """Name the tips of arrows, as far as there is room.
+
+    Supplementary variables come first, then those of the components, and long arrows before short ones.
+    """
     colours = colours_of_arrows(ax, arrows, 0.62)
     labels = short_names(list(arrows.index), TIP_NAME, arrows["position"].tolist())
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
-    for i in np.argsort(~arrows["supplementary"].to_numpy(), kind="stable"):
+    drawn_first = -arrows["length"].to_numpy(), ~arrows["nonzero"].to_numpy(dtype=bool)
+    for i in np.lexsort((*drawn_first, ~arrows["supplementary"].to_numpy(dtype=bool))):
         names.add(tips[i], labels[i], colours[i], at_tip=True, most_covered=NEEDED)
 
 

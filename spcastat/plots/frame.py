@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 FAR_FACTOR, NEAR_QUANTILE, FEWEST_ROWS = 1.8, 0.97, 20
 #: At most this share of the rows is far, or FAR_ROWS rows; otherwise none is.
 FAR_SHARE, FAR_ROWS = 0.01, 3
+#: A far row is within the axes if these are at most so many times as large for it.
+FAR_REACH = 1.35
 #: New rows are far if they are outside of a frame so many times as large as that of everything else.
 NEW_REACH = 5.0
 #: Space between the data and the frame, and between the frame and marks at its edge, as shares of its sides.
@@ -35,6 +37,8 @@ class Frame:
         near_points = np.vstack([np.zeros((1, 2)), xy[~far_rows(xy)], *others])
         low, high = near_points.min(axis=0), near_points.max(axis=0)
         middle, half = (low + high) / 2.0, (high - low) / 2.0
+        near_points = xy[(np.abs(xy - middle) <= FAR_REACH * half).all(axis=1)]
+        low, high = np.vstack([near_points, low]).min(axis=0), np.vstack([near_points, high]).max(axis=0)
         new_points = positions(new)
         new_points = new_points[(np.abs(new_points - middle) <= NEW_REACH * half).all(axis=1)]
         low, high = np.vstack([new_points, low]).min(axis=0), np.vstack([new_points, high]).max(axis=0)

@@ -27,6 +27,7 @@ from spcastat.plots.blocks import (
     BlockSpace,
     NamedBar,
     labels_for,
+    width_of,
 )
 from spcastat.plots.drawing import place_of, position_of
 
@@ -201,13 +202,15 @@ class LoadingColumns:
     def arranged(self, width: float, height: float) -> list[Placed]:
         """Return layout and position of every block, with a scale below each column.
 
-        There is no scale if it would take the room of names.
+        There is no scale if it would take the room of names, and the numbers beside the bars say as much.
         """
         placed = self._best_placed(width, height, True)
-        if self._without_room(placed):
-            without_scale = self._best_placed(width, height, False)
-            if self._without_room(without_scale) < self._without_room(placed):
-                return without_scale
+        has_intervals = any(row.interval for block in self.blocks for row in block.rows)
+        if self._without_room(placed) and not has_intervals:
+            numbered = self._best_placed(width, height, False)
+            have_numbers = all(layout.values for layout, _, _ in numbered if layout.labels)
+            if have_numbers and self._without_room(numbered) < self._without_room(placed):
+                return numbered
         return placed
 
     def _without_room(self, placed: list[Placed]) -> int:
@@ -290,7 +293,8 @@ class LoadingColumns:
         remainder = f"and {undrawn} more components" if undrawn else ""
         placed.append((BlockSpace(unit, size, column, 1, heading=remainder).lay_out([]), x, y))
         label = labels_for([self.label], [width], size)[0] if scale else ""
-        placed.append((BlockSpace(unit, size, width, 1, heading=label).lay_out([]), 0.0, _depth(placed)))
+        below = [one for one in placed if one[1] == 0.0] if width_of(label, size) <= column else placed
+        placed.append((BlockSpace(unit, size, width, 1, heading=label).lay_out([]), 0.0, _depth(below)))
         return cost + NAMED_VARIABLES * undrawn, placed
 
     def _finished(self, placed: list[Placed], column: float, unit: float, scale: bool) -> list[Placed]:
@@ -334,6 +338,8 @@ class LoadingColumns:
             len(block.rows) + bool(hidden) for block, hidden in zip(self.blocks, self.hidden, strict=True)
         ]
         columns = balanced([need + HEADING_LINES + NEXT_BLOCK for need in needs[:block_count]], count)
+        if any(sum(needs[i] for i in members) > lines for members in columns):  # about as long when cut
+            columns = balanced([1.0] * block_count, count)
         quotas = []
         for members in columns:
             free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)

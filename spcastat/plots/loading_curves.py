@@ -30,6 +30,8 @@ REACH = 1.25
 #: Height of a panel, as a share of the distance of two; panels of more font sizes have ticks at all round
 #: values; numbers of two ticks are so many font sizes apart.
 PANEL, TALL, NUMBERS_APART = 0.86, 12.0, 1.2
+#: Cells of columns narrower than this have a line from zero, in points.
+NARROW_CELL = 1.5
 #: The longest label of the axis.
 LABEL_WIDTH = 40
 
@@ -98,23 +100,37 @@ def draw_curves(
     middle = len(headings) // 2
     height = PANEL * float(drawing.size_of(ax)[1]) / len(headings)
     panels = list(drawing.stacked(ax, loadings.columns, PANEL))
+    edges = _edges(x)
+    steps, narrow = np.repeat(edges, 2)[1:-1], len(x) > float(drawing.size_of(ax)[0]) / NARROW_CELL
     for j, (panel, column, heading) in enumerate(zip(panels, values.T, headings, strict=True)):
-        curve = np.where(column != 0, column, np.nan)
+        levels = np.repeat(column, 2)
         panel.axhline(0, color=shade(panel, 0.4), linewidth=line(0.6), zorder=1)
-        style: dict[str, Any] = {"step": "mid", "linewidth": 0, "zorder": 2}
-        panel.fill_between(x, 0, column, where=column != 0, color=[shade(panel, 0.3)], **style)
-        panel.plot(x, curve, color=ink(panel), linewidth=line(1.0), drawstyle="steps-mid", zorder=3)
-        panel.set(ylim=(low, reach), xlim=(float(x.min()), float(x.max())))
+        panel.fill_between(steps, 0, levels, color=[shade(panel, 0.3)], linewidth=0, zorder=2)
+        curve = np.where(levels != 0, levels, np.nan)
+        panel.plot(steps, curve, color=ink(panel), linewidth=line(1.0), zorder=3)
+        if narrow:
+            some = column != 0
+            panel.vlines(x[some], 0, column[some], color=[ink(panel)], linewidth=line(1.0), zorder=3)
+        panel.set(ylim=(low, reach), xlim=(edges[0], edges[-1]))
         _scale(panel, height, size)
         panel.tick_params(labelsize=size)
         panel.set_ylabel(value_label if j == middle else "", fontsize=size + 1.0, parse_math=False)
         _write_heading(panel, x, column, heading, size)
     label = drawing.title_of(loadings.index) or unit or ("" if with_names else "Column")
-    panels[-1].set_xlabel(short_name(label, LABEL_WIDTH), fontsize=size + 1.0, parse_math=False)
+    label = short_name(label, LABEL_WIDTH) if label else ""
+    panels[-1].set_xlabel(label, fontsize=size + 1.0, parse_math=False)
     if with_names:
         step = max(-(-p // TICKS), 1)
         texts = [short_name(name_text(loadings.index[i]), 14) for i in order[::step]]
         panels[-1].set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
+
+
+def _edges(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ends of the cells around ascending positions, one more than these."""
+    if len(x) == 1:
+        return np.array([x[0] - 0.5, x[0] + 0.5])
+    middles = (x[1:] + x[:-1]) / 2.0
+    return np.concatenate([[2.0 * x[0] - middles[0]], middles, [2.0 * x[-1] - middles[-1]]])
 
 
 def _scale(panel: Axes, height: float, size: float) -> None:

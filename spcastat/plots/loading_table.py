@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Least and largest height of a row, in font sizes.
 ROW_HEIGHT, TALLEST_ROW = 1.18, 1.9
+#: Height of the line of shares below the names of components, in font sizes.
+HEAD_LINE = 1.15
 #: Size of the text relative to the height of a row.
 TEXT = 0.78
 #: Least and largest width of a cell, in font sizes; names have at least this share of the width.
@@ -50,15 +52,22 @@ class LoadingTable(Artist):
         With ``attrs["names"]`` and ``attrs["sections"]``, empty without sections.
     hidden : int
         Number of variables with a nonzero loading that are not in `data`.
+    label : str
+        What the values are, written above the names.
+    shares : sequence of str
+        Shares of the components, written below their names; empty without shares.
     """
 
-    def __init__(self, ax: Axes, data: pd.DataFrame, hidden: int) -> None:
+    def __init__(
+        self, ax: Axes, data: pd.DataFrame, hidden: int, label: str, shares: Sequence[str] = ()
+    ) -> None:
         super().__init__()
         self.ax = ax
         self.values, self.undrawn = data.to_numpy(dtype=float), hidden
         self.names: list[str] = data.attrs["names"]
         self.sections = [short_name(name, ROW_SECTION_WIDTH) for name in data.attrs["sections"]]
         self.headings = [short_name(name, HEADING_WIDTH) for name in data.columns]
+        self.label, self.shares = label, list(shares)
         self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []
@@ -117,7 +126,7 @@ class LoadingTable(Artist):
         heading = max(width_of(name, self.size) for name in self.headings)
         room = max(width - cell * k - NAME_GAP, NAME_SHARE * width)
         self.is_turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
-        depth = heading + NAME_GAP if self.is_turned else 1.6 * self.size
+        depth = heading + NAME_GAP if self.is_turned else (1.6 + HEAD_LINE * bool(self.shares)) * self.size
         lines = max(int((height - depth) / (ROW_HEIGHT * self.size)), 2)
         everything = p + bool(self.undrawn) <= lines
         self.rows = np.arange(p) if everything else leading(self.values, lines - 1)
@@ -164,7 +173,12 @@ class LoadingTable(Artist):
         width = self.cells.width / k
         for j, name in enumerate(self.headings):
             x, y = self.cells.x0 + (j + 0.5) * width, self.cells.y1 + 0.3 * self.size * pixels
+            if self.shares and not self.is_turned:
+                grey = drawing.shade(self.ax, 0.7)
+                yield self._text(x, y, self.shares[j], ha="center", va="bottom", color=grey)
+                y += HEAD_LINE * self.size * pixels
             yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.is_turned else 0)
+        yield from self._label_parts(pixels)
         colours = self._colours()
         number = min(self.size, drawing.SMALLEST_NAME + 1.0)
         fits = width > (width_of("−.00", number) + 1.0) * pixels
@@ -188,6 +202,14 @@ class LoadingTable(Artist):
                 self.cells.x0 - 0.8 * NAME_GAP * pixels, y, words, ha="right", fontstyle="italic"
             )
         yield from self._section_parts(pitch)
+
+    def _label_parts(self, pixels: float) -> Iterator[Artist]:
+        """Yield what the values are, above the names of the variables, if these leave room for it."""
+        right = self.cells.x0 - 0.8 * NAME_GAP * pixels
+        if width_of(self.label, self.size) * pixels <= right - self.box.x0:
+            y = self.cells.y1 + 0.3 * self.size * pixels
+            grey = drawing.shade(self.ax, 0.7)
+            yield self._text(right, y, self.label, ha="right", va="bottom", color=grey)
 
     def _section_parts(self, pitch: float) -> Iterator[Artist]:
         """Yield lines between sections of variables, and their names at the right edge."""

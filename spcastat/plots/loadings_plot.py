@@ -32,7 +32,7 @@ SPECTRUM = 30
 #: With more components for an average variable, a table is the default.
 CROSSED = 1.6
 #: The label of frequencies of selection.
-FREQUENCY_LABEL = "Share of fits that select it (pale: not in this fit)"
+FREQUENCY_LABEL = "Share of fits that select it"
 #: Options of some kinds only, with these kinds.
 KIND_OPTIONS = {
     "intervals": ("blocks",),
@@ -105,7 +105,7 @@ def plot_loadings(
         The share of each component in the total variance, indexed like the columns of `loadings`, for the
         headings.
     label : str, optional
-        What the values are, for the scale of blocks, lines and images; by default that they are loadings.
+        What the values are, for the scale of blocks, lines and images; by default "Loading".
     x : sequence of p numbers, optional
         Positions of the columns, for lines; by default the numbers in their names.
     shape : (int, int), optional
@@ -142,7 +142,7 @@ def plot_loadings(
         x=x,
         shape=shape,
     )
-    label = intervals_label(intervals) if label is None else text("label", label)
+    label = "Loading" if label is None else text("label", label)
     kind = data.attrs["kind"]
     headings = _headings(data, shares)
     if kind == "image":
@@ -155,16 +155,19 @@ def plot_loadings(
     nonzero_everywhere = loadings[list(data.columns)] != 0
     nonzero_drawn = data != 0
     if kind == "table":
-        LoadingTable(ax, data, int(nonzero_everywhere.any(axis=1).sum() - len(data)))
+        count = int(nonzero_everywhere.any(axis=1).sum() - len(data))
+        LoadingTable(ax, data, count, label, _share_texts(data, headings))
         return ax
+    limits = None if intervals is None else intervals_of(intervals, data)
+    strong = None if selected is None else _selected(selected, loadings, data)
     columns = draw_blocks(
         ax,
         data,
         headings,
-        label=label,
+        label=label + _pale(data.to_numpy(dtype=float), limits, strong),
         hidden=(nonzero_everywhere.sum() - nonzero_drawn.sum()).tolist(),
-        limits=None if intervals is None else intervals_of(intervals, data),
-        strong=None if selected is None else _selected(selected, loadings, data),
+        limits=limits,
+        strong=strong,
         threshold=threshold,
         sort=sort,
     )
@@ -173,17 +176,34 @@ def plot_loadings(
     return ax
 
 
-def intervals_label(intervals: Any, level: float | None = None) -> str:
-    """Return the label of loadings with these intervals, of this level, or without any."""
-    if intervals is None:
-        return "Loading"
-    name = "interval" if level is None else f"{100 * level:g} % interval"
-    return f"Loading with {name} (pale: includes zero)"
+def intervals_label(level: float) -> str:
+    """Return the label of loadings with intervals of this level."""
+    return f"Loading with {100 * level:g} % interval"
+
+
+def _pale(
+    values: NDArray[np.float64], limits: NDArray[np.float64] | None, strong: NDArray[np.bool_] | None
+) -> str:
+    """Return what pale bars are, after the label of the scale; nothing if there are none."""
+    if limits is not None:
+        drawn = limits[np.isfinite(limits).all(axis=-1)]
+        includes_zero = (drawn[:, 0] <= 0) & (drawn[:, 1] >= 0)
+        if not includes_zero.any():
+            return ""
+        return " (all include zero)" if includes_zero.all() else " (pale: includes zero)"
+    return "" if strong is None or strong[values != 0].all() else " (pale: not in this fit)"
 
 
 def _headings(data: pd.DataFrame, shares: pd.Series | None) -> list[str]:
     """Return the names of the components, with their shares of the variance if these are given."""
     return drawing.axis_names(list(data.columns), shares)
+
+
+def _share_texts(data: pd.DataFrame, headings: list[str]) -> list[str]:
+    """Return the shares in headings of components, or nothing if they have none."""
+    pairs = zip(headings, _headings(data, None), strict=True)
+    texts = [heading.removeprefix(name).strip(" ()") for heading, name in pairs]
+    return texts if any(texts) else []
 
 
 def inches_of(data: pd.DataFrame) -> tuple[float, float]:

@@ -206,8 +206,9 @@ def plot_choice(
         for edge in ("lower", "upper"):  # Matplotlib places legends away from lines, but not from bands
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
     dots: dict[str, Any] = {"color": blue, "markersize": line(4), "zorder": 3}
-    ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots)
     unequal = data[data["unequal"]]
+    name_of_curve: dict[str, Any] = {"label": "equal cardinalities"} if len(unequal) else {}
+    ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots, **name_of_curve)
     mark = data["chosen"].to_numpy(dtype=bool)
     label_of_choice = "chosen"
     if len(unequal):
@@ -417,6 +418,8 @@ def screeplot(
     style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
     if values["dense"].notna().any() and (sparse or count > k):
         label = "dense PCA" if sparse else "PCA" + ", further components" * bool(k)
+        if "parallel" in values and kind != "cumulative" and count <= MOST_MARKS:
+            label += " (filled: exceeds noise)"
         marks: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "mfc": ax.get_facecolor()}
         ax.plot(
             place,

@@ -22,6 +22,8 @@ from spcastat.reading.checks import real_array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Panels wider than this have up to five numbers, others three, in font sizes.
+WIDE_PANEL = 12.0
 #: The share of a panel at each of its ends where there is no number.
 END = 0.08
 #: Largest number of components: more would be too many pairs for a figure.
@@ -95,7 +97,7 @@ def plot_scores(
         ax = _draw_pairs(ax, values, labels, categories, palette, densities, title)
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
-        of_all = f"{first_and_last} of {scores.shape[1]} components are shown; components= chooses others."
+        of_all = f"{first_and_last} of {scores.shape[1]} components."
         note = drawing.write_note(ax, [of_all])
         if note is not None:  # below the labels of the last panels
             note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
@@ -160,7 +162,8 @@ def _draw_pairs(
     size = drawing.name_size()
     width, height = drawing.size_of(ax) / side
     gap = max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
-    if any(width_of(name, size + 1.0) > 0.93 * width for name in names):
+    shortest = min(0.93 * width, (1.0 - gap) * height)
+    if any(width_of(name, size + 1.0) > shortest for name in names):
         names = [short_name(name, 12) for name in values.columns]  # without their shares
     artists: list[Any] = []
     columns: dict[int, Axes] = {}
@@ -172,7 +175,7 @@ def _draw_pairs(
                 _draw_density(panel, xy[:, j], groups, palette)
             else:
                 artists = _draw_pair(panel, xy[:, [j, i]], groups, palette, size)
-            panel.xaxis.set_major_locator(InnerTicks(4))
+            panel.xaxis.set_major_locator(InnerTicks(4 if 0.93 * width > WIDE_PANEL * size else 2))
             if i != j:
                 panel.yaxis.set_major_locator(InnerTicks(4))
             panel.tick_params(labelsize=size - 0.5, length=2.5)
@@ -321,6 +324,8 @@ def _draw_over_index(
             locator = AutoDateLocator(minticks=3, maxticks=7)
             panel.xaxis.set_major_locator(locator)
             panel.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        elif (x == np.round(x)).all():
+            panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         panel.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
         panel.tick_params(labelsize=size)
         panel.xaxis.get_offset_text().set_fontsize(size)

@@ -186,7 +186,8 @@ def scatter_numbers(
     if not finite.all():
         ax.scatter(*xy[~finite].T, color=[shade(ax, 0.45)], marker=".", linewidths=0, **style)
     x, y = xy[finite].T
-    return ax.scatter(x, y, c=numbers[finite], cmap=map_of_numbers(ax, palette), linewidths=0, **style)
+    style |= {"alpha": 1.0, "linewidths": 0}  # the colours are those of the bar
+    return ax.scatter(x, y, c=numbers[finite], cmap=map_of_numbers(ax, palette), **style)
 
 
 def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> Axes:

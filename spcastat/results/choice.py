@@ -172,6 +172,9 @@ class ComponentChoice(Outcome):
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
 
+        Where large rows were shrunk for the analysis, thresholds grow with the eigenvalues of the fit, so
+        that a component is above its threshold if its test says so.
+
         Raises
         ------
         OptionError
@@ -184,7 +187,11 @@ class ComponentChoice(Outcome):
                 "eigenvalues of the fit are of all of them; leave it out, or analyse a sample of the rows."
             )
         self._require_data_of(spectrum, "parallel=")
-        return tests.table["noise"].to_numpy(dtype=float)
+        noise = tests.table["noise"].to_numpy(dtype=float)
+        if tests.large is None:
+            return noise
+        shrunk = tests.spectrum["eigenvalue"].to_numpy(dtype=float)[: len(noise)]
+        return np.asarray(noise * np.where(shrunk > 0, spectrum[: len(noise)] / shrunk, 1.0))
 
     def _require_data_of(self, spectrum: np.ndarray, argument: str) -> None:
         """Check that the data are those of a fit, given all eigenvalues of its data.

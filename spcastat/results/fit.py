@@ -1884,7 +1884,7 @@ class SpcaResult(ComponentFit):
             intervals = frames.conf_int(state, frames.intervals_shown(state, level), level)
         tables = {"loadings": lambda: self.loadings, "contributions": self.contributions, "cos2": self.cos2}
         labels = {"contributions": "Contribution", "cos2": "Squared cosine"}
-        labels["loadings"] = intervals_label(intervals, level if has_intervals else None)
+        labels["loadings"] = intervals_label(level) if has_intervals else "Loading"
         return plots.plot_loadings(
             tables[values]().fillna(0.0),
             kind=kind,
@@ -2110,7 +2110,8 @@ class SpcaResult(ComponentFit):
             Variances; their shares of the total; or cumulative shares.
         parallel : array-like, or what `choose_k` or `choose` returned, optional
             Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-            line: dense components above it exceed those of data without structure.
+            line: dense components above it exceed those of data without structure. Where `choose_k` shrank
+            large rows, its thresholds are multiplied by what shrinking took from each eigenvalue.
         max_components : int, optional
             The largest number of components of the spectrum to draw; never fewer than were fitted. None draws
             all.

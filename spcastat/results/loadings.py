@@ -588,7 +588,7 @@ class LoadingsBootstrap(resampling.FromDraws):
             max_rows=max_rows,
             components=components,
             intervals=intervals,
-            label=intervals_label(intervals, level),
+            label=intervals_label(level),
             ax=ax,
         )
 

@@ -249,7 +249,8 @@ class Bootstrap(FromDraws):
             max_rows=max_rows,
             components=components,
             intervals=intervals,
-            label=intervals_label(intervals, level),
+            shares=frames.variance(self._state)["share of total"],
+            label=intervals_label(level),
             ax=ax,
         )
 
@@ -357,6 +358,7 @@ class Stability(FromDraws):
             components=components,
             selected=loadings(self._state),
             threshold=self.threshold,
+            shares=frames.variance(self._state)["share of total"],
             label=FREQUENCY_LABEL,
             ax=ax,
         )

@@ -419,7 +419,7 @@ def test_one_component_has_its_density(six):
 def test_a_note_says_which_are_shown_and_axes_have_shares(six):
     shares = pd.Series(np.linspace(0.3, 0.05, 6), index=six.columns)
     ax = plot_scores(six, shares=shares)
-    assert "PC1 to PC5 of 6 components are shown" in note_of(ax)
+    assert "PC1 to PC5 of 6 components." in note_of(ax)
     assert ax.child_axes[-1].get_xlabel() == "PC5 (10.0 %)"
     assert note_of(plot_scores(six, components=(1, 2))) == ""
 

@@ -114,7 +114,12 @@ def test_a_table_has_every_loading_and_the_default_follows_the_data():
     ax.figure.canvas.draw()
     words = [text.get_text() for text in texts(ax)]
     assert sorted(words) == sorted(
-        [*dense.columns, *dense.index, *(loading_text(value) for value in dense.to_numpy().ravel())]
+        [
+            "Loading",
+            *dense.columns,
+            *dense.index,
+            *(loading_text(value) for value in dense.to_numpy().ravel()),
+        ]
     )
     disjoint = dense.where(np.eye(3)[np.arange(9) % 3] == 1, 0.0)
     assert plot_loadings_data(disjoint).attrs["kind"] == "blocks"
@@ -332,12 +337,14 @@ def test_lines_stand_over_the_columns_and_leave_gaps_at_zeros():
     frame = pd.DataFrame(values, columns=["PC1"], index=[f"{w} nm" for w in range(400, 460, 10)])
     (panel,) = plot_loadings(frame, kind="line").child_axes
     curve = panel.lines[1]
-    np.testing.assert_array_equal(curve.get_xdata(), range(400, 460, 10))
-    np.testing.assert_array_equal(curve.get_ydata(), [np.nan, 0.2, 0.5, 0.3, np.nan, np.nan])
+    np.testing.assert_array_equal(curve.get_xdata(), np.repeat(range(395, 465, 10), 2)[1:-1])
+    np.testing.assert_array_equal(curve.get_ydata(), np.repeat([np.nan, 0.2, 0.5, 0.3, np.nan, np.nan], 2))
+    assert panel.get_xlim() == (395, 455)
     assert panel.get_xlabel() == "nm"
     (panel,) = plot_loadings(frame.rename_axis("Wavelength"), x=range(6, 0, -1)).child_axes
-    np.testing.assert_array_equal(panel.lines[1].get_ydata(), [np.nan, np.nan, 0.3, 0.5, 0.2, np.nan])
-    np.testing.assert_array_equal(panel.lines[1].get_xdata(), range(1, 7))
+    reversed_values = np.repeat([np.nan, np.nan, 0.3, 0.5, 0.2, np.nan], 2)
+    np.testing.assert_array_equal(panel.lines[1].get_ydata(), reversed_values)
+    np.testing.assert_array_equal(panel.lines[1].get_xdata(), np.repeat(np.arange(0.5, 7.0), 2)[1:-1])
     assert panel.get_xlabel() == "Wavelength"
 
 
@@ -557,3 +564,43 @@ def luminance(colour: np.ndarray) -> float:
     """The relative luminance of a colour (WCAG 2)."""
     linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
+    ax = judges_fit.plot_loadings(kind="table", values="cos2")
+    ax.figure.canvas.draw()
+    words = [text.get_text() for text in texts(ax)]
+    assert "Squared cosine" in words
+    shares = judges_fit.variance["share of total"]
+    assert [word for word in words if word.endswith(" %")] == [f"{100 * share:.1f} %" for share in shares]
+
+
+def test_a_loading_of_one_column_among_thousands_is_a_line_from_zero():
+    values = pd.DataFrame({"PC1": np.zeros(3000)}, index=[f"gene {i}" for i in range(3000)])
+    values.iloc[[17, 2999], 0] = [0.6, -0.8]
+    ax = plot_loadings(values, kind="line")
+    (panel,) = ax.child_axes
+    (lines,) = [child for child in panel.collections if hasattr(child, "get_segments")]
+    assert [segment.tolist() for segment in lines.get_segments()] == [
+        [[18.0, 0.0], [18.0, 0.6]],
+        [[3000.0, 0.0], [3000.0, -0.8]],
+    ]
+    assert panel.get_xlabel() == "Column"
+    named = plot_loadings(values.iloc[:20], kind="line")
+    assert named.child_axes[-1].get_xlabel() == ""
+
+
+def test_components_that_are_cut_alike_stand_in_columns_of_equal_length(make_loadings):
+    """Where no component has room for all its variables, long ones do not fill a column alone."""
+    counts = [40, 30, 20, 10]
+    values = np.zeros((100, 4))
+    for j, count in enumerate(counts):
+        first = sum(counts[:j])
+        values[first : first + count, j] = np.linspace(0.4, 0.1, count)
+    loadings = pd.DataFrame(values, index=[f"gene {i}" for i in range(100)]).add_prefix("PC", axis=1)
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    blocks = drawn(plot_loadings(loadings, kind="blocks", ax=figure.subplots()))
+    corners = {round(block.get_window_extent().x0) for block in blocks}
+    assert len(blocks) == 4
+    assert len(corners) == 2
+    assert len({len(block.layout.labels) for block in blocks}) == 1

@@ -139,7 +139,10 @@ def test_rows_whose_labels_repeat_are_named_by_their_number():
 
 def test_marks_are_filled_before_the_first_component_within_noise():
     ax = plots.screeplot(None, [5.0, 3.0, 1.0, 0.9], sparse=False, parallel=[2.0, 1.5, 1.2, 0.8])
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["PCA", "parallel analysis"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "PCA (filled: exceeds noise)",
+        "parallel analysis",
+    ]
     np.testing.assert_array_equal(ax.lines[-1].get_xydata(), [[1, 5], [2, 3]])
 
 
@@ -206,3 +209,34 @@ def test_the_legend_of_diagnostics_covers_no_row():
     assert not any(legend.overlaps(text.get_window_extent()) for text in names)
     assert legend.x0 >= figure.bbox.x0
     assert legend.x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_numbers_of_many_panels_do_not_touch_in_a_column(k):
+    values = np.random.default_rng(1).standard_normal((60, k)) * np.linspace(3.0, 1.0, k)
+    table = pd.DataFrame(values).add_prefix("PC", axis=1)
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = plots.plot_scores(table, ax=figure.subplots())
+    figure.canvas.draw()
+    boxes = [
+        label.get_window_extent()
+        for panel in ax.child_axes[-k:]
+        for label in panel.get_xticklabels()
+        if label.get_text() and panel.get_xlim()[0] <= label.get_position()[0] <= panel.get_xlim()[1]
+    ]
+    assert len(boxes) >= k
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_a_scree_plot_of_a_fit_agrees_with_the_choice_whose_rows_were_shrunk():
+    """Marks are filled up to the number that parallel analysis keeps, though its eigenvalues are smaller."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.standard_normal((60, 6)) + 1.2 * rng.standard_normal((60, 1)))
+    table.iloc[0] += [9.0, -9.0, 9.0, -9.0, 9.0, -9.0]
+    table = table.add_prefix("x", axis=1)
+    choice = sp.choose_k(table, scale=True, rng=1)
+    fit = sp.spca(table, 2, card=3, scale=True)
+    assert fit.eigenvalues.iloc[1] > 1.2 * choice.spectrum["eigenvalue"].iloc[1]  # the row makes a component
+    ax = fit.screeplot(parallel=choice)
+    filled = [line for line in ax.lines if line.get_linestyle() == "None"]
+    assert sum(len(line.get_xdata()) for line in filled) == choice.parallel
