@@ -18,7 +18,7 @@ from spcastat.plots import drawing
 from spcastat.plots.blocks import Block, NamedBar
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, shade, visible
 from spcastat.plots.margins import Margins
-from spcastat.plots.names import NEEDED, Names
+from spcastat.plots.names import TIP_COVER, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +158,7 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     drawn_first = -arrows["length"].to_numpy(), ~arrows["nonzero"].to_numpy(dtype=bool)
     for i in np.lexsort((*drawn_first, ~arrows["supplementary"].to_numpy(dtype=bool))):
-        names.add(tips[i], labels[i], colours[i], at_tip=True, most_covered=NEEDED)
+        names.add(tips[i], labels[i], colours[i], at_tip=True, most_covered=TIP_COVER)
 
 
 def draw_bars(

@@ -29,7 +29,7 @@ from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import Frame, positions
 from spcastat.plots.margins import Margins
-from spcastat.plots.names import ASKED, NEEDED, Names
+from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,8 +149,8 @@ def biplot(
         middle = np.asarray(data.points.loc[cloud.rows, ["x", "y"]].mean())
         score_plots.draw_centroid(ax, middle, cloud.colour, cloud.marker)
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
-        texts.add(middle, cloud.name, cloud.colour, most_covered=NEEDED, weight="bold", radius=radius)
-    _name_points(ax, texts, data, frame, 0.0 if labels is None else ASKED)
+        texts.add(middle, cloud.name, cloud.colour, most_covered=TIP_COVER, weight="bold", radius=radius)
+    _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
     caption = data.caption
     if shares is not None:
         caption += f" %: {shares.attrs.get('share', 'adjusted variance')}."
@@ -525,14 +525,14 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
     new_points = data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
     rows = (data.points, shade(ax, 0.75)), (new_points, ink(ax))
     for name, *position in data.levels[["label", "x", "y"]].itertuples(index=False):
-        texts.add(position, str(name), visible(ax, SUPPLEMENTARY), most_covered=NEEDED)
+        texts.add(position, str(name), visible(ax, SUPPLEMENTARY), most_covered=TIP_COVER)
     for points, colour in rows:
         far = points[points["far"]]
         xy = far[["x", "y"]].to_numpy(dtype=float)
         names = short_names(list(far.index), score_plots.ROW_NAME_WIDTH)
         for name, (x, y), mark in zip(names, xy, frame.edge(xy), strict=True):
             x_text, y_text = map(_coordinate, (x, y), frame.high - frame.low)
-            texts.add(mark, f"{name} ({x_text}, {y_text})", colour, most_covered=NEEDED)
+            texts.add(mark, f"{name} ({x_text}, {y_text})", colour, most_covered=TIP_COVER)
     for points, colour in rows:
         for name, *position in rows_inside(points)[["label", "x", "y"]].itertuples(index=False):
             texts.add(position, str(name), colour, most_covered=most_covered)

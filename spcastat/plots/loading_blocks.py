@@ -293,8 +293,10 @@ class LoadingColumns:
         remainder = f"and {undrawn} more components" if undrawn else ""
         placed.append((BlockSpace(unit, size, column, 1, heading=remainder).lay_out([]), x, y))
         label = labels_for([self.label], [width], size)[0] if scale else ""
-        below = [one for one in placed if one[1] == 0.0] if width_of(label, size) <= column else placed
-        placed.append((BlockSpace(unit, size, width, 1, heading=label).lay_out([]), 0.0, _depth(below)))
+        in_first_column = [place for place in placed if place[1] == 0.0]
+        blocks_above = in_first_column if width_of(label, size) <= column else placed
+        label_layout = BlockSpace(unit, size, width, 1, heading=label).lay_out([])
+        placed.append((label_layout, 0.0, _depth(blocks_above)))
         return cost + NAMED_VARIABLES * undrawn, placed
 
     def _finished(self, placed: list[Placed], column: float, unit: float, scale: bool) -> list[Placed]:
@@ -319,8 +321,8 @@ class LoadingColumns:
         locator = MaxNLocator(max(int(room / TICK_DISTANCE), 1), steps=[1, 2, 2.5, 5, 10])
         ticks = [round(float(tick), 10) for tick in locator.tick_values(*self.span)]
         slack = 1e-9 * (self.span[1] - self.span[0])
-        inside = {tick for tick in ticks if self.span[0] - slack <= tick <= self.span[1] + slack}
-        return sorted({0.0, *inside})
+        ticks = [tick for tick in ticks if self.span[0] - slack <= tick <= self.span[1] + slack]
+        return sorted({0.0, *ticks})
 
     def _count_of_blocks(self, count: int, lines: int) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""

@@ -109,8 +109,8 @@ def draw_curves(
         curve = np.where(levels != 0, levels, np.nan)
         panel.plot(steps, curve, color=ink(panel), linewidth=line(1.0), zorder=3)
         if narrow:
-            some = column != 0
-            panel.vlines(x[some], 0, column[some], color=[ink(panel)], linewidth=line(1.0), zorder=3)
+            nonzero = column != 0
+            panel.vlines(x[nonzero], 0, column[nonzero], color=[ink(panel)], linewidth=line(1.0), zorder=3)
         panel.set(ylim=(low, reach), xlim=(edges[0], edges[-1]))
         _scale(panel, height, size)
         panel.tick_params(labelsize=size)

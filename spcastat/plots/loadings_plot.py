@@ -186,8 +186,8 @@ def _pale(
 ) -> str:
     """Return what pale bars are, after the label of the scale; nothing if there are none."""
     if limits is not None:
-        drawn = limits[np.isfinite(limits).all(axis=-1)]
-        includes_zero = (drawn[:, 0] <= 0) & (drawn[:, 1] >= 0)
+        intervals = limits[np.isfinite(limits).all(axis=-1)]
+        includes_zero = (intervals[:, 0] <= 0) & (intervals[:, 1] >= 0)
         if not includes_zero.any():
             return ""
         return " (all include zero)" if includes_zero.all() else " (pale: includes zero)"

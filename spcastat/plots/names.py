@@ -27,9 +27,9 @@ DISTANCES = (2.5, 6.0)
 SHAFT_COST = 3.0
 #: Length of a piece of an arrow, in points.
 PIECE = 4.0
-#: A name that covers more points is left out: one that the caller asked for, and one of an arrow or of a
-#: point that must be named.
-ASKED, NEEDED = 3.0, 7.0
+#: A name that covers more points is left out: one that the caller gives, and one of an arrow or of a point
+#: that must be named.
+ROW_COVER, TIP_COVER = 3.0, 7.0
 #: What further directions and distances cost, in points covered.
 TURN_COST, DISTANCE_COST = 0.2, 0.1
 #: Radius of a dot, in points.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Panels wider than this have up to five numbers, others three, in font sizes.
 WIDE_PANEL = 12.0
 #: The share of a panel at each of its ends where there is no number.
-END = 0.08
+PANEL_END = 0.08
 #: Largest number of components: more would be too many pairs for a figure.
 PANEL_COMPONENTS = 5
 #: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
@@ -205,7 +205,7 @@ class InnerTicks(MaxNLocator):
     def tick_values(self, vmin: float, vmax: float) -> Any:
         """Return the values between these limits, without those at the ends if two or more remain."""
         ticks = np.asarray(super().tick_values(vmin, vmax))
-        edge = END * (vmax - vmin)
+        edge = PANEL_END * (vmax - vmin)
         inner = ticks[(ticks >= vmin + edge) & (ticks <= vmax - edge)]
         return inner if len(inner) >= 2 else ticks
 

@@ -25,7 +25,7 @@ from spcastat.plots.drawing import (
     paper,
     shade,
 )
-from spcastat.plots.names import NEEDED, Names
+from spcastat.plots.names import TIP_COVER, Names
 from spcastat.reading.checks import aligned, frame_values, real_array
 
 if TYPE_CHECKING:
@@ -434,7 +434,7 @@ def plot_diagnostics(
     texts = Names(ax, drawing.name_size(), xy)
     names = row_names(points.index, 16)
     for i in labelled.tolist():
-        texts.add(xy[i], names[i], shade(ax, 0.75), most_covered=NEEDED)
+        texts.add(xy[i], names[i], shade(ax, 0.75), most_covered=TIP_COVER)
     return ax
 
 
