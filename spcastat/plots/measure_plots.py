@@ -16,6 +16,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
 from spcastat.plots.blocks import labels_for, width_of
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
+from spcastat.plots.score_plots import legend_above
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _labelled(ax: Axes, x: str, y: str, whole: bool = True) -> Axes:
         ax.locator_params(axis="x", integer=True)
     size = drawing.name_size()
     drawing.label_components(ax, (x, y), size)
-    ax.legend(frameon=False, fontsize=size, loc="best")
+    names = ax.get_legend_handles_labels()[1]
+    ax.legend(frameon=False, fontsize=size, handlelength=1.6, **legend_above(ax, names))
     return ax
 
 

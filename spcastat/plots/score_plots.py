@@ -419,7 +419,8 @@ def plot_diagnostics(
     style: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
     if groups is not None:
         artists, names = scatter_groups(ax, xy, points["group"].array, **style)
-        place = drawing.BESIDE if new_figure else _above_limits(ax, names)
+        place = {**legend_above(ax, names, LIMIT_NAME), "handlelength": 1.0, "size": drawing.name_size()}
+        place = drawing.BESIDE if new_figure else place
         drawing.write_legend(ax, artists, names, title=drawing.title_of(groups), **place)
     else:
         out = (points["beyond"] != "").to_numpy()
@@ -438,14 +439,19 @@ def plot_diagnostics(
     return ax
 
 
-def _above_limits(ax: Axes, names: list[str]) -> dict[str, Any]:
-    """Return the options of a legend above the axes, their numbers, and the name of the vertical limit."""
+def legend_above(ax: Axes, names: list[str], lines: float = 0.0) -> dict[str, Any]:
+    """Return the options of a legend of these names above the axes, and above so many lines of text there.
+
+    It begins at the left end of the axes, or above their numbers, if so it has more columns.
+    """
     size = drawing.name_size()
     width, height = (float(side) for side in drawing.size_of(ax))
     entry = max(width_of(name, size) for name in names) + LEGEND_ENTRY * size
-    place = {**drawing.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, 1.0 + LIMIT_NAME * size / height)}
-    place |= {"handlelength": 1.0, "handletextpad": 0.3, "alignment": "left", "size": size}
-    return {**place, "ncols": max(int((width + BESIDE_AXES * size) / entry), 1)}
+    columns, more_columns = (max(int(room / entry), 1) for room in (width, width + BESIDE_AXES * size))
+    right = float(min(more_columns, len(names)) > columns)
+    place: dict[str, Any] = {"loc": "lower right" if right else "lower left", "ncols": more_columns}
+    place |= {"bbox_to_anchor": (right, 1.0 + lines * size / height)}
+    return {**drawing.ABOVE, **place, "handletextpad": 0.3, "alignment": "left"}
 
 
 @explained

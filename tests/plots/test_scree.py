@@ -221,3 +221,21 @@ def test_far_rows_make_an_axis_logarithmic(rows):
     assert high > 500
     far.iloc[1, 1] = 0.0  # has no logarithm
     assert plot_diagnostics(far, LIMITS).get_yscale() == "linear"
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (6.4, 4.8)])
+def test_the_legend_of_a_path_or_a_choice_covers_no_line(size):
+    """It stands above the axes and within the figure."""
+    table = sp.datasets.load_judges()
+    path = sp.spca_path(table, 2, scale=True)
+    choice = sp.choose(table, k=2, scale=True, rng=0)
+    for draw in (lambda ax: path.plot(measures=["adjusted", "pev", "score_correlation"], ax=ax), choice.plot):
+        figure = plt.figure(figsize=size, layout="constrained")
+        axes = figure.subplots()
+        draw(ax=axes)
+        figure.canvas.draw()
+        legend = axes.get_legend().get_window_extent()
+        assert legend.y0 >= axes.get_window_extent().y1 - 1
+        assert legend.x0 >= figure.bbox.x0
+        assert legend.x1 <= figure.bbox.x1
+        assert legend.y1 <= figure.bbox.y1
