@@ -352,7 +352,7 @@ def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Scree
     for component, term, r, lower, upper in frame[columns].itertuples(index=False):
         rows.append(Estimate(name_text(component), name_text(term), r, *_with_interval(r, lower, upper)))
     headings = ("correlation", "95 % interval")
-    estimates = Estimates(headings, rows, zero, "include zero", "All correlations: split.table")
+    estimates = Estimates(headings, rows, zero, "include zero", "All correlations: split.conf_int()")
     repeats = part(fact("p values of splits", repeats=split.repeats)) if split.repeats > 1 else ""
     return estimates.screen(
         part(resampling_facts.split_inference(split)),
