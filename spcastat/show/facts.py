@@ -391,7 +391,7 @@ def method(record: Record) -> Fact:
 
 def measure_label(record: Record, objective: Objective) -> str:
     """Return the name of what was maximised; adjusted variance and PEV of one component are its variance."""
-    is_variance = record.k == 1 and objective.name in ("adjusted", "pev")
+    is_variance = record.k == 1 and objective.equals_variance
     return "variance of the component" if is_variance else objective.label
 
 

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from spcastat.config import checked_level, flag, one_of, plural, whole_number
 from spcastat.errors import OptionError
 from spcastat.fit import frames
-from spcastat.fit.frames import CUMULATIVE, VARIANCE
+from spcastat.fit.frames import CUMULATIVE, VARIANCE, Column
 from spcastat.fit.record import Bootstrapped, Record
 from spcastat.fit.sparse_loadings import loadings_variance, with_loadings
 from spcastat.fit.state import NEXT_TO_NOTHING, FitState, forced, shares
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_names
 from spcastat.linalg.standardisation import ScalingGroups
+from spcastat.search.objectives import OBJECTIVES
 from spcastat.show import facts, renderings, resampling_facts
 from spcastat.show.grid import (
     Document,
@@ -738,6 +739,11 @@ def loadings_only(state: FitState) -> Components:
     return Components(state.V, state.spec.columns, state.components, shares, "", [], [], ())
 
 
+def _is_variance(column: Column) -> bool:
+    """Return whether a measure of one component is its variance."""
+    return column.measure in OBJECTIVES and OBJECTIVES[column.measure].equals_variance
+
+
 def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> Components:
     """Return the components of a fit with cumulative shares and the largest correlations of scores."""
     record = state.record
@@ -745,12 +751,12 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     columns = [
         column for column in VARIANCE if column.group and column.name in variance and column.measure in names
     ]
-    if record.k == 1:  # its adjusted variance and PEV are equal
-        columns = [column for column in columns if column.measure != "pev"]
+    equal = [column for column in columns if record.k == 1 and _is_variance(column)]
+    columns = [column for column in columns if column not in equal[1:]]
     steps = variance["share of total"].tolist()
     lower_rows: list[Line] = [
         (
-            "this component" if record.k == 1 and column.measure == "adjusted" else column.label,
+            "this component" if column in equal else column.label,
             percents(variance[column.name].tolist(), 1, steps),
         )
         for column in columns
