@@ -227,7 +227,7 @@ def print_of_bootstrap(
         *draw_cautions,
     ]
     return estimates.screen(
-        part(resampling_facts.bootstrap(boot, 0.95, loadings=kind == "percentile")),
+        part(resampling_facts.bootstrap(boot, 0.95, state.record.sparse, kind == "percentile")),
         (*_sampling_sentences(boot.drawn), key, *map(part, draw_cautions)),
         _warnings(alerts),
         renderings.ending("boot", notes),

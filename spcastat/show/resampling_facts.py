@@ -66,11 +66,18 @@ def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
-def bootstrap(boot: Bootstrapped, level: float, loadings: bool = False) -> Fact:
-    """Return the fact about what the draws of a bootstrap give."""
+def bootstrap(boot: Bootstrapped, level: float, sparse: bool = True, loadings: bool = False) -> Fact:
+    """Return the fact about what the draws of a bootstrap of a sparse, or a dense, fit give."""
     has_few = not frames.has_intervals(boot, level)
-    values = {"few": has_few, "level": level, "select": boot.select, "loadings": loadings}
+    values = {"few": has_few, "level": level, "selection": selection_of(boot, sparse), "loadings": loadings}
     return fact("bootstrap", made=draws_made(boot, "draw"), **values)
+
+
+def selection_of(boot: Bootstrapped, sparse: bool = True) -> str:
+    """Return how the variables of each draw were selected."""
+    if not boot.select:
+        return "given these variables"
+    return "variables selected again in each draw" if sparse else "components of all variables"
 
 
 def of_intervals(state: FitState, boot: Bootstrapped, level: float) -> Iterator[Fact]:

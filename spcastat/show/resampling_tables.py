@@ -44,7 +44,7 @@ def bootstrap_document(state: FitState, boot: Bootstrapped, level: float) -> Doc
     """Return bootstrap intervals of loadings and variances."""
     table, hidden = _intervals(state, boot, level)
     return Document(
-        title=part(resampling_facts.bootstrap(boot, level)),
+        title=part(resampling_facts.bootstrap(boot, level, state.record.sparse)),
         facts=tuple(lines(bootstrap_header(state, boot))),
         tables=(table, _variances(with_bounds(frames.variance_ci(state, boot, level), boot, level))),
         notes=tuple(
@@ -141,7 +141,8 @@ def summary_table(state: FitState, intervals: bool = False) -> tuple[Table, list
         columns |= {name: frame[name].to_numpy() for name in column_names}
         if not intervals:
             if frames.has_intervals(draws):
-                sentences.append(fact("columns of intervals", select=draws.select, draws=len(draws.values)))
+                selection = resampling_facts.selection_of(draws, state.record.sparse)
+                sentences.append(fact("columns of intervals", selection=selection, draws=len(draws.values)))
                 sentences += resampling_facts.of_intervals(state, draws, 0.95)
             sentences += resampling_facts.of_imputations(draws)
             sentences += resampling_facts.local_search(draws)

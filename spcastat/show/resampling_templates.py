@@ -24,7 +24,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     "similarity": Template(label="Similarity", line="mean |r| with the scores of the fit: {values}"),
     "bootstrap": Template(
         part="{loadings?Bootstrap of sparse loadings|Bootstrap} ({made}): {few?no intervals|{level:%g} % "
-        "intervals}, {select?variables selected again in each draw|given these variables}"
+        "intervals}, {selection}"
     ),
     "stability": Template(
         part="Stability: {halves|# fit|# fits} of random halves of the rows ({made}); a variable is stable "
@@ -209,15 +209,13 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     # --- in the summary of a fit
     "intervals in brackets": Template(
-        note="In brackets: {level:%g} % bootstrap intervals, {select?variables selected again in each draw|"
-        "given these variables} ({draws|# draw|# draws})."
+        note="In brackets: {level:%g} % bootstrap intervals, {selection} ({draws|# draw|# draws})."
     ),
     "stars": Template(
         note="{marks}: false discovery rates ({procedure}) of {draws|# permutation|# permutations}."
     ),
     "columns of intervals": Template(
-        note="lower, upper: 95 % bootstrap intervals, {select?variables selected again in each draw|given "
-        "these variables} ({draws|# draw|# draws})."
+        note="lower, upper: 95 % bootstrap intervals, {selection} ({draws|# draw|# draws})."
     ),
     "column of frequencies": Template(
         note="frequency: share of {halves|# fit|# fits} to half of the rows that {halves|selects|select} the "

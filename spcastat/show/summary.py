@@ -374,8 +374,9 @@ def bounds_of(
 def _intervals(state: FitState, level: float) -> tuple[tuple[pd.DataFrame, pd.DataFrame], list[str]]:
     """Return lower and upper bounds of the loadings, and notes on them."""
     draws = frames.intervals_shown(state, level)
+    selection = resampling_facts.selection_of(draws, state.record.sparse)
     sentences = [
-        fact("intervals in brackets", level=level, select=draws.select, draws=draws.draws),
+        fact("intervals in brackets", level=level, selection=selection, draws=draws.draws),
         *resampling_facts.of_intervals(state, draws, level),
         *resampling_facts.local_search(draws),
     ]

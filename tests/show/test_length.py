@@ -347,3 +347,13 @@ def test_tables_for_papers_say_what_their_signs_mean_and_nothing_about_software(
         assert "greedy" in write(notes=True)
         assert "blank" not in write(notes=False)
     assert "sparse" in summary.as_text()
+
+
+def test_a_bootstrap_of_all_variables_selects_none():
+    """The draws of PCA have all variables; those of a sparse fit select them, or take them as given."""
+    table = sp.datasets.load_judges()
+    dense = sp.spca(table, 2, method="pca").bootstrap(40, rng=0)
+    assert "components of all variables" in str(dense).splitlines()[0]
+    sparse = sp.spca(table, 2, card=3)
+    assert "variables selected again in each draw" in str(sparse.bootstrap(40, rng=0)).splitlines()[0]
+    assert "given these variables" in str(sparse.bootstrap(40, select=False, rng=0)).splitlines()[0]
