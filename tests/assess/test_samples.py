@@ -118,10 +118,11 @@ def test_stability_renders_in_every_format_and_plots(fit):
     ax = found.plot()
     ax.figure.canvas.draw()
     blocks = [artist for artist in ax.get_children() if isinstance(artist, Block) and artist.layout]
-    assert [block.layout.heading for block in blocks] == found.frequency.columns.tolist()
-    for block in blocks:
+    headings = [block.layout.heading.split(" (")[0] for block in blocks]
+    assert headings == [*found.frequency.columns, "Share of fits that select it"]
+    for block, name in zip(blocks[:-1], found.frequency, strict=True):
         shown = {row.name: row.value for row in block.layout.rows}
-        frequency = found.frequency[block.layout.heading]
+        frequency = found.frequency[name]
         assert shown == frequency[shown.keys()].to_dict()
         assert max(shown.values()) == frequency.max()
     assert "frequency" in fit.tidy(conf_int=found)
