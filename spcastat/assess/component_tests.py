@@ -19,11 +19,12 @@ from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_numbe
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
 from spcastat.fit.run import run
+from spcastat.fit.state import NEAR_COPY
 from spcastat.inputs.data import Data
 from spcastat.inputs.noise import ROW_CELLS, Noise
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.samplers import columns_near
-from spcastat.labels import name_text
+from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import RELATIVE, numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
 from spcastat.progress import in_threads, stage
@@ -410,6 +411,8 @@ class ComponentTests:
         What is drawn, if not single rows of the data.
     remarks : sequence of str
         Remarks on rows that may not be independent.
+    copies : sequence of (str, str)
+        Pairs of variables of which one is nearly a copy of the other.
     sampled : bool
         Whether the rows are a sample of those of the data.
     n : int or None
@@ -424,6 +427,7 @@ class ComponentTests:
     large: LargeRows | None = None
     drawn: str = ""
     remarks: Sequence[str] = ()
+    copies: Sequence[tuple[str, str]] = ()
     sampled: bool = False
     n: int | None = None
 
@@ -630,9 +634,29 @@ def component_tests(
         large=large,
         drawn=data.sampling_text,
         remarks=about_rows(data),
+        copies=copies_among(tested, terms),
         sampled=data.is_sample,
         n=tested.different_rows,
     )
+
+
+def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
+    """Return the names of pairs of variables that are nearly copies, but for columns of one factor or term.
+
+    Of many variables, which no correlation matrix is made of, there are none.
+    """
+    if data.op.p > MOMENTS_VARIABLES:
+        return []
+    S = data.op.block(np.arange(data.op.p))
+    sd = np.sqrt(np.maximum(np.diag(S), 0.0))
+    sizes = np.outer(sd, sd)
+    close = np.abs(S) > NEAR_COPY * np.where(sizes > 0, sizes, np.inf)
+    if terms is not None:
+        close &= terms[:, None] != terms
+    if data.groups is not None and data.groups.kind == "mixed":
+        close &= data.groups.of[:, None] != data.groups.of
+    names = full_names(data.spec.columns)
+    return [(names[i], names[j]) for i, j in np.argwhere(np.triu(close, 1)).tolist()]
 
 
 def about_rows(data: Data) -> list[str]:

@@ -53,6 +53,9 @@ class ComponentChoice(Outcome):
     def _document(self) -> Document:
         return choice_tables.number_document(self._tests)
 
+    def _screen(self) -> Screen:
+        return choice_tables.print_of_number(self._tests)
+
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables "components" (`table`) and "spectrum"."""

@@ -13,7 +13,7 @@ import pandas as pd
 from spcastat.assess.component_tests import ComponentTests
 from spcastat.assess.families import CRITERIA, Selected
 from spcastat.assess.prediction import PREDICTION_FOLDS
-from spcastat.fit.state import FitState
+from spcastat.fit.state import NEAR_COPY, FitState
 from spcastat.labels import full_names
 from spcastat.show import facts
 from spcastat.show.grid import percent
@@ -107,20 +107,25 @@ def next_refusal(tests: ComponentTests) -> Fact | None:
 def number_methods(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the facts for a methods section on how the number of components was chosen."""
     draws = tests.found.draws
+    predicting = tests.found.predicting
+    joint = not all(count is True or count == 1.0 for count in tests.table["counts"].iloc[:predicting])
     yield fact(
         "methods of number",
         folds=PREDICTION_FOLDS,
+        joint=joint,
         least=tests.found.prediction.least,
         dense=tests.found.prediction.counts_pca,
         draws=draws.most,
         level=level(tests),
         k=tests.found.k,
-        one=tests.found.predicting == 1,
-        predicting=tests.found.predicting,
+        one=predicting == 1,
+        predicting=predicting,
         deflated=tests.found.deflated,
-        fewer=tests.found.deflated < tests.found.predicting,
+        fewer=tests.found.deflated < predicting,
     )
     yield from large_rows(tests)
+    if tests.large is not None and not tests.large.labels:
+        yield fact("shrunk rows", pulled=tests.large.pulled)
     yield from untested(tests)
 
 
@@ -160,8 +165,16 @@ def untested(tests: ComponentTests) -> Iterator[Fact]:
         yield fact("untested variables", p=tests.p, variables=tests.tested.variables, rows=tests.tested.rows)
 
 
+def copies_tested(tests: ComponentTests) -> Iterator[Fact]:
+    """Yield the fact about variables of which one is nearly a copy of another."""
+    if len(tests.copies):
+        variable, copy = tests.copies[0]
+        yield fact("copies tested", pairs=len(tests.copies), limit=NEAR_COPY, first=variable, second=copy)
+
+
 def rows_tested(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield lines on rows that may not be independent, and on rows that were shrunk."""
+    """Yield lines on rows that may not be independent, on rows that were shrunk, and on copies."""
+    yield from copies_tested(tests)
     for remark in tests.remarks:
         yield fact("remark on rows", remark=remark)
     if tests.large is not None:

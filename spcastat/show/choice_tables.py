@@ -45,6 +45,33 @@ def number_document(tests: ComponentTests) -> Document:
     return Document(title, tuple(lines(header)), (_test_lines(tests),), tuple(notes(about)))
 
 
+#: So many of the last components are in a print that has no room for all.
+LAST_COMPONENTS = 4
+
+
+def print_of_number(tests: ComponentTests) -> Screen:
+    """Return the print: the reasons, and the tests of the first and the last components."""
+    document = number_document(tests)
+    (table,) = document.tables
+    header = header_lines(document.facts)
+
+    def body(room: int) -> list[str]:
+        headings = 2 + any(row.rule for row in table.rows)  # with rules
+        rows = room - len(header) - 1 - headings
+        return stacked_blocks([header, render_tables(Document("", tables=(_ends(table, rows),)), WIDTH)])
+
+    return Screen(document.heading, body, (), (), ending("k_choice", document.sentences))
+
+
+def _ends(table: Table, count: int) -> Table:
+    """Return a table with its first and last rows if it has more than `count`."""
+    if len(table.rows) <= count:
+        return table
+    beginning = table.rows[: max(count - LAST_COMPONENTS - 1, 1)]
+    dots = Row("...", ("",) * len(table.headings))
+    return replace(table, rows=(*beginning, dots, *table.rows[-LAST_COMPONENTS:]))
+
+
 def number_methods(tests: ComponentTests) -> str:
     """Return text for a methods section on how the number of components was chosen."""
     return " ".join(methods(choice_facts.number_methods(tests)))
@@ -145,6 +172,7 @@ def _header(choice: Chosen, tests: ComponentTests | None, is_brief: bool = False
     if tests is None:
         return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, [], (), is_brief)]
     between = [choice_facts.number_of_components(tests), *choice_facts.large_rows(tests)]
+    between += choice_facts.copies_tested(tests)
     about = choice_facts.header(choice, between, tests.remarks, is_brief)
     return [*choice_facts.unequal_variances(choice), *about]
 

@@ -123,6 +123,7 @@ def dataset(state: FitState) -> Fact:
             title=record.title_of_data,
             imputations=record.imputations,
             dropped=record.dropped,
+            missing=missing(record) if record.missing and record.missing["cells"] else None,
             formula=record.formula,
             weighted=record.weighted,
         )

@@ -116,11 +116,12 @@ def header(state: FitState) -> Iterator[Fact]:
         yield fact("costs of variables", spent=spent, budget=about.budget)
     yield _proof(about)
     row = _own_row(about)
-    if about.held_out is not None and about.held_out_pca is not None:
+    if about.held_out is not None and about.held_out_pca is not None and about.held_out_error is not None:
         yield fact(
             "held-out variables",
             share=float(about.held_out[row]),
             pca=float(about.held_out_pca[row]),
+            error=float(about.held_out_error[row]),
             folds=about.folds,
         )
     yield fact("coefficients of variables", text=_coefficients(about))
@@ -248,11 +249,13 @@ def describe(state: FitState) -> Description:
     if has_held_out:
         assert about.held_out is not None
         assert about.held_out_pca is not None
+        assert about.held_out_error is not None
         facts_of_choice.append(
             fact(
                 "held-out variables",
                 share=float(about.held_out[row]),
                 pca=float(about.held_out_pca[row]),
+                error=float(about.held_out_error[row]),
                 folds=about.folds,
             )
         )

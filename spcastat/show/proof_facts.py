@@ -34,7 +34,8 @@ PROOF_TEMPLATES: dict[str, Template] = {
         methods="The bound was the share of dense principal components.",
     ),
     "better fit found": Template(
-        line="A fit with {share} % was found{nonneg?, with loadings of either sign|: adopt() returns it}.",
+        line="A fit with {share} % was found{nonneg?, with loadings of either sign|: fit.adopt(certificate) "
+        "returns it}.",
         methods="Loadings{nonneg? of either sign} with {share} % were found.",
     ),
     # --- each component, given the earlier ones

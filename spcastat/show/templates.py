@@ -223,7 +223,8 @@ TEMPLATES: dict[str, Template] = {
         "rows weighted}",
         part="{n|# row|# rows} and {p|# variable|# variables}{title? ({title})}"
         "{imputations?, {imputations} imputations pooled}{dropped?, {dropped|# row|# "
-        "rows} with missing values dropped}{contrast_mean?, {centring}}, {scaling}{weighted?, rows weighted}",
+        "rows} with missing values dropped}{missing?, {missing}}{contrast_mean?, {centring}}, "
+        "{scaling}{weighted?, rows weighted}",
         methods="{analysis} was applied to {n|# row|# rows} of {p|# variable|# variables}"
         "{formula? (formula {formula})}{dropped?; {dropped|# row|# rows} with missing values were left out}.",
     ),
@@ -340,6 +341,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "missing by EM": Template(
         label="Missing",
+        part="{cells|# missing value|# missing values} estimated by EM",
         line=f"{_MISSING}; estimated by EM for probabilistic PCA of rank {{rank}} (k_em) over "
         "{patterns|# pattern|# patterns} of missing values, {converged?converged after|stopped before it "
         "converged, after} {iterations|# iteration|# iterations}",
@@ -351,6 +353,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "missing by FAMD": Template(
         label="Missing",
+        part="{cells|# missing value|# missing values} imputed by FAMD",
         line=f"{_MISSING}; imputed by factor analysis of mixed data (FAMD) of rank {{rank}} (k_em), "
         "{converged?converged after|stopped before it converged, after} {iterations|# iteration|"
         "# iterations}",
@@ -362,6 +365,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "missing by pairs": Template(
         label="Missing",
+        part="{cells|# missing value|# missing values} treated pairwise",
         line=f"{_MISSING}; correlations from the rows in which both variables are observed, at least "
         f"{{fewest:g}}"
         "{nearest?; {nearest}}",
@@ -544,9 +548,11 @@ TEMPLATES: dict[str, Template] = {
     ),
     "held-out variables": Template(
         label="Held out",
-        line="{share:%1} %, PCA {pca:%1} % ({folds} folds, the choice repeated in each)",
+        line="{share:%1} % (standard error {error:%1}), PCA {pca:%1} % ({folds} folds, the choice repeated "
+        "in each)",
         methods="In {folds}-fold cross-validation, with the choice repeated in each fold, the variables "
-        "reproduced {share:%1} % of the variance of held-out rows, and principal components {pca:%1} %.",
+        "reproduced {share:%1} % of the variance of held-out rows (standard error {error:%1} %), and "
+        "principal components {pca:%1} %.",
     ),
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
     "next variables": Template(note="Next to add: {names}."),
@@ -721,6 +727,10 @@ _LARGE_ROWS = (
     "{names}{others? and {others|{others:,} other|{others:,} others}} are} larger than 2.5 times the median "
     "and {rows|has|have} {share:%0} % of the total variance."
 )
+_COPIES_TESTED = (
+    "{pairs|# pair of variables has|# pairs of variables have} correlations beyond ±{limit:g}, such as "
+    "{first} and {second}: each predicts the other, so k may be too large. Leave one of each pair out."
+)
 _UNTESTED = (
     "{p:,} of {variables|{variables:,} variable was|{variables:,} variables were} tested in {rows|{rows:,} "
     "row|{rows:,} rows}, about half; a sparse fit of the other rows selected these variables."
@@ -738,7 +748,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "component predicts": Template(
         part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} "
         "{gain:.2f} {several?"
-        "variables|of a variable} more in held-out rows{single?|, component {k}} {single?and "
+        "variables|of a variable} more in held-out rows{single?|, and component {k}} {single?and "
         "exceeds|exceeds} noise (p "
         "{p:fixed3})"
     ),
@@ -769,8 +779,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "methods of number": Template(
         methods="Components were retained if they predicted held-out rows in {folds}-fold cross-validation "
         "and exceeded noise. Held-out rows were predicted by {predicting|# component|# components}: "
-        "{one?it|each} predicted at least {least:.2g} of a variable more than {one?the means|those before "
-        "it}, by more than two standard errors, in sparse fits with at most as many loadings as variables"
+        "{one?it|each}{joint?, alone or together with those just before it,|} predicted at least {least:.2g} "
+        "of a variable{joint? per component|} more than {one?the "
+        "means|those before it}, by more than two standard errors, in sparse fits with at most as many "
+        "loadings as variables"
         "{dense?, or in PCA, and 1.5 times this for every further loading per variable|}. Noise was "
         "simulated by flipping the signs of the residuals from the earlier components (Hong, Sheng and "
         "Dobriban, 2020; up to {draws|# draw|# draws}, level {level} %), and {fewer?{deflated} of these|"
@@ -799,6 +811,13 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         line="For the tests of k, {pulled|# row|# rows} larger than 1.5 times the median size "
         "{pulled|was|were} shrunk to it; eigenvalues and cum. % are computed from the shrunk rows, which "
         "the fit does not use.",
+        methods="For these tests, {pulled|# row|# rows} farther from the centre than 1.5 times the median "
+        "distance {pulled|was|were} shrunk to it.",
+    ),
+    "copies tested": Template(
+        label="Copies",
+        line=_COPIES_TESTED,
+        note=_COPIES_TESTED,
     ),
     "remark on rows": Template(label="Rows", line="{remark}"),
     "drawn": Template(label="Draws", line="{text}"),

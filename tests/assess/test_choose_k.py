@@ -441,3 +441,31 @@ def test_components_of_many_variables_are_not_counted_in_parts(size):
     X = rng.standard_normal((62, 6)) @ loadings + rng.standard_normal((62, 300))
     found = sp.choose_k(X, scale=True)
     assert (found.k, found.predicting) == (6, 6)
+
+
+def test_a_text_for_a_paper_says_where_components_predict_together_only():
+    """Where one of the components does not count alone, "each predicted" would be false."""
+    rng = np.random.default_rng(0)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        table = pd.DataFrame(rng.normal(size=(60, 9)) + np.repeat(rng.normal(size=(60, 3)), 3, axis=1))
+        choice = sp.choose_k(table.add_prefix("x", axis=1), scale=True, rng=0, n_draws=99)
+        counts = choice.table["counts"].iloc[: choice.predicting]
+        together = "alone or together with those just before it" in choice.method_text
+        assert together == (not all(counts == True))  # noqa: E712  # an object column
+        if together:
+            return
+    pytest.fail("no table has components that predict together only")
+
+
+def test_a_print_of_many_components_has_its_reasons_and_the_last_rows():
+    rng = np.random.default_rng(1)
+    factors = rng.normal(size=(300, 16))
+    table = pd.DataFrame(np.repeat(factors, 3, axis=1) + 0.5 * rng.normal(size=(300, 48)))
+    choice = sp.choose_k(table.add_prefix("x", axis=1), scale=True, rng=0, n_draws=99)
+    lines = str(choice).splitlines()
+    assert choice.k >= 14
+    assert len(lines) <= 25
+    assert "..." in lines
+    assert not any(line.endswith(" ...") for line in lines)
+    assert any(line.startswith(f"PC{choice.k} ") for line in lines)

@@ -93,3 +93,39 @@ def test_many_copies_are_counted_and_one_pair_named():
     text = said(sp.spca(bands, 1, 5))
     assert "10 variables are nearly copies of others (|r| > 0.995), such as x" in text
     assert "or give together=." in text
+
+
+def indicators() -> pd.DataFrame:
+    """Five variables with a common part, and three pairs of complementary indicators beside them."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(rng.normal(size=(150, 5)) + rng.normal(size=(150, 1)), columns=list("abcde"))
+    for name in ("sex", "smoker", "treated"):
+        table[f"{name}_0"] = rng.integers(0, 2, 150)
+        table[f"{name}_1"] = 1 - table[f"{name}_0"]
+    return table
+
+
+def test_a_number_of_components_that_copies_may_inflate_says_so():
+    """A component that joins an indicator and its complement predicts each from the other."""
+    table = indicators()
+    inflated = sp.choose_k(table, scale=True, rng=0)
+    alone = sp.choose_k(table.drop(columns=["sex_1", "smoker_1", "treated_1"]), scale=True, rng=0)
+    assert inflated.k > alone.k == 1
+    sentence = "3 pairs of variables have correlations beyond ±0.995, such as sex_0 and sex_1"
+    choice = sp.choose(table, scale=True, rng=0)
+    for result in (inflated, choice):
+        printed = " ".join(str(result).split())
+        assert sentence in printed
+        assert "so k may be too large. Leave one of each pair out." in printed
+        assert len(str(result).splitlines()) <= 25
+    assert any(sentence in note for note in choice.notes)
+    assert "each predicted at least" in alone.method_text or "it predicted at least" in alone.method_text
+    assert "Copies" not in str(alone)
+
+
+def test_levels_of_a_factor_are_no_copies():
+    """Two levels of one factor of a formula, or of mixed data, are one variable."""
+    table = indicators()[list("abcde")].assign(sex=np.where(np.arange(150) % 2, "f", "m"))
+    levels = {"formula": "~ .", "categorical": "dummy", "rng": 0}
+    assert "Copies" not in str(sp.choose_k(table, scale="mixed", **levels))
+    assert "Copies" not in str(sp.choose_k(table, scale=True, **levels))

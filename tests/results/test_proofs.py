@@ -37,7 +37,7 @@ def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, pr
     text = str(proof.summary())
     assert max(map(len, text.splitlines())) <= 80
     said = " ".join(text.split())
-    assert "adopt() returns it" in said
+    assert "fit.adopt(certificate) returns it" in said
     assert re.search(r"\d+ nodes examined, \d+ open, ", said)
     # the gap is relative to the value of the fit, the bound to the total variance
     limit = re.search(r"PEV than ([\d.]+) % of the total variance. This fit has ([\d.]+) %, so", said)
