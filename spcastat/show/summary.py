@@ -642,7 +642,8 @@ class Components:
 
     def in_short(self, room: int) -> list[str]:
         """Return the same, with fewer rows below the loadings or with loadings in a row if only these fit."""
-        row_sets: tuple[list[Line], ...] = (self.lower_rows, self.lower_rows[-2:], self.lower_rows[-2:-1], [])
+        rows = self.lower_rows  # the shares in the headings of lists are those of the first
+        row_sets: tuple[list[Line], ...] = (rows, [*rows[:1], *rows[1:][-1:]], rows[:1], [])
         fewer_rows = [self._with_rows(lower_rows) for lower_rows in row_sets]
         for components in fewer_rows:
             if text := components.complete(room):
