@@ -99,8 +99,8 @@ class Neighbours:
             yield serial_warning(self.r)
         if self.kind == SORTED_OR_GROUPED and not self.grouped:
             yield (
-                f"Scores of successive rows are correlated (r = {self.r:.2f}), as in a sorted or grouped "
-                "table; this matters only if groups of rows were sampled: then give clusters=."
+                f"Rows look sorted or grouped (scores of successive rows: r = {self.r:.2f}); this matters "
+                "only if groups of rows were sampled: then give clusters=."
             )
 
 

@@ -320,7 +320,7 @@ def test_the_print_is_one_screen_and_its_summary_explains_the_columns():
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
     assert lines[0] == f"Number of components: {found.k}"
-    assert "Scores of successive rows" in str(found)
+    assert "Rows look sorted or grouped (scores of successive rows" in str(found)
     assert "gain: " not in str(found)
     assert "gain: " in " ".join(found.notes)
     assert "gain: " in found.summary().as_text()

@@ -10,7 +10,7 @@ import spcastat as sp
 from spcastat.inputs import dependence
 
 SERIAL = "beyond what sorting or groups explain"
-GROUPED = "as in a sorted or grouped table"
+GROUPED = "Rows look sorted or grouped"
 
 
 def rows(rng, n=200, p=12):
