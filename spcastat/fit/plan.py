@@ -714,7 +714,7 @@ def require_components(k: int, p: int) -> None:
     """Raise ComponentsError for more components than variables."""
     if k > p:
         raise errors.ComponentsError(
-            f"k={shown(k)} was given, but the data have at most rank {p}, the number of variables; ask for "
+            f"k={shown(k)} was given, but the data have rank at most {p}, the number of variables; ask for "
             f"at most {plural(p, 'component')}."
         )
 
@@ -724,7 +724,7 @@ def require_rank(k: int, rows: int | None, centred: bool) -> None:
     rank_limit = None if rows is None else max(rows - int(centred), 1)
     if rank_limit is not None and k > rank_limit:
         raise errors.ComponentsError(
-            f"k={k} was given, but {plural(rows or 0, 'row')} have at most rank {rank_limit}; ask for at "
+            f"k={k} was given, but {plural(rows or 0, 'row')} have rank at most {rank_limit}; ask for at "
             f"most {plural(rank_limit, 'component')}."
         )
 

@@ -675,5 +675,5 @@ def constant_remark(parts: Sequence[np.ndarray], unit: str, names: pd.Index) -> 
     )
     return (
         f"In {times:,} of {len(parts):,} {unit} {subject} did not vary ({listed(names[places], 3)}), so "
-        f"{clause} zero there."
+        f"{clause} zero there, as if not selected."
     )

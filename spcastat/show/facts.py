@@ -12,10 +12,10 @@ import pandas as pd
 from spcastat.config import shown
 from spcastat.fit import frames, outliers
 from spcastat.fit.frames import variance
-from spcastat.fit.plan import can_be_constrained
+from spcastat.fit.plan import MOST_GROUPED, can_be_constrained
 from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
 from spcastat.fit.sparse_loadings import loadings_variance
-from spcastat.fit.state import NEAR_COPY, FitState, forced, groups_of, rule_words, shares
+from spcastat.fit.state import FitState, forced, groups_of, rule_words, shares
 from spcastat.inputs.cleaning import FAR_ROW, Cleaning
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
@@ -31,8 +31,10 @@ from spcastat.show.templates import Fact, fact, part
 
 #: The largest number of covariates named, and of variables with the share that covariates explain.
 FEW_NAMES = 4
-#: So many near copies are named in the advice to keep them together.
-MOST_TOGETHER = 4
+#: So many variables are named in the advice to keep near copies together, and so many pairs are listed.
+MOST_TOGETHER, LISTED_COPIES = 8, 3
+#: A correlation of this size is 1 or -1 up to rounding.
+EXACT_COPY = 1.0 - 1e-11
 #: So many different cardinalities are listed.
 FEW_COUNTS = 8
 #: What the table of methods has in place of a paper for methods of this package.
@@ -768,23 +770,53 @@ def copies(state: FitState) -> Iterator[Fact]:
     if not pairs:
         return
     names = full_names(state.spec.columns)
-    a, b, r = max(pairs, key=lambda pair: abs(pair[2]))
-    cluster = sorted({a, b} | {j for pair in pairs if {a, b} & set(pair[:2]) for j in pair[:2]})
-    labels = [shown(state.spec.columns[j]) for j in cluster]
-    count = len({j for pair in pairs for j in pair[:2]})
-    argument = "together="
-    if len(labels) <= MOST_TOGETHER:
-        argument = f"together={{{labels[0]}: [{', '.join(labels)}]}}"
-    yield fact(
-        "near copies" if count > 2 else "near copy",
-        count=count,
-        first=names[a],
-        second=names[b],
-        r=r,
-        size=abs(r),
-        limit=NEAR_COPY,
-        together=argument,
-    )
+    pairs.sort(key=lambda pair: -abs(pair[2]))
+    are_exact = all(abs(r) >= EXACT_COPY for _, _, r in pairs)
+    texts_of_pairs = [f"{names[a]} and {names[b]} (r = {_r_of_copies(r)})" for a, b, r in pairs]
+    values = {"pairs": some_of(texts_of_pairs, LISTED_COPIES), "together": _kept_together(state, pairs)}
+    if len(pairs) == 1:
+        a, b, r = pairs[0]
+        yield fact(
+            "near copy",
+            first=names[a],
+            second=names[b],
+            r=_r_of_copies(r),
+            count=1,
+            exact=are_exact,
+            **values,
+        )
+    else:
+        yield fact("near copies", count=len(pairs), exact=are_exact, **values)
+
+
+def _r_of_copies(r: float) -> str:
+    """Return a correlation near 1 or -1 with four decimals, 1 or -1 only if it is exact up to rounding."""
+    if abs(r) >= EXACT_COPY:
+        return "1" if r > 0 else "-1"
+    return f"{np.sign(r) * min(abs(r), 0.9999):.4f}"
+
+
+def _kept_together(state: FitState, pairs: Sequence[tuple[int, int, float]]) -> str:
+    """Return the argument that keeps all copies together, with the groups of the fit, "" if none can.
+
+    If it would name more than `MOST_TOGETHER` variables, only its name.
+    """
+    options, columns = state.record.options, state.spec.columns
+    variables = {j for a, b, _ in pairs for j in (a, b)}
+    exclusions = {j for places in options.get("exclude") or () for j in places}
+    if "together" not in options or len(columns) > MOST_GROUPED or variables & exclusions:
+        return ""
+    groups = [(shown(name), set(members)) for name, members in options["together"] or () if len(members) > 1]
+    for a, b, _ in sorted(pairs):
+        overlapping = [group for group in groups if group[1] & {a, b}]
+        groups = [group for group in groups if group not in overlapping]
+        members = {a, b}.union(*(group[1] for group in overlapping))
+        groups.append((overlapping[0][0] if overlapping else shown(columns[min(members)]), members))
+    groups.sort(key=lambda group: min(group[1]))
+    if sum(len(members) for _, members in groups) > MOST_TOGETHER:
+        return "together="
+    texts = [f"{name}: [{', '.join(shown(columns[j]) for j in sorted(members))}]" for name, members in groups]
+    return f"together={{{', '.join(texts)}}}"
 
 
 def split_factors(state: FitState, factors: ScalingGroups | None) -> Iterator[Fact]:

@@ -199,10 +199,12 @@ _NEAREST = (
 _MISSING = "{share:.2g} % of the values, in {rows} of {n|# row|# rows}"
 _OF_VALUES = "Of the values, {cells}{share? ({share:.2g} %)} were missing, in {rows|# row|# rows};"
 
-#: What near copies mean.
+#: Near copies, and what they mean.
+_COPY = "{first} and {second} are {exact?exact|nearly} copies of each other (r = {r})"
+_COPY_PAIRS = "{count} pairs of variables are {exact?exact|exact or near} copies of each other: {pairs}"
 _COPIES = (
-    ": a component may be little more than such variables, and which of them draws and halves select is "
-    "chance. Leave all but one out, or give {together}."
+    ". A component may be little more than such variables, and which of them draws and halves select is "
+    "chance. Leave out {count|one of them|all but one of each}{together?, or give {together}}."
 )
 
 #: Key of a fact -> its wordings.
@@ -439,7 +441,7 @@ TEMPLATES: dict[str, Template] = {
     ),
     "joint method": Template(
         label="Method",
-        line="{name}: {k|Search for the component|{title}}{nonneg?, nonnegative}{published?; {paper}}",
+        line="{name}: {k|Search for one component|{title}}{nonneg?, nonnegative}{published?; {paper}}",
         methods="The loadings {k|were determined|of all components were determined together}{nonneg?, with "
         'nonnegative loadings,} by a search that maximised the {measure} (method "{name}").',
     ),
@@ -649,16 +651,8 @@ TEMPLATES: dict[str, Template] = {
         note="Cardinality missed: {components}{details?; see details}.",
         warning="{number|# component does|# components do} not have the cardinality that was asked for.",
     ),
-    "near copy": Template(
-        note="{first} and {second} are nearly copies of each other (r = {r:.4f})" + _COPIES,
-        warning="{first} and {second} are nearly copies of each other (r = {r:.4f}).",
-    ),
-    "near copies": Template(
-        note="{count|# variable is nearly a copy of another|# variables are nearly copies of others} (|r| > "
-        "{limit:g}), such as {first} and {second}" + _COPIES,
-        warning="{count|# variable is nearly a copy of another|# variables are nearly copies of others} (|r| "
-        "up to {size:.4f}).",
-    ),
+    "near copy": Template(note=_COPY + _COPIES, warning=_COPY + "."),
+    "near copies": Template(note=_COPY_PAIRS + _COPIES, warning=_COPY_PAIRS + "."),
     "missed": Template(
         part="{component} has {groups?{count|# group|# groups}|{count|# nonzero|# nonzeros}}, {card} "
         "{card|was|were} asked for"

@@ -56,7 +56,7 @@ class Searched:
     def in_words(self, p: int) -> str:
         """Return a sentence on the search; `p` is the number of variables."""
         if self.proven:
-            return "proven: no other loadings of these cardinalities are better"
+            return "proven: no other loadings with as many nonzeros are better"
         parts = []
         if self.starts > 1:
             agreement = ""

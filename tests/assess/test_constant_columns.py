@@ -195,11 +195,14 @@ def test_the_sentence_counts_parts_and_names_columns():
     names = pd.Index(list("abcde"))
     assert constant_remark([np.array([], int)] * 3, "draws", names) == ""
     one = constant_remark([np.array([1]), np.array([], int)], "draws", names)
-    assert one == "In 1 of 2 draws a variable did not vary ('b'), so its loading is zero there."
+    assert (
+        one
+        == "In 1 of 2 draws a variable did not vary ('b'), so its loading is zero there, as if not selected."
+    )
     many = constant_remark([np.array([0, 1]), np.array([2, 3])], "halves", names)
     assert many == (
         "In 2 of 2 halves variables did not vary ('a', 'b', 'c' and 1 more), so their loadings are zero "
-        "there."
+        "there, as if not selected."
     )
 
 

@@ -1,5 +1,7 @@
 """Near copies of a variable: one sentence, from the moments, in the prints of a fit and of resampling."""
 
+import ast
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +18,7 @@ def measured():
 
 
 DATA = measured()
-SAID = "shot and shot_ft are nearly copies of each other (r = 1.0000)"
+SAID = "shot and shot_ft are exact copies of each other (r = 1)"
 ADVICE = "together={'shot': ['shot', 'shot_ft']}"
 
 
@@ -47,8 +49,8 @@ def test_it_comes_from_the_moments_of_any_fit(fit, tmp_path):
 
 def test_what_the_note_advises_is_accepted_and_ends_it(fit):
     kept = sp.spca(DATA, 2, [1, 2], scale=True, together={"shot": ["shot", "shot_ft"]})
-    assert "nearly copies" not in said(kept)
-    assert "nearly copies" not in said(sp.spca(DATA.drop(columns="shot_ft"), 2, 3, scale=True))
+    assert "copies of each other" not in said(kept)
+    assert "copies of each other" not in said(sp.spca(DATA.drop(columns="shot_ft"), 2, 3, scale=True))
 
 
 def test_a_selected_variable_whose_copy_was_not_selected_is_named():
@@ -64,8 +66,8 @@ def test_levels_of_a_factor_are_no_copies_of_each_other(gaps):
     table.loc[: gaps - 1, "sex"] = None
     fit = sp.spca(table, 2, 2, **options)
     assert {"sex[f]", "sex[m]"} <= set(fit.loadings.index[fit.loadings.any(axis=1)])
-    assert "nearly copies" not in said(fit) + str(fit) + said(fit.bootstrap(9))
-    assert "nearly copies" in said(sp.spca(table.assign(gender=table["sex"]), 2, 2, **options))
+    assert "copies of each other" not in said(fit) + str(fit) + said(fit.bootstrap(9))
+    assert "copies of each other" in said(sp.spca(table.assign(gender=table["sex"]), 2, 2, **options))
 
 
 def test_pairs_are_those_of_the_correlation_matrix():
@@ -87,12 +89,39 @@ def test_pairs_are_those_of_the_correlation_matrix():
     np.testing.assert_allclose(found[:, 2], [R[a, b] for a, b in sorted(expected)], atol=1e-12)
 
 
-def test_many_copies_are_counted_and_one_pair_named():
+def test_pairs_are_exact_only_up_to_rounding():
+    near = DATA.assign(shot_ft=-DATA["shot"] + 1e-4 * DATA["b"], b2=1.0 - DATA["b"])
+    text = said(sp.spca(near, 2, [2, 2], scale=True))
+    assert "2 pairs of variables are exact or near copies of each other: b and b2 (r = -1)" in text
+    assert "shot and shot_ft (r = -0.9999)" in text
+
+
+def test_the_advice_keeps_all_copies_together_with_the_groups_of_the_fit():
+    data = DATA.assign(b2=2.0 * DATA["b"], b3=-DATA["b"])
+    text = said(sp.spca(data, 2, 2, scale=True, together={"pair": ["c", "shot"]}))
+    assert "exact copies of each other: " in text
+    advice = ast.literal_eval(text.partition("or give together=")[2].partition("}")[0] + "}")
+    assert advice == {"pair": ["shot", "c", "shot_ft"], "b": ["b", "b2", "b3"]}
+    assert "copies of each other" not in said(sp.spca(data, 2, 1, scale=True, together=advice))
+
+
+def test_groups_are_not_advised_where_they_cannot_be_given():
+    """A variable that is excluded joins no group, and other methods have no groups."""
+    excluded = said(sp.spca(DATA, 1, 2, scale=True, include={1: ["shot"]}, exclude=["shot_ft"]))
+    greedy = said(sp.spca(DATA, 2, 3, scale=True, method="greedy"))
+    for text in (excluded, greedy):
+        assert SAID in text
+        assert "Leave out one of them." in text
+
+
+def test_many_copies_are_counted_and_three_pairs_listed():
     rng = np.random.default_rng(2)
     bands = rng.normal(size=(40, 1)) + 0.001 * rng.normal(size=(40, 10))
     text = said(sp.spca(bands, 1, 5))
-    assert "10 variables are nearly copies of others (|r| > 0.995), such as x" in text
-    assert "or give together=." in text
+    assert "35 pairs of variables are exact or near copies of each other: x" in text
+    assert text.count("(r = 0.9999)") == 3
+    assert "and 32 more. A component" in text
+    assert "Leave out all but one of each, or give together=." in text
 
 
 def indicators() -> pd.DataFrame:

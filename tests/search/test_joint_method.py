@@ -160,7 +160,7 @@ def test_variables_that_differ_in_one_covariance_only_are_not_equal():
         ({"hits": 1, "chains": 1}, "reached from 1 of 46 starts; " + REST),
         ({"starts": 1, "hits": 1, "chains": 1}, REST),
         ({"chains": 1, "settled": None}, "reached from 5 of 46 starts; not all exchanges were tried"),
-        ({"proven": True}, "proven: no other loadings of these cardinalities are better"),
+        ({"proven": True}, "proven: no other loadings with as many nonzeros are better"),
         (
             {"chains": 1, "variables": 300, "sufficient": False, "settled": None},
             "reached from 5 of 46 starts; searched among 300 of 2000 variables; exchanges with the others "

@@ -411,7 +411,7 @@ def test_more_components_than_rows_are_refused_where_their_number_is_known(tmp_p
     path = tmp_path / "few.parquet"
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(4, 9)), columns=list("abcdefghi"))
     X.assign(a=[1.0, 2.0, np.nan, 3.0]).to_parquet(path)  # which a pass over the rows would refuse
-    with pytest.raises(errors.ComponentsError, match="4 rows have at most rank 3"):
+    with pytest.raises(errors.ComponentsError, match="4 rows have rank at most 3"):
         sp.spca(path, 4, 2)
 
 
