@@ -357,6 +357,19 @@ def test_the_first_page_shows_what_its_code_prints(capsys):
     assert capsys.readouterr().out == shown
 
 
+def test_the_citation_has_one_title_and_its_code_runs_as_pasted(capsys):
+    page = (DOCS / "cite.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"(?s)```python\n(.*?)```", page)
+    exec(compile(code, "cite.md", "exec"), {})
+    shown = capsys.readouterr().out
+    (title,) = re.findall(r"title = \{(spcastat[^}]*)\}", shown)
+    citation = (RELEASE_ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'\ntitle: "{title}"\n' in citation
+    assert f"title = {{{title}}}," in page
+    assert f"The spcastat developers. {title}. Version X." in page
+    assert f"The spcastat developers. {title}. Version" in shown
+
+
 def test_the_picture_has_the_figures_that_its_caption_states():
     """docs/first.png: the loadings and PEV of the three panels, in the caption and on the first page."""
     drawing = runpy.run_path(str(RELEASE_ROOT / "docs" / "first.py"))
