@@ -21,7 +21,7 @@ from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
 from spcastat.inputs import opening
 
-README_COMMAND = "fit pitprops --k 6 --card 7,4,4,1,1,1"
+README_COMMAND = "fit pitprops --k 6"
 
 
 class Text(str):

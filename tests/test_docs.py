@@ -380,7 +380,7 @@ def test_the_picture_has_the_figures_that_its_caption_states():
     assert [round(100 * panel.pev, 1) for panel in panels] == [55.9, 54.3, 52.5]
     index = " ".join((DOCS / "index.md").read_text(encoding="utf-8").split())
     assert "PCA gives 96 loadings" in index
-    assert "Varimax with the cut-off .3 leaves 35, ten tests on two or more components" in index
+    assert "Varimax with the cut-off .3 leaves 35: a test may load on several components, and ten do" in index
     assert "The sparse fit has 24 loadings" in index
     for name in ("first.png", "first-dark.png"):
         assert (DOCS / name).is_file()
