@@ -135,7 +135,7 @@ def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
 
 def _title(proven: Proven) -> str:
     joint = proven.scope == "joint"
-    return "Joint proof" if joint else "Proof of the adjusted variance of each component"
+    return "Joint proof" if joint else "Optimality of each component"
 
 
 def _stopped(table: pd.DataFrame) -> str:
@@ -156,11 +156,18 @@ def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
         if joint:
             label, value = OBJECTIVES[proven.measure].label, f"{100.0 * row['value']:.3f}"
             bound = percent_text(row["upper_bound"], up=True)
-        gap = percent_text(row["gap"] / 100.0, up=True, rounding=1e-6) if np.isfinite(row["gap"]) else ""
+        gap = _gap_text(row["gap"]) if np.isfinite(row["gap"]) else ""
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
     unit = ", %" if joint else ""
     headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
     return Table("", headings, tuple(rows))
+
+
+def _gap_text(gap: float) -> str:
+    """Return a gap in percent with three digits, rounded up; a gap of rounding is zero."""
+    if 1e-9 < gap < 1e-3:
+        return "<0.001"
+    return percent_text(gap / 100.0, up=True, rounding=1e-6)
 
 
 def _labels(places: Any, columns: pd.Index) -> list[Any]:

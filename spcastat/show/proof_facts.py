@@ -30,7 +30,7 @@ PROOF_TEMPLATES: dict[str, Template] = {
         "so that at most {gain} % of the value of these loadings could be gained.",
     ),
     "bound of PCA": Template(
-        line="The bound is no smaller than the bound by dense PCA.",
+        line="The bound is the share of dense PCA.",
         methods="The bound was the share of dense principal components.",
     ),
     "better fit found": Template(
@@ -111,7 +111,7 @@ def _joint_bound(proven: Proven, nonneg: bool) -> Iterator[Fact]:
     )
     if row["optimal"]:
         return
-    if row["upper_bound"] >= row["pca_bound"]:
+    if percent_text(row["upper_bound"], up=True) == percent_text(row["pca_bound"], up=True):
         yield fact("bound of PCA")
     if row["best_known"] > row["value"] * (1.0 + 1e-9):
         yield fact("better fit found", share=percent_text(row["best_known"]), nonneg=nonneg)

@@ -224,10 +224,20 @@ def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
     greedy = sp.spca_cov(R, 2, 4, method="greedy").certify()
     one = sp.spca_cov(R, 1, 4, objective="pev", effort="quick").certify()
     for proof in (greedy, one):
-        assert str(proof).startswith("Proof of the adjusted variance of each component")
+        assert str(proof).startswith("Optimality of each component")
         assert "upper_bound" in proof.table
         assert "measure" not in proof.table
     assert one.table["gap"].item() <= 1e-6  # the search for single components proves to 1e-9
+
+
+def test_a_gap_below_a_thousandth_of_a_percent_is_not_rounded_up():
+    wine = sp.datasets.load_wine()
+    proof = sp.spca(wine, 3, 5, scale=True, effort="quick").certify(joint=False)
+    gaps = [line.split()[3] for line in str(proof).splitlines() if re.match(r"PC\d ", line)]
+    assert len(gaps) == 3
+    for text, gap in zip(gaps, proof.table["gap"], strict=True):
+        assert text == ("<0.001" if 1e-9 < gap < 1e-3 else f"{np.ceil(1e3 * (gap - 1e-9)) / 1e3:.3f}")
+    assert proof.table["gap"].between(1e-9, 1e-3).any()
 
 
 def test_a_component_that_adds_nothing_has_the_value_zero():
