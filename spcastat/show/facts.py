@@ -223,10 +223,14 @@ def robust(state: FitState, cleaning: Cleaning) -> Fact:
     plain = full_names(table.index[~table["judged"]])
     full = table.loc[table["share"] > MUCH_OF_A_COLUMN, "share"].sort_values(ascending=False, kind="stable")
     often = [f"{name_text(name)} {100 * share:.0f} %" for name, share in full.items()]
+    cells: Fact = _cells(cleaning) if cleaning.cells else fact("cells as they are")
+    rows: Fact | None = _rows_left_out(state, cleaning)
+    if cleaning.cells and not cleaning.pulled and rows == fact("no row left out"):
+        cells, rows = fact("nothing outlying"), None
     return fact(
         "robust",
-        cells=_cells(cleaning) if cleaning.cells else fact("cells as they are"),
-        rows=_rows_left_out(state, cleaning),
+        cells=cells,
+        rows=rows,
         grouped=cleaning.grouped,
         bent=int((cleaning.wrapping.power != 1.0).sum()),
         judged=len(table) - len(plain),
@@ -237,11 +241,13 @@ def robust(state: FitState, cleaning: Cleaning) -> Fact:
 
 
 def _cells(cleaning: Cleaning, key: str = "cells pulled in") -> Fact:
+    """Return the fact about outlying cells, with their share in percent, None if it rounds to zero."""
+    share = 100.0 * cleaning.pulled / max(cleaning.known, 1)
     return fact(
         key,
         outlying=cleaning.pulled,
         known=cleaning.known,
-        share=100.0 * cleaning.pulled / max(cleaning.known, 1),
+        share=share if share >= 0.05 else None,
         emptied=cleaning.emptied,
         bend=cleaning.wrapping.bend,
         end=END,

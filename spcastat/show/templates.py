@@ -298,15 +298,17 @@ TEMPLATES: dict[str, Template] = {
     ),
     "robust": Template(
         label="Robust",
-        line="{cells}; {rows}{bent?; {bent} of {judged|# column|# columns} judged on the scale of a power}"
-        "{plain?; left as given, since they have few values or many of them are equal: "
+        line="{cells}{rows?; {rows}}{bent?; {bent} of {judged|# column|# columns} judged on the scale of "
+        "a power}{plain?; left as given, since they have few values or many of them are equal: "
         "{plain_names}}{often?; more than 10 % of the cells are pulled in (groups?): {often}}",
-        part="Robust: {cells}; {rows}{plain?; left as they are: {plain_names}} (fit.robust).",
+        part="Robust: {cells}{rows?; {rows}}{plain?; left as they are: {plain_names}} (fit.robust).",
         warning="{grouped?more than half of the rows are far from the others, so none was left out.}",
     ),
     "cells pulled in": Template(
-        part="{outlying} of {known|# cell|# cells} ({share:.1f} %) pulled in, {emptied} of them to the middle"
+        part="{outlying?{outlying} of {known|# cell|# cells}{share? ({share:.1f} %)} pulled in{emptied?, "
+        "{emptied} of them to the middle}|no outlying cell}"
     ),
+    "nothing outlying": Template(part="no outlying cell or row"),
     "cells as they are": Template(part="cells as they are"),
     "rows left out": Template(part="{out} of {n|# row|# rows} left out: {names}"),
     "no row left out": Template(part="no row left out"),
@@ -315,8 +317,10 @@ TEMPLATES: dict[str, Template] = {
     "outlying cells": Template(
         methods="Outlying values were downweighted by wrapping (Raymaekers and Rousseeuw, 2021), with "
         "locations and scales by the univariate minimum covariance determinant (Rousseeuw and Leroy, 1987). "
-        "Of {known|# value|# values}, {outlying} ({share:.1f} %) were beyond {bend:g} robust standard "
-        "deviations and were pulled in, {emptied} of them, beyond {end:g}, to the middle of their variable.",
+        "{outlying?Of {known|# value|# values}, {outlying}{share? ({share:.1f} %)} {outlying|was|were} "
+        "beyond {bend:g} robust standard deviations and pulled in{emptied?, {emptied} of them, beyond "
+        "{end:g}, to the middle of their variable}|None of {known|# value|# values} was beyond {bend:g} "
+        "robust standard deviations}.",
         cites=("raymaekers2021", "rousseeuw1987"),
     ),
     "skewed columns": Template(

@@ -581,6 +581,18 @@ def test_saved_fits_have_the_outliers(wine, fit, tmp_path):
     assert str(loaded) == str(fit)
 
 
+def test_what_is_not_outlying_is_not_counted():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(150, 45))
+    clean = sp.spca(X, 1, 3, robust=True, effort="quick")
+    assert "Robust: no outlying cell or row (fit.robust)." in " ".join(str(clean).split())
+    assert "None of 6750 values was beyond" in str(clean.describe())
+    X[3, 4] = 90.0
+    one = sp.spca(X, 1, 3, robust="cells", effort="quick")
+    text = " ".join(str(one).split())
+    assert "Robust: 1 of 6750 cells pulled in, 1 of them to the middle; all rows kept" in text
+    assert "Of 6750 values, 1 was beyond" in str(one.describe())
+
+
 def test_prints_and_describes(fit):
     text = " ".join(str(fit).split())
     cells = fit.robust.cells
