@@ -563,8 +563,9 @@ TEMPLATES: dict[str, Template] = {
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
     "next variables": Template(note="Next to add: {names}."),
     "columns of variables": Template(
-        note="In %: share without the variable, and with the one under instead in its place{draws?; share of "
-        "{draws|# resample|# resamples} of {normal?normal rows|the rows} that chose it}."
+        note='In %: the share reproduced without the variable, and with the variable under "instead" in its '
+        "place{draws?; the share of {draws|# resample|# resamples} of {normal?normal rows|the rows} that "
+        "chose the variable}."
     ),
     "determined variable": Template(note="{name} is determined by {others}, and adds nothing to these."),
     "variables by scores": Template(
