@@ -53,7 +53,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("intervals", "loadings-by-group", "cos2", "spectra", "images", "sparse-loadings", "frequency"),
     ),
     "Rows": (
-        "Scores of components in pairs or alone, and rows that the components do not describe.",
+        "Scores of components in pairs or alone, and rows poorly fitted by the components.",
         ("letters-scores", "one-component", "diagnostics", "coordinates"),
     ),
     "Choices and comparisons": (

@@ -417,8 +417,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     -----
     With "joint", the objective does not decrease as the cardinalities of all components increase. By default,
     for adjusted variance, each fit also starts from the fits of neighbouring cardinalities, and its search is
-    shorter than that of a single call. Its `call` and `refit` are those of a single call, whose result may
-    differ from the fit on the path. Fits of one component, with other objectives or with more than 1000
+    shorter than that of a single call. Its `call` and `refit` repeat the fit on its own, so the result
+    may differ from that on the path. Fits of one component, with other objectives or with more than 1000
     variables are those of single calls, unless the objective would then decrease.
 
     Published methods that use starts also start each fit from the previous one, so it is never worse

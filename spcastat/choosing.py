@@ -202,7 +202,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       more for each further component, by more than two standard errors, paired by fold. With many rows each
       minor component would improve the prediction by PCA; fits with one loading per variable have no loadings
       for them.
-      PCA with one component more than the last number that counts (up to 200 variables, without `disjoint`)
+      PCA with one more component than the last number that counts (up to 200 variables, without `disjoint`)
       counts if it predicts 1.5 `least` more, besides, for each p of its loadings beyond the first p.
     - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
       after removing the earlier components is compared with sign flips of these residuals, at the level
@@ -503,7 +503,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     sparsest fit to which no larger one is worth it, and no other with as few loadings is clearly better; it
     keeps four fifths of the best prediction at least. If prediction is best with all loadings, loadings below
     .45 of the root mean square of their component are dropped so. Errors of different fits are strongly
-    correlated, and their difference varies much less than either, which the rule "1se" does not use: it
+    correlated, so their difference varies much less than either, a fact that the rule "1se" ignores: it
     chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed data.
 
     With `constraint`, candidates meet it too, outside every fold as well: equal cardinalities and those of

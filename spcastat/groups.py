@@ -96,7 +96,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     """Test whether the components of groups of rows are the same, and name the variables that differ.
 
     Common components are fitted to the covariances within groups. For each group, variable and component the
-    slope of the variable on the score is computed, cov(x, t) / var(t), and equal slopes are tested by
+    slope of the variable on the score is computed, cov(x, t) / var(t), and equality of slopes is tested by
     permutation. Groups that differ in means, in sizes, or in the variances of components or of all variables,
     but not in the slopes, count as equal.
 

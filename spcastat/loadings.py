@@ -67,7 +67,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     progress: hints.Progress = None,
     **options: Any,
 ) -> SparseLoadings:
-    """Fit sparse loadings to rows: X is about T P' with P sparse and scores T uncorrelated.
+    """Fit sparse loadings to rows: X ≈ TP′, where P is sparse and the scores T are uncorrelated.
 
     This is the other sense of "sparse PCA". :func:`spca` has sparse *weights*: a component is the weighted
     sum of few variables, and answers which few variables to measure. Here each variable depends on few

@@ -106,7 +106,7 @@ def rows(
     codes : bool
         Whether columns of categories are read as numbers: those of the value labels that
         :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise 1, 2, ... in the order of the
-        categories. New rows are read with the same numbers. For correlations of ordinal variables see
+        categories. New rows are coded with the same numbers. For correlations of ordinal variables see
         :func:`correlation`; ``data.rename(columns=data.attrs["column_names_to_labels"])`` makes the variable
         labels of SPSS the names.
     k_em : int, optional
