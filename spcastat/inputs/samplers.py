@@ -670,10 +670,5 @@ def constant_remark(parts: Sequence[np.ndarray], unit: str, names: pd.Index) -> 
     if not times:
         return ""
     places = np.unique(np.concatenate(list(parts)))
-    subject, clause = (
-        ("a variable", "its loading is") if len(places) == 1 else ("variables", "their loadings are")
-    )
-    return (
-        f"In {times:,} of {len(parts):,} {unit} {subject} did not vary ({listed(names[places], 3)}), so "
-        f"{clause} zero there, as if not selected."
-    )
+    subject = "a constant variable was" if len(places) == 1 else "constant variables were"
+    return f"In {times:,} of {len(parts):,} {unit} {subject} not selected: {listed(names[places], 3)}."
