@@ -20,10 +20,8 @@ from spcastat.show.grid import Figures, fixed
 from spcastat.show.renderings import Item, List, Screen
 from spcastat.show.templates import Fact, fact, lines, part, warnings
 
-#: The widest names in a table of loadings.
-LOADING_NAME_WIDTH = 30
-#: Limits of names in lists with intervals, of which two have room side by side.
-INTERVAL_NAME_LIMITS = (LOADING_NAME_WIDTH, 24, 20, 18, 17, 16, 15, 14)
+#: Limits of names in lists with intervals, of which two have room side by side with the last limit.
+INTERVAL_NAME_LIMITS = tuple(range(renderings.LOADING_NAME_WIDTH, 13, -1))
 
 #: What brackets mean in a print of frequencies.
 OTHERS_KEY = "[ ]: often selected, but not in this component of the fit."
@@ -38,7 +36,7 @@ class Estimate:
     component, term : str
         The names of the component and of the variable.
     loading : float
-        Its size orders the estimates of a component, the largest first, if not all have room.
+        Its size orders the estimates of a component, the largest first.
     cells : tuple of str
         The cells of a table.
     short_texts : tuple of str
@@ -97,16 +95,20 @@ class Estimates:
         return [*(lists or self._items(room - len(end))), *end]
 
     def _table(self) -> list[str]:
-        """Return rows of cells, with the component where it changes, and names at the end."""
-        everywhere = [row.cells for row in self.rows]
+        """Return rows of cells, with the component where it changes, and names at the end.
+
+        The largest loading of a component is first, as in the print of the fit.
+        """
+        rows = [row for _, _, members in self._of_components() for row in members]
+        everywhere = [row.cells for row in rows]
         widths = [max(map(len, column)) for column in zip(self.headings, *everywhere, strict=True)]
-        heads = renderings.short_labels([row.component for row in self.rows], 12)
+        heads = renderings.short_labels([row.component for row in rows], 12)
         label_width = max(map(len, heads))
         room = renderings.WIDTH - label_width - sum(size + 2 for size in widths) - 2
-        limit = min(room, LOADING_NAME_WIDTH)
-        names = renderings.short_labels([row.term for row in self.rows], limit)
+        limit = min(room, renderings.LOADING_NAME_WIDTH)
+        names = renderings.short_labels([row.term for row in rows], limit)
         lines, previous = [self._line(" " * label_width, self.headings, widths)], ""
-        for row, head, name in zip(self.rows, heads, names, strict=True):
+        for row, head, name in zip(rows, heads, names, strict=True):
             label = "" if row.component == previous else head
             lines.append(self._line(f"{label:{label_width}}", row.cells, widths, name))
             previous = row.component
@@ -146,16 +148,17 @@ class Estimates:
         for number in range(len(self.rows[0].short_texts)):
             texts = {(row.term, row.component): row.short_texts[number] for row in self.rows}
             lines = [(term, [texts.get((term, name), "") for name in components]) for term in terms]
-            yield renderings.matrix("", components, lines, limit=INTERVAL_NAME_LIMITS[-1])
+            for limit in INTERVAL_NAME_LIMITS:
+                yield renderings.matrix("", components, lines, limit=limit)
 
     def _items(self, room: int) -> list[str]:
         """Return a line or more for each component, with its largest loadings."""
         items = []
         for component, count, rows in self._of_components():
-            labels = renderings.short_labels([row.term for row in rows], INTERVAL_NAME_LIMITS[-1])
-            texts = (" ".join(row.short_texts[0].split()) for row in rows)
-            words = tuple(f"{text} {label}" for text, label in zip(texts, labels, strict=True))
-            items.append(Item(component, (f"{count} of {len(rows)}",), words))
+            around = [(f"{' '.join(row.short_texts[0].split())} ", "") for row in rows]
+            names = [row.term for row in rows]
+            cells = (f"{count} of {len(rows)}",)
+            items.append(renderings.item(component, cells, names, around, INTERVAL_NAME_LIMITS[-1]))
         return renderings.items("", (self.doubt, "largest loadings"), items, room, "components")
 
 
@@ -279,39 +282,34 @@ class Frequencies:
 
     def lines(self, room: int) -> list[str]:
         """Return everything, else the variables of the fit, or as many of these as there is room for."""
-        for with_unselected, limit in (
-            (True, LOADING_NAME_WIDTH),
-            (True, INTERVAL_NAME_LIMITS[-1]),
-            (False, INTERVAL_NAME_LIMITS[-1]),
-        ):
-            text = self._items(room, with_unselected, limit)
+        for with_unselected in (True, False):
+            text = self._items(room, with_unselected)
             if not renderings.hides(text):
                 return text
-        return [
-            *self._items(room - 1, False, INTERVAL_NAME_LIMITS[-1]),
-            "All frequencies: stability.frequency.",
-        ]
+        return [*self._items(room - 1, False), "All frequencies: stability.frequency."]
 
-    def _items(self, room: int, with_unselected: bool, limit: int) -> list[str]:
+    def _items(self, room: int, with_unselected: bool) -> list[str]:
         """Return a line or more for each component; `with_unselected`, also variables that are not in it."""
         rows = [
-            Item(name, (count,), tuple(self._words(number, with_unselected, limit)))
+            self._item(number, name, count, with_unselected)
             for number, (name, count) in enumerate(zip(self.components, self.stable, strict=True))
         ]
         headings = ("stable", "share of the fits that select")
         key = [OTHERS_KEY] if any(word[0] == "[" for row in rows for word in row.words) else []
         return [*renderings.items("", headings, rows, room - len(key), "components"), *key]
 
-    def _words(self, component: int, with_unselected: bool, limit: int) -> Iterator[str]:
-        """Yield the variables of a component, then, in brackets, others that are often selected."""
+    def _item(self, component: int, name: str, count: str, with_unselected: bool) -> Item:
+        """Return the variables of a component, then, in brackets, others that are often selected."""
         v, column = self.V[:, component], self.shares[:, component]
         often = (v == 0) & (column >= resampling_facts.OFTEN) & with_unselected
-        for in_fit, members in ((True, v != 0), (False, often)):
-            places = np.flatnonzero(members)
-            places = places[np.argsort(-column[places], kind="stable")]
-            labels = renderings.short_labels(full_names(self.variables[places]), limit)
-            for label, share in zip(labels, column[places].tolist(), strict=True):
-                yield f"{label} {share:.2f}" if in_fit else f"[{label} {share:.2f}]"
+        order = np.argsort(-column, kind="stable")
+        places = np.concatenate([order[v[order] != 0], order[often[order]]])
+        around = [
+            ("", f" {share:.2f}") if in_fit else ("[", f" {share:.2f}]")
+            for in_fit, share in zip(v[places] != 0, column[places].tolist(), strict=True)
+        ]
+        names = full_names(self.variables[places])
+        return renderings.item(name, (count,), names, around, INTERVAL_NAME_LIMITS[-1])
 
 
 # --- tests and split inference ---------------------------------------------------------------------

@@ -25,12 +25,12 @@ from spcastat.show import facts
 from spcastat.show.grid import Chapter, Document, Layout, Picture, Row, Table, fixed, percent, restyled
 from spcastat.show.methods_text import Description, description
 from spcastat.show.renderings import (
-    CELL_NAME_WIDTH,
     LINES,
     TABLE_LINES,
     WIDTH,
     Screen,
     Summary,
+    cell_name_width,
     filled,
     render_tables,
     render_text,
@@ -171,17 +171,19 @@ def _notes(state: FitState) -> Iterator[Fact]:
 
 def _kept_rows(selection: pd.DataFrame, limit: int) -> Table:
     has_frequency, has_cost = "frequency" in selection, "cost" in selection
+    labels = full_names(selection.index[:limit])
+    name_limit = cell_name_width(labels, 2 + has_cost + has_frequency)
     rows = []
-    for label, row in selection.iloc[:limit].iterrows():
+    for label, (_, row) in zip(labels, selection.iloc[:limit].iterrows(), strict=True):
         substitute = row["instead"]
         cells = [
             percent(row["without"]),
-            "" if substitute is None else short_name(substitute, CELL_NAME_WIDTH),
+            "" if substitute is None else short_name(substitute, name_limit),
             "" if substitute is None else percent(row["with_instead"]),
         ]
         cells += [f"{row['cost']:g}"] if has_cost else []
         cells += [percent(row["frequency"], 0)] if has_frequency else []
-        rows.append(Row(name_text(label), tuple(cells)))
+        rows.append(Row(label, tuple(cells)))
     headings = ["without", "instead", "with"]
     headings += ["cost"] * has_cost + ["chosen"] * has_frequency
     align = "rlr" + "r" * has_cost + "r" * has_frequency
@@ -198,13 +200,14 @@ def _represented_rows(represented: pd.DataFrame, limit: int) -> Table | None:
     if count > limit:
         head = (limit - 1) - (limit - 1) // 2
         places = [*range(head), -1, *range(count - (limit - 1 - head), count)]
+    name_limit = cell_name_width(full_names(represented.index[[i for i in places if i >= 0]]), 2)
     rows = []
     for i in places:
         if i < 0:
             rows.append(Row(DOTS, ("", "", "")))
             continue
         R2, by, r = represented.iloc[i][["R2", "most_by", "r"]]
-        cells = (fixed(R2, 2), short_name(by, CELL_NAME_WIDTH), fixed(r, 2))
+        cells = (fixed(R2, 2), short_name(by, name_limit), fixed(r, 2))
         rows.append(Row(name_text(represented.index[i]), cells))
     return Table("Represented", ("R2", "most by", "r"), tuple(rows), "rlr")
 

@@ -24,7 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import zip_longest
+from itertools import product, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from spcastat.config import Explained, plural, require_extra, unknown_argument
@@ -278,14 +278,18 @@ FEWEST_LINES = 3
 MOST_FACTS = 4
 #: Columns of a table without room are left out rather than rows, if it would have fewer rows.
 MANY_ROWS = 5
+#: The widest names beside loadings.
+LOADING_NAME_WIDTH = 30
 #: Limits of names in lists that stand side by side; the first is used unless a smaller one shows more.
-NAME_LIMITS = (30, 24, 17)
+NAME_LIMITS = tuple(range(LOADING_NAME_WIDTH, 16, -1))
 #: Number of spaces between lists, and at most before the count of what has no room in them.
 LIST_GAP, MORE_INDENT = 3, 6
 #: Lines of a table beside its rows: a blank one, headings and a rule.
 TABLE_LINES = 3
 #: Characters of a name in a cell, beside a name of 24 characters and four numbers in lines of 80 characters.
 CELL_NAME_WIDTH = 18
+#: Characters of a column of numbers, with the spaces beside it.
+NUMBER_WIDTH = 9
 
 
 @dataclass(frozen=True)
@@ -368,6 +372,13 @@ def short_labels(names: Sequence[str], limit: int) -> list[str]:
     labels = [console_text(name) for name in names]
     short_names = fitting(dict.fromkeys(labels), limit)
     return [short_names.get(name, name) for name in labels]
+
+
+def cell_name_width(labels: Iterable[str], numbers: int) -> int:
+    """Return how many characters of a name have room in a cell, beside labels and columns of numbers."""
+    label_width = max(map(grid.display_width, labels), default=0)
+    room = WIDTH - min(label_width, NAME_WIDTH) - NUMBER_WIDTH * numbers - SPACES_BETWEEN
+    return min(room, NAME_WIDTH)
 
 
 def fitted_line(text: str, used: int = 0) -> str:
@@ -492,11 +503,58 @@ def _bands(texts: Sequence[list[str]]) -> list[str]:
 
 @dataclass(frozen=True)
 class Item:
-    """A row with a few numbers and a list of words that may be cut."""
+    """A row with a few numbers and a list of words that may be cut.
+
+    Attributes
+    ----------
+    label : str
+    cells, words : tuple of str
+    longer : sequence of tuple of str
+        The words with longer names, the longest first; the first that has room is shown.
+    """
 
     label: str
     cells: tuple[str, ...]
     words: tuple[str, ...]
+    longer: Sequence[tuple[str, ...]] = ()
+
+    def lines(self, width: int, line_limit: int, shortest: bool) -> list[str]:
+        """Return the words in at most `line_limit` lines, with short names if `shortest`."""
+        for words in () if shortest else self.longer:
+            if sum(map(len, words)) <= width * line_limit:
+                lines = words_in_lines(words, width, line_limit)
+                if not hides(lines) and lines[0] != plural(len(words), "variable"):
+                    return lines
+        return words_in_lines(self.words, width, line_limit)
+
+
+#: So many words of an item may have longer names.
+MOST_LONGER = 40
+
+
+def item(
+    label: str,
+    cells: tuple[str, ...],
+    names: Sequence[str],
+    around: Sequence[tuple[str, str]],
+    shortest: int,
+) -> Item:
+    """Return an item whose words are names with a text before and after each, such as "0.5 " and "".
+
+    Names have at most `shortest` characters, or more if there is room.
+    """
+    longest = max(map(grid.display_width, names), default=0)
+    limits = [shortest]
+    if len(names) <= MOST_LONGER:
+        limits = [*range(min(LOADING_NAME_WIDTH, longest), shortest, -1), shortest]
+    versions = [
+        tuple(
+            f"{prefix}{name}{suffix}"
+            for name, (prefix, suffix) in zip(short_labels(names, limit), around, strict=True)
+        )
+        for limit in limits
+    ]
+    return Item(label, cells, versions[-1], versions[:-1])
 
 
 def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, noun: str) -> list[str]:
@@ -509,10 +567,12 @@ def items(title: str, headings: Sequence[str], rows: Sequence[Item], room: int, 
     *heads, last_head = headings
     head = matrix(title, heads, [(row.label, row.cells) for row in shown_rows], limit=12)
     start = max(map(grid.display_width, head)) + 2
-    for line_limit in range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1):
+    for line_limit, shortest in product(
+        range(max((room - 1 - len(hidden)) // len(shown_rows), 1), 0, -1), (False, True)
+    ):
         lines = [padded(head[0], start) + last_head]
         for line, row in zip(head[1:], shown_rows, strict=True):
-            first_line, *tail = words_in_lines(row.words, WIDTH - start, line_limit)
+            first_line, *tail = row.lines(WIDTH - start, line_limit, shortest)
             lines += [padded(line, start) + first_line, *(" " * start + text for text in tail)]
         if len(lines) + len(hidden) <= room:
             break

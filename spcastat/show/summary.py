@@ -38,7 +38,7 @@ from spcastat.show.grid import (
     percents,
     restyled,
 )
-from spcastat.show.renderings import Item, List, Screen, Summary
+from spcastat.show.renderings import List, Screen, Summary
 from spcastat.show.resampling_facts import FDR
 from spcastat.show.resampling_tables import LOADING_ROWS, summary_table
 from spcastat.show.templates import Fact, explained_warnings, fact, lines, notes, part, warnings
@@ -727,9 +727,8 @@ class Components:
         cells = zip(*columns, strict=True) if columns else [()] * len(self.names)
         rows = []
         for name, line, (numbers, names) in zip(full_names(self.names), cells, self._ordered(), strict=True):
-            labels = renderings.short_labels(names, renderings.NAME_LIMITS[-1])
-            words = tuple(f"{number} {label}" for number, label in zip(numbers, labels, strict=True))
-            rows.append(Item(name, line, words))
+            around = [(f"{number} ", "") for number in numbers]
+            rows.append(renderings.item(name, line, names, around, renderings.NAME_LIMITS[-1]))
         heading = [self.heading] if self.lower_rows else []
         headings = (*self.short, "loadings")
         return [*heading, *renderings.items("", headings, rows, room - len(heading), "components")]

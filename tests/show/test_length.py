@@ -17,6 +17,7 @@ from spcastat.show.renderings import (
     List,
     Screen,
     clause_in_line,
+    item,
     items,
     side_by_side,
     words_in_lines,
@@ -172,6 +173,28 @@ def test_a_bootstrap_prints_every_interval_that_has_room():
         if row.estimate:  # names may be short; no two of these loadings are equal to three decimals
             ends = ("0" if end == 0 else f"{end:.3f}" for end in (row.lower, row.upper))
             assert f"{row.estimate:.3f} [{', '.join(ends)}]" in text
+
+
+def test_a_table_has_the_order_of_the_print_of_the_fit():
+    """The largest loading of each component is first, as the fit has it."""
+    fit = sp.spca(sp.datasets.load_wine(), 3, 5, scale=True, effort="quick")
+    expected = [
+        name for v in fit.loadings.to_numpy().T for name in fit.loadings.index[np.argsort(-abs(v))[:5]]
+    ]
+    for result in (fit.bootstrap(40, rng=0), fit.test_loadings(19, rng=0)):
+        lines = [line for line in str(result).splitlines() if re.match(r"(PC\d)? +-?0\.\d{3} ", line)]
+        assert [line.split()[-1] for line in lines] == expected
+
+
+def test_names_have_the_room_that_a_line_leaves():
+    """Only the line that has no room for its names has shorter ones."""
+    names = [f"a_name_of_{letter * 13}" for letter in "abcd"]
+    around = [("", " 0.5")] * 4
+    variables = [item("PC1", ("1",), names, around, 14), item("PC2", ("1",), names[:2], around[:2], 14)]
+    _, first, second = items("", ("n", "words"), variables, 3, "components")
+    assert second.endswith("  a_name_of_aaaaaaaaaaaaa 0.5, a_name_of_bbbbbbbbbbbbb 0.5")
+    assert "a_name_of_aaaaaaaaaaaaa" not in first
+    assert len(first) <= WIDTH
 
 
 def test_a_dense_bootstrap_is_a_matrix_with_intervals():
