@@ -470,15 +470,31 @@ class List:
 def side_by_side(lists: Sequence[List], room: int, name_limits: Sequence[int] = NAME_LIMITS) -> list[str]:
     """Return lines in as many columns as fit, each with as many lines as there is room for; [] if too few.
 
-    Names are shortened to the first of `name_limits` with which the most lines have room.
+    Names are shortened to the first of `name_limits` with which the most lines have room, and less where the
+    other columns beside them leave room.
     """
     longest = min(max(len(block.numbers) for block in lists), room)
     for line_limit in range(longest, min(FEWEST_LINES, longest) - 1, -1):
         for limit in name_limits:
-            lines = _bands([block.lines(line_limit, limit) for block in lists])
-            if len(lines) <= room:
-                return lines
+            texts = [block.lines(line_limit, limit) for block in lists]
+            if len(_bands(texts)) <= room:
+                longer = [larger for larger in name_limits if larger > limit]
+                return _bands(_lengthened(texts, lists, line_limit, longer))
     return []
+
+
+def _lengthened(
+    texts: list[list[str]], lists: Sequence[List], line_limit: int, name_limits: Sequence[int]
+) -> list[list[str]]:
+    """Return lists with the first of larger limits of names with which all still have as many lines."""
+    count = len(_bands(texts))
+    for place, block in enumerate(lists):
+        for limit in name_limits if texts[place] != block.lines(line_limit, WIDTH) else ():
+            longer = [*texts[:place], block.lines(line_limit, limit), *texts[place + 1 :]]
+            if len(_bands(longer)) == count:
+                texts = longer
+                break
+    return texts
 
 
 def _bands(texts: Sequence[list[str]]) -> list[str]:
