@@ -73,7 +73,7 @@ from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS
 from spcastat.inputs.data import Data
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.samplers import constant_among, constant_remark
-from spcastat.linalg.operators import Operator
+from spcastat.linalg.standardisation import variance_ratio
 from spcastat.progress import listening, stage, workers
 from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.choice import Choice, ComponentChoice
@@ -592,7 +592,7 @@ def _chosen(data: Data, asked: Asked) -> Choice:
         if not components.k:
             if cards is not None:
                 _require_cards(cards, sample.p)
-            ratio = _variance_ratio(sample.op)
+            ratio = variance_ratio(sample.op.diagonal())
             nothing = NothingChosen(tests=tests, ratio=ratio, n=sample.n, p=sample.p)
             return Choice(None, nothing, components, _on_halves(whole, asked))
         k = components.k
@@ -692,18 +692,6 @@ def _require_number_of_rows(data: Data, criterion: str) -> None:
             f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
             "number of rows behind the matrix, or use by='is' or by='variance'."
         )
-
-
-#: Variances that differ by more than this factor may hide components of the columns of small variance.
-UNEQUAL = 10.0
-
-
-def _variance_ratio(op: Operator) -> float | None:
-    """Return the ratio of the largest to the smallest variance of the columns if it exceeds UNEQUAL."""
-    variances = op.diagonal()
-    variances = variances[variances > 0]
-    ratio = float(variances.max() / variances.min())
-    return ratio if ratio > UNEQUAL else None
 
 
 def _compared(sample: Data, asked: Asked, k: int) -> Compared:

@@ -728,3 +728,16 @@ def _autocovariances(x: np.ndarray, max_lag: int) -> np.ndarray:
     z = x - x.mean()
     z = z / max(np.abs(z).max(), np.finfo(float).tiny)  # squares neither overflow nor vanish
     return np.array([z[: len(z) - lag] @ z[lag:] for lag in range(max_lag + 1)]) / len(z)
+
+
+# --- unequal variances ----------------------------------------------------------------------------
+
+#: Variances that differ by more than this factor may hide components of the columns of small variance.
+UNEQUAL = 10.0
+
+
+def variance_ratio(variances: np.ndarray) -> float | None:
+    """Return the ratio of the largest to the smallest positive variance if it exceeds UNEQUAL."""
+    positive = variances[variances > 0]
+    ratio = float(positive.max() / positive.min()) if positive.size else 1.0
+    return ratio if ratio > UNEQUAL else None

@@ -19,7 +19,7 @@ from spcastat.fit.state import FitState, forced, groups_of, rule_words, shares
 from spcastat.inputs.cleaning import FAR_ROW, Cleaning
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
-from spcastat.linalg.standardisation import ScalingGroups
+from spcastat.linalg.standardisation import ScalingGroups, variance_ratio
 from spcastat.linalg.wrapping import END
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
@@ -309,7 +309,7 @@ def unequal_variances(record: Record, variances: np.ndarray, call: str = "scale=
     """Yield a fact if variables with very different `variances`, (p,), were not scaled; `call` is advised."""
     positive = variances[variances > 0]
     unscaled = record.groups is None and (not record.from_rows or record.scaling == "none")
-    if unscaled and positive.size and positive.max() > 10.0 * positive.min():
+    if unscaled and variance_ratio(variances):
         advice = call if record.from_rows else None
         yield fact("unequal variances", smallest=positive.min(), largest=positive.max(), call=advice)
 
