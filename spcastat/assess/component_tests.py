@@ -19,7 +19,7 @@ from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_numbe
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
 from spcastat.fit.run import run
-from spcastat.fit.state import NEAR_COPY
+from spcastat.fit.state import near_copies
 from spcastat.inputs.data import Data
 from spcastat.inputs.noise import ROW_CELLS, Noise
 from spcastat.inputs.row_data import RowData
@@ -647,16 +647,13 @@ def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
     """
     if data.op.p > MOMENTS_VARIABLES:
         return []
-    S = data.op.block(np.arange(data.op.p))
-    sd = np.sqrt(np.maximum(np.diag(S), 0.0))
-    sizes = np.outer(sd, sd)
-    close = np.abs(S) > NEAR_COPY * np.where(sizes > 0, sizes, np.inf)
-    if terms is not None:
-        close &= terms[:, None] != terms
-    if data.groups is not None and data.groups.kind == "mixed":
-        close &= data.groups.of[:, None] != data.groups.of
+    pairs = near_copies(data.op, np.arange(data.op.p))[:, :2].astype(int)
+    factors = data.groups.of if data.groups is not None and data.groups.kind == "mixed" else None
+    for numbers in (terms, factors):
+        if numbers is not None:
+            pairs = pairs[numbers[pairs[:, 0]] != numbers[pairs[:, 1]]]
     names = full_names(data.spec.columns)
-    return [(names[i], names[j]) for i, j in np.argwhere(np.triu(close, 1)).tolist()]
+    return [(names[i], names[j]) for i, j in pairs.tolist()]
 
 
 def about_rows(data: Data) -> list[str]:

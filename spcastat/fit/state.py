@@ -40,6 +40,24 @@ NEAR_COPY = 0.995
 COPIED_CELLS = 10_000_000
 
 
+def near_copies(op: Operator, variables: np.ndarray) -> np.ndarray:
+    """Return pairs of one of these variables and a near copy of it, with their correlation, shape (m, 3).
+
+    A pair of two of these variables occurs once, the smaller position first.
+    """
+    sd = np.sqrt(np.maximum(op.diagonal(), 0.0))
+    pairs: list[np.ndarray] = []
+    for batch in np.array_split(variables, max(1, -(-op.p * variables.size // COPIED_CELLS))):
+        sizes = np.outer(sd, sd[batch])
+        r = np.divide(op.columns(batch), sizes, out=np.zeros_like(sizes), where=sizes > 0)
+        partner, variable = np.nonzero(np.abs(r) > NEAR_COPY)
+        once = (batch[variable] < partner) | ((batch[variable] > partner) & ~np.isin(partner, variables))
+        variable, partner = variable[once], partner[once]
+        pairs.append(np.column_stack([batch[variable], partner, r[partner, variable].clip(-1.0, 1.0)]))
+    places = np.concatenate(pairs)
+    return places[np.lexsort((places[:, 1], places[:, 0]))]
+
+
 class FitMoments:
     """Variances and covariances of variables and scores, all with the divisor of the variances.
 
@@ -153,18 +171,7 @@ class FitMoments:
         op = self._op
         if op is None or isinstance(op, StreamRows):
             return np.zeros((0, 3))
-        selected = np.flatnonzero(self.V.any(axis=1))
-        sd = np.sqrt(np.maximum(op.diagonal(), 0.0))
-        pairs: list[np.ndarray] = []
-        for batch in np.array_split(selected, max(1, -(-op.p * selected.size // COPIED_CELLS))):
-            sizes = np.outer(sd, sd[batch])
-            r = np.divide(op.columns(batch), sizes, out=np.zeros_like(sizes), where=sizes > 0)
-            partner, variable = np.nonzero(np.abs(r) > NEAR_COPY)
-            once = (batch[variable] < partner) | ((batch[variable] > partner) & ~np.isin(partner, selected))
-            variable, partner = variable[once], partner[once]
-            pairs.append(np.column_stack([batch[variable], partner, r[partner, variable].clip(-1.0, 1.0)]))
-        places = np.concatenate(pairs)
-        return places[np.lexsort((places[:, 1], places[:, 0]))]
+        return near_copies(op, np.flatnonzero(self.V.any(axis=1)))
 
     @cached_property
     def _basis(self) -> tuple[np.ndarray, np.ndarray]:
