@@ -59,10 +59,15 @@ def _first_prediction(tests: ComponentTests) -> dict[str, Any]:
     }
 
 
+def _counting(tests: ComponentTests) -> np.ndarray:
+    """Return which numbers of components count; those that were not compared do not."""
+    return np.asarray(tests.table["counts"].to_numpy() == True)  # noqa: E712  # NaN if not compared
+
+
 def last_prediction(tests: ComponentTests) -> Fact:
     """Return what the last chosen component predicts."""
     standing, table = tests.found, tests.table
-    counts = np.flatnonzero(table["counts"].to_numpy() == True)  # noqa: E712  # rows that were not compared are NaN
+    counts = np.flatnonzero(_counting(tests))
     last_place = (
         int(counts[counts >= standing.k - 1][0]) if (counts >= standing.k - 1).any() else standing.k - 1
     )
@@ -108,7 +113,7 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
     """Yield the facts for a methods section on how the number of components was chosen."""
     draws = tests.found.draws
     predicting = tests.found.predicting
-    joint = not all(count is True or count == 1.0 for count in tests.table["counts"].iloc[:predicting])
+    joint = not _counting(tests)[:predicting].all()
     yield fact(
         "methods of number",
         folds=PREDICTION_FOLDS,
