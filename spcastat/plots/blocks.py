@@ -30,8 +30,9 @@ LARGEST_FONT = 0.9
 BLOCK_LINE = 1.28
 #: Thickness of a bar, and half the length of the cap of an interval, in heights of a line.
 BAR, CAP = 0.34, 0.23
-#: Distance of a scale from the last row, length of its ticks, and distance of its numbers, in lines.
-SCALE_DISTANCE, TICK, TICK_NUMBERS = 0.1, 0.25, 0.85
+#: Height of a scale below the last row, its distance from this, length of its ticks, and distance of its
+#: numbers, in lines.
+SCALE_LINES, SCALE_DISTANCE, TICK, TICK_NUMBERS = 1.5, 0.1, 0.25, 0.85
 #: Width of a text whose letters are drawn at whole pixels, relative to its measured width, at most
 #: (Matplotlib 3.11, DejaVu Sans of 6.5 to 9 points at 60 to 300 dpi).
 HINTED = 1.09
@@ -309,9 +310,9 @@ class BlockLayout:
         """Return the layout with higher lines."""
         return replace(self, line=self.line * factor, height=self.height * factor)
 
-    def with_scale(self, ticks: Sequence[float], lines: float) -> BlockLayout:
-        """Return the layout with a scale below the rows, which takes so many lines."""
-        return replace(self, ticks=tuple(ticks), height=self.height + lines * self.line)
+    def with_scale(self, ticks: Sequence[float]) -> BlockLayout:
+        """Return the layout with a scale below the rows."""
+        return replace(self, ticks=tuple(ticks), height=self.height + SCALE_LINES * self.line)
 
 
 @dataclass(frozen=True)
@@ -591,10 +592,7 @@ class Block(Artist):
 
     def _scale(self, layout: BlockLayout) -> Iterator[Artist]:
         """Yield a scale of the bars below the last row."""
-        lines = max(
-            line + len(text) for (_, line), text in zip(layout.places, [*layout.texts, [""]], strict=False)
-        )
-        y = (lines + bool(layout.heading) + SCALE_DISTANCE) * layout.line
+        y = layout.height - (SCALE_LINES - SCALE_DISTANCE) * layout.line
         at = [layout.zero + layout.unit * tick for tick in layout.ticks]
         yield self._line([min(at), max(at)], [y, y], self.ink, 0.6)
         for x, tick in zip(at, layout.ticks, strict=True):

@@ -465,9 +465,14 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
     OptionError
         If `shares` is not a Series of numbers labelled by components.
     """
-    names = [short_name(name) for name in components]
+    pairs = zip(map(short_name, components), share_texts(components, shares), strict=True)
+    return [f"{name} ({share})" if share else name for name, share in pairs]
+
+
+def share_texts(components: Sequence[Any], shares: Any) -> list[str]:
+    """Return the shares of components as text, "" without one; raise as `axis_names`."""
     if shares is None:
-        return names
+        return [""] * len(components)
     numbers = real_array(shares) if isinstance(shares, pd.Series) else None
     if numbers is None or not shares.index.is_unique:
         raise OptionError(
@@ -476,8 +481,7 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
         )
     numbers_of = dict(zip(shares.index, numbers.tolist(), strict=True))
     return [
-        f"{name} ({100 * numbers_of[component]:.1f} %)" if component in numbers_of else name
-        for name, component in zip(names, components, strict=True)
+        f"{100 * numbers_of[component]:.1f} %" if component in numbers_of else "" for component in components
     ]
 
 

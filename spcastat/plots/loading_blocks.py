@@ -22,6 +22,7 @@ from spcastat.plots.blocks import (
     LARGEST_FONT,
     NAME_LINES,
     NAMED_VARIABLES,
+    SCALE_LINES,
     Block,
     BlockLayout,
     BlockSpace,
@@ -46,8 +47,8 @@ NARROWEST_COLUMN = 14.0
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: Where there is more room than needed, lines are up to so many times as high.
 HIGHEST_LINE = 1.6
-#: Lines that a scale takes below a column, and the least distance of its numbers in font sizes.
-SCALE_LINES, TICK_DISTANCE = 1.5, 4.0
+#: The least distance of the numbers of a scale, in font sizes.
+TICK_DISTANCE = 4.0
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
 #: What a point of the size of the text is worth, and what a column, a line, blocks without numbers and a name
@@ -312,7 +313,7 @@ class LoadingColumns:
             if layout.labels:
                 layout = layout.widened(spare, self.span)
                 if scale and i == last_in_column[x]:
-                    layout = layout.with_scale(ticks, SCALE_LINES)
+                    layout = layout.with_scale(ticks)
             finished.append((layout, x, y))
         return finished
 

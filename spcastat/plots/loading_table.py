@@ -55,7 +55,7 @@ class LoadingTable(Artist):
     label : str
         What the values are, written above the names.
     shares : sequence of str
-        Shares of the components, written below their names; empty without shares.
+        Shares of the components, written below their names; "" without a share.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class LoadingTable(Artist):
         self.names: list[str] = data.attrs["names"]
         self.sections = [short_name(name, ROW_SECTION_WIDTH) for name in data.attrs["sections"]]
         self.headings = [short_name(name, HEADING_WIDTH) for name in data.columns]
-        self.label, self.shares = label, list(shares)
+        self.label, self.shares = label, list(shares) if any(shares) else []
         self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []

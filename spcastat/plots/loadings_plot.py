@@ -156,7 +156,7 @@ def plot_loadings(
     nonzero_drawn = data != 0
     if kind == "table":
         count = int(nonzero_everywhere.any(axis=1).sum() - len(data))
-        LoadingTable(ax, data, count, label, _share_texts(data, headings))
+        LoadingTable(ax, data, count, label, drawing.share_texts(list(data.columns), shares))
         return ax
     limits = None if intervals is None else intervals_of(intervals, data)
     strong = None if selected is None else _selected(selected, loadings, data)
@@ -197,13 +197,6 @@ def _pale(
 def _headings(data: pd.DataFrame, shares: pd.Series | None) -> list[str]:
     """Return the names of the components, with their shares of the variance if these are given."""
     return drawing.axis_names(list(data.columns), shares)
-
-
-def _share_texts(data: pd.DataFrame, headings: list[str]) -> list[str]:
-    """Return the shares in headings of components, or nothing if they have none."""
-    pairs = zip(headings, _headings(data, None), strict=True)
-    texts = [heading.removeprefix(name).strip(" ()") for heading, name in pairs]
-    return texts if any(texts) else []
 
 
 def inches_of(data: pd.DataFrame) -> tuple[float, float]:

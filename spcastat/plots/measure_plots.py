@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
 from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
@@ -533,7 +534,7 @@ def _ticks(ax: Axes, names: list[Any], k: int) -> None:
     texts = [short_name(name, 12) for name in names]
     plain = [f"PC{i + 1}" for i in range(count)]
     if count > 12 or (texts == plain and count > 8):
-        ax.xaxis.set_major_locator(_numbers_from_one())
+        ax.xaxis.set_major_locator(NumbersFromOne())
         ax.set_xlabel("Component")
         if texts[:k] != plain[:k]:
             ax.set_xlabel("Component (1 to {}: {})".format(k, ", ".join(texts[:k])), parse_math=False)
@@ -543,18 +544,18 @@ def _ticks(ax: Axes, names: list[Any], k: int) -> None:
     ax.set_xticks(range(1, count + 1), texts, parse_math=False, **style)
 
 
-def _numbers_from_one() -> Any:
-    """Return a locator of the numbers of components that begins with 1: 1, 3, 5, ... or 1, 5, 10, ..."""
-    from matplotlib.ticker import MaxNLocator
+class NumbersFromOne(MaxNLocator):
+    """Locator of numbers of components that begins with 1: 1, 3, 5, ... or 1, 5, 10, ..."""
 
-    class FromOne(MaxNLocator):
-        def tick_values(self, vmin: float, vmax: float) -> Any:
-            numbers = np.unique(np.round(super().tick_values(vmin, vmax)))
-            if np.diff(numbers).min(initial=np.inf) == 2.0:
-                return numbers[numbers > 0] - 1.0
-            return np.unique(np.maximum(numbers, 1.0))
+    def __init__(self) -> None:
+        super().__init__("auto", steps=[1, 2, 5, 10], integer=True)
 
-    return FromOne("auto", steps=[1, 2, 5, 10], integer=True)
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the numbers between these limits."""
+        numbers = np.unique(np.round(super().tick_values(vmin, vmax)))
+        if np.diff(numbers).min(initial=np.inf) == 2.0:
+            return numbers[numbers > 0] - 1.0
+        return np.unique(np.maximum(numbers, 1.0))
 
 
 def _limits(ax: Axes, data: pd.DataFrame, kind: str) -> None:

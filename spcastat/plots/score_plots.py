@@ -419,8 +419,9 @@ def plot_diagnostics(
     style: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
     if groups is not None:
         artists, names = scatter_groups(ax, xy, points["group"].array, **style)
-        place = {**legend_above(ax, names, LIMIT_NAME), "handlelength": 1.0, "size": drawing.name_size()}
-        place = drawing.BESIDE if new_figure else place
+        place = drawing.BESIDE
+        if not new_figure:
+            place = {**legend_above(ax, names, LIMIT_NAME), "handlelength": 1.0, "size": drawing.name_size()}
         drawing.write_legend(ax, artists, names, title=drawing.title_of(groups), **place)
     else:
         out = (points["beyond"] != "").to_numpy()
