@@ -115,7 +115,8 @@ def plot_represented(
     max_rows : int, optional
         Largest number of variables under those kept, those of largest R2. None shows all.
     ax : Axes, optional
-        By default a new figure is created.
+        By default a new figure is created. In axes that are given, fewer variables are drawn if their names
+        have no room.
 
     Returns
     -------
@@ -123,6 +124,9 @@ def plot_represented(
         Names of variables kept are bold.
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
+    if ax is not None and (excess := len(data) - _room(ax)) > 0:
+        limit = max(int(data["R2"].notna().sum()) - excess, 1)
+        data = plot_represented_data(represented, kept=kept, max_rows=limit)
     heads, count = data["R2"].isna().to_numpy(), len(data)
     names = [*data["variable"]]
     longest = min(max(map(len, full_names(names)), default=0), NAME_WIDTH)
@@ -137,6 +141,13 @@ def plot_represented(
     ax.xaxis.label.set(ha="right", x=1.0)  # the names have more room than the bars
     _name(ax, names, heads)
     return ax
+
+
+def _room(ax: Axes) -> int:
+    """Return how many names have room beside the axes."""
+    drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R2", ""), drawing.name_size())
+    drawing.run_layout(ax)
+    return int(drawing.size_of(ax)[1] / (NAME_HEIGHT * drawing.name_size()))
 
 
 def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:

@@ -444,6 +444,20 @@ def test_report_and_plots(tmp_path, plan):
     np.testing.assert_allclose(sorted(w for w in widths if w > 0), sorted(plan.represented["R2"]))
 
 
+def test_names_in_given_axes_are_legible():
+    """Fewer variables are drawn, those of largest R2, and the label counts the others."""
+    rows = np.random.default_rng(0).standard_normal((40, 60))
+    plan = quick(pd.DataFrame(rows).add_prefix("gene_"), 6, scale=True)
+    ax = plt.subplots(figsize=(3.4, 3.0), layout="constrained")[1]
+    plan.plot_represented(ax=ax)
+    names = [label.get_text().strip() for label in ax.get_yticklabels()]
+    assert min(label.get_fontsize() for label in ax.get_yticklabels()) > 5.0
+    assert set(plan.kept) < set(names)
+    drawn = plan.represented.index.isin(names)
+    assert plan.represented["R2"][drawn].min() >= plan.represented["R2"][~drawn].max()
+    assert f"({(~drawn).sum()} not shown)" in ax.get_xlabel()
+
+
 @pytest.mark.parametrize("folds", [0, 5])
 def test_the_line_of_pca_is_visible_beside_a_single_number_of_variables(wine, folds):
     plan = sp.principal_variables(wine, 5, 3, scale=True, folds=folds, n_resamples=0)
