@@ -310,7 +310,7 @@ class Screen:
         The last sentence: where to find everything else.
     brief : Screen, optional
         The same result with fewer words, which is printed if only its body then has room for everything, or
-        if this body has no room at all.
+        if this body has no room at all. The title is that of the complete print if there is room.
     """
 
     title: str
@@ -325,7 +325,9 @@ class Screen:
         title, body, foot = self._parts(encoding)
         if self.brief is not None and (hides(body) or not body):
             brief_parts = self.brief._parts(encoding)
-            title, body, foot = (title, body, foot) if body and hides(brief_parts[1]) else brief_parts
+            if not body or not hides(brief_parts[1]):
+                titled = replace(self.brief, title=self.title)._parts(encoding)
+                title, body, foot = titled if titled[1] == brief_parts[1] else brief_parts
         return "\n\n".join("\n".join(part) for part in (title, body, foot) if part)
 
     def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
