@@ -15,12 +15,8 @@ def images() -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(5)
     grid = np.stack(np.meshgrid(np.arange(12), np.arange(12), indexing="ij"), axis=-1)
     centres = np.array([[3, 3], [3, 8], [8, 3], [8, 8]])
-    blots = np.exp(
-        -((grid[None] - centres[:, None, None]) ** 2).sum(axis=-1) / 5.0
-    ).reshape(4, 144)
-    values = rng.gamma(2.0, size=(300, 4)) * [4, 3, 2.5, 2] @ blots + 0.3 * rng.normal(
-        size=(300, 144)
-    )
+    blots = np.exp(-((grid[None] - centres[:, None, None]) ** 2).sum(axis=-1) / 5.0).reshape(4, 144)
+    values = rng.gamma(2.0, size=(300, 4)) * [4, 3, 2.5, 2] @ blots + 0.3 * rng.normal(size=(300, 144))
     return pd.DataFrame(values), np.zeros(300)
 
 
@@ -43,9 +39,7 @@ def questionnaire() -> tuple[pd.DataFrame, np.ndarray]:
     items = {}
     for j, scale in enumerate(["worry", "social", "order", "kind", "ideas"]):
         for i in range(1, 6):
-            answer = (-0.75 if i == 3 else 0.75) * traits[
-                :, j
-            ] + 0.66 * rng.standard_normal(500)
+            answer = (-0.75 if i == 3 else 0.75) * traits[:, j] + 0.66 * rng.standard_normal(500)
             items[f"{scale}{i}"] = 1 + np.digitize(answer, cuts)
     return pd.DataFrame(items), sex
 

@@ -20,9 +20,9 @@ from spcastat.assess.component_tests import (
     require_variance,
 )
 from spcastat.assess.families import (
+    CANDIDATES,
     CRITERIA,
     FAMILIES,
-    SIZES,
     Candidate,
     Candidates,
     Selected,
@@ -37,7 +37,7 @@ from spcastat.assess.families import (
 )
 from spcastat.assess.folds import MOMENTS_VARIABLES, divided
 from spcastat.assess.many_sets import sizes
-from spcastat.assess.prediction import LEAST_PREDICTION, checked_least
+from spcastat.assess.prediction import PREDICTION, checked_least
 from spcastat.config import (
     MOST_FOLDS,
     draw_generator,
@@ -117,7 +117,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     *,
     data: Any = None,
     kmax: hints.Whole | None = None,
-    least: float = LEAST_PREDICTION,
+    least: float = PREDICTION.least,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -294,7 +294,7 @@ def choose(
     folds: hints.Whole = 5,
     repeats: int | None = None,
     kmax: hints.Whole | None = None,
-    least: float = LEAST_PREDICTION,
+    least: float = PREDICTION.least,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -350,7 +350,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     folds: hints.Whole = 5,
     repeats: int | None = None,
     kmax: hints.Whole | None = None,
-    least: float = LEAST_PREDICTION,
+    least: float = PREDICTION.least,
     alpha: float = 0.05,
     n_draws: int = 199,
     formula: str | None = None,
@@ -546,7 +546,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
             _refuse_tests(
                 k,
                 kmax=(kmax, None),
-                least=(least, LEAST_PREDICTION),
+                least=(least, PREDICTION.least),
                 alpha=(alpha, 0.05),
                 n_draws=(n_draws, 199),
             )
@@ -728,7 +728,7 @@ def _compared(sample: Data, asked: Asked, k: int) -> Compared:
     if wanted:
         found.add(wanted)
     if cards is None and p > MOMENTS_VARIABLES and "rotated" in families:
-        found.add_rotated(sizes(2 * k, p * k, SIZES))
+        found.add_rotated(sizes(2 * k, p * k, CANDIDATES.sizes))
     if "partition" in families:
         found.add_partitions(partition_sizes(k, p))
     return Compared(

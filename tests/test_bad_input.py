@@ -345,7 +345,7 @@ def test_advice_of_a_number_of_components_names_the_function_that_takes_it(monke
     """choose_k() has no k=."""
     from spcastat.assess import component_tests
 
-    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 20)
+    monkeypatch.setattr(component_tests, "NOISE", component_tests.NoiseTuning(flipped_cells=20))
     holes = good().mask(good() > 4.0)
     with pytest.raises(errors.DataError, match=r"give a sample of the rows, or k= to choose\(\)"):
         sp.choose_k(holes, na="em", n_draws=19)

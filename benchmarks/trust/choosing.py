@@ -15,7 +15,7 @@ from benchmarks.trust.structures import DESIGNS, NUMBERS, PARTITIONS, Structure
 from benchmarks.trust.together import DEPENDENCES, planted
 from spcastat.assess.component_tests import NoiseDraws
 from spcastat.assess.families import Settings, select
-from spcastat.assess.prediction import LEAST_PREDICTION
+from spcastat.assess.prediction import PREDICTION
 from spcastat.choosing import Asked, _compared
 from spcastat.inputs.constructors import rows_or_matrix_of
 
@@ -46,7 +46,7 @@ def _ruled(name: str, number: int) -> Measured:
     sample = rows_or_matrix_of("choose", X, {"scale": True}, None).for_components(design.k)
     settings = Settings("cv", "worth", "auto", None, 5, None, 1, number)
     draws = NoiseDraws(0.05, 199, number)  # of which a given number of components needs none
-    asked = Asked(design.k, None, None, LEAST_PREDICTION, draws, settings, {})
+    asked = Asked(design.k, None, None, PREDICTION.least, draws, settings, {})
     candidates = _compared(sample, asked, design.k).found
     f1 = [support_f1(candidates.fits[one], design.supports) for one in candidates.found]
     places = {rule: select(candidates, "cv", rule, share).place for rule, share in RULES.items()}

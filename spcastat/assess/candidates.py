@@ -391,14 +391,30 @@ def _refitted(
 
 #: The rules; see `by_errors`.
 RULES = ("worth", "keep", "1se", "paired", "min")
-#: Required improvement per further loading, as a share of the mean improvement per loading of the fit, if
-#: prediction is best with all loadings. It drops loadings below .45 of the root mean square of their
-#: component.
-WORTH = 0.2
-#: The choice explains at least this share of what the best fit explains.
-LEAST_KEPT = 0.8
-#: Difference in EBIC "not worth more than a bare mention": Kass and Raftery (1995), "Bayes factors".
-BARE_MENTION = 2.0
+
+
+@dataclass(frozen=True)
+class ParsimonyTuning:
+    """The numbers of the rules; what they choose is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    worth : float
+        Required improvement per further loading, as a share of the mean improvement per loading of the fit,
+        if prediction is best with all loadings. It drops loadings below .45 of the root mean square of their
+        component.
+    least_kept : float
+        The choice explains at least this share of what the best fit explains.
+    bare_mention : float
+        Difference in EBIC "not worth more than a bare mention": Kass and Raftery (1995), "Bayes factors".
+    """
+
+    worth: float = 0.2
+    least_kept: float = 0.8
+    bare_mention: float = 2.0
+
+
+PARSIMONY = ParsimonyTuning()
 
 
 @dataclass(frozen=True)
@@ -422,7 +438,7 @@ class Limit:
         `within` is the number of loadings of the sparsest fit that predicts as well as the best. If this is a
         sparse one, even small loadings are not noise, and are kept.
         """
-        return float(WORTH * np.sqrt(within / self.cells))
+        return float(PARSIMONY.worth * np.sqrt(within / self.cells))
 
     def passed(
         self, explained: np.ndarray, surely: np.ndarray, sizes: np.ndarray, within: int, best: float
@@ -446,7 +462,7 @@ class Limit:
         -----
         A larger fit with s' loadings is worth it if it is better by more than one standard error and by more
         than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of `within`. A fit that explains less
-        than LEAST_KEPT of what the best explains does not pass if any is clearly better: many small
+        than a share `least_kept` of what the best explains does not pass if any is clearly better: many small
         improvements add up. Nor does a fit if one with no more loadings is clearly better.
         """
         explained = np.maximum(explained, 0.0)
@@ -455,7 +471,7 @@ class Limit:
         worth = surely & (further > 0) & (explained - explained[:, None] > further * each[:, None])
         beaten = surely & (sizes <= sizes[:, None])
         passed = ~(worth | beaten).any(axis=1)
-        return np.asarray(passed & (~surely.any(axis=1) | (explained >= LEAST_KEPT * best)))
+        return np.asarray(passed & (~surely.any(axis=1) | (explained >= PARSIMONY.least_kept * best)))
 
 
 def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> tuple[int, int]:
@@ -504,10 +520,10 @@ def by_ebic(
         See :func:`by_errors`. A difference of 2 in EBIC takes the place of one standard error.
     """
     best = int(np.argmin(values))
-    within = _sparsest(values < values[best] + BARE_MENTION, sizes, values)
+    within = _sparsest(values < values[best] + PARSIMONY.bare_mention, sizes, values)
     if rule != "worth":
         return (best if rule == "min" else within), best
-    explained, surely = 1.0 - errors, values[:, None] - values > BARE_MENTION
+    explained, surely = 1.0 - errors, values[:, None] - values > PARSIMONY.bare_mention
     most = float(explained[~surely.any(axis=1)].max())
     passed = limit.passed(explained, surely, np.array(sizes), within, most)
     return (_sparsest(passed, sizes, errors) if passed.any() else best), best

@@ -14,7 +14,7 @@ import pandas as pd
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
 from spcastat.assess.many_sets import FORMED_VARIABLES, near_card, sparse_components
-from spcastat.assess.prediction import KMAX, LEAST_PREDICTION, Prediction, prediction
+from spcastat.assess.prediction import PREDICTION, Prediction, prediction
 from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
 from spcastat.fit.plan import Request, make_plan
@@ -34,10 +34,40 @@ from spcastat.reading.model_matrix import dependent_columns
 # --- the tests ------------------------------------------------------------------------------------
 
 
-#: A test whose p-value is too near its level makes up to this multiple of the draws.
-DRAWS_MULTIPLE = 4
-#: So many draws at least are made before a component is far above them.
-FEWEST_DRAWS = 40
+@dataclass(frozen=True)
+class NoiseTuning:
+    """The numbers of the tests beside noise; what they find is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    deflated_share : float
+        The level of the deflated test, as a share of that of parallel analysis.
+    draws_multiple : int
+        A test whose p-value is too near its level makes up to this multiple of the draws.
+    near_errors : float
+        Within so many of its standard errors a p-value is near the level.
+    fewest_draws : int
+        So many draws at least are made before a component is far above them.
+    draws_together : int
+    flipped_cells : int
+        Largest number of cells whose signs are flipped.
+    columns : int
+        Number of columns that are tested of data too large to test all.
+    columns_per_nonzero : int
+        The number of columns is at least this multiple of the number of nonzero loadings.
+    """
+
+    deflated_share: float = 0.2
+    draws_multiple: int = 4
+    near_errors: float = 2.0
+    fewest_draws: int = 40
+    draws_together: int = 10
+    flipped_cells: int = 20_000_000
+    columns: int = MOMENTS_VARIABLES
+    columns_per_nonzero: int = 2
+
+
+NOISE = NoiseTuning()
 #: Takes random generators and returns the largest variances in draws from each.
 Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
@@ -51,8 +81,8 @@ class NoiseDraws:
     alpha : float
         Level of parallel analysis.
     n_draws : int
-        Number of draws for a test, which must be enough for the level. Up to DRAWS_MULTIPLE times as many are
-        made if its p-value is near the level, so that another seed seldom gives another outcome.
+        Number of draws for a test, which must be enough for the level. Up to `draws_multiple` times as many
+        are made if its p-value is near the level, so that another seed seldom gives another outcome.
     seed : int
 
     Raises
@@ -78,19 +108,19 @@ class NoiseDraws:
 
     @property
     def level(self) -> float:
-        """Level of the deflated test: a fifth of `alpha`, or the lowest that the draws allow."""
-        return max(0.2 * self.alpha, 1.0 / (self.n_draws + 1.0))
+        """Level of the deflated test: a share of `alpha`, or the lowest that the draws allow."""
+        return max(NOISE.deflated_share * self.alpha, 1.0 / (self.n_draws + 1.0))
 
     @property
     def most(self) -> int:
         """Largest number of draws for a test."""
-        return DRAWS_MULTIPLE * self.n_draws
+        return NOISE.draws_multiple * self.n_draws
 
     def p_value(self, observed: float, drawn: Drawn, first: int) -> float:
         """Return the p-value (1 + number of draws that reach `observed`) / (draws + 1), or an estimate of it.
 
         Drawing ends after `n_draws` draws, or a multiple, if the p-value is clearly below the level. It ends
-        after FEWEST_DRAWS or more if `observed` is so far above the draws that no distribution of their mean
+        after `fewest_draws` or more if `observed` is so far above them that no distribution of their mean
         and standard deviation exceeds it with a larger probability than the level (Cantelli's inequality);
         the others of `n_draws` draws then count as smaller. Drawing also ends with the h-th draw that reaches
         `observed`, where h is the smallest number that implies p > level after all draws. Then h over the
@@ -100,9 +130,9 @@ class NoiseDraws:
         generators = (draw_generator(self.seed, first + i) for i in range(self.most))
         made: list[float] = []
         as_large, p_value = 0, 1.0
-        for _ in range(DRAWS_MULTIPLE):
+        for _ in range(NOISE.draws_multiple):
             of_round = islice(generators, self.n_draws)
-            while some := list(islice(of_round, 10)):
+            while some := list(islice(of_round, NOISE.draws_together)):
                 for value in drawn(some):
                     made.append(value)
                     as_large += int(value >= observed)
@@ -117,14 +147,14 @@ class NoiseDraws:
 
     def _is_far(self, observed: float, made: Sequence[float]) -> bool:
         """Whether a value exceeds the draws by more than any distribution allows at the level."""
-        if len(made) < min(FEWEST_DRAWS, self.n_draws):
+        if len(made) < min(NOISE.fewest_draws, self.n_draws):
             return False
         return observed > float(np.mean(made) + np.sqrt(1.0 / self.level - 1.0) * np.std(made))
 
 
 def is_near(p_value: float, level: float, made: int) -> bool:
-    """Whether a p-value from `made` draws is within two of its standard errors of the level."""
-    return abs(p_value - level) <= 2.0 * np.sqrt(p_value * (1.0 - p_value) / made)
+    """Whether a p-value from `made` draws is within `near_errors` of its standard errors of the level."""
+    return abs(p_value - level) <= NOISE.near_errors * np.sqrt(p_value * (1.0 - p_value) / made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -501,17 +531,11 @@ class ComponentTests:
 # --- the part of large data that is tested --------------------------------------------------------
 
 
-#: Number of columns that are tested of data too large to test all.
-COLUMNS = MOMENTS_VARIABLES
-#: The number of columns is at least this multiple of the number of nonzero loadings.
-COLUMNS_PER_NONZERO = 2
-
-
 def near_fit(op: Operator, k: int, card: CardinalitySet, seed: int) -> np.ndarray:
-    """Return the COLUMNS columns most related to a sparse fit of these cardinalities, ascending."""
+    """Return the columns most related to a sparse fit of these cardinalities, ascending."""
     plan = make_plan(Request(k, card, method="bcd-l0"), op.p)
     V = run(op, plan, k, np.random.default_rng(seed)).solution.V
-    return columns_near(op, V, min(COLUMNS, op.p))
+    return columns_near(op, V, min(NOISE.columns, op.p))
 
 
 def is_tested_in_part(data: Data, cells: int) -> bool:
@@ -529,10 +553,11 @@ def is_tested_in_part(data: Data, cells: int) -> bool:
 
 def require_room(kmax: int) -> None:
     """Raise ComponentsError if there are too many components for the columns that are tested."""
-    most = COLUMNS // COLUMNS_PER_NONZERO // near_card(COLUMNS)
+    columns = NOISE.columns
+    most = columns // NOISE.columns_per_nonzero // near_card(columns)
     if kmax > most:
         raise ComponentsError(
-            f"kmax={kmax} was given; with so many data only {COLUMNS} variables are tested, which allows at "
+            f"kmax={kmax} was given; with so many data only {columns} variables are tested, which allows at "
             f"most {most} components: give a smaller kmax=."
         )
 
@@ -551,21 +576,17 @@ def tested_part(rows: RowData, kmax: int, seed: int) -> RowData:
     op = rows.half(0, seed).op
     values = op.sketched(min(kmax, max(op.rank_limit, 1)))[0]
     k = max(numerical_rank(values, op.p), 1)
-    return rows.half(1, seed, near_fit(op, k, (near_card(COLUMNS),) * k, seed))
+    return rows.half(1, seed, near_fit(op, k, (near_card(NOISE.columns),) * k, seed))
 
 
 # --- the tests of data ----------------------------------------------------------------------------
-
-
-#: Largest number of cells whose signs are flipped.
-FLIPPED_CELLS = 20_000_000
 
 
 def component_tests(
     data: Data,
     kmax: Any,
     draws: NoiseDraws,
-    least: float = LEAST_PREDICTION,
+    least: float = PREDICTION.least,
     disjoint: bool = False,
     n_jobs: int = 1,
 ) -> ComponentTests:
@@ -588,7 +609,7 @@ def component_tests(
     terms = None if formula is None else dependent_columns(formula)
     most, kmax = checked_numbers(data.p, data.op.rank_limit, kmax)
     require_variance(data)
-    tested, cells = data, FLIPPED_CELLS
+    tested, cells = data, NOISE.flipped_cells
     if is_tested_in_part(data, cells):
         require_room(kmax)
         tested, cells = tested_part(data.rows("choose_k()"), kmax, seed), ROW_CELLS
@@ -667,7 +688,9 @@ def checked_numbers(p: int, rank: int, kmax: Any) -> tuple[int, int]:
     if p < 2:
         raise ComponentsError("The data have one variable; the choice of a number of components needs more.")
     most = min(p - 1, max(rank, 1))
-    return most, min(KMAX, most) if kmax is None else whole_number("kmax", kmax, 1, most, ComponentsError)
+    return most, min(PREDICTION.kmax, most) if kmax is None else whole_number(
+        "kmax", kmax, 1, most, ComponentsError
+    )
 
 
 def require_variance(data: Data) -> None:

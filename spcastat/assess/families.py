@@ -374,15 +374,34 @@ def bic(model: SparseModel, n: float, nonzeros: np.ndarray) -> float:
 # --- comparison of families ----------------------------------------------------------------------
 
 
-#: Equal cardinalities that are compared, besides all variables; all of them for up to EVERY variables.
+#: Equal cardinalities that are compared, besides all variables.
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 150, 200)
-EVERY = 15
-#: Numbers of cardinalities from rotated loadings, and of partitions.
-SIZES = 16
-#: Default number of divisions into folds, if that takes little time.
-REPEATS = 4
-#: Up to this many cells of the data, several divisions into folds make a difference, and take little time.
-FEW_CELLS = 1_000_000
+
+
+@dataclass(frozen=True)
+class CandidateTuning:
+    """How many candidates are compared; what is chosen is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    all_cards : int
+        For up to so many variables all equal cardinalities are compared, not only those of GRID.
+    sizes : int
+        Numbers of cardinalities from rotated loadings, and of partitions.
+    repeats : int
+        Default number of divisions into folds, if that takes little time.
+    few_cells : int
+        Up to this many cells of the data, several divisions into folds make a difference, and take little
+        time.
+    """
+
+    all_cards: int = 15
+    sizes: int = 16
+    repeats: int = 4
+    few_cells: int = 1_000_000
+
+
+CANDIDATES = CandidateTuning()
 
 
 @dataclass(frozen=True)
@@ -455,12 +474,12 @@ def _only(family: str, families: tuple[str, ...], cause: str) -> tuple[str, ...]
 
 
 def partition_sizes(k: int, p: int) -> list[int]:
-    """Return the numbers of variables of the partitions: all if they are few, SIZES of them otherwise.
+    """Return the numbers of variables of the partitions: all if they are few, else some.
 
-    Components of 10, 6 and 3 of 30 variables were found exactly so; a series of SIZES has 18 and 20.
+    Components of 10, 6 and 3 of 30 variables were found exactly so; a series of 16 has 18 and 20.
     """
     low = min(2 * k, p)
-    return list(range(low, p + 1)) if p - low < 2 * SIZES else sizes(low, p, SIZES)
+    return list(range(low, p + 1)) if p - low < 2 * CANDIDATES.sizes else sizes(low, p, CANDIDATES.sizes)
 
 
 def cardinalities_of(candidates: Candidates, families: Sequence[str], cards: Any) -> list[CardinalitySet]:
@@ -471,14 +490,16 @@ def cardinalities_of(candidates: Candidates, families: Sequence[str], cards: Any
     cardinalities = set()
     if "equal" in families:
         equal_cards = (
-            range(1, p) if p <= (2 * EVERY if k == 1 else EVERY) else [card for card in GRID if card < p]
+            range(1, p)
+            if p <= (2 * CANDIDATES.all_cards if k == 1 else CANDIDATES.all_cards)
+            else [card for card in GRID if card < p]
         )
         # beyond MOMENTS variables a dense fit is compared as PCA only
         cardinalities |= {
             (card,) * k for card in (*equal_cards, *((p,) if candidates.op.p <= MOMENTS_VARIABLES else ()))
         }
     if "rotated" in families and p <= MOMENTS_VARIABLES and k > 1:
-        cardinalities |= set(rotated_cards(candidates.all_rows, k, sizes(2 * k, p * k, SIZES)))
+        cardinalities |= set(rotated_cards(candidates.all_rows, k, sizes(2 * k, p * k, CANDIDATES.sizes)))
     possible_cards = [card for card in cardinalities if _is_possible(candidates.fitter, card)]
     return sorted(possible_cards, key=lambda card: (sum(card), card))
 
@@ -501,9 +522,9 @@ def repeats_of(data: Data, fitter: Fitter, folds: int) -> int:
     p, n = data.p, data.n or 0
     slow = fitter.plan is not None or fitter.solver is not None or data.missing is not None
     # the fits of all folds are computed together
-    if slow or n <= folds or n * p > FEW_CELLS:
+    if slow or n <= folds or n * p > CANDIDATES.few_cells:
         return 1
-    return int(np.clip(batch_size(p) // (2 * folds), 1, REPEATS))
+    return int(np.clip(batch_size(p) // (2 * folds), 1, CANDIDATES.repeats))
 
 
 def fitter_of(plan: Plan, k: int, seed: int) -> Fitter:

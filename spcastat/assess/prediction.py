@@ -44,30 +44,53 @@ from spcastat.inputs.samplers import FoldRows
 from spcastat.linalg.accumulate import weights_or_ones
 from spcastat.progress import run_jobs, stage
 
-#: Folds, and divisions into folds for up to FEW variables and for more. Of the wines, five folds in four
-#: divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.
-PREDICTION_FOLDS, DIVISIONS, DIVISIONS_OF_MANY = 10, 2, 1
-#: Numbers of loadings of the partitions, and of the supports of rotated loadings, for each number of
-#: components.
-PREDICTION_SIZES = 8
-#: A further component must predict this share of the variance of one variable more. .15 to .25 gave the same
-#: on real questionnaires; simulated minor factors need .2.
-LEAST_PREDICTION = 0.2
-#: And its gain must exceed so many standard errors.
-ERRORS = 2.0
-#: What p further loadings of PCA must predict more, in units of what a further component must. Of 40 sets
-#: each with three components of all 20 variables (variances 6, 4, 2.5 and 5, 3, 2 beside noise of 1), k was
-#: right in .33 and .30 without PCA, in 1.00 and .95 at a price of 1, .95 and .85 at 1.5, .95 and .60 at 2;
-#: beside 15 minor factors of unequal size in .78 (300 rows) and .82 (2,000) without PCA, and in .70 and .57,
-#: .78 and .82, .78 and .82 at these prices.
-PRICE_OF_DENSITY = 1.5
-#: Number of components that are compared at first, and at least.
-KMAX = 8
-#: The comparison ends when so many numbers in a row do not count: groups may split in an order that helps
-#: only after two splits.
-MISSES = 4
-#: Or so many, once the first numbers have been compared.
-LATE_MISSES = 2
+
+@dataclass(frozen=True)
+class PredictionTuning:
+    """The numbers by which components are compared; what they choose is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    folds : int
+    divisions, divisions_of_many : int
+        Divisions into folds for up to DECOMPOSED_VARIABLES variables, and for more. Of the wines, five folds
+        in four divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.
+    sizes : int
+        Numbers of loadings of the partitions, and of the supports of rotated loadings, for each number of
+        components.
+    least : float
+        A further component must predict this share of the variance of one variable more. .15 to .25 gave the
+        same on real questionnaires; simulated minor factors need .2.
+    errors : float
+        And its gain must exceed so many standard errors.
+    price_of_density : float
+        What p further loadings of PCA must predict more, in units of what a further component must. Of 40
+        sets each with three components of all 20 variables (variances 6, 4, 2.5 and 5, 3, 2 beside noise of
+        1), k was right in .33 and .30 without PCA, in 1.00 and .95 at a price of 1, .95 and .85 at 1.5, .95
+        and .60 at 2; beside 15 minor factors of unequal size in .78 (300 rows) and .82 (2,000) without PCA,
+        and in .70 and .57, .78 and .82, .78 and .82 at these prices.
+    kmax : int
+        Number of components that are compared at first, and at least.
+    misses : int
+        The comparison ends when so many numbers in a row do not count: groups may split in an order that
+        helps only after two splits.
+    late_misses : int
+        Or so many, once the first numbers have been compared.
+    """
+
+    folds: int = 10
+    divisions: int = 2
+    divisions_of_many: int = 1
+    sizes: int = 8
+    least: float = 0.2
+    errors: float = 2.0
+    price_of_density: float = 1.5
+    kmax: int = 8
+    misses: int = 4
+    late_misses: int = 2
+
+
+PREDICTION = PredictionTuning()
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +111,7 @@ class Prediction:
 
     errors: Errors
     p: int
-    least: float = LEAST_PREDICTION
+    least: float = PREDICTION.least
     dense_errors: Errors | None = None
 
     @property
@@ -130,7 +153,7 @@ class Prediction:
         for k in range(1, errors.press.shape[2] + 1):
             addition = self._addition(errors, k, reference, k - last)
             if dense is not None and k == last + 1 and k > 1:
-                price = 1 + PRICE_OF_DENSITY * (k - 1 - further)
+                price = 1 + PREDICTION.price_of_density * (k - 1 - further)
                 of_pca = self._addition(dense, k, reference, price, k - 1)
                 if of_pca.counts and not (addition.counts and addition.surplus >= of_pca.surplus):
                     addition = of_pca
@@ -148,7 +171,7 @@ class Prediction:
         gain_se = self.p * float(errors.spread(reference - relative)[0])
         surplus = gain - self.least * price
         predicted = 1.0 - float(errors.error[k - 1])
-        counts = gain > ERRORS * gain_se and surplus >= 0
+        counts = gain > PREDICTION.errors * gain_se and surplus >= 0
         return _Addition(relative, predicted, gain, gain_se, surplus, counts, further)
 
 
@@ -192,7 +215,7 @@ def checked_least(least: float) -> float:
 
 def divisions(p: int) -> int:
     """Return the number of divisions of rows of p variables into folds."""
-    return DIVISIONS if p <= DECOMPOSED_VARIABLES else DIVISIONS_OF_MANY
+    return PREDICTION.divisions if p <= DECOMPOSED_VARIABLES else PREDICTION.divisions_of_many
 
 
 def prediction(
@@ -227,7 +250,7 @@ def prediction(
     n_jobs : int
         Number of processes that share the folds, if there are too many variables to fit all folds at once.
     """
-    rows = data.fold_rows(PREDICTION_FOLDS, divisions(data.p), seed, within, pull)
+    rows = data.fold_rows(PREDICTION.folds, divisions(data.p), seed, within, pull)
     least_rows = min(int((one != fold).sum()) for one in rows.labels for fold in range(one.max() + 1))
     most = max(1, min(most, least_rows - 1, rows.Z.shape[1] - 1))
     predictor, end = _Predictor(rows, disjoint, n_jobs), most
@@ -241,7 +264,7 @@ def prediction(
             dense_errors = predictor.errors(dense) if dense else None
             result = Prediction(predictor.errors(found), predictor.p, least, dense_errors)
             misses = len(found) - result.number
-            if misses >= MISSES or (len(found) >= kmax and misses >= LATE_MISSES):
+            if misses >= PREDICTION.misses or (len(found) >= kmax and misses >= PREDICTION.late_misses):
                 break
             if len(found) >= kmax and most == kmax:
                 break
@@ -311,13 +334,13 @@ class _Predictor:
 
     def next_numbers(self, done: int, most: int) -> range:
         """Return the next numbers of components: one if folds are held in memory, otherwise several."""
-        step = 1 if self.stacked is not None else LATE_MISSES if done else MISSES
+        step = 1 if self.stacked is not None else PREDICTION.late_misses if done else PREDICTION.misses
         return range(done + 1, min(done + step, most) + 1)
 
     def press(self, numbers: range) -> list[np.ndarray]:
         """Return the errors of the best fit by fold, shape (f,), for each number of components."""
         if numbers[-1] > self.eigenvectors:
-            self.eigenvectors = min(max(KMAX, 2 * self.eigenvectors, numbers[-1]), self.p)
+            self.eigenvectors = min(max(PREDICTION.kmax, 2 * self.eigenvectors, numbers[-1]), self.p)
             self.all_rows_set = sets_of([self.all_rows], self.eigenvectors)
             if self.stacked is not None:
                 self.sets = Matrices(self.eigenvectors, self.stacked[0])
@@ -380,10 +403,10 @@ class _Predictor:
     def fits(self, sets: DataSets, k: int, near: np.ndarray | None) -> np.ndarray:
         """Return the fits of k components, shape (m, f, p, k)."""
         if k == 1:
-            numbers = sizes(min(2, self.p), self.p, 2 * PREDICTION_SIZES)
+            numbers = sizes(min(2, self.p), self.p, 2 * PREDICTION.sizes)
             fits = [of_rotated(sets, k, numbers)]
         else:
-            numbers = sizes(min(2 * k, self.p), self.p, PREDICTION_SIZES)
+            numbers = sizes(min(2 * k, self.p), self.p, PREDICTION.sizes)
             fits = [pruned(sets, k, numbers, near)[1]]
             if not self.disjoint:
                 fits.append(of_rotated(sets, k, numbers))

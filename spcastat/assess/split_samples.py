@@ -17,12 +17,27 @@ from spcastat.linalg.operators import Operator
 from spcastat.linalg.standardisation import deviations
 from spcastat.progress import run_jobs
 
-#: The smallest quantile that the combination of p-values over splits considers.
-LEAST_QUANTILE = 0.05
 #: Correlations nearer to one than this count as this near, so that Fisher's z is finite.
 NEAREST_TO_ONE = 1e-12
-#: With more independent rows than this, the jackknife leaves out so many sets of them.
-LEFT_OUT = 200
+
+
+@dataclass(frozen=True)
+class SplitTuning:
+    """The numbers of inference after a split; what it covers is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    least_quantile : float
+        The smallest quantile that the combination of p-values over splits considers.
+    jackknife_sets : int
+        With more independent rows than this, the jackknife leaves out so many sets of them.
+    """
+
+    least_quantile: float = 0.05
+    jackknife_sets: int = 200
+
+
+SPLITS = SplitTuning()
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +184,7 @@ def _jackknife_errors(half: Sampler, W: np.ndarray, rng: np.random.Generator) ->
     They are NaN if the sampler has no jackknife, and if the rows cannot be used without some of them.
     """
     unknown = np.full(W.shape, np.nan)
-    parts = half.jackknife(LEFT_OUT, rng)
+    parts = half.jackknife(SPLITS.jackknife_sets, rng)
     try:
         z = np.array([fisher(with_others(part.all_rows(), W)[0]) for part in parts])
     except (ComponentsError, ConstantColumnError, MissingValuesError):
@@ -234,7 +249,7 @@ def combined_p_values(p_values: np.ndarray) -> np.ndarray:
     -------
     ndarray
         With one split its p-values. With several, min(1, (1 - log g) inf Q(x) over x in (g, 1)), where
-        g = LEAST_QUANTILE and Q(x) = min(1, x-quantile of the p-values / x): Meinshausen, Meier and
+        g is the least quantile and Q(x) = min(1, x-quantile of the p-values / x): Meinshausen, Meier and
         Buehlmann (2009), equations 2.2 and 2.3. The family-wise error rate is that of the splits.
     """
     untested = np.isnan(p_values).any(axis=0) & ~(p_values < 1.0).any(axis=0)
@@ -246,7 +261,7 @@ def combined_p_values(p_values: np.ndarray) -> np.ndarray:
     # The x-quantile is the ceil(B x)-th smallest p-value, the same for x in ((i - 1) / B, i / B]: the
     # quotient is least at the right end, where x = i / B.
     ends = np.arange(1, B + 1) / B
-    considered_ends = ends > LEAST_QUANTILE * (1.0 + 1e-12)
+    considered_ends = ends > SPLITS.least_quantile * (1.0 + 1e-12)
     quotients = ordered[considered_ends] / ends[considered_ends].reshape(-1, *[1] * (ordered.ndim - 1))
-    combined = np.minimum((1.0 - np.log(LEAST_QUANTILE)) * quotients.min(axis=0), 1.0)
+    combined = np.minimum((1.0 - np.log(SPLITS.least_quantile)) * quotients.min(axis=0), 1.0)
     return np.where(untested, np.nan, combined)

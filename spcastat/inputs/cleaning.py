@@ -33,32 +33,59 @@ from spcastat.linalg.wrapping import (
     wrapped,
 )
 
-#: Rows with a score further than so many scales from its location are far: of normal rows 1 in 16,000 for
-#: each component. At 3.5 real rows with good leverage are left out; at 4.5 clusters 4 standard deviations out
-#: are found in 20 % fewer of 12 to 20 simulated sets.
-FAR_ROW = 4.0
-#: The mean scale of n normal values is about 1 - 4 / n of that of many (.848, .887, .911, .936, .956 and .977
-#: for n = 20, 30, 43, 60, 100 and 200, by 4000 columns each). Distances of fewer than 100 rows are divided by
-#: 1 + 4 / n, relative to its value at 100, for which FAR_ROW was chosen.
-TOO_SMALL, CHOSEN_AT = 4.0, 100
-#: Cells enter the scores by which rows are judged up to this z, so that one bad cell does not condemn a row.
-CELL_LIMIT = 4.0
-#: Rows are left out in at most so many rounds; rows of a Cauchy distribution need up to six (60 sets).
-CLEANING_ROUNDS = 10
-#: A round that leaves out a smaller share of the rows is the last, and cells are not judged again: it moves
-#: no order statistic by more than this share, which is .0013 standard deviations at a normal median.
-NEGLIGIBLE = 0.001
-#: Rows left out whose residuals are below this quantile of those of the other rows are taken back.
-IN_LINE = NormalDist().inv_cdf(0.99)
-#: Fewest rows, and fewest without a warning: locations and scales come from half of them.
-ROWS_REQUIRED, ROWS_RELIABLE = 20, 50
-#: More rows left out, or cells pulled in, than this share may be groups. Of the cells of clean real tables
-#: 1.6 to 6.9 % are pulled in; of glass fragments of six kinds 13.7 %.
-GROUP = 0.1
-#: So many columns are named in a warning.
-NAMED_COLUMNS = 3
-#: Largest number of components by which rows are judged if the number of components is not known.
-JUDGING_COMPONENTS = 10
+
+@dataclass(frozen=True)
+class OutlierTuning:
+    """The numbers by which rows and cells are judged; what this does is in benchmarks/results/robust.md.
+
+    Attributes
+    ----------
+    far : float
+        Rows with a score further than so many scales from its location are far: of normal rows 1 in 16,000
+        for each component. At 3.5 real rows with good leverage are left out; at 4.5 clusters 4 standard
+        deviations out are found in 20 % fewer of 12 to 20 simulated sets.
+    too_small, chosen_at : float
+        The mean scale of n normal values is about 1 - 4 / n of that of many (.848, .887, .911, .936, .956 and
+        .977 for n = 20, 30, 43, 60, 100 and 200, by 4000 columns each). Distances of fewer than 100 rows are
+        divided by 1 + 4 / n, relative to its value at 100, for which `far` was chosen.
+    cell_limit : float
+        Cells enter the scores by which rows are judged up to this z, so that one bad cell does not condemn a
+        row.
+    rounds : int
+        Rows are left out in at most so many rounds; rows of a Cauchy distribution need up to six (60 sets).
+    negligible : float
+        A round that leaves out a smaller share of the rows is the last, and cells are not judged again: it
+        moves no order statistic by more than this share, which is .0013 standard deviations at a normal
+        median.
+    in_line : float
+        Rows left out whose residuals are below this normal quantile of those of the other rows are taken
+        back.
+    rows_required, rows_reliable : int
+        Fewest rows, and fewest without a warning: locations and scales come from half of them.
+    group : float
+        More rows left out, or cells pulled in, than this share may be groups. Of the cells of clean real
+        tables 1.6 to 6.9 % are pulled in; of glass fragments of six kinds 13.7 %.
+    named_columns : int
+        So many columns are named in a warning.
+    components : int
+        Largest number of components by which rows are judged if the number of components is not known.
+    """
+
+    far: float = 4.0
+    too_small: float = 4.0
+    chosen_at: int = 100
+    cell_limit: float = 4.0
+    rounds: int = 10
+    negligible: float = 0.001
+    in_line: float = NormalDist().inv_cdf(0.99)
+    rows_required: int = 20
+    rows_reliable: int = 50
+    group: float = 0.1
+    named_columns: int = 3
+    components: int = 10
+
+
+OUTLIERS = OutlierTuning()
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +182,11 @@ class _Judged:
     @property
     def near(self) -> np.ndarray:
         """Whether a row is kept and its scores are not far, shape (n,)."""
-        return self.kept & (self.scores.distance <= FAR_ROW)
+        return self.kept & (self.scores.distance <= OUTLIERS.far)
 
     def with_rows(self, kept: np.ndarray, judged: Callable[[np.ndarray], _Judged]) -> _Judged:
         """Return the same with other rows kept, judged again unless they are nearly the same."""
-        if (kept != self.kept).sum() <= NEGLIGIBLE * len(kept):
+        if (kept != self.kept).sum() <= OUTLIERS.negligible * len(kept):
             return replace(self, kept=kept)
         return judged(kept)
 
@@ -171,7 +198,7 @@ def _without_far_rows(first: _Judged, judged: Callable[[np.ndarray], _Judged]) -
     rows are then kept, since they may be in groups.
     """
     last, enough = first, first.kept.sum() / 2
-    for _ in range(CLEANING_ROUNDS):
+    for _ in range(OUTLIERS.rounds):
         near = last.near
         if near.sum() < enough:
             return first, True, int((first.kept & ~near).sum())
@@ -204,7 +231,7 @@ class Cleaning:
     kept : ndarray of bool, shape (n,)
         Rows that have a weight.
     distance : ndarray of shape (n,)
-        The largest robust distance of a score; further than FAR_ROW is far.
+        The largest robust distance of a score; further than `OutlierTuning.far` is far.
     places : ndarray of int, shape (m, 2)
         Row and column of the cells beyond the bend of `wrapping`, in all rows.
     values, z : ndarray of shape (m,)
@@ -299,13 +326,13 @@ class CleaningStandardisation(Standardisation):
 
 def few_rows_factor(n: float) -> float:
     """Return by what distances of n rows are divided, since scales of few rows are too small."""
-    return max((1.0 + TOO_SMALL / n) / (1.0 + TOO_SMALL / CHOSEN_AT), 1.0)
+    return max((1.0 + OUTLIERS.too_small / n) / (1.0 + OUTLIERS.too_small / OUTLIERS.chosen_at), 1.0)
 
 
 def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
     """Return the leading principal axes of rows, rotated by varimax, shape (p, k).
 
-    By default as many as have a variance above the mean, at most JUDGING_COMPONENTS.
+    By default as many as have a variance above the mean, at most `OutlierTuning.components`.
     """
     share = weights / weights.sum()
     W -= share @ W
@@ -315,7 +342,7 @@ def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
     values, vectors = values[::-1], vectors[:, ::-1]
     rank = max(int((values > 1e-12 * values[0]).sum()), 1)
     if count is None:
-        count = min(max(int((values > values.sum() / W.shape[1]).sum()), 1), JUDGING_COMPONENTS)
+        count = min(max(int((values > values.sum() / W.shape[1]).sum()), 1), OUTLIERS.components)
     V = vectors[:, : min(count, rank)]
     if wide:
         V = W.T @ V
@@ -325,7 +352,7 @@ def _axes(W: np.ndarray, weights: np.ndarray, count: int | None) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _RowScores:
-    """Scores of rows by which they are judged, from cells pulled in to CELL_LIMIT; NaN counts as the middle.
+    """Scores of rows by which they are judged, from cells pulled in to a limit; NaN counts as the middle.
 
     Attributes
     ----------
@@ -359,7 +386,7 @@ class _RowScores:
             )
         np.nan_to_num(z, copy=False)
         V = _axes(wrapped(z) * units, w * kept, how.components)
-        cells = np.clip(z, -CELL_LIMIT, CELL_LIMIT, out=z)
+        cells = np.clip(z, -OUTLIERS.cell_limit, OUTLIERS.cell_limit, out=z)
         values = cells @ (V if how.divisor is True else units[:, None] * V)
         location, scale = columnwise_location_and_scale(values[kept], None if weights is None else w[kept])
         scale = scale * few_rows_factor(w[kept].sum())
@@ -390,7 +417,7 @@ class _RowScores:
             return np.cbrt((share**2).sum(axis=1))  # nearly normal (Wilson and Hilferty 1931)
 
         (middle,), (scale,) = columnwise_location_and_scale(size(usual)[:, None], given)
-        return np.asarray(size(residual) <= middle + IN_LINE * scale)
+        return np.asarray(size(residual) <= middle + OUTLIERS.in_line * scale)
 
 
 # --- the option -------------------------------------------------------------------------------------
@@ -416,10 +443,10 @@ def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
             "column: adjust the columns by a robust regression first, and give the residuals."
         )
     n = matrix.shape[0]
-    if n < ROWS_REQUIRED:
+    if n < OUTLIERS.rows_required:
         raise errors.DataError(
-            f"{what} needs at least {ROWS_REQUIRED} rows, since locations and scales come from half of them; "
-            f"there {'is' if n == 1 else 'are'} {n}."
+            f"{what} needs at least {OUTLIERS.rows_required} rows, since locations and scales come from half "
+            f"of them; there {'is' if n == 1 else 'are'} {n}."
         )
 
 
@@ -435,7 +462,7 @@ def require_columns(cleaning: Cleaning, robust: bool | str) -> None:
 def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Index) -> None:
     """Warn of few rows, of rows or cells in groups, and of rows that were still far in the last round."""
     n, out = len(cleaning.kept), int((~cleaning.kept).sum())
-    if n < ROWS_RELIABLE:
+    if n < OUTLIERS.rows_reliable:
         warn(
             f"robust={robust!r} takes locations and scales from half of the rows, here {n // 2 + 1} of {n}: "
             "cells and rows near the limits depend on single rows.",
@@ -448,17 +475,17 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
             "the groups separately, or give robust='cells', which judges no rows.",
             errors.DataWarning,
         )
-    elif out > GROUP * whole:
+    elif out > OUTLIERS.group * whole:
         warn(
             f"{plural(out, 'row')} of {n} ({whole_percent(out / n)}) were left out. So many may be a group, "
             "not outliers: see fit.robust.rows and fit.plot_scores(); robust='cells' keeps all rows.",
             errors.DataWarning,
         )
-    elif cleaning.cells and cleaning.pulled > GROUP * cleaning.known:
+    elif cleaning.cells and cleaning.pulled > OUTLIERS.group * cleaning.known:
         _warn_of_many_cells(cleaning, columns)
     if not cleaning.settled:
         warn(
-            f"Rows were left out in {CLEANING_ROUNDS} rounds, and some of the others are still far: see "
+            f"Rows were left out in {OUTLIERS.rounds} rounds, and some of the others are still far: see "
             "fit.robust.rows; robust='cells' keeps all rows.",
             errors.ConvergenceWarning,
         )
@@ -466,7 +493,7 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
 
 def _warn_of_many_cells(cleaning: Cleaning, columns: pd.Index) -> None:
     counts = np.bincount(cleaning.places[cleaning.among_kept, 1], minlength=len(columns))
-    first = np.argsort(-counts, kind="stable")[:NAMED_COLUMNS]
+    first = np.argsort(-counts, kind="stable")[: OUTLIERS.named_columns]
     shares = [f"{name_text(columns[j])} {whole_percent(counts[j] / cleaning.kept.sum())}" for j in first]
     pulled = whole_percent(cleaning.pulled / cleaning.known)
     warn(

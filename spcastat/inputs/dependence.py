@@ -25,30 +25,65 @@ from spcastat.linalg.accumulate import blocks, is_sparse
 from spcastat.linalg.regression import centred_within
 from spcastat.linalg.standardisation import neighbour_correlation
 
-#: A share of rows equal to another one, from which on it is noticed.
-MANY_EQUAL = 0.05
-#: Correlations of neighbouring scores are noticed beyond this multiple of their standard error, 1 / sqrt(n);
-#: independent rows reach it once in two thousand data sets. The same in standard deviations over shuffles.
-NOTABLE_ERRORS = 3.3
-#: The same for grouping columns: the largest p-value, for all columns together.
-RARE = 0.001
-#: Scores of so many principal components are looked at alone, and of so many together, ...
-SCORES, POOLED_SCORES = 2, 3
-#: ... after sorting columns were regressed out of so many.
-SCORES_ADJUSTED = 10
-#: Rows are shuffled within runs of so many, so many times; of many rows so many in the middle.
-RUN, SHUFFLES, SHUFFLED_ROWS = 8, 99, 5_000
-#: Groups of m rows lie whole in the runs of m rows of one shuffle in m. Neighbours are then as alike as in
-#: the data, at most sqrt(m - 1) standard deviations above the mean of shuffles. Rows are serial if neighbours
-#: are more alike by so much more, in runs of every length. Of 60 to 100 sets, 14 groups of 5 were called
-#: serial in .10 without this condition, .07, .03 and .00 with 0, .25 and .5; one autoregressive factor (.8)
-#: in .40, and .50, .42 and .36; AR(.3) in .98 with each.
-BEYOND_GROUPS = 0.5
-#: The shortest runs for scores together and alone: in shorter ones, slow series change little.
-SHORTEST_RUN, SHORTEST_RUN_ALONE = 2, 4
-#: A column sorts the rows if it rises, or falls, in this share of its steps, which are at least so many and
-#: so large a share of the rows. At most so many columns are regressed out.
-SORTED, SORTED_STEPS, STEP_SHARE, MOST_KEYS = 0.9, 10, 0.2, 4
+
+@dataclass(frozen=True)
+class DependenceTuning:
+    """The numbers of the signs; what they find is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    equal_rows : float
+        A share of rows equal to another one, from which on it is noticed.
+    errors : float
+        Correlations of neighbouring scores are noticed beyond this multiple of their standard error,
+        1 / sqrt(n); independent rows reach it once in two thousand data sets. The same in standard deviations
+        over shuffles.
+    p_value : float
+        The same for grouping columns: the largest p-value, for all columns together.
+    groups, rows_of_group : int
+        A grouping column has at least so many groups, of at least so many rows on average.
+    scores, pooled_scores : int
+        Scores of so many principal components are looked at alone, and of so many together, ...
+    scores_adjusted : int
+        ... after sorting columns were regressed out of so many.
+    run, shuffles, shuffled_rows : int
+        Rows are shuffled within runs of so many, so many times; of many rows so many in the middle.
+    beyond_groups : float
+        Groups of m rows lie whole in the runs of m rows of one shuffle in m. Neighbours are then as alike as
+        in the data, at most sqrt(m - 1) standard deviations above the mean of shuffles. Rows are serial if
+        neighbours are more alike by so much more, in runs of every length. Of 60 to 100 sets, 14 groups of 5
+        were called serial in .10 without this condition, .07, .03 and .00 with 0, .25 and .5; one
+        autoregressive factor (.8) in .40, and .50, .42 and .36; AR(.3) in .98 with each.
+    shortest_run, shortest_run_alone : int
+        The shortest runs for scores together and alone: in shorter ones, slow series change little.
+    sorted_share, sorted_steps, step_share : float
+        A column sorts the rows if it rises, or falls, in this share of its steps, which are at least so many
+        and so large a share of the rows.
+    sorting_columns : int
+        At most so many columns are regressed out.
+    """
+
+    equal_rows: float = 0.05
+    errors: float = 3.3
+    p_value: float = 0.001
+    groups: int = 10
+    rows_of_group: int = 2
+    scores: int = 2
+    pooled_scores: int = 3
+    scores_adjusted: int = 10
+    run: int = 8
+    shuffles: int = 99
+    shuffled_rows: int = 5_000
+    beyond_groups: float = 0.5
+    shortest_run: int = 2
+    shortest_run_alone: int = 4
+    sorted_share: float = 0.9
+    sorted_steps: int = 10
+    step_share: float = 0.2
+    sorting_columns: int = 4
+
+
+DEPENDENCE = DependenceTuning()
 
 
 def dependence_remark(rows: StandardRows) -> str:
@@ -106,9 +141,9 @@ class Neighbours:
 
 def neighbours_of(rows: StandardRows) -> Neighbours:
     """Return how alike neighbouring rows are."""
-    T = _scores(rows, POOLED_SCORES)
+    T = _scores(rows, DEPENDENCE.pooled_scores)
     table = _table_of(rows)
-    column = None if table is None else _grouping_column(rows, table, T[:, :SCORES])
+    column = None if table is None else _grouping_column(rows, table, T[:, : DEPENDENCE.scores])
     grouped = ""
     if column is not None:
         name, share = column
@@ -119,13 +154,19 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
     n = len(T)
     T = _within_strata(T, rows)
     correlations = [neighbour_correlation(score) for score in T.T]
-    r = max(correlations[:SCORES], default=0.0)
+    r = max(correlations[: DEPENDENCE.scores], default=0.0)
     mean = np.mean(correlations) * np.sqrt(len(correlations)) if correlations else 0.0
-    if rows.total_rows is not None or n <= RUN or not max(r, mean) > NOTABLE_ERRORS / np.sqrt(n):
+    if (
+        rows.total_rows is not None
+        or n <= DEPENDENCE.run
+        or not max(r, mean) > DEPENDENCE.errors / np.sqrt(n)
+    ):
         return Neighbours("", r, grouped)
-    sorting = list(islice(_sorting_columns(rows, table, T[:, :SCORES]), MOST_KEYS))
+    sorting = list(
+        islice(_sorting_columns(rows, table, T[:, : DEPENDENCE.scores]), DEPENDENCE.sorting_columns)
+    )
     if sorting:
-        T = _without(_within_strata(_scores(rows, SCORES_ADJUSTED), rows), sorting)
+        T = _without(_within_strata(_scores(rows, DEPENDENCE.scores_adjusted), rows), sorting)
     return Neighbours(SERIAL if _is_serial(T) else SORTED_OR_GROUPED, r, grouped)
 
 
@@ -180,7 +221,8 @@ def _sorted_columns(X: np.ndarray) -> np.ndarray:
     up, down = (steps > 0).sum(axis=0), (steps < 0).sum(axis=0)
     count = up + down
     return np.asarray(
-        (count >= max(SORTED_STEPS, STEP_SHARE * len(X))) & (np.maximum(up, down) >= SORTED * count)
+        (count >= max(DEPENDENCE.sorted_steps, DEPENDENCE.step_share * len(X)))
+        & (np.maximum(up, down) >= DEPENDENCE.sorted_share * count)
     )
 
 
@@ -195,25 +237,27 @@ def _without(T: np.ndarray, keys: list[np.ndarray]) -> np.ndarray:
         powers += [z, z**2, z**3]
     K = np.column_stack(powers)
     U, values, _ = np.linalg.svd(T - K @ np.linalg.lstsq(K, T, rcond=None)[0], full_matrices=False)
-    return np.asarray(U[:, :POOLED_SCORES] * values[:POOLED_SCORES])
+    return np.asarray(U[:, : DEPENDENCE.pooled_scores] * values[: DEPENDENCE.pooled_scores])
 
 
 def _is_serial(T: np.ndarray) -> bool:
-    """Return whether neighbours are more alike than in shuffles within runs of every length up to RUN.
+    """Return whether neighbours are more alike than in shuffles within runs of every length.
 
     The columns of T, shape (n, m), are looked at alone, and together. The shuffles depend on the values only.
     """
-    start = max(0, (len(T) - SHUFFLED_ROWS) // 2)
-    T = T[start : start + SHUFFLED_ROWS]
+    start = max(0, (len(T) - DEPENDENCE.shuffled_rows) // 2)
+    T = T[start : start + DEPENDENCE.shuffled_rows]
     T = T - T.mean(axis=0)
     T = T / np.maximum(np.abs(T).max(axis=0), np.finfo(float).tiny)
     rng = np.random.default_rng(zlib.crc32(np.rint(np.abs(T) * 1e4).astype(np.int32)))
     T = T / np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
     is_serial_score = is_serial_sum = True
-    for run in range(RUN, SHORTEST_RUN - 1, -1):
-        threshold = NOTABLE_ERRORS if run == RUN else np.sqrt(run - 1) + BEYOND_GROUPS
+    for run in range(DEPENDENCE.run, DEPENDENCE.shortest_run - 1, -1):
+        threshold = (
+            DEPENDENCE.errors if run == DEPENDENCE.run else np.sqrt(run - 1) + DEPENDENCE.beyond_groups
+        )
         *scores, total = _beyond_shuffles(T, run, rng)
-        is_serial_score &= run < SHORTEST_RUN_ALONE or max(scores[:SCORES]) > threshold
+        is_serial_score &= run < DEPENDENCE.shortest_run_alone or max(scores[: DEPENDENCE.scores]) > threshold
         is_serial_sum &= total > threshold
         if not (is_serial_score or is_serial_sum):
             return False
@@ -225,7 +269,9 @@ def _beyond_shuffles(T: np.ndarray, run: int, rng: np.random.Generator) -> list[
 
     For each column of T, shape (n, m), and for all together.
     """
-    shuffled_products = np.array([_products(T[_shuffled(len(T), run, rng)]) for _ in range(SHUFFLES)])
+    shuffled_products = np.array(
+        [_products(T[_shuffled(len(T), run, rng)]) for _ in range(DEPENDENCE.shuffles)]
+    )
     spread = shuffled_products.std(axis=0, ddof=1)
     z = (_products(T) - shuffled_products.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
     return [float(value) for value in z]
@@ -257,7 +303,7 @@ def _equal_rows(rows: StandardRows) -> Iterator[str]:
     n = len(keys)
     times = np.unique(keys, return_counts=True)[1]
     equal = int(times[times > 1].sum())
-    if equal < MANY_EQUAL * n or equal_by_chance(rows.raw_rows, None):
+    if equal < DEPENDENCE.equal_rows * n or equal_by_chance(rows.raw_rows, None):
         return
     yield (
         f"{equal:,} of {n:,} rows ({whole_percent(equal / n)}) are equal to others: give clusters= if they "
@@ -280,8 +326,7 @@ def _table_of(rows: StandardRows) -> pd.DataFrame | None:
 def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> tuple[Any, float] | None:
     """Return the name of a column of text or categories that explains scores, and the share that it explains.
 
-    Its groups must be so many and small that they are rather clusters than kinds of rows: 10 or more, and of
-    two rows or more on average.
+    Its groups must be so many and small that they are rather clusters than kinds of rows.
     """
     read = set(map(str, rows.spec.required_columns))
     smallest: tuple[float, Any, float] | None = None
@@ -295,13 +340,13 @@ def _grouping_column(rows: StandardRows, data: pd.DataFrame, T: np.ndarray) -> t
         except TypeError:  # values that cannot be compared, such as lists
             continue
         groups = int(codes.max()) + 1
-        if (codes < 0).any() or groups < 10 or 2 * groups > len(T):
+        if (codes < 0).any() or groups < DEPENDENCE.groups or DEPENDENCE.rows_of_group * groups > len(T):
             continue
         for score in T.T:
             p_value, share = _one_way(score, codes, groups)
             if smallest is None or p_value < smallest[0]:
                 smallest = p_value, data.columns[j], share
-    if smallest is None or smallest[0] * len(columns) * T.shape[1] > RARE:
+    if smallest is None or smallest[0] * len(columns) * T.shape[1] > DEPENDENCE.p_value:
         return None
     return smallest[1], smallest[2]
 

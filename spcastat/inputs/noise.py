@@ -354,17 +354,27 @@ def _projected(S: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return S - C @ Q.T - Q @ C.T + Q @ (Q.T @ C) @ Q.T
 
 
-#: Rows are pulled in to this multiple of the median size.
-MOST_SIZE = 1.5
+@dataclass(frozen=True)
+class RowSizeTuning:
+    """The numbers by which large rows are pulled in; what this does is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    largest : float
+        Rows are pulled in to this multiple of the median size.
+    far : float
+        Rows are pulled in only if one has more than this multiple of the median size, so that the eigenvalues
+        of ordinary data are those of a fit.
+    least_mad : float
+        A median absolute deviation below this share of the standard deviation is replaced by the latter.
+    """
+
+    largest: float = 1.5
+    far: float = 2.5
+    least_mad: float = 0.1
 
 
-#: Rows are pulled in only if one has more than this multiple of the median size, so that the eigenvalues of
-#: ordinary data are those of a fit.
-FAR_SIZE = 2.5
-
-
-#: A median absolute deviation below this share of the standard deviation is replaced by the latter.
-LEAST_MAD = 0.1
+ROW_SIZES = RowSizeTuning()
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +388,7 @@ class PulledIn:
     pulled : int
         Number of rows pulled in; a row of weight 2 is two.
     far : ndarray of int
-        Rows of more than FAR_SIZE times the median size, the one with the largest share first.
+        Rows of more than `RowSizeTuning.far` times the median size, the one with the largest share first.
     shares : ndarray
         Their shares of the total variance, before they were pulled in.
     """
@@ -390,7 +400,7 @@ class PulledIn:
 
 
 def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
-    """Pull rows in to MOST_SIZE times the median size, if one has more than FAR_SIZE times the median size.
+    """Pull large rows in to a multiple of the median size, if one is far; see `RowSizeTuning`.
 
     The size of a row is the root mean square of its distances from the medians of the variables, in units of
     the median absolute deviation (the standard deviation for variables that hardly have one), over the values
@@ -410,22 +420,22 @@ def pulled_in(Z: np.ndarray, weights: np.ndarray | None = None) -> PulledIn:
     away = np.where(observed, Z - middle, 0.0)
     mad = medians(np.abs(Z - middle), w) / NORMAL_MAD
     sd = np.sqrt(squares.sum(axis=0) / np.maximum(w @ observed, 1.0))
-    scale = np.where(mad > LEAST_MAD * sd, mad, sd)
+    scale = np.where(mad > ROW_SIZES.least_mad * sd, mad, sd)
     standardised = away / np.where(scale > 0, scale, 1.0)
     sizes = np.sqrt((standardised**2).sum(axis=1) / np.maximum(observed.sum(axis=1), 1))
     usual = float(medians(sizes[:, None], w)[0])
     sizes[w == 0] = 0.0
-    outlying = sizes > MOST_SIZE * usual
-    if not 0 < FAR_SIZE * usual < sizes.max():
+    outlying = sizes > ROW_SIZES.largest * usual
+    if not 0 < ROW_SIZES.far * usual < sizes.max():
         return PulledIn(Z, 0, np.array([], dtype=int), np.array([]))
-    factors = np.where(outlying, MOST_SIZE * usual / np.where(outlying, sizes, 1.0), 1.0)
+    factors = np.where(outlying, ROW_SIZES.largest * usual / np.where(outlying, sizes, 1.0), 1.0)
     pulled = away * factors[:, None]
     pulled -= (w @ pulled) / np.maximum(w @ observed, 1.0)
     pulled[~observed] = 0.0
     pulled_squares = (pulled**2 * w[:, None]).sum(axis=0)
     pulled *= np.sqrt(squares.sum(axis=0) / np.where(pulled_squares > 0, pulled_squares, 1.0))
     shares = squares.sum(axis=1) / squares.sum()
-    far = np.flatnonzero(sizes > FAR_SIZE * usual)
+    far = np.flatnonzero(sizes > ROW_SIZES.far * usual)
     far = far[np.argsort(-shares[far], kind="stable")]
     count = w[outlying].sum() if (w == np.round(w)).all() else outlying.sum()
     return PulledIn(np.where(observed, pulled, np.nan), int(count), far, shares[far])

@@ -12,7 +12,7 @@ import pandas as pd
 
 from spcastat.assess.component_tests import ComponentTests
 from spcastat.assess.families import CRITERIA, Selected
-from spcastat.assess.prediction import PREDICTION_FOLDS
+from spcastat.assess.prediction import PREDICTION
 from spcastat.fit.state import NEAR_COPY, FitState
 from spcastat.labels import full_names
 from spcastat.show import facts
@@ -116,7 +116,7 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
     joint = not _counting(tests)[:predicting].all()
     yield fact(
         "methods of number",
-        folds=PREDICTION_FOLDS,
+        folds=PREDICTION.folds,
         joint=joint,
         least=tests.found.prediction.least,
         dense=tests.found.prediction.counts_pca,

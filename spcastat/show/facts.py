@@ -16,7 +16,7 @@ from spcastat.fit.plan import MOST_GROUPED, can_be_constrained
 from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
 from spcastat.fit.sparse_loadings import loadings_variance
 from spcastat.fit.state import FitState, forced, groups_of, rule_words, shares
-from spcastat.inputs.cleaning import FAR_ROW, Cleaning
+from spcastat.inputs.cleaning import OUTLIERS, Cleaning
 from spcastat.inputs.dependence import serial_warning
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups, variance_ratio
@@ -274,7 +274,7 @@ def robust_methods(cleaning: Cleaning) -> Iterator[Fact]:
     if bent:
         yield fact("skewed columns", bent=bent)
     if cleaning.rows:
-        yield fact("outlying rows", out=len(cleaning.left_out), n=len(cleaning.kept), limit=FAR_ROW)
+        yield fact("outlying rows", out=len(cleaning.left_out), n=len(cleaning.kept), limit=OUTLIERS.far)
     yield fact("of cleaned data", cells=cleaning.cells)
 
 

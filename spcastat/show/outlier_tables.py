@@ -12,7 +12,7 @@ import pandas as pd
 from spcastat.config import plural
 from spcastat.fit import outliers
 from spcastat.fit.state import FitState
-from spcastat.inputs.cleaning import FAR_ROW
+from spcastat.inputs.cleaning import OUTLIERS
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, short_names
 from spcastat.plots.cell_map import ROW_INCHES, CellMap, cell_map_of, draw_cell_map
@@ -41,8 +41,8 @@ def outliers_document(state: FitState) -> Document:
         tables.append(_rows_table(far, rows.index.is_unique))
         notes += [f"{plural(len(far) - ROWS_LISTED, 'other row')}: see rows."] * (len(far) > ROWS_LISTED)
         notes.append(
-            f"distance: largest robust distance of a score; rows beyond {FAR_ROW:g} are left out, unless the "
-            "scores predict them as well as the others."
+            f"distance: largest robust distance of a score; rows beyond {OUTLIERS.far:g} are left out, "
+            "unless the scores predict them as well as the others."
         )
     if len(cells):
         tables.append(_cells_table(cells, rows.index.is_unique))
@@ -109,7 +109,7 @@ def map_picture(state: FitState, source: Data | None) -> Picture:
 
 def _rows_to_look_at(rows: pd.DataFrame, judged: bool, columns: int) -> pd.DataFrame:
     """Return rows left out, other far rows, and rows with many outlying cells, the furthest first."""
-    far = (~rows["kept"] | (rows["distance"] > FAR_ROW)) & judged
+    far = (~rows["kept"] | (rows["distance"] > OUTLIERS.far)) & judged
     often = rows["cells"] >= max(FEWEST_CELLS, MUCH_OF_A_ROW * columns)
     selected_rows = rows[far | often]
     return selected_rows.iloc[

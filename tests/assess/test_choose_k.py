@@ -10,7 +10,7 @@ import scipy.stats
 
 import spcastat as sp
 from spcastat.assess import component_tests
-from spcastat.assess.component_tests import FEWEST_DRAWS, NoiseDraws, broken_stick
+from spcastat.assess.component_tests import NOISE, NoiseDraws, NoiseTuning, broken_stick
 from spcastat.errors import ComponentsError, OptionError
 from spcastat.inputs.noise import MomentNoise, RowNoise, Tails, pulled_in
 from spcastat.linalg.accumulate import SquareProducts
@@ -97,7 +97,7 @@ def test_more_draws_are_made_if_a_p_value_is_near_the_level():
 
     # beyond sqrt(99) standard deviations of .29 from the mean: clear with the fewest draws
     assert draws.p_value(4.0, uniform, 0) == 1 / 200
-    assert len(made) == FEWEST_DRAWS
+    assert len(made) == NOISE.fewest_draws
     # above all draws, but not by far: p = 1 / 200 is within 2 * .005 of .01, and p = 1 / 399 is not
     made.clear()
     assert draws.p_value(1.0, uniform, 0) == 1 / 399
@@ -344,8 +344,7 @@ def planted(n, p, seed=0, strengths=(3.0, 2.5)):
 def small(monkeypatch):
     """Let data of 80 columns be large, and 30 of them be tested."""
     monkeypatch.setattr(component_tests, "GRAM_ORDER", P - 1)
-    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 1000)
-    monkeypatch.setattr(component_tests, "COLUMNS", TESTED)
+    monkeypatch.setattr(component_tests, "NOISE", NoiseTuning(flipped_cells=1000, columns=TESTED))
 
 
 def as_dask(X):

@@ -84,7 +84,7 @@ def test_the_check_depends_on_neither_global_seeds_units_order_of_columns_nor_co
         source = sp.spca(data, 1, 2, scale=True)._source
         T = dependence._scores(source, 3)
         shuffles = np.random.default_rng(0)
-        found.append(dependence._beyond_shuffles(T, dependence.RUN, shuffles))
+        found.append(dependence._beyond_shuffles(T, dependence.DEPENDENCE.run, shuffles))
     np.testing.assert_allclose(found, [found[0]] * 4, rtol=1e-9)
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     look(X)
@@ -94,7 +94,7 @@ def test_the_check_depends_on_neither_global_seeds_units_order_of_columns_nor_co
 def test_shuffles_keep_runs_and_hold_every_row_once():
     rng = np.random.default_rng(0)
     for n in (9, 50, 64):
-        for run in (2, 5, dependence.RUN):
+        for run in (2, 5, dependence.DEPENDENCE.run):
             order = dependence._shuffled(n, run, rng)
             assert sorted(order) == list(range(n))
             assert np.abs(order - np.arange(n)).max() < run

@@ -106,7 +106,7 @@ def test_noise_has_the_rank_and_the_total_of_what_it_is_compared_with(kind, shap
 def test_noise_of_many_cells_has_the_rank_and_the_total(of_rows, shape, draws, monkeypatch):
     """Draws by the central limit theorem; with more variables than rows, rows are drawn all the same."""
     monkeypatch.setattr(noise, "ROW_CELLS", 10)
-    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 10)
+    monkeypatch.setattr(component_tests, "NOISE", component_tests.NoiseTuning(flipped_cells=10))
     if of_rows:
         sp.choose_k(planted(*shape), kmax=3, n_draws=19, alpha=0.5)
     else:
@@ -147,7 +147,7 @@ def test_few_rows_of_noise_have_no_component(kind):
 
 
 def test_the_moments_of_weighted_rows_are_those_of_repeated_rows(monkeypatch):
-    monkeypatch.setattr(component_tests, "FLIPPED_CELLS", 100)
+    monkeypatch.setattr(component_tests, "NOISE", component_tests.NoiseTuning(flipped_cells=100))
     rng = np.random.default_rng(5)
     X, w = rng.integers(1, 6, size=(40, 3)) * 1.0, rng.integers(1, 4, size=40)
     one, two = sp.choose_k(X, weights=w, n_draws=19), sp.choose_k(np.repeat(X, w, axis=0), n_draws=19)
