@@ -236,7 +236,7 @@ class _GroupedRows:
         one_of("na", na, ("raise", "drop"))
         table = _table_of(data)
         names = table.index
-        table, labels = take_labels(table, groups, "groups")
+        table, labels = take_labels(table, groups, "groups", in_order=True)
         table, units = take_labels(table, options.get("clusters"), "clusters")
         assert labels is not None
         source = _read(table, _labelled_rows({"groups": labels, "clusters": units}, na), options)

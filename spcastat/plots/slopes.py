@@ -1,9 +1,10 @@
-"""Slopes of variables on scores in groups of rows, with intervals: a band for each component."""
+"""Slopes of variables on scores in groups of rows, with intervals: a panel for each component."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,16 +14,19 @@ from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
 from spcastat.labels import full_names, short_name, short_names
 from spcastat.plots import drawing
-from spcastat.plots.blocks import labels_for
-from spcastat.plots.drawing import line, shade
+from spcastat.plots.blocks import labels_for, width_of
+from spcastat.plots.drawing import MARKERS, line, shade
+from spcastat.plots.score_plots import legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Distance of the largest loading from the zero line of its band, as a share of the width of the band.
-FILL = 0.42
-#: The least width of the band of a component, in points, if names need room.
-BAND = 45.0
+#: The free space between two panels and at both ends of one, as shares of the width of a panel.
+GAP, PANEL_END = 0.12, 0.06
+#: The least width of the panel of a component, in points, if names need room.
+PANEL = 45.0
+#: Points between two numbers, and the most numbers of a panel.
+BETWEEN_NUMBERS, MOST_NUMBERS = 5.0, 5
 #: Height of the names of the components above the axes, in font sizes.
 HEADING_ROOM = 2.2
 
@@ -39,7 +43,8 @@ def plot_slopes(
 ) -> Axes:
     """Draw the slopes of the variables of each component in every group, with intervals.
 
-    Variables are drawn from top to bottom, components from left to right, groups in colours. A variable is
+    Variables are drawn from top to bottom, components from left to right in panels of one
+    scale, groups in colours and markers. A variable is
     drawn on the components in which it has a loading, or in which the groups differ; a star marks adjusted
     p-values up to .05.
 
@@ -79,40 +84,44 @@ def plot_slopes(
     ax = drawing.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, drawing.ROWS_ONLY)
     size = drawing.name_size()
     place = drawing.name_room(ax, 1.0)
-    room = max(drawing.NAMES_SHARE * place, place - BAND * len(columns))
+    room = max(drawing.NAMES_SHARE * place, place - PANEL * len(columns))
     labels = labels_for(full_names(terms), [room] * len(terms), size)
     drawing.name_rows(ax, labels, components_above=True)
-    ax.tick_params(labelsize=size)
-    reach = float(np.nanmax(np.abs(table["estimate"]) + half * table["std_error"]))
-    draw_bands(ax, pd.DataFrame(0.0, index=range(len(terms)), columns=columns), reach)
+    error = half * table["std_error"]
+    ends = (table["estimate"] - error).min(), (table["estimate"] + error).max()
+    scale = Panels(min(0.0, float(ends[0])), max(0.0, float(ends[1])))
     colours = drawing.colours_of(ax, palette, groups)
     offsets = np.linspace(-0.27, 0.27, len(groups)) if len(groups) > 1 else np.zeros(1)
     marks = []
-    unit = FILL / reach
-    for colour, offset, group in zip(colours, offsets, groups, strict=True):
+    for i, group in enumerate(groups):
         group_slopes = table[table["group"] == group]
-        y = np.array([terms.index(term) for term in group_slopes["term"]]) + offset
-        x = np.array([columns.index(name) for name in group_slopes["component"]], dtype=float)
-        middle = x + unit * group_slopes["estimate"].to_numpy()
-        error = unit * half * group_slopes["std_error"].to_numpy()
-        ax.hlines(y, middle - error, middle + error, colors=[colour], linewidth=line(1.6), gid="interval")
-        marks += ax.plot(middle, y, "o", color=colour, markersize=line(4.0), zorder=3)
+        y = np.array([terms.index(term) for term in group_slopes["term"]]) + offsets[i]
+        panel = np.array([columns.index(name) for name in group_slopes["component"]])
+        middle, error = group_slopes["estimate"], half * group_slopes["std_error"]
+        low, high = scale.places(panel, middle - error), scale.places(panel, middle + error)
+        ax.hlines(y, low, high, colors=[colours[i]], linewidth=line(1.6), gid="interval")
+        style: dict[str, Any] = {"color": colours[i], "markersize": line(4.0), "ls": "none", "zorder": 3}
+        marks += ax.plot(scale.places(panel, middle), y, marker=MARKERS[i % len(MARKERS)], **style)
     differing = table[(table["p_adjusted"] <= SHOWN_LEVEL) & (table["group"] == groups[0])]
     for component, term in zip(differing["component"], differing["term"], strict=True):
-        position = columns.index(component) + 0.46, terms.index(term)
-        ax.annotate("*", position, ha="center", va="center", color=shade(ax, 1.0), gid="differs")
-    names = [short_name(group) for group in groups]
-    if len(differing):
-        marks += ax.plot([], [], "*", color=shade(ax, 1.0), markersize=line(4.0))
-        names.append(f"differs between groups (adjusted p ≤ {SHOWN_LEVEL:g})".replace("0.", "."))
-    legend_height = 1.0 + HEADING_ROOM * size / float(
-        drawing.size_of(ax)[1]
-    )  # above the names of the components
-    corner = {**drawing.ABOVE, "loc": "lower right", "bbox_to_anchor": (1.0, legend_height)}
-    drawing.write_legend(ax, marks, names, size=size, ncols=2 if len(names) > 3 else 1, **corner)
+        position = columns.index(component) + 1.0 - GAP / 2, terms.index(term)
+        ax.annotate(
+            "*",
+            position,
+            ha="center",
+            va="center",
+            color=shade(ax, 1.0),
+            gid="differs",
+            annotation_clip=False,
+        )
+    ax.set_xlabel("Slope on the score", fontsize=size + 1.0)
+    star = f"* differs between groups (adjusted p ≤ {SHOWN_LEVEL:g}).".replace("0.", ".")
     count = slopes["term"].nunique()
-    words = "Slope on the score" + f"\n{len(terms)} of {count} variables" * (len(terms) < count)
-    ax.set_xlabel(words + ax.get_xlabel(), fontsize=size + 1.0)
+    notes = [star] * (len(differing) > 0) + [f"{len(terms)} of {count} variables."] * (len(terms) < count)
+    drawing.write_note(ax, notes)
+    draw_panels(ax, scale, columns, len(terms))
+    names = [short_name(group) for group in groups]
+    drawing.write_legend(ax, marks, names, size=size, **legend_above(ax, names, HEADING_ROOM))
     return ax
 
 
@@ -141,41 +150,63 @@ def plot_slopes_data(
     return table.sort_values("term", key=lambda terms: terms.map(order), kind="stable")
 
 
-# --- bands of components ---------------------------------------------------------------------------
+# --- panels of components --------------------------------------------------------------------------
 
 
-def draw_bands(ax: Axes, data: pd.DataFrame, largest: float) -> None:
-    """Draw the zero line of each component, the lines between components, and the scale below."""
-    rows, k = data.shape
-    ends = (-0.6, rows - 0.4)
-    ax.vlines(range(k), *ends, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=1)
-    ax.vlines(np.arange(1, k) - 0.5, *ends, colors=[shade(ax, 0.1)], linewidth=line(0.8), zorder=0.5)
-    for row in range(rows):
-        ax.axhline(row, color=shade(ax, 0.08), linewidth=line(0.6), zorder=0.4)
-    ax.set_xlim(-0.5, k - 0.5)
-    ax.set_xticks(range(k), [short_name(name, 12) for name in data.columns], parse_math=False)
-    _value_ticks(ax, largest, k)
+@dataclass(frozen=True)
+class Panels:
+    """The scale that the panels of components side by side share: the slopes at their ends."""
+
+    low: float
+    high: float
+
+    def places(self, panel: Any, slopes: Any) -> np.ndarray:
+        """Return the positions of slopes on the horizontal axis, in panels counted from zero."""
+        share = (np.asarray(slopes, dtype=float) - self.low) / (self.high - self.low)
+        return np.asarray(panel + (1.0 - GAP) * (PANEL_END + (1.0 - 2.0 * PANEL_END) * share))
 
 
-def _value_ticks(ax: Axes, largest: float, k: int) -> None:
-    """Add ticks at a round loading on both sides of every zero line; without room, state the ends of a band.
+def draw_panels(ax: Axes, scale: Panels, names: list[Any], rows: int) -> None:
+    """Draw the axis, the zero line and the rows of the panel of each component, and name it."""
+    starts = np.arange(len(names))
+    ends = starts + 1.0 - GAP
+    bottom = ax.spines["bottom"]
+    bottom.set_visible(False)
+    style: dict[str, Any] = {"colors": [bottom.get_edgecolor()], "linewidth": bottom.get_linewidth()}
+    ax.hlines([0.0] * len(names), starts, ends, transform=ax.get_xaxis_transform(), clip_on=False, **style)
+    zero = scale.places(starts, 0.0)
+    ax.vlines(zero, -0.6, rows - 0.4, colors=[shade(ax, 0.4)], linewidth=line(0.8), zorder=1)
+    for start, end in zip(starts, ends, strict=True):
+        ax.hlines(range(rows), start, end, colors=[shade(ax, 0.08)], linewidth=line(0.6), zorder=0.4)
+    ax.set_xlim(0.0, ends[-1])
+    ax.set_xticks((starts + ends) / 2, [short_name(name, 12) for name in names], parse_math=False)
+    ax.tick_params(labelsize=drawing.name_size())
+    _number_ticks(ax, scale, starts)
 
-    If the numbers of neighbouring bands would touch, only the positive side has a tick.
-    """
-    power = 10.0 ** np.floor(np.log10(largest))
-    value = float(max(step for step in (1, 2, 5) if step * power <= largest * (1 + 1e-12)) * power)
-    text = f"{value:g}"
-    band = float(drawing.size_of(ax)[0]) / k
-    if band < 10 * len(text) + 24:
-        title, *lines = ax.get_xlabel().split("\n")
-        end = f"{largest / FILL / 2:.2g}"
-        ax.set_xlabel("\n".join([title, f"(each column: −{end} to {end})", *lines]))
+
+def _number_ticks(ax: Axes, scale: Panels, panels: np.ndarray) -> None:
+    """Add round numbers to each panel, as many as do not touch; without room, state the ends of a panel."""
+    drawing.run_layout(ax)
+    size = drawing.name_size()
+    pitch = float(drawing.size_of(ax)[0]) / (len(panels) - GAP)
+    margin = PANEL_END / (1.0 - 2.0 * PANEL_END) * (scale.high - scale.low)
+    low, high = scale.low - margin, scale.high + margin
+    best, labels = np.zeros(0), []
+    for step in 10.0 ** np.floor(np.log10(high - low)) * np.outer([0.01, 0.1, 1.0], [1, 2, 5, 4, 3]).ravel():
+        numbers = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)
+        texts = [f"{number:g}".replace("-", "−") for number in np.round(numbers, 12) + 0.0]
+        widths = np.array([width_of(text, size) for text in texts])
+        places = pitch * scale.places(0, numbers)
+        # the first number of the next panel follows the last one
+        gaps = np.diff(np.append(places, places[0] + pitch)) - (widths + np.roll(widths, -1)) / 2
+        fit = 2 <= len(numbers) <= MOST_NUMBERS and gaps.min() >= BETWEEN_NUMBERS
+        # rather numbers on both sides of zero than many
+        if fit and (len(best) == 0 or (best[0] >= 0 > numbers[0] and scale.low < 0)):
+            best, labels = numbers, texts
+    if len(best):
+        ax.xaxis.remove_overlapping_locs = False
+        ax.set_xticks(scale.places(panels[:, None], best).ravel(), labels * len(panels), minor=True)
+        ax.tick_params(axis="x", which="minor", labelsize=size, length=2.5)
         return
-    offset = FILL * value / largest
-    # a digit is 4.6 points wide, and 7 points stay free between two numbers
-    touching = band * (1 - 2 * offset) < 4.6 * (len(text) + 0.5) + 7.0
-    labels = {0: "0", 1: text} if touching else {-1: f"−{text}", 0: "0", 1: text}
-    places = (np.arange(k)[:, None] + offset * np.array(list(labels))).ravel()
-    ax.xaxis.remove_overlapping_locs = False
-    ax.set_xticks(places, list(labels.values()) * k, minor=True)
-    ax.tick_params(axis="x", which="minor", labelsize="x-small", length=2.5)
+    ends = " to ".join(f"{end:.2g}".replace("-", "−") for end in (scale.low, scale.high))
+    ax.set_xlabel(f"{ax.get_xlabel()}\n(each panel: {ends})")

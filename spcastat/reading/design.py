@@ -180,7 +180,7 @@ def require_options(clusters: Any, strata: Any, block_length: Any, weights_are: 
 
 
 def take_labels(
-    table: InputTable, values: Any, option: str, used: bool = False
+    table: InputTable, values: Any, option: str, used: bool = False, in_order: bool = False
 ) -> tuple[InputTable, pd.Categorical | None]:
     """Return a table without the column that `values` names, and the label of each row.
 
@@ -194,13 +194,15 @@ def take_labels(
         The name of the argument, for messages.
     used : bool
         Whether the column stays in the table, as a formula uses it.
+    in_order : bool
+        Whether labels without categories are sorted, if they can be, as plots do.
 
     Returns
     -------
     table : Table
     labels : Categorical of length n, or None
-        Categories are in their own order, other labels in the order of the rows. Missing labels have the
-        code -1.
+        Categories are in their own order, other labels sorted or in the order of the rows. Missing labels
+        have the code -1.
 
     Raises
     ------
@@ -214,22 +216,22 @@ def take_labels(
     if not isinstance(values, str):
         if isinstance(values, pd.Series) and table.labelled:
             values = aligned(values, table.index, option, "rows", error=RowGroupsError)
-        return table, _labels(values, option, len(table.index))
+        return table, _labels(values, option, len(table.index), in_order)
     labels = list(table.columns)
     is_frame = isinstance(table.values, pd.DataFrame)
     if values in table.index.names and not (is_frame and values in labels):
-        return table, _labels(table.index.get_level_values(values), option, len(table.index))
+        return table, _labels(table.index.get_level_values(values), option, len(table.index), in_order)
     if not is_frame:
         raise RowGroupsError(
             f"{option}={shown(values)} was given, the name of a column, and the columns of these data "
             "have no names; give one label for each row, or a data frame with that column."
         )
     table, column = take_column(table, values, option, RowGroupsError, used)
-    return table, _labels(column, option, len(table.index))
+    return table, _labels(column, option, len(table.index), in_order)
 
 
-def _labels(values: Any, option: str, n: int) -> pd.Categorical:
-    """Return the labels of n rows."""
+def _labels(values: Any, option: str, n: int, in_order: bool) -> pd.Categorical:
+    """Return the labels of n rows; those without categories sorted if `in_order`."""
     try:
         is_plain = isinstance(values, (list, tuple, pd.Series, pd.Index, pd.Categorical))
         array = values if is_plain else np.asarray(values)
@@ -247,7 +249,9 @@ def _labels(values: Any, option: str, n: int) -> pd.Categorical:
             f"{option} has {plural(len(labels), 'label')} for {plural(n, 'row')}; one each is needed."
         )
     ordered = isinstance(labels.dtype, pd.CategoricalDtype)  # in the user's order
-    categorical: Any = pd.Categorical(labels) if ordered else pd.Categorical(labels, categories=categories)
+    categorical: Any = (
+        pd.Categorical(labels) if ordered or in_order else pd.Categorical(labels, categories=categories)
+    )
     return categorical
 
 

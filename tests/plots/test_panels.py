@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import matplotlib.dates
 import matplotlib.pyplot as plt
@@ -98,6 +99,31 @@ def diagnostics() -> pd.DataFrame:
 
 def path() -> pd.DataFrame:
     return pd.DataFrame({"nonzeros": [2, 4, 8], "adjusted": [0.2, 0.4, 0.5], "pca": 0.6})
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_panels_of_slopes_share_a_scale_with_numbers_on_both_sides_of_zero(k):
+    """Panels do not meet, no slope leaves its own, and the numbers of neighbours do not touch."""
+    table = slopes()[lambda frame: frame["component"] == "PC1"].assign(std_error=0.05)
+    table["estimate"] *= np.where(table["term"] == LONG[0], -1.0, 1.0)
+    table = pd.concat([table.assign(component=f"PC{j + 1}") for j in range(k)])
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = plots.plot_slopes(table.replace({name: name[-10:] for name in LONG}), ax=figure.subplots())
+    figure.canvas.draw()
+    minor = [tick.label1 for tick in ax.xaxis.get_minor_ticks()]
+    texts = [label.get_text() for label in minor]
+    assert texts == texts[: len(texts) // k] * k
+    assert texts[0].startswith("−")
+    assert "0" in texts
+    boxes = [label.get_window_extent() for label in minor]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    places = np.concatenate([np.concatenate(lines.get_segments())[:, 0] for lines in interval_lines(ax)])
+    assert (np.mod(places, 1.0) < 0.88).all()
+    assert set(np.floor(places)) == set(range(k))
+
+
+def interval_lines(ax):
+    return [lines for lines in ax.collections if lines.get_gid() == "interval"]
 
 
 LIMITS = pd.Series({"T2": 4.0, "Q": 4.0}, name="0.95")

@@ -365,14 +365,31 @@ def test_missing_rows_are_dropped_with_their_groups(swapped):
     assert left.table["rows"].tolist() == [118, 118, 120, 120]
 
 
+def test_groups_are_in_the_order_of_the_biplot(swapped):
+    """Sorted, or in the order of the categories; never that of the rows."""
+    rows, named = swapped, np.where(GROUP == "a", "late", "early")
+    for groups, order in (
+        (named, ["early", "late"]),
+        (pd.Categorical(named, ["late", "early"]), ["late", "early"]),
+    ):
+        found = sp.compare_groups(rows, groups, 1, 4, n_draws=19, effort="quick")
+        assert list(dict.fromkeys(found.slopes["group"])) == order
+        names = [text.get_text() for text in found.plot().get_legend().get_texts()]
+        assert names == [
+            text.get_text() for text in sp.spca(rows, 2, 4).biplot(groups=groups).get_legend().get_texts()
+        ]
+        assert names == order
+
+
 def test_the_figure(found):
     ax = found.plot()
     drawn = plt.Axes.get_yticklabels(ax)
     assert {"v4", "v9"} <= {label.get_text() for label in drawn}
     stars = [text for text in ax.texts if text.get_gid() == "differs"]
     assert len(stars) == 2
-    words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == ["a", "b", "differs between groups (adjusted p ≤ .05)"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+    (note,) = (text.get_text() for text in ax.texts if text.get_gid() == "note")
+    assert note.startswith("* differs between groups (adjusted p ≤ .05).")
     bars = [one for one in ax.collections if one.get_gid() == "interval"]
     assert len(bars) == 2
     assert len(found.plot(components=["PC1"], max_rows=2).get_yticklabels()) == 2
