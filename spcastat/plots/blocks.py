@@ -192,6 +192,12 @@ def labels_for(names: Sequence[str], rooms: Sequence[float], size: float, lines:
     return labels if len(set(labels)) == len(set(names)) else shortened
 
 
+def lines_of(label: str, room: float, size: float) -> list[str]:
+    """Return one or two lines of a label, which is shortened if it has no room in two."""
+    (shortened,) = labels_for([label], [room], size, NAME_LINES)
+    return wrapped(shortened, room, size, NAME_INDENT * size)
+
+
 def loading_text(value: float) -> str:
     """Return a loading as ".50" or "−.26", as in tables of the behavioural sciences."""
     text = f"{abs(value):.2f}"
@@ -365,7 +371,7 @@ class BlockSpace:
         if layouts:
             return min(layouts, key=lambda layout: layout.cost)
         hidden = len(rows) + undrawn  # no name has room
-        height = (1 + bool(self.heading)) * BLOCK_LINE * self.size
+        height = bool(self.heading) * BLOCK_LINE * self.size
         cost = hidden + 20.0 * NAMED_VARIABLES
         return BlockLayout(
             self.size, self.heading, BAR_NAME_GAP, height, BLOCK_LINE * self.size, hidden, cost

@@ -27,7 +27,7 @@ from spcastat.plots.blocks import (
     BlockLayout,
     BlockSpace,
     NamedBar,
-    labels_for,
+    lines_of,
     width_of,
 )
 from spcastat.plots.drawing import place_of, position_of
@@ -47,6 +47,8 @@ NARROWEST_COLUMN = 14.0
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: Where there is more room than needed, lines are up to so many times as high.
 HIGHEST_LINE = 1.6
+#: Space between the last row and the label if there is no scale, in lines.
+BEFORE_LABEL = 0.3
 #: The least distance of the numbers of a scale, in font sizes.
 TICK_DISTANCE = 4.0
 #: So many sizes of text are tried.
@@ -172,7 +174,8 @@ class LoadingColumns:
     ) -> None:
         self.ax, self.blocks, self.headings, self.hidden = ax, blocks, headings, hidden
         self.rest = Block(ax, [])  # says how many components have no room
-        self.label, self.label_block = label, Block(ax, [], heading_weight="normal")
+        self.label = label
+        self.label_lines = [Block(ax, [], heading_weight="normal") for _ in range(NAME_LINES)]
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         ends += [block.threshold for block in blocks if block.threshold is not None]
         self.span = min(ends), max(ends)
@@ -194,16 +197,17 @@ class LoadingColumns:
         for block in self.blocks:
             block.layout = None
         placed = self.layouts[key]
-        blocks = [*self.blocks[: len(placed) - 2], self.rest, self.label_block]
+        blocks = [*self.blocks[: self._drawn(placed)], self.rest, *self.label_lines]
         for block, (layout, x, y) in zip(blocks, placed, strict=True):
             block.layout = layout if layout.heading or layout.labels else None
             block.corner = (box.x0 + x * pixels, box.y1 - y * pixels)
         return position_of(ax, box)
 
     def arranged(self, width: float, height: float) -> list[Placed]:
-        """Return layout and position of every block, with a scale below each column.
+        """Return layout and position of every block, with a scale below each column, and the label.
 
-        There is no scale if it would take the room of names, and the numbers beside the bars say as much.
+        The label has room before any row. There is no scale if it would take the room of names, and the
+        numbers beside the bars say as much.
         """
         placed = self._best_placed(width, height, True)
         has_intervals = any(row.interval for block in self.blocks for row in block.rows)
@@ -214,9 +218,13 @@ class LoadingColumns:
                 return numbered
         return placed
 
+    def _drawn(self, placed: list[Placed]) -> int:
+        """Return how many components are drawn."""
+        return len(placed) - 1 - len(self.label_lines)
+
     def _without_room(self, placed: list[Placed]) -> int:
         """Return how many components and variables have no room, or not enough for their whole names."""
-        components = len(self.blocks) + 2 - len(placed)
+        components = len(self.blocks) - self._drawn(placed)
         return components + sum(layout.hidden + _shortened(layout) for layout, _, _ in placed)
 
     def _best_placed(self, width: float, height: float, scale: bool) -> list[Placed]:
@@ -264,8 +272,9 @@ class LoadingColumns:
         unit = room / (self.span[1] - self.span[0])
         placed: list[Placed] = []
         line = BLOCK_LINE * size
-        reserved = SCALE_LINES + HEADING_LINES if scale else 0.0
-        x, y, cost, lines = 0.0, 0.0, 0.0, int(height / line - reserved)
+        label_lines = lines_of(self.label, width, size)
+        reserved = len(label_lines) + (SCALE_LINES if scale else BEFORE_LABEL)
+        x, y, cost, lines = 0.0, 0.0, 0.0, height / line - reserved
         block_count = self._count_of_blocks(count, lines)
         undrawn = len(self.blocks) - block_count
         for number, members, quota in self._quotas(block_count, count, lines - bool(undrawn)):
@@ -293,11 +302,12 @@ class LoadingColumns:
         y += SCALE_LINES * line * scale
         remainder = f"and {undrawn} more components" if undrawn else ""
         placed.append((BlockSpace(unit, size, column, 1, heading=remainder).lay_out([]), x, y))
-        label = labels_for([self.label], [width], size)[0] if scale else ""
         in_first_column = [place for place in placed if place[1] == 0.0]
-        blocks_above = in_first_column if width_of(label, size) <= column else placed
-        label_layout = BlockSpace(unit, size, width, 1, heading=label).lay_out([])
-        placed.append((label_layout, 0.0, _depth(blocks_above)))
+        is_narrow = all(width_of(words, size) <= column for words in label_lines)
+        y = _depth(in_first_column if is_narrow else placed) + BEFORE_LABEL * line * (not scale)
+        for i in range(NAME_LINES):
+            words = "".join(label_lines[i : i + 1])
+            placed.append((BlockSpace(unit, size, width, 1, heading=words).lay_out([]), 0.0, y + i * line))
         return cost + NAMED_VARIABLES * undrawn, placed
 
     def _finished(self, placed: list[Placed], column: float, unit: float, scale: bool) -> list[Placed]:
@@ -325,14 +335,14 @@ class LoadingColumns:
         ticks = [tick for tick in ticks if self.span[0] - slack <= tick <= self.span[1] + slack]
         return sorted({0.0, *ticks})
 
-    def _count_of_blocks(self, count: int, lines: int) -> int:
+    def _count_of_blocks(self, count: int, lines: float) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""
         least_lines = HEADING_LINES + FEWEST_BLOCK_LINES + NEXT_BLOCK
         if len(self.blocks) <= count * int((lines + NEXT_BLOCK) / least_lines):
             return len(self.blocks)
         return max(min(count * int((lines - 1 + NEXT_BLOCK) / least_lines), len(self.blocks)), 1)
 
-    def _quotas(self, block_count: int, count: int, lines: int) -> Iterator[tuple[int, range, list[int]]]:
+    def _quotas(self, block_count: int, count: int, lines: float) -> Iterator[tuple[int, range, list[int]]]:
         """Yield the number of each column, its blocks, and how many rows each of these may have.
 
         If rows must be left out, all components are cut at the same number, so that none looks smaller.

@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from spcastat.labels import HEADING_WIDTH, short_name
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
-from spcastat.plots.blocks import LARGEST_FONT, MeasuredText, labels_for, loading_text, width_of
+from spcastat.plots.blocks import (
+    BLOCK_LINE,
+    LARGEST_FONT,
+    MeasuredText,
+    labels_for,
+    lines_of,
+    loading_text,
+    width_of,
+)
 from spcastat.plots.drawing import place_of, position_of
 
 if TYPE_CHECKING:
@@ -32,8 +40,8 @@ HEAD_LINE = 1.15
 TEXT = 0.78
 #: Least and largest width of a cell, in font sizes; names have at least this share of the width.
 CELL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 0.3
-#: Space between names and cells, in points.
-NAME_GAP = 5.0
+#: Space between names and cells, without and with that of a label, in points.
+LABEL_GAP, NAME_GAP = 4.0, 5.0
 #: A number is written in black on cells lighter than this.
 LIGHT = 0.55
 #: The longest names of sections.
@@ -53,7 +61,7 @@ class LoadingTable(Artist):
     hidden : int
         Number of variables with a nonzero loading that are not in `data`.
     label : str
-        What the values are, written above the names.
+        What the values are, written above the names, or below the table if these are too short.
     shares : sequence of str
         Shares of the components, written below their names; "" without a share.
     """
@@ -71,6 +79,7 @@ class LoadingTable(Artist):
         self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []
+        self.label_lines: list[str] = []  # below the table
         self.size, self.is_turned, self.hidden = 0.0, False, hidden
         self.box = Bbox.null()
         self.given_locator = ax.get_axes_locator()
@@ -95,22 +104,24 @@ class LoadingTable(Artist):
         sections = max((width_of(name, self.size) + NAME_GAP for name in self.sections), default=0.0)
         sections = min(sections, 0.3 * width)
         width -= sections
-        names_width, heading = self._set_names(width, height)
+        names_width, heading = self._set_rows(width, height)
         largest = self.size
         while not self._complete() and self.size > drawing.SMALLEST_NAME:
             self.size = max(self.size - 0.5, drawing.SMALLEST_NAME)
-            names_width, heading = self._set_names(width, height)
+            names_width, heading = self._set_rows(width, height)
         if not self._complete():  # no size has room for all names
             self.size = largest
-            names_width, heading = self._set_names(width, height)
+            names_width, heading = self._set_rows(width, height)
         lines = len(self.rows) + bool(self.hidden)
         if ax.get_ylim() != (lines, 0):
             ax.set_ylim(lines, 0)
-        depth = min(height - heading, lines * TALLEST_ROW * self.size)
+        label = len(self.label_lines) * BLOCK_LINE * self.size
+        depth = min(height - heading - label, lines * TALLEST_ROW * self.size)
         cells_left, cells_right = place.x0 + names_width * pixels, place.x0 + width * pixels
         top = place.y1 - heading * pixels
         cells = Bbox.from_extents(cells_left, top - depth * pixels, cells_right, top)
-        self.box = Bbox.from_extents(place.x0, cells.y0, cells_right + sections * pixels, place.y1)
+        bottom = cells.y0 - label * pixels
+        self.box = Bbox.from_extents(place.x0, bottom, cells_right + sections * pixels, place.y1)
         return position_of(ax, cells)
 
     def _text_size(self, height: float) -> float:
@@ -118,6 +129,16 @@ class LoadingTable(Artist):
         largest = LARGEST_FONT * float(matplotlib.rcParams["font.size"])
         smallest = drawing.SMALLEST_NAME
         return float(np.clip(TEXT * height / (len(self.values) + 1.5), smallest, max(smallest, largest)))
+
+    def _set_rows(self, width: float, height: float) -> tuple[float, float]:
+        """Set rows and label; return the width of the names and the height of the headings."""
+        self.label_lines = []
+        names_width, heading = self._set_names(width, height)
+        if width_of(self.label, self.size) > names_width - LABEL_GAP:
+            self.label_lines = lines_of(self.label, width, self.size)
+            height -= len(self.label_lines) * BLOCK_LINE * self.size
+            names_width, heading = self._set_names(width, height)
+        return names_width, heading
 
     def _set_names(self, width: float, height: float) -> tuple[float, float]:
         """Set rows and their labels; return the width of the names and the height of the headings."""
@@ -184,7 +205,7 @@ class LoadingTable(Artist):
         fits = width > (width_of("−.00", number) + 1.0) * pixels
         for line, (i, label) in enumerate(zip(self.rows.tolist(), self.labels, strict=True)):
             y = self.cells.y1 - (line + 0.5) * pitch
-            yield self._text(self.cells.x0 - 0.8 * NAME_GAP * pixels, y, label, ha="right")
+            yield self._text(self.cells.x0 - LABEL_GAP * pixels, y, label, ha="right")
             for j in np.flatnonzero(self.values[i]).tolist():
                 value, x = float(self.values[i, j]), self.cells.x0 + j * width
                 colour = colours[i, j]
@@ -198,18 +219,18 @@ class LoadingTable(Artist):
         if self.hidden:
             y = self.cells.y1 - (len(self.rows) + 0.5) * pitch
             words = f"and {self.hidden:,} more"
-            yield self._text(
-                self.cells.x0 - 0.8 * NAME_GAP * pixels, y, words, ha="right", fontstyle="italic"
-            )
+            yield self._text(self.cells.x0 - LABEL_GAP * pixels, y, words, ha="right", fontstyle="italic")
         yield from self._section_parts(pitch)
 
     def _label_parts(self, pixels: float) -> Iterator[Artist]:
-        """Yield what the values are, above the names of the variables, if these leave room for it."""
-        right = self.cells.x0 - 0.8 * NAME_GAP * pixels
-        if width_of(self.label, self.size) * pixels <= right - self.box.x0:
-            y = self.cells.y1 + 0.3 * self.size * pixels
-            grey = drawing.shade(self.ax, 0.7)
+        """Yield what the values are, above the names of the variables or below the table."""
+        grey = drawing.shade(self.ax, 0.7)
+        if not self.label_lines:
+            right, y = self.cells.x0 - LABEL_GAP * pixels, self.cells.y1 + 0.3 * self.size * pixels
             yield self._text(right, y, self.label, ha="right", va="bottom", color=grey)
+        for line, words in enumerate(reversed(self.label_lines)):
+            y = self.box.y0 + (line + 0.4) * BLOCK_LINE * self.size * pixels
+            yield self._text(self.box.x0, y, words, color=grey)
 
     def _section_parts(self, pitch: float) -> Iterator[Artist]:
         """Yield lines between sections of variables, and their names at the right edge."""
@@ -225,7 +246,7 @@ class LoadingTable(Artist):
                 ends = [self.cells.x0, self.cells.x1]
                 yield Line2D(ends, [y, y], transform=IdentityTransform(), **style)
             y = self.cells.y1 - (begin + end) / 2 * pitch
-            yield self._text(self.cells.x1 + 0.8 * NAME_GAP * pixels, y, heads[begin], fontstyle="italic")
+            yield self._text(self.cells.x1 + LABEL_GAP * pixels, y, heads[begin], fontstyle="italic")
 
     def _colours(self) -> NDArray[np.float64]:
         """Return the colours of all cells: from the background at zero to an accent at the largest value."""

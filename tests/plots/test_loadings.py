@@ -295,6 +295,23 @@ def test_the_scale_says_what_the_values_are(judges_fit, options, label):
     assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label]
 
 
+@pytest.mark.parametrize("kind", ["blocks", "table"])
+@pytest.mark.parametrize(("p", "k"), [(5, 1), (30, 5), (30, 8), (2000, 3)])
+@pytest.mark.parametrize("name", ["x{}", "variable {} with a long name"])
+def test_every_layout_says_what_the_values_are(make_loadings, kind, p, k, name):
+    """Rows are left out rather than the label, and blocks have a scale or numbers."""
+    loadings = make_loadings(p, k, min(p, 8)).rename(name.format)
+    for size in ((3.4, 3.0), (3.4, 4.5), (7.0, 4.0)):
+        figure = plt.figure(figsize=size, layout="constrained")
+        ax = plot_loadings(loadings, kind=kind, label="Squared cosine", ax=figure.subplots())
+        figure.canvas.draw()
+        assert "Squared cosine" in [text.get_text() for text in texts(ax)]
+        if kind == "blocks":
+            layouts = [block.layout for block in drawn(ax)]
+            assert any(layout.ticks for layout in layouts) or all(layout.values for layout in layouts)
+        plt.close(figure)
+
+
 def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
     ax = judges_fit.bootstrap(39, rng=1).plot(level=0.9)
     ax.figure.canvas.draw()
@@ -603,4 +620,4 @@ def test_components_that_are_cut_alike_stand_in_columns_of_equal_length(make_loa
     corners = {round(block.get_window_extent().x0) for block in blocks}
     assert len(blocks) == 4
     assert len(corners) == 2
-    assert len({len(block.layout.labels) for block in blocks}) == 1
+    assert len({len(block.layout.labels) + bool(block.layout.hidden) for block in blocks}) == 1
