@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib import patheffects
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.labels import name_text, short_name
+from spcastat.labels import HEADING_WIDTH, name_text, short_name
 from spcastat.plots import drawing
+from spcastat.plots.blocks import labels_for, width_of
 from spcastat.plots.drawing import ink, line, shade
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ REACH = 1.25
 PANEL, TALL, NUMBERS_APART = 0.86, 12.0, 1.2
 #: Cells of columns narrower than this have a line from zero, in points.
 NARROW_CELL = 1.5
+#: The most images beside one another in a new figure, space between images in points, and height of a title
+#: in font sizes.
+MOST_IN_LINE, IMAGE_GAP, TITLE = 4, 6.0, 1.6
 #: The longest label of the axis.
 LABEL_WIDTH = 40
 
@@ -170,22 +176,63 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int],
     """Draw the loadings of each component as an image, with a common colour scale."""
     values = loadings.to_numpy(dtype=float)
     k = values.shape[1]
-    columns = min(k, 4)
-    lines = -(-k // columns)
+    lines = -(-k // MOST_IN_LINE)
     tall = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
-    ax = drawing.axes_for(ax, 2.0 * columns + 0.9, 2.0 * tall * lines + 0.5, bar=True)
+    ax = drawing.axes_for(ax, 2.0 * -(-k // lines) + 0.9, 2.0 * tall * lines + 0.5, bar=True)
     ax.set_axis_off()
+    names = [short_name(name, HEADING_WIDTH) for name in loadings.columns]
+    grid = ImageGrid(ax, names, np.count_nonzero(values, axis=0).tolist(), tall)
     for j in range(k):
-        row, column = divmod(j, columns)
-        panel = ax.inset_axes((column / columns, 1 - (row + 1) / lines, 0.94 / columns, 0.84 / lines))
+        panel = ax.inset_axes((0.0, 0.0, 1.0, 1.0))
+        panel.set_axes_locator(partial(grid.place, j))
         image = _image(panel, values[:, j].reshape(shape), float(np.abs(values).max()))
         panel.set(xticks=[], yticks=[])
         for spine in panel.spines.values():
             spine.set_color(shade(ax, 0.4))
-        title = f"{short_name(loadings.columns[j], 14)}: {np.count_nonzero(values[:, j])} pixels"
-        panel.set_title(title, fontsize="small", pad=3, parse_math=False)
     _colour_bar(ax, image, label, fraction=0.035, pad=0.02, aspect=30)
     return ax
+
+
+class ImageGrid:
+    """Places of images within axes whenever the figure is drawn: as large as the axes allow, with titles.
+
+    Parameters
+    ----------
+    ax : Axes
+    names : list of str
+        Of the images.
+    counts : list of int
+        Of their pixels that are not zero, which titles state if all have room for it.
+    tall : float
+        Height of an image relative to its width.
+    """
+
+    def __init__(self, ax: Axes, names: list[str], counts: list[int], tall: float) -> None:
+        self.ax, self.names, self.tall = ax, names, tall
+        self.titles = [f"{name}: {count} pixels" for name, count in zip(names, counts, strict=True)]
+
+    def place(self, j: int, panel: Any, renderer: Any) -> Bbox:
+        """Write the title of image j, and return its position within the figure."""
+        size, title_height = drawing.name_size(), TITLE * drawing.name_size()
+        width, height = drawing.size_of(self.ax).tolist()
+        count = len(self.names)
+
+        def width_in(columns: int) -> float:
+            room = height / -(-count // columns) - title_height
+            return max(min((width + IMAGE_GAP) / columns - IMAGE_GAP, room / self.tall), 1.0)
+
+        columns = max(range(1, count + 1), key=width_in)
+        side = width_in(columns)
+        titles = self.titles
+        if max(width_of(title, size) for title in titles) > side:
+            titles = labels_for(self.names, [side] * count, size)
+        panel.set_title(titles[j], fontsize=size, pad=0.25 * size, parse_math=False)
+        row, column = divmod(j, columns)
+        pixels, axes = drawing.figure_of(panel).dpi / 72.0, self.ax.get_window_extent()
+        top = axes.y1 - (title_height + row * (title_height + self.tall * side)) * pixels
+        left = axes.x0 + column * (side + IMAGE_GAP) * pixels
+        right, bottom = left + side * pixels, top - self.tall * side * pixels
+        return drawing.position_of(panel, Bbox.from_extents(left, bottom, right, top))
 
 
 def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:

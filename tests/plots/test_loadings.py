@@ -561,6 +561,27 @@ def test_blocks_with_short_names_stand_side_by_side_in_a_new_figure():
     assert upper[1] > lower[1]
 
 
+@pytest.mark.parametrize("k", [1, 3, 5, 8])
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (6.8, 3.0), None])
+def test_images_are_as_large_as_the_axes_allow_and_their_titles_do_not_touch(k, size):
+    """In axes that are given, in a new figure, and after the figure has another size."""
+    values = np.random.default_rng(0).normal(size=(300, k))
+    loadings = pd.DataFrame(values, columns=[f"PC{j + 1}" for j in range(k)])
+    ax = None if size is None else plt.figure(figsize=size, layout="constrained").subplots()
+    ax = plot_loadings(loadings, shape=(20, 15), ax=ax)
+    for side in (ax.figure.get_size_inches(), (5.0, 5.0)):
+        ax.figure.set_size_inches(side)
+        ax.figure.canvas.draw()
+        titles = [panel.title.get_window_extent() for panel in ax.child_axes]
+        images = [panel.get_window_extent() for panel in ax.child_axes]
+        for a, b in itertools.combinations([*titles, *images], 2):
+            assert not a.padded(-1).overlaps(b.padded(-1))
+        place = ax.get_window_extent().padded(1)
+        assert all(place.contains(*corner) for image in images for corner in (image.min, image.max))
+        assert sum(image.width * image.height for image in images) >= 0.3 * place.width * place.height
+        assert all(panel.get_title().startswith(f"PC{j + 1}") for j, panel in enumerate(ax.child_axes))
+
+
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_zeros_of_images_are_the_background_and_large_loadings_differ_from_it(style):
     """On light and dark pages: a contrast of 4.5 (WCAG 2) between the largest loadings and the background."""
