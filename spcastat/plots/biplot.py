@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import floor, log10
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,8 +28,8 @@ from spcastat.plots.arrows import (
 )
 from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
-from spcastat.plots.frame import Frame, positions
-from spcastat.plots.margins import Margins
+from spcastat.plots.frame import EdgeMarks, Frame, positions, rows_outside
+from spcastat.plots.margins import Margins, SteadyTicks
 from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
 
 if TYPE_CHECKING:
@@ -131,18 +132,18 @@ def biplot(
     size = drawing.name_size()
     drawing.label_components(ax, drawing.axis_names(names, shares), size)
     drawing.cross(ax)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(SteadyTicks())
     rows_of = data.points["group"].array if "group" in data.points else None
     clouds = list(score_plots.groups_of(ax, rows_of, len(data.points), palette))
     named_clouds = [cloud for cloud in clouds if cloud.name != score_plots.GROUP_MISSING]
     corners = [] if outline is None else _outlines(ax, data, named_clouds, outline, level)
     data, frame = _framed(data, *corners)
     title = drawing.title_of(groups if groups is not None else color)
-    legend, bar = _points(ax, data, frame, clouds, title, palette, size)
-    _draw_further_points(ax, data, frame)
+    legend, bar = _points(ax, data, clouds, title, palette, size)
+    _draw_further_points(ax, data)
     draw_arrows(ax, data.arrows)
-    dots = np.vstack(
-        [positions(rows_inside(data.points)), positions(rows_inside(data.new)), positions(data.levels)]
-    )
+    dots = np.vstack([positions(points) for points in (data.points, data.new, data.levels)])
     texts = Names(ax, size, dots, data.arrows[["x", "y"]].to_numpy(dtype=float))
     name_arrows(ax, texts, data.arrows)
     for cloud in named_clouds if centroids else []:
@@ -151,12 +152,10 @@ def biplot(
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, cloud.colour, most_covered=TIP_COVER, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
-    caption = data.caption
-    if shares is not None:
-        caption += f" %: {shares.attrs.get('share', 'adjusted variance')}."
+    statements = "" if shares is None else f" %: {shares.attrs.get('share', 'adjusted variance')}."
     if outline in ("normal", "t"):
         kind = "normal" if outline == "normal" else "t (5 degrees of freedom)"
-        caption += f" Ellipses: {100 * level:g} % of a {kind} distribution."
+        statements += f" Ellipses: {100 * level:g} % of a {kind} distribution."
     Margins(
         ax,
         draw_bars(ax, data.blocks, data.components, data.arrows) if blocks else None,
@@ -165,7 +164,8 @@ def biplot(
         (frame.low, frame.high),
         scale < 1 or len(data.arrows) > 0,
         legend=legend,
-        note=drawing.note_below(ax, caption, size) if note else None,
+        note=drawing.note_below(ax, data.caption + statements, size) if note else None,
+        caption=partial(data.caption_within, statements),
         bar=bar,
     )
     return ax
@@ -180,11 +180,6 @@ def _framed(data: BiplotData, *corners: NDArray[np.float64]) -> tuple[BiplotData
     frame = Frame.around(data.points, data.new, tips, positions(data.levels), *corners)
     points, new_points = (rows.assign(far=frame.far(rows)) for rows in (data.points, data.new))
     return replace(data, points=points, new=new_points), frame
-
-
-def rows_inside(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the points within the axes."""
-    return points[~points["far"]]
 
 
 def _outlines(
@@ -313,8 +308,8 @@ class BiplotData:
     ----------
     points : DataFrame, n x 6 or more
         "x" and "y" of every row, its "group" or "color" if given, its "label", which may be "", and whether
-        it is "far" from all others, so that it is drawn at the edge. Of robust fits, whether the row is
-        "left_out", and whether it has cells of these variables that the fit has "replaced".
+        it is "far" from all others: a triangle at the edge, unless the axes reach it. Of robust fits, whether
+        the row is "left_out", and whether it has cells of these variables that the fit has "replaced".
     arrows : DataFrame, q x 6
         The arrows that are drawn, the longest first: "x" and "y" of the tip; whether the loading is "nonzero"
         on either component; whether it is a "supplementary" variable; the "position" of the variable in the
@@ -362,6 +357,15 @@ class BiplotData:
     @property
     def caption(self) -> str:
         """How points, arrows and bars are scaled, and what is not drawn."""
+        return self._caption(int(self.points["far"].sum()), int(self.new["far"].sum()))
+
+    def caption_within(self, statements: str, low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
+        """Return the caption of axes from `low` to `high`, which may reach far rows, and the statements."""
+        far_rows = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in (self.points, self.new))
+        return self._caption(*(int(rows_outside(xy, low, high).sum()) for xy in far_rows)) + statements
+
+    def _caption(self, rows: int, new_rows: int) -> str:
+        """Return the caption with these numbers of rows and of new rows that are triangles."""
         power = "" if self.scale == 1 else f"^{self.scale:g}"
         sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
         out = int(self.points["left_out"].sum())
@@ -383,12 +387,9 @@ class BiplotData:
         if self.undrawn:
             count = int(self.arrows["nonzero"].sum())
             sentences.append(f"{count} of {count + self.undrawn} arrows are drawn, the longest.")
-        far = int(self.points["far"].sum())
-        if far:
-            sentences.append(f"Triangles at the edge: {plural(far, 'row')} farther out.")
-        far = int(self.new["far"].sum())
-        if far:
-            sentences.append(f"Triangles at the edge: {plural(far, 'new row')} farther out.")
+        for count, name in ((rows, "row"), (new_rows, "new row")):
+            if count:
+                sentences.append(f"Triangles at the edge: {plural(count, name)} farther out.")
         return " ".join(sentences)
 
 
@@ -448,7 +449,6 @@ def points_of(
 def _points(
     ax: Axes,
     data: BiplotData,
-    frame: Frame,
     clouds: list[score_plots.Group],
     title: str | None,
     palette: Any,
@@ -461,16 +461,20 @@ def _points(
     if "color" in data.points:
         numbers = data.points["color"].to_numpy(dtype=float)
         artist = score_plots.scatter_numbers(ax, xy[~far], numbers[~far], palette=palette, **style)
-        _edge_marks(ax, frame, xy[far], shade(ax, 0.6))
+        solid = {**style, "alpha": 1.0, "linewidths": 0, "color": artist.to_rgba(numbers[far])}
+        EdgeMarks(ax.scatter(*xy[far].T, **solid), shade(ax, 0.6))
         return None, score_plots.colour_bar(ax, artist, title, size)
     artists = []
     out = data.points["left_out"].to_numpy()
     for cloud in clouds:
-        x, y = xy[cloud.rows & ~far & ~out].T
-        mark: dict[str, Any] = {"color": [cloud.colour], "marker": cloud.marker, "linewidths": 0}
-        artists.append(ax.scatter(x, y, **mark, **style))
-        score_plots.open_points(ax, xy[cloud.rows & ~far & out], cloud, style)
-        _edge_marks(ax, frame, xy[cloud.rows & far], cloud.colour)
+        mark: dict[str, Any] = {"color": [cloud.colour], "marker": cloud.marker, "linewidths": 0, **style}
+        artists.append(ax.scatter(*xy[cloud.rows & ~out & ~far].T, **mark))
+        if (open_points := xy[cloud.rows & out & ~far]).size:
+            score_plots.open_points(ax, open_points, cloud, style)
+        if (far_points := xy[cloud.rows & ~out & far]).size:
+            EdgeMarks(ax.scatter(*far_points.T, **mark), cloud.colour)
+        if (far_points := xy[cloud.rows & out & far]).size:
+            EdgeMarks(score_plots.open_points(ax, far_points, cloud, style), cloud.colour)
     if "group" not in data.points:
         return None, None
     options: dict[str, Any] = {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.2, "labelspacing": 0.25}
@@ -492,25 +496,20 @@ def _rings(ax: Axes, xy: NDArray[np.float64], style: dict[str, Any]) -> None:
 TITLED = 9
 
 
-def _edge_marks(ax: Axes, frame: Frame, xy: NDArray[np.float64], colour: Any) -> None:
-    """Draw triangles at the edge that point to rows outside."""
-    for point, mark in zip(xy, frame.edge(xy), strict=True):
-        if np.isfinite(point).all():
-            turn = float(np.degrees(np.arctan2(*(point - mark)[::-1]))) - 90.0
-            options: dict[str, Any] = {"s": 34, "linewidths": 0, "zorder": 5, "gid": "edge"}
-            options["marker"] = (3, 0, turn)
-            ax.scatter(mark[0], mark[1], color=[colour], clip_on=False, **options)
-
-
-def _draw_further_points(ax: Axes, data: BiplotData, frame: Frame) -> None:
+def _draw_further_points(ax: Axes, data: BiplotData) -> None:
     """Draw new rows as crosses, at the edge if they are far, and means of levels as diamonds."""
-    colours = ink(ax), visible(ax, SUPPLEMENTARY)
-    places = positions(rows_inside(data.new)), positions(data.levels)
-    for xy, marker, name, colour in zip(places, "xD", ("new rows", "levels"), colours, strict=True):
+    kinds = (
+        (positions(data.new[~data.new["far"]]), "x", "new rows", ink(ax)),
+        (positions(data.new[data.new["far"]]), "x", "far new rows", ink(ax)),
+        (positions(data.levels), "D", "levels", visible(ax, SUPPLEMENTARY)),
+    )
+    for xy, marker, name, colour in kinds:
         style: dict[str, Any] = {"linewidths": line(1.1), "zorder": 4.5, "gid": name, "color": [colour]}
         if len(xy):
-            ax.scatter(xy[:, 0], xy[:, 1], marker=marker, s=score_plots.dots(len(xy), 30.0)["s"], **style)
-    _edge_marks(ax, frame, data.new.loc[data.new["far"], ["x", "y"]].to_numpy(dtype=float), ink(ax))
+            size = score_plots.dots(len(xy), 30.0)["s"]
+            points = ax.scatter(xy[:, 0], xy[:, 1], marker=marker, s=size, **style)
+            if name == "far new rows":
+                EdgeMarks(points, colour)
 
 
 #: More new rows than this have no names.
@@ -530,11 +529,13 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
         far = points[points["far"]]
         xy = far[["x", "y"]].to_numpy(dtype=float)
         names = short_names(list(far.index), score_plots.ROW_NAME_WIDTH)
-        for name, (x, y), mark in zip(names, xy, frame.edge(xy), strict=True):
+        for name, (x, y) in zip(names, xy, strict=True):
             x_text, y_text = map(_coordinate, (x, y), frame.high - frame.low)
-            texts.add(mark, f"{name} ({x_text}, {y_text})", colour, most_covered=TIP_COVER)
+            at_edge = f"{name} ({x_text}, {y_text})"
+            texts.add((x, y), name, colour, most_covered=TIP_COVER, edge_text=at_edge)
     for points, colour in rows:
-        for name, *position in rows_inside(points)[["label", "x", "y"]].itertuples(index=False):
+        near_points = points.loc[~points["far"], ["label", "x", "y"]]
+        for name, *position in near_points.itertuples(index=False):
             texts.add(position, str(name), colour, most_covered=most_covered)
 
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
+
+from spcastat.plots.drawing import figure_of
+
+if TYPE_CHECKING:
+    from matplotlib.collections import PathCollection
 
 Array = NDArray[np.float64]
 
@@ -21,6 +30,8 @@ FAR_REACH = 1.35
 NEW_REACH = 5.0
 #: Space between the data and the frame, and between the frame and marks at its edge, as shares of its sides.
 MARGIN, EDGE = 0.06, 0.025
+#: Size of a mark at the edge, in points.
+MARK = 5.8
 
 
 @dataclass(frozen=True)
@@ -47,13 +58,76 @@ class Frame:
 
     def far(self, frame: pd.DataFrame) -> NDArray[np.bool_]:
         """Return which points of a frame are outside."""
-        xy = frame[["x", "y"]].to_numpy(dtype=float)
-        return np.asarray(((xy < self.low) | (xy > self.high)).any(axis=1))
+        return rows_outside(frame[["x", "y"]].to_numpy(dtype=float), self.low, self.high)
 
-    def edge(self, xy: Array) -> Array:
-        """Return the positions at the edge of points outside."""
-        space = EDGE * (self.high - self.low)
-        return np.clip(xy, self.low + space, self.high - space)
+
+class EdgeMarks(Artist):
+    """Triangles at the edge of the axes that point to rows outside.
+
+    They follow the limits of the axes when the figure is drawn: a row within these is a point.
+
+    Parameters
+    ----------
+    points : PathCollection
+        The points of these rows.
+    colour : colour
+    """
+
+    def __init__(self, points: PathCollection, colour: Any) -> None:
+        super().__init__()
+        ax: Any = points.axes
+        self.points, self.colour = points, colour
+        self.xy = np.asarray(points.get_offsets(), dtype=float)
+        self.set_gid("edge")
+        ax.add_artist(self)
+        self.set_zorder(points.get_zorder() - 0.01)  # drawn before the points, which depend on it
+
+    def get_tightbbox(self, renderer: Any = None) -> Bbox | None:
+        """Return None: triangles are within the axes."""
+        return None
+
+    def triangles(self) -> tuple[Array, Array]:
+        """Return the rows outside of the axes, and the positions of their triangles in pixels."""
+        xy = self.xy[rows_outside(self.xy, *limits_of(self.axes))]
+        return xy, edge_of(self.axes, xy)
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the triangles."""
+        if not self.get_visible():
+            return
+        hidden = rows_outside(self.xy, *limits_of(self.axes))
+        self.points.set_offsets(np.where(hidden[:, None], np.nan, self.xy))
+        xy, marks = self.triangles()
+        ax: Any = self.axes
+        for row, mark in zip(ax.transData.transform(xy), marks, strict=True):
+            turn = float(np.degrees(np.arctan2(*(row - mark)[::-1]))) - 90.0
+            style: dict[str, Any] = {"marker": (3, 0, turn), "markersize": MARK, "markeredgewidth": 0}
+            triangle = Line2D(*mark[:, None], color=self.colour, transform=IdentityTransform(), **style)
+            triangle.set_figure(figure_of(self.axes))
+            triangle.draw(renderer)
+
+
+def limits_of(ax: Any) -> tuple[Array, Array]:
+    """Return the smallest and the largest x and y of the axes."""
+    limits = np.sort([ax.get_xlim(), ax.get_ylim()], axis=1)
+    return limits[:, 0], limits[:, 1]
+
+
+def rows_outside(xy: Array, low: Array, high: Array) -> NDArray[np.bool_]:
+    """Return which finite points are outside of the limits, or so near that their marks would be cut."""
+    space = EDGE * (high - low)
+    low, high = low + space, high - space
+    return np.asarray(np.isfinite(xy).all(axis=1) & ((xy < low) | (xy > high)).any(axis=1))
+
+
+def edge_of(ax: Any, xy: Array) -> Array:
+    """Return the positions at the edge of the axes of points outside, in pixels."""
+    box = ax.get_window_extent()
+    low, high = np.array([box.x0, box.y0]), np.array([box.x1, box.y1])
+    if not len(xy):
+        return np.empty((0, 2))
+    space = EDGE * (high - low)
+    return np.clip(ax.transData.transform(xy), low + space, high - space)
 
 
 def positions(frame: pd.DataFrame) -> Array:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import Locator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
@@ -27,7 +28,7 @@ from spcastat.plots.blocks import (
     width_of,
     wrapped,
 )
-from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
+from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of, run_layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,9 @@ COST = 5.0
 FILLED = 0.45
 #: What the note says if they have not.
 SEPARATE = "The axes have different scales."
+#: The height of a note changes the limits of axes with one scale, and these what the note says of rows
+#: outside; it is written at most so many times.
+MOST_CAPTIONS = 4
 #: Without a common scale, the longer side counts with at most this multiple of the shorter.
 ELONGATION = 1.5
 #: Length of the longest bar in font sizes, and on places narrower than WIDE_PLACE font sizes.
@@ -57,6 +61,8 @@ LONGEST_BAR, LONGEST_BAR_NARROW, WIDE_PLACE = 3.4, 2.4, 45.0
 LINE_COST = 0.25
 #: Height of a colour bar, of the bar with its numbers, and of its title, in font sizes; space below (points).
 BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
+#: The smallest distance of ticks in points when it is chosen, and the range in which it is kept.
+PITCH, SMALLEST_PITCH, LARGEST_PITCH = 26.0, 22.0, 70.0
 #: A note takes at most this share of the height.
 NOTE_SHARE = 0.11
 #: Between two sentences of a note.
@@ -119,6 +125,8 @@ class Margins:
     legend : Legend, optional
     note : Text, optional
         Written below everything, wrapped to the width of the place.
+    caption : callable, optional
+        Returns the text of the note from the smallest and the largest x and y of the axes.
     bar : Axes, optional
         Child axes of a colour bar, which stand above the axes.
     filled : float
@@ -138,12 +146,13 @@ class Margins:
         note: Text | None = None,
         bar: Axes | None = None,
         filled: float = FILLED,
+        caption: Callable[[NDArray[np.float64], NDArray[np.float64]], str] | None = None,
     ) -> None:
         self.ax, self.blocks, self.headings, self.size = ax, blocks, headings, size
         self.low, self.high = limits
         self.equal, self.legend, self.note, self.bar = equal, legend, note, bar
         self.filled = filled
-        self.sentences = "" if note is None else note.get_text()
+        self.text, self.caption = "" if note is None else note.get_text(), caption
         values = [abs(row.value) for block in blocks or () for row in block.rows]
         self.largest = max(values, default=1.0)
         self.given_locator = ax.get_axes_locator()
@@ -151,6 +160,7 @@ class Margins:
         ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
         self.limits = self._current_limits()
         ax.set_axes_locator(self)
+        run_layout(ax)  # numbers at ticks follow the limits, and a layout engine measures them only once
 
     def get_subplotspec(self) -> Any:
         """Return the subplot of the axes, for the tight layout."""
@@ -169,11 +179,19 @@ class Margins:
         """Return the best arrangement in a place of this size in points."""
         key = (width, height, self._ticks(), self._title(), float(self._legend() is not None))
         if key not in self.arrangements:
-            arrangement = self._best_arrangement(width, height, self.sentences)
-            if self.note is not None and self.equal and not self._extra(arrangement.axes).any():
-                arrangement = self._best_arrangement(width, height, f"{self.sentences} {SEPARATE}")
-            self.arrangements[key] = arrangement
+            sentences = self.text
+            for _ in range(MOST_CAPTIONS):
+                self.arrangements[key] = self._best_arrangement(width, height, sentences)
+                previous, sentences = sentences, self._caption_for(self.arrangements[key].axes)
+                if self.note is None or sentences == previous:
+                    break
         return self.arrangements[key]
+
+    def _caption_for(self, axes: Box) -> str:
+        """Return the caption for axes in a box."""
+        extra = self._extra(axes) if self.equal else np.zeros(2)
+        sentences = self.text if self.caption is None else self.caption(self.low - extra, self.high + extra)
+        return sentences if extra.any() or not self.equal else f"{sentences} {SEPARATE}"
 
     def _best_arrangement(self, width: float, height: float, sentences: str) -> Arrangement:
         """Return the best arrangement above a note of these sentences."""
@@ -396,6 +414,44 @@ class Inset:
         """Return the position of the child axes in the figure."""
         box = Bbox.from_bounds(*self.bounds)
         return position_of(self.ax, Bbox(self.ax.transAxes.transform(box.get_points())))
+
+
+class SteadyTicks(Locator):
+    """Multiples of 1, 2 or 5 times a power of ten, at distances that are kept while these are legible.
+
+    Limits of one scale depend on the room that the numbers at the ticks leave, and these numbers on the
+    limits. If both changed at each pass of a layout engine, the numbers that are drawn could be wider than
+    those for which it made room.
+    """
+
+    step = 0.0
+
+    def __call__(self) -> list[float]:
+        """Return the ticks within the limits of the axis."""
+        axis: Any = self.axis
+        low, high = sorted(axis.get_view_interval())
+        box = axis.axes.get_window_extent()
+        length = (box.width if axis.axis_name == "x" else box.height) * 72.0 / figure_of(axis.axes).dpi
+        units = (high - low) / max(length, 1.0)  # of a point
+        if not SMALLEST_PITCH * units <= self.step <= LARGEST_PITCH * units:
+            power = 10.0 ** np.floor(np.log10(PITCH * units))
+            for self.step in power * np.array([1.0, 2.0, 5.0, 10.0, 20.0]):
+                if self.step >= units * max(PITCH, self._width(self.tick_values(low, high))):
+                    break
+        return self.tick_values(low, high)
+
+    def _width(self, ticks: list[float]) -> float:
+        """Return the room in points for the numbers at ticks of a horizontal axis."""
+        axis: Any = self.axis
+        if axis.axis_name == "y" or not len(ticks):
+            return 0.0
+        size = _size(axis.get_major_ticks(1)[0].label1)
+        return max(width_of(f"{tick:.6g}", size) for tick in ticks) + size
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """Return the multiples of the step between two numbers."""
+        numbers = np.arange(np.ceil(vmin / self.step - 1e-9), np.floor(vmax / self.step + 1e-9) + 1.0)
+        return (numbers * self.step).tolist()
 
 
 def _alike(laid_out: Callable[[bool], tuple[BlockLayout, BlockLayout]]) -> tuple[BlockLayout, BlockLayout]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from spcastat.plots import drawing
 from spcastat.plots.blocks import BOLD, MeasuredText, width_of
+from spcastat.plots.frame import edge_of, limits_of, rows_outside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,10 +43,11 @@ NAME_HEIGHT = 1.15
 
 @dataclass(frozen=True)
 class Name:
-    """A text beside a position in data units.
+    """A text beside a position in data units; beside the edge of the axes if the position is outside.
 
     `at_tip`: the position is the tip of an arrow from the origin. `most_covered`: how many points it may
-    cover. `radius`: that of a large mark at the position, in points.
+    cover. `radius`: that of a large mark at the position, in points. `edge_text`: that for a position
+    outside of the axes.
     """
 
     position: NDArray[np.float64]
@@ -55,6 +57,7 @@ class Name:
     most_covered: float = 0.0
     weight: str = "normal"
     radius: float = 0.0
+    edge_text: str = ""
 
 
 class Names(Artist):
@@ -109,7 +112,7 @@ class Names(Artist):
         if not self.get_visible():
             return
         scene = _Scene(self)
-        for name in self.names:
+        for name in map(scene.named_at_edge, self.names):
             box = scene.place(name)
             if box is None:
                 continue
@@ -142,6 +145,7 @@ class _Scene:
 
     def __init__(self, names: Names) -> None:
         ax: Any = names.axes
+        self.axes = ax
         self.pixels = drawing.figure_of(ax).dpi / 72.0
         self.size = names.size
         self.to_pixels = ax.transData.transform
@@ -165,9 +169,17 @@ class _Scene:
             along.append(self.origin + steps[:, None] * shaft)
         return np.vstack(along)
 
+    def named_at_edge(self, name: Name) -> Name:
+        """Return the name with the text for its position within or outside of the axes."""
+        if not name.edge_text or not rows_outside(name.position[None], *limits_of(self.axes)).any():
+            return name
+        return replace(name, text=name.edge_text)
+
     def place(self, name: Name) -> NDArray[np.float64] | None:
         """Return the box of a name that covers least, or None if each covers too much."""
         anchor = self.to_pixels(name.position)
+        if rows_outside(name.position[None], *limits_of(self.axes)).any():
+            anchor = edge_of(self.axes, name.position[None])[0]
         width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
         half = np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
         angles = NAME_DIRECTIONS

@@ -169,13 +169,12 @@ def scatter_groups(
     return artists, [] if groups is None else [kind.name for kind in kinds]
 
 
-def open_points(ax: Axes, xy: np.ndarray, group: Group, style: dict[str, Any]) -> None:
+def open_points(ax: Axes, xy: np.ndarray, group: Group, style: dict[str, Any]) -> PathCollection:
     """Draw the points of rows that the fit leaves out, open and not faint."""
-    if len(xy):
-        marker = "o" if group.marker == "." else group.marker
-        colours = {"facecolors": "none", "edgecolors": [group.colour], "alpha": 1.0}
-        options: dict[str, Any] = {**style, **colours, "marker": marker, "linewidths": line(1.0)}
-        ax.scatter(xy[:, 0], xy[:, 1], **options)
+    marker = "o" if group.marker == "." else group.marker
+    colours = {"facecolors": "none", "edgecolors": [group.colour], "alpha": 1.0}
+    options: dict[str, Any] = {**style, **colours, "marker": marker, "linewidths": line(1.0)}
+    return ax.scatter(xy[:, 0], xy[:, 1], **options)
 
 
 def scatter_numbers(

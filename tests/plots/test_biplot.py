@@ -17,6 +17,7 @@ import spcastat as sp
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.blocks import Block
 from spcastat.plots.drawing import accents, colours_of
+from spcastat.plots.frame import EdgeMarks
 from spcastat.plots.loadings_plot import plot_loadings
 from spcastat.plots.names import Name, Names
 from spcastat.plots.score_panels import plot_scores, plot_scores_data
@@ -285,6 +286,12 @@ def names_in(ax) -> list[Name]:
     return [name for name in names.names if not name.at_tip]
 
 
+def edge_marks(ax) -> np.ndarray:
+    """The positions of the triangles at the edge, in pixels."""
+    marks = [child.triangles()[1] for child in ax.get_children() if isinstance(child, EdgeMarks)]
+    return np.vstack([np.empty((0, 2)), *marks])
+
+
 def test_the_three_farthest_rows_are_named_if_rows_have_names(scores, loadings):
     numbered = scores.set_axis(range(len(scores)))
     assert names_in(biplot(numbered, loadings)) == []  # numbers are no names
@@ -330,13 +337,14 @@ def test_a_few_far_rows_are_drawn_at_the_edge(scores, loadings):
     assert data.points.index[data.points["far"]].tolist() == ["row 4"]
     assert "1 row farther out" in data.caption
     ax = biplot(scores, loadings, scale=0)
-    (mark,) = (child for child in ax.collections if child.get_gid() == "edge")
+    ax.figure.canvas.draw()
+    ((x, y),) = ax.transData.inverted().transform(edge_marks(ax))
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    (x, y), limits = mark.get_offsets()[0], data.points.loc[~data.points["far"], ["x", "y"]].abs().max()
+    reach = np.abs([(left, right), (low, high)]).max(axis=1)
     assert left < x < right
     assert low < y < high
-    assert max(abs(left), abs(right)) < 3 * limits["x"]
-    at_edge = next(name.text for name in names_in(ax) if name.text.startswith("row 4 ("))
+    assert reach.max() < 0.5 * np.hypot(*scores.iloc[4, :2])
+    at_edge = next(name.edge_text for name in names_in(ax) if name.text == "row 4")
     assert at_edge == f"row 4 ({scores.iloc[4, 0]:.3g}, {scores.iloc[4, 1]:.3g})".replace("-", "−")
     scores.iloc[::6] = 100.0
     assert not biplot_data(scores, loadings, scale=0).points["far"].any()
@@ -348,8 +356,8 @@ def test_the_note_counts_the_rows_at_the_edge_as_drawn_with_outlines(scores, loa
     far = biplot(scores, loadings, scale=0, note=True)
     hull = biplot(scores, loadings, scale=0, note=True, outline="hull")
     for ax, count in ((far, 1), (hull, 0)):
-        marks = [child for child in ax.collections if child.get_gid() == "edge"]
-        assert len(marks) == note_of(ax).count("1 row farther out") == count
+        ax.figure.canvas.draw()
+        assert len(edge_marks(ax)) == note_of(ax).count("1 row farther out") == count
 
 
 def test_components_whose_long_names_begin_alike_have_blocks_of_their_own(scores, loadings):
@@ -457,19 +465,18 @@ def test_new_rows_far_outside_leave_a_readable_plot(which, size):
     ax.figure.canvas.draw()  # a warning of matplotlib is an error here
     box = ax.get_position()
     assert min(box.width, box.height) > 0.25
-    counts = dict.fromkeys(("new rows", "edge"), 0)
-    for drawn in ax.collections:
-        if drawn.get_gid() in counts:
-            counts[drawn.get_gid()] += len(drawn.get_offsets())
-            low, high = ax.transData.inverted().transform(ax.bbox.get_points())
-            assert ((drawn.get_offsets() >= low) & (drawn.get_offsets() <= high)).all()
-    assert counts == {"new rows": 2, "edge": 3}
+    drawn = [np.asarray(points.get_offsets()) for points in ax.collections if points.get_gid() == "new rows"]
+    pixels = [ax.transData.transform(np.vstack(drawn)), edge_marks(ax)]
+    assert list(map(len, pixels)) == [2, 3]
+    low, high = ax.bbox.get_points()
+    assert ((np.vstack(pixels) >= low) & (np.vstack(pixels) <= high)).all()
     assert "Triangles at the edge: 3 new rows farther out." in note_of(ax)
     true = fit.biplot_data(new=new).new[["x", "y"]].abs().max(axis=1)  # the numbers are not changed
     assert true.iloc[:3].min() > 10 * true.iloc[3:].max()
     plt.close(ax.figure)
     near = fit.biplot(new=rows.head(5) * 2)
-    assert not [one for one in near.collections if one.get_gid() == "edge"]
+    near.figure.canvas.draw()
+    assert not len(edge_marks(near))
     plt.close(near.figure)
 
 
@@ -506,7 +513,7 @@ def test_numbers_are_legible_as_colours_on_dark_pages(scores, loadings):
 def test_far_coordinates_have_no_powers_of_ten(scores, loadings):
     new = scores.iloc[:1] * 5000 / scores.iloc[0].abs().max()
     ax = biplot(scores, loadings, new=new, ax=plt.figure(figsize=(6, 5)).subplots())
-    names = [name.text for name in names_in(ax) if name.text.startswith(f"{new.index[0]} (")]
+    names = [name.edge_text for name in names_in(ax) if name.edge_text.startswith(f"{new.index[0]} (")]
     assert names
     assert all("e+" not in name and ",0" in name.replace(",000", ",0") for name in names)
     plt.close("all")
@@ -516,7 +523,7 @@ def test_a_small_far_coordinate_has_the_digits_of_the_axis(scores, loadings):
     new = pd.DataFrame({"PC1": [100.0], "PC2": [0.00123]}, index=["far"])
     new = new.reindex(columns=scores.columns, fill_value=0.0)
     ax = biplot(scores, loadings, new=new, ax=plt.figure(figsize=(6, 5)).subplots())
-    name = next(name.text for name in names_in(ax) if name.text.startswith("far ("))
+    name = next(name.edge_text for name in names_in(ax) if name.text == "far")
     assert name.endswith(", 0)")
     plt.close("all")
 

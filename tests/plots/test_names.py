@@ -23,6 +23,7 @@ import spcastat as sp
 from spcastat import plots
 from spcastat.plots.biplot import biplot, biplot_data
 from spcastat.plots.blocks import Block, MeasuredText
+from spcastat.plots.frame import EdgeMarks
 from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
 from tests.plots.conftest import note_of
@@ -130,8 +131,8 @@ def test_new_rows_a_thousand_times_too_large_leave_a_readable_plot(scores, loadi
         ax = biplot(scores, loadings, new=far, ax=figure.subplots())
         assert_layout(ax)
         assert np.abs(ax.get_xlim()).max() < 10  # of standardised scores
-        marks = [child for child in ax.collections if child.get_gid() == "edge"]
-        assert len(marks) >= 3
+        marks = [child.triangles()[1] for child in ax.get_children() if isinstance(child, EdgeMarks)]
+        assert sum(map(len, marks)) == 3
 
 
 def test_a_block_has_the_variables_of_its_component_and_counts_those_without_room(scores):
