@@ -23,8 +23,14 @@ from spcastat.plots.names import TIP_COVER, Names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Correlation of scores from which a note mentions it.
+NOTABLE = 0.1
 #: Default of the largest number of arrows.
 MAX_ARROWS = 12
+#: Room for names at both sides of the circle, as a multiple of its width.
+NAME_ROOM = 1.2
+#: With so few arrows, names of faint ones have leader lines, too.
+FEW_ARROWS = 8
 #: Characters of a name at the tip of an arrow.
 TIP_NAME = 22
 
@@ -158,7 +164,9 @@ def name_arrows(ax: Axes, names: Names, arrows: pd.DataFrame) -> None:
     tips = arrows[["x", "y"]].to_numpy(dtype=float)
     drawn_first = -arrows["length"].to_numpy(), ~arrows["nonzero"].to_numpy(dtype=bool)
     for i in np.lexsort((*drawn_first, ~arrows["supplementary"].to_numpy(dtype=bool))):
-        names.add(tips[i], labels[i], colours[i], at_tip=True, most_covered=TIP_COVER)
+        pale = not (arrows["nonzero"].iloc[i] or arrows["supplementary"].iloc[i])
+        leader = not pale or len(arrows) <= FEW_ARROWS
+        names.add(tips[i], labels[i], colours[i], at_tip=True, leader=leader, most_covered=TIP_COVER)
 
 
 def draw_bars(
@@ -247,7 +255,7 @@ def plot_correlations(
     ax.add_patch(Circle((0, 0), 1.0, fill=False, edgecolor=shade(ax, 0.45), linewidth=line(0.9), zorder=1))
     drawing.cross(ax)
     tips = data[["x", "y"]].to_numpy(dtype=float)
-    reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0)))
+    reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0))) * np.array([NAME_ROOM, 1.0])
     draw_arrows(ax, data)
     name_arrows(ax, Names(ax, size, np.empty((0, 2)), tips), data)
     sentences = _sentences(data, len(correlations), r)
@@ -257,7 +265,7 @@ def plot_correlations(
         draw_bars(ax, bars, (x_heading, y_heading), data),
         (x_heading, y_heading),
         size,
-        (np.full(2, -reach), np.full(2, reach)),
+        (-reach, reach),
         True,
         note=drawing.note_below(ax, " ".join(sentences), size) if sentences else None,
         filled=0.0,
@@ -304,13 +312,15 @@ def plot_correlations_data(
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
-    sentences = [f"Scores are correlated ({drawing.correlation_text(r)}): arrows may leave the circle."] * (
-        abs(r) > 0.1
-    )
-    if not data["nonzero"].all():
-        faint = "; faint: loading zero on both" if (~data["nonzero"] & ~data["supplementary"]).any() else ""
-        coloured = "; coloured: supplementary" if data["supplementary"].any() else ""
-        sentences.append(f"Correlations with the scores{faint}{coloured}.")
+    kinds = ["Bars: correlations."]
+    if (~data["nonzero"] & ~data["supplementary"]).any():
+        kinds.append("Faint: loading zero on both.")
+    if data["supplementary"].any():
+        kinds.append("Coloured: supplementary.")
+    sentences = [" ".join(kinds)]
+    if abs(r) > NOTABLE:
+        correlation = drawing.correlation_text(r)
+        sentences.append(f"Scores correlate ({correlation}): arrows may leave the circle.")
     count = int((~data["supplementary"]).sum())
     if count < p:
         sentences.append(f"{count} of the {p} variables are drawn: the longest of each component.")

@@ -18,6 +18,7 @@ from spcastat.labels import short_names
 from spcastat.plots import drawing, score_plots
 from spcastat.plots.arrows import (
     MAX_ARROWS,
+    NOTABLE,
     arrows_of,
     bars_of,
     draw_arrows,
@@ -296,8 +297,6 @@ def _biplot_pair(components: Pair, names: list[Any]) -> list[int]:
 
 #: What arrows can show.
 ARROWS = ("loadings", "correlations")
-#: Correlation of scores from which the caption mentions it.
-NOTABLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -479,7 +478,6 @@ def _points(
         return None, None
     options: dict[str, Any] = {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.2, "labelspacing": 0.25}
     options |= {"columnspacing": 1.0, "handlelength": 1.4, "fontsize": size, "title_fontsize": size}
-    title = title if len(clouds) >= TITLED else None
     legend = drawing.write_legend(ax, artists, [cloud.name for cloud in clouds], title=title, **options)
     return legend, None
 
@@ -490,10 +488,6 @@ def _rings(ax: Axes, xy: NDArray[np.float64], style: dict[str, Any]) -> None:
         colours: dict[str, Any] = {"facecolors": "none", "edgecolors": [ink(ax)], "linewidths": line(0.6)}
         options = {**style, **colours, "s": 3.0 * style["s"] + 8.0, "marker": "o", "alpha": 1.0}
         ax.scatter(xy[:, 0], xy[:, 1], gid="replaced", **options)
-
-
-#: A legend of so many groups has a title.
-TITLED = 9
 
 
 def _draw_further_points(ax: Axes, data: BiplotData) -> None:

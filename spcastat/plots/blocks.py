@@ -50,6 +50,8 @@ BEFORE_ARROW = 0.4
 BOLD = 1.12
 #: The number of variables of a component that should be named.
 NAMED_VARIABLES = 5
+#: Writing the values is worth shortening names by so much (see `_shortening`).
+VALUES_WORTH = 2.0
 #: A name shortened to this number of characters is as easy to read as a longer one.
 READABLE = 24
 #: The smallest room for a name that is not complete, in font sizes.
@@ -359,7 +361,7 @@ class BlockSpace:
     def lay_out(self, rows: Sequence[NamedBar], with_values: bool = True, undrawn: int = 0) -> BlockLayout:
         """Return the layout that hides least of these rows, and of `undrawn` others, which are only counted.
 
-        With `with_values` values are written if no name is shortened or left out because of them.
+        With `with_values` values are written unless names would lose much because of them.
         """
         layouts: list[BlockLayout] = []
         for name_lines in range(1, self.name_lines + 1):
@@ -430,7 +432,7 @@ class BlockSpace:
             height=(depth + bool(self.heading)) * BLOCK_LINE * self.size,
             line=BLOCK_LINE * self.size,
             hidden=hidden,
-            cost=cost + self.line_cost * depth - 0.01 * values,
+            cost=cost + self.line_cost * depth - VALUES_WORTH * values,
             rows=visible_rows,
             labels=labels,
             texts=texts,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import Locator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
@@ -151,6 +152,8 @@ class Margins:
         self.ax, self.blocks, self.headings, self.size = ax, blocks, headings, size
         self.low, self.high = limits
         self.equal, self.legend, self.note, self.bar = equal, legend, note, bar
+        texts = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+        self.entries = list(zip(legend.legend_handles, texts, strict=True)) if legend is not None else []
         self.filled = filled
         self.text, self.caption = "" if note is None else note.get_text(), caption
         values = [abs(row.value) for block in blocks or () for row in block.rows]
@@ -370,7 +373,7 @@ class Margins:
             self.note.set_text(arrangement.note)
             self.note.set_position(in_figure(self.ax, at(0.0, 0.0)))
         if (legend := self._legend()) is not None:
-            _set_columns(legend, arrangement.legend_columns)
+            _set_columns(legend, arrangement.legend_columns, self.entries)
             corner = arrangement.legend or (left, top + self._title() + self._bar_height() + 2.0)
             legend.set_loc("lower left")
             legend.set_bbox_to_anchor(in_figure(self.ax, at(*corner)), figure_of(self.ax).transFigure)
@@ -465,16 +468,20 @@ def _size(text: Text) -> float:
     return float(text.get_fontsize())
 
 
-def _set_columns(legend: Legend, columns: int) -> None:
-    """Change the number of columns of a legend; Matplotlib has no public way once it is made."""
+def _set_columns(legend: Legend, columns: int, entries: list[tuple[Any, str]]) -> None:
+    """Change the number of columns of a legend; its entries then follow each other row by row.
+
+    Matplotlib has no public way once a legend is made, and fills column by column.
+    """
     if columns != legend._ncols:  # type: ignore[attr-defined]
         legend._ncols = columns  # type: ignore[attr-defined]
-        names = [text.get_text() for text in legend.texts]
-        title = legend.get_title().get_text()
+        ordered = [entry for column in range(columns) for entry in entries[column::columns]]
+        handles, names = [handle for handle, _ in ordered], [name for _, name in ordered]
+        title, title_size = legend.get_title().get_text(), _size(legend.get_title())
         colours = [text.get_color() for text in [*legend.texts, legend.get_title()]]
-        legend._init_legend_box(legend.legend_handles, names)  # type: ignore[attr-defined]
+        legend._init_legend_box(handles, names)  # type: ignore[attr-defined]
         for text in legend.get_texts():
             text.set_parse_math(False)
-        legend.set_title(title)
+        legend.set_title(title, prop=FontProperties(size=title_size))
         for text, colour in zip([*legend.texts, legend.get_title()], colours, strict=True):
             text.set_color(colour)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.artist import Artist
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
@@ -21,9 +22,17 @@ if TYPE_CHECKING:
 
 #: Directions from a point to its name that are tried, and turns from the direction of an arrow, in radians.
 NAME_DIRECTIONS = np.arange(8) * np.pi / 4
-ARROW_TURNS = np.array([0.0, 0.4, -0.4, 0.8, -0.8, 1.2, -1.2])
+ARROW_TURNS = np.array([0.0, *(turn * side for turn in (0.4, 0.8, 1.2, 1.6, 2.0) for side in (1.0, -1.0))])
 #: Distances from a point to its name that are tried, in points.
 DISTANCES = (2.5, 6.0)
+#: Distances from a tip to a name at the end of a leader line, where there is no room beside the tip, in
+#: points, and turns from the direction of the arrow, in radians.
+LEADER_DISTANCES = (10.0, 14.0, 20.0, 28.0, 38.0, 50.0)
+LEADER_TURNS = np.array([0.0, *(turn * side for turn in np.arange(0.3, 2.8, 0.3) for side in (1.0, -1.0))])
+#: Width of a leader line, and its distance from the tip, in points.
+LEADER_WIDTH, LEADER_GAP = 0.5, 1.0
+#: Places along a leader line where it is looked whether it crosses a name.
+LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
 #: What a covered piece of an arrow costs; a covered point costs 1.
 SHAFT_COST = 3.0
 #: Length of a piece of an arrow, in points.
@@ -46,14 +55,16 @@ class Name:
     """A text beside a position in data units; beside the edge of the axes if the position is outside.
 
     `at_tip`: the position is the tip of an arrow from the origin. `most_covered`: how many points it may
-    cover. `radius`: that of a large mark at the position, in points. `edge_text`: that for a position
-    outside of the axes.
+    cover. `radius`: that of a large mark at the position, in points. `leader`: a name without room beside
+    its tip may stand farther away, at the end of a line. `edge_text`: the text for a position outside of the
+    axes.
     """
 
     position: NDArray[np.float64]
     text: str
     colour: Any
     at_tip: bool = False
+    leader: bool = False
     most_covered: float = 0.0
     weight: str = "normal"
     radius: float = 0.0
@@ -113,13 +124,24 @@ class Names(Artist):
             return
         scene = _Scene(self)
         for name in map(scene.named_at_edge, self.names):
-            box = scene.place(name)
+            box, leader = scene.place(name), None
+            if box is None and name.leader:
+                box, leader = scene.place_with_leader(name)
             if box is None:
                 continue
             scene.taken.append(box)
             self.written.append(name)
             self.boxes.append(Bbox(box))
+            if leader is not None:
+                scene.leaders.append(leader)
+                self._line(leader, name.colour).draw(renderer)
             self._text(name, box.mean(axis=0)).draw(renderer)
+
+    def _line(self, ends: NDArray[np.float64], colour: Any) -> Line2D:
+        """Return a leader line between two positions in pixels."""
+        line = Line2D(*ends.T, color=colour, linewidth=LEADER_WIDTH, transform=IdentityTransform())
+        line.set_figure(drawing.figure_of(self.axes))
+        return line
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
@@ -154,8 +176,10 @@ class _Scene:
         self.frame = np.array([[frame.x0 + edge, frame.y0 + edge], [frame.x1 - edge, frame.y1 - edge]])
         self.dots = self._of(names.dots)
         self.origin = self.to_pixels((0.0, 0.0))
-        self.pieces = self._pieces(self._of(names.tips))
+        self.tips = self._of(names.tips)
+        self.pieces = self._pieces(self.tips)
         self.taken: list[NDArray[np.float64]] = []
+        self.leaders: list[NDArray[np.float64]] = []
 
     def _of(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.to_pixels(xy)) if len(xy) else np.empty((0, 2))
@@ -180,12 +204,8 @@ class _Scene:
         anchor = self.to_pixels(name.position)
         if rows_outside(name.position[None], *limits_of(self.axes)).any():
             anchor = edge_of(self.axes, name.position[None])[0]
-        width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
-        half = np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
-        angles = NAME_DIRECTIONS
-        if name.at_tip:
-            outwards = anchor - self.origin
-            angles = np.arctan2(outwards[1], outwards[0]) + ARROW_TURNS
+        half = self._half(name)
+        angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
         lowest, best_box, best_covered = np.inf, None, np.inf
         for rank, angle in enumerate(angles):
             towards = np.array([np.cos(angle), np.sin(angle)])
@@ -198,11 +218,50 @@ class _Scene:
                     lowest, best_box, best_covered = cost, box, covered
         return best_box if best_covered <= name.most_covered else None
 
+    def place_with_leader(self, name: Name) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+        """Return the box of a name at the end of a leader line that covers least, and the ends of the line.
+
+        Both are None if each box covers too much, or each line crosses a name or another line.
+        """
+        anchor, half = self.to_pixels(name.position), self._half(name)
+        lowest, best_box, best_line = np.inf, None, None
+        for distance in LEADER_DISTANCES:
+            for rank, angle in enumerate(self._outwards(anchor) + LEADER_TURNS):
+                towards = np.array([np.cos(angle), np.sin(angle)])
+                middle = anchor + towards * (half + distance * self.pixels)
+                box = np.array([middle - half, middle + half])
+                line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
+                covered = self._covered(box)
+                cost = covered + TURN_COST * rank + DISTANCE_COST * distance
+                if covered <= name.most_covered and cost < lowest and self._is_free(line):
+                    lowest, best_box, best_line = cost, box, line
+        return best_box, best_line
+
+    def _half(self, name: Name) -> NDArray[np.float64]:
+        """Return half of the width and height of a name."""
+        width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
+        return np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
+
+    def _outwards(self, anchor: NDArray[np.float64]) -> float:
+        """Return the direction from the origin to a tip, in radians."""
+        x, y = anchor - self.origin
+        return float(np.arctan2(y, x))
+
+    def _is_free(self, line: NDArray[np.float64]) -> bool:
+        """Return whether a line crosses no name, no leader line and no arrow."""
+        along = line[0] + LEADER_STEPS * (line[1] - line[0])
+        lines = [*self.leaders, *(np.array([self.origin, tip]) for tip in self.tips)]
+        return not any(_count(along, box) for box in self.taken) and not any(
+            _cross(line, other_line) for other_line in lines
+        )
+
     def _covered(self, box: NDArray[np.float64]) -> float:
         """Return what a box covers; infinite if it leaves the frame or touches another name."""
         if (box[0] < self.frame[0]).any() or (box[1] > self.frame[1]).any():
             return np.inf
         if any((box[0] < name_box[1]).all() and (box[1] > name_box[0]).all() for name_box in self.taken):
+            return np.inf
+        if any(_count(ends[0] + LEADER_STEPS * (ends[1] - ends[0]), box) for ends in self.leaders):
             return np.inf
         dots = _count(self.dots, box + DOT_RADIUS * self.pixels * np.array([[-1.0], [1.0]]))
         return dots + SHAFT_COST * _count(self.pieces, box)
@@ -211,3 +270,14 @@ class _Scene:
 def _count(points: NDArray[np.float64], box: NDArray[np.float64]) -> float:
     """Return how many points are within a box."""
     return float(((points > box[0]) & (points < box[1])).all(axis=1).sum())
+
+
+def _cross(first_line: NDArray[np.float64], second_line: NDArray[np.float64]) -> bool:
+    """Return whether two line segments cross."""
+
+    def sides(line: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+        (x, y), (dx, dy) = line[0], line[1] - line[0]
+        return np.sign(dx * (points[:, 1] - y) - dy * (points[:, 0] - x))
+
+    crossed = sides(first_line, second_line).prod(), sides(second_line, first_line).prod()
+    return bool(max(crossed) < 0)

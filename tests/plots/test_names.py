@@ -429,3 +429,45 @@ def test_the_texts_of_a_block_have_one_size(dpi, monkeypatch):
     assert len(sizes) == 2
     assert all(len(block) == 1 for block in sizes.values())
     plt.close(figure)
+
+
+def test_names_of_few_arrows_are_written_with_leader_lines_where_tips_lie_together():
+    """Eight correlations in two bundles: without leader lines three or four names have no room."""
+    angles = np.repeat([0.1, 2.0], [4, 4]) + np.tile([0.0, 0.06, 0.12, 0.18], 2)
+    values = pd.DataFrame(
+        0.95 * np.c_[np.cos(angles), np.sin(angles)], [f"reading {i}" for i in range(8)], ["PC1", "PC2"]
+    )
+    for size in ((3.4, 4.5), (6.4, 5.4)):
+        ax = plt.figure(figsize=size, layout="constrained").subplots()
+        plots.plot_correlations(values, ax=ax)
+        ax.figure.canvas.draw()
+        (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+        assert len(names.written) >= 7
+        assert not any(overlap(a, b) for a, b in combinations(names.boxes, 2))
+        plt.close("all")
+
+
+def test_a_legend_reads_row_by_row_and_keeps_the_size_of_its_title(scores, loadings):
+    groups = pd.Series([*"ABCDEFGH"] * 10, name="school").iloc[: len(scores)].set_axis(scores.index)
+    ax = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    legend = biplot(scores, loadings, groups=groups, ax=ax).get_legend()
+    ax.figure.canvas.draw()
+    boxes = {text.get_text(): text.get_window_extent() for text in legend.get_texts()}
+    assert sorted(boxes, key=lambda name: (-round(boxes[name].y0), boxes[name].x0)) == [*"ABCDEFGH"]
+    assert legend.get_title().get_text() == "school"
+    assert legend.get_title().get_fontsize() == legend.get_texts()[0].get_fontsize()
+    plt.close("all")
+
+
+def test_no_label_is_cut_where_limits_of_one_scale_follow_the_numbers_at_the_ticks():
+    """One component reaches much farther than the other; at some widths automatic ticks never settled."""
+    rng = np.random.default_rng(4)
+    scores = pd.DataFrame({"PC1": rng.exponential(3.0, 200) - 1.0, "PC2": rng.standard_normal(200)})
+    loadings = pd.DataFrame(np.eye(2) + 0.2, ["a", "b"], scores.columns)
+    for width in np.linspace(3.0, 4.2, 13):
+        figure = plt.figure(figsize=(width, 3.0), layout="constrained")
+        ax = biplot(scores, loadings, scale=0, ax=figure.subplots())
+        figure.canvas.draw()
+        assert ax.yaxis.get_tightbbox(figure.canvas.get_renderer()).x0 >= 0
+        assert 2 <= len(ax.get_yticks()) <= 12
+        plt.close(figure)
