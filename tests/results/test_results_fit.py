@@ -278,8 +278,7 @@ def test_a_text_names_a_column_that_took_part_or_not(fit, df):
     np.testing.assert_array_equal(fit.biplot_data(color="age").points["color"], df["age"])
     for plot in (fit.biplot, fit.plot_scores, fit.plot_diagnostics):
         legend = plot(groups="site").get_legend()
-        # a biplot has its few groups without a title, for which its small places have no room
-        assert legend.get_title().get_text() == ("" if plot == fit.biplot else "site")
+        assert legend.get_title().get_text() == "site"
         assert [text.get_text() for text in legend.get_texts()] == ["z", "y", "x"]
 
 
