@@ -171,7 +171,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     >>> wine = sp.datasets.load_wine()
     >>> found = sp.compare_groups(wine, wine.index, k=1, card=4, scale=True, n_draws=99)
     >>> found.table["group"].tolist()
-    ['Barolo', 'Grignolino', 'Barbera']
+    ['Barbera', 'Barolo', 'Grignolino']
     """
     data_options, _ = divided_options(dict(locals()), ROW_OPTIONS)
     with listening(progress):

@@ -14,7 +14,7 @@ from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
 from spcastat.labels import full_names, short_name, short_names
 from spcastat.plots import drawing
-from spcastat.plots.blocks import labels_for, width_of
+from spcastat.plots.blocks import labels_for, tick_text, width_of
 from spcastat.plots.drawing import MARKERS, line, shade
 from spcastat.plots.score_plots import legend_above
 
@@ -194,7 +194,7 @@ def _number_ticks(ax: Axes, scale: Panels, panels: np.ndarray) -> None:
     best, labels = np.zeros(0), []
     for step in 10.0 ** np.floor(np.log10(high - low)) * np.outer([0.01, 0.1, 1.0], [1, 2, 5, 4, 3]).ravel():
         numbers = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)
-        texts = [f"{number:g}".replace("-", "−") for number in np.round(numbers, 12) + 0.0]
+        texts = [tick_text(number) for number in np.round(numbers, 12) + 0.0]
         widths = np.array([width_of(text, size) for text in texts])
         places = pitch * scale.places(0, numbers)
         # the first number of the next panel follows the last one
