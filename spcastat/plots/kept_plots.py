@@ -12,14 +12,18 @@ from spcastat.config import elements, explained, is_label, listed, shown, whole_
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names, short_names
 from spcastat.plots import drawing
+from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import accents, ink, line, shade
 from spcastat.plots.names import NAME_HEIGHT
+from spcastat.plots.score_plots import legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Narrowest axes beside the names, as a share of the figure; below it names are shorter.
 LEAST_ROOM = 0.4
+#: A bar of a smaller value has its number.
+SHORT_BAR = 0.02
 #: Largest number of variables kept that can be drawn.
 MOST_KEPT = 10_000
 
@@ -60,27 +64,21 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     ax.plot(ends, np.broadcast_to(data["PCA"], ends.shape), color=blue, label="PCA", **dashes)
     if with_held_out:
         values, errors = data["held out"], data["s.e."]
-        ax.errorbar(sizes, values, errors, color=orange, marker="s", label="held out", **style)
+        ax.errorbar(sizes, values, errors, color=orange, marker="s", label="held out ± 1 s.e.", **style)
         held_out = np.broadcast_to(data["PCA held out"], ends.shape)
         ax.plot(ends, held_out, color=orange, label="PCA, held out", **dashes)
     if m is not None:
-        ax.axvline(m, color=shade(ax, 0.4), linewidth=line(0.9), linestyle=":", zorder=1)
+        dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
+        ax.axvline(m, color=shade(ax, 0.6), label="kept", **dotted)
     ax.locator_params(axis="x", integer=True, nbins=8)
+    ax.margins(x=0.1)  # no line is on the vertical axis
     if len(sizes) == 1:
         ax.set_xlim(*ends)
     ax.ticklabel_format(axis="y", useOffset=False)
     size = drawing.name_size()
     drawing.label_components(ax, ("Variables kept", "% of the variance"), size)
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
-        handles,
-        labels,
-        frameon=False,
-        fontsize=size,
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=2,
-    )
+    names = ax.get_legend_handles_labels()[1]
+    ax.legend(frameon=False, fontsize=size, handlelength=1.6, **legend_above(ax, names))
     return ax
 
 
@@ -103,7 +101,7 @@ def plot_represented(
     max_rows: int | None = 40,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw R2 of the variables that are not kept, under the kept variable that represents them most.
+    """Draw R² of the variables that are not kept, under the kept variable that represents them most.
 
     Parameters
     ----------
@@ -132,11 +130,15 @@ def plot_represented(
     longest = min(max(map(len, full_names(names)), default=0), NAME_WIDTH)
     ax = drawing.axes_for(ax, 3.2 + 0.075 * longest, 1.0 + 0.2 * max(count, 5), drawing.ROWS_ONLY)
     ax.barh(np.arange(count), data["R2"].fillna(0.0), height=0.62, color=accents(ax)[0], zorder=2)
+    for row, value in enumerate(data["R2"]):
+        if value < SHORT_BAR:
+            style: dict[str, Any] = {"fontsize": drawing.name_size(), "va": "center", "color": ink(ax)}
+            drawing.write(ax, loading_text(value), (value, row), (2, 0), **style)
     ax.set_xlim(0, 1)
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     hidden = len(represented) - int((~heads).sum())
-    label = f"R2 by the variables kept{f' ({hidden} not shown)' * bool(hidden)}"
+    label = f"R² by the variables kept{f' ({hidden} not shown)' * bool(hidden)}"
     drawing.label_components(ax, (label, ""), drawing.name_size())
     ax.xaxis.label.set(ha="right", x=1.0)  # the names have more room than the bars
     _name(ax, names, heads)
@@ -145,7 +147,7 @@ def plot_represented(
 
 def _room(ax: Axes) -> int:
     """Return how many names have room beside the axes."""
-    drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R2", ""), drawing.name_size())
+    drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R²", ""), drawing.name_size())
     drawing.run_layout(ax)
     return int(drawing.size_of(ax)[1] / (NAME_HEIGHT * drawing.name_size()))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Measures along a path -> their names in the legend.
 DRAWN_MEASURES = {name: one.legend for name, one in MEASURES.items()} | {
-    "score_correlation": "largest score correlation",
+    "score_correlation": "largest score |r|",
     "cpev": "CPEV of the loadings",
     "fit": "kept by the sparse coordinates",
 }
@@ -40,7 +40,7 @@ _AXES = {
     "total": "% of the total variance",
     "pca": "% of PCA's explained variance",
     "error": "Relative reconstruction error, %",
-    "correlation": "Largest correlation of two scores, %",
+    "correlation": "Largest |r| of two scores",
 }
 #: A curve of more points has no marks.
 MOST_MARKS = 40
@@ -61,19 +61,19 @@ def _kind_of(name: str) -> str:
     return "correlation" if name == "score_correlation" else "total"
 
 
-def _percent_axes(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
-    """Return axes for fractions drawn as percentages, with a vertical axis that starts at zero."""
+def _axes_from_zero(ax: Axes | None, width: float, height: float, data: pd.DataFrame) -> Axes:
+    """Return axes for values, with a vertical axis that starts at zero."""
     ax = drawing.axes_for(ax, width, height, drawing.OPEN)
-    top = 100 * float(np.nanmax(data.to_numpy()))
+    top = float(np.nanmax(data.to_numpy()))
     ax.set_ylim(0, 1.05 * top if top > 0 else 1.0)
     return ax
 
 
 def _curve(ax: Axes, values: pd.Series, colour: Any, marker: str, label: str, **style: Any) -> None:
-    """Draw fractions as percentages against their index, with marks if there are few."""
+    """Draw values against their index, with marks if there are few."""
     style = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3, **style}
     style["marker"] = marker if len(values) <= MOST_MARKS else None
-    ax.plot(values.index.to_numpy(dtype=float), 100 * values, color=colour, label=label, **style)
+    ax.plot(values.index.to_numpy(dtype=float), values, color=colour, label=label, **style)
 
 
 def _dense_line(ax: Axes, value: float) -> None:
@@ -130,14 +130,17 @@ def plot_path(
     data = plot_path_data(table, measures=measures, x=x)
     names = [name for name in data.columns if name != "PCA"]
     kinds = [_kind_of(name) for name in names]
-    ax = _percent_axes(ax, 5.6, 3.8, data)
+    factor = 1.0 if set(kinds) == {"correlation"} else 100.0
+    unit = _AXES[kinds[0]] if len(set(kinds)) == 1 else "%"
+    data = factor * data
+    ax = _axes_from_zero(ax, 5.6, 3.8, data)
     for i, (name, colour) in enumerate(zip(names, colours_of(ax, None, names), strict=True)):
         style = ("-", "--", "-.", ":")[i % 4]
         curve = data[name] if x != "cpzc" else data[name].set_axis(100 * data.index)
-        _curve(ax, curve, colour, MARKERS[i % len(MARKERS)], DRAWN_MEASURES[name], linestyle=style)
+        label = DRAWN_MEASURES[name] + " × 100" * (kinds[i] == "correlation" and factor > 1)
+        _curve(ax, curve, colour, MARKERS[i % len(MARKERS)], label, linestyle=style)
     if "PCA" in data:
-        _dense_line(ax, 100 * float(data["PCA"].iloc[-1]))
-    unit = _AXES[kinds[0]] if len(set(kinds)) == 1 else "%"
+        _dense_line(ax, float(data["PCA"].iloc[-1]))
     return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc")
 
 
@@ -349,12 +352,14 @@ VALUE_AXES = {
     "share": "% of the total variance",
     "cumulative": "Cumulative % of the total variance",
 }
+#: Height of the number of a point in font sizes, and its distance from the point.
+NUMBER_HEIGHT, NUMBER_ABOVE = 1.25, 4
 #: Largest number of components to draw.
 COMPONENTS_DRAWN = 10_000
 
 
-#: Share of the vertical axis below zero where marks would be cut off otherwise.
-MARK_ROOM = 0.03
+#: The height of a line of a legend, and the width of its marks and edges, in font sizes.
+LEGEND_LINE, LEGEND_LEFT = 1.45, 4.5
 
 
 @explained
@@ -430,17 +435,21 @@ def screeplot(
             color=ink(ax),
             label=label,
             **style,
+            clip_on=False,  # marks at zero are whole
             **(marks if count <= MOST_MARKS else {}),
         )
     if "parallel" in values:
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
         ax.plot(place, values["parallel"], color=orange, **style, **dashes)
         _fill_marks(ax, values, kind)
+    largest = float(np.nanmax(values.to_numpy(), initial=0.0))
+    ax.set_ylim(0, (1.06 if kind != "cumulative" else 1.02) * largest if largest > 0 else 1.0)
     _ticks(ax, list(data.index), k)
-    _limits(ax, values, kind)
+    drawing.label_components(ax, (ax.get_xlabel(), VALUE_AXES[kind]), drawing.name_size())
+    _legend(ax, values)
     if kind == "share":
         _write_shares(ax, values, k)
-    drawing.label_components(ax, (ax.get_xlabel(), VALUE_AXES[kind]), drawing.name_size())
+    drawing.write_note(ax, filter(None, [getattr(parallel, "attrs", {}).get("note", "")]))
     return ax
 
 
@@ -510,21 +519,28 @@ def screeplot_data(
 
 
 def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
-    """Write percentages at the bottom of the bars and above the first ten points, where they have room."""
+    """Write percentages at the bottom of the bars and beside points, up to one where another line is."""
     size = drawing.SMALLEST_NAME
     pitch = drawing.name_room(ax, 1.0) / len(data)
     decimals = 1 if width_of("00.0", size) < pitch else 0
     if width_of("00", size) > pitch:
         return
     style: dict[str, Any] = {"va": "bottom", "fontsize": size, "color": ink(ax), "zorder": 4}
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, 1.06 * high)
-    labelled = max(k, 10)
+    high = 1.06 * ax.get_ylim()[1]
+    ax.set_ylim(0.0, high)
+    height = (NUMBER_ABOVE + NUMBER_HEIGHT * size) / float(drawing.size_of(ax)[1]) * high
+    nothing = pd.Series(np.nan, data.index)
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
         if i < k and np.isfinite(sparse):
             drawing.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **style)
-        if i < labelled and np.isfinite(dense):
-            drawing.write(ax, f"{dense:.{decimals}f}", (i + 1, dense), (1, 4), ha="left", **style)
+        text = f"{dense:.{decimals}f}"
+        beside = i + np.array([0.0, width_of(text, size) / pitch])
+        noise = np.interp(beside, np.arange(len(data)), data.get("parallel", nothing).fillna(0.0))
+        covers = noise.max() >= dense and noise.min() <= dense + height
+        if np.isfinite(dense) and not covers and not sparse > dense:
+            drawing.write(ax, text, (i + 1, dense), (1, NUMBER_ABOVE), ha="left", **style)
+        elif i >= k:
+            break
 
 
 def _ticks(ax: Axes, names: list[Any], k: int) -> None:
@@ -533,7 +549,7 @@ def _ticks(ax: Axes, names: list[Any], k: int) -> None:
     ax.set_xlim(0.4, count + 0.6)
     texts = [short_name(name, 12) for name in names]
     plain = [f"PC{i + 1}" for i in range(count)]
-    if count > 12 or (texts == plain and count > 8):
+    if count > 12 or texts == plain:
         ax.xaxis.set_major_locator(NumbersFromOne())
         ax.set_xlabel("Component")
         if texts[:k] != plain[:k]:
@@ -558,22 +574,22 @@ class NumbersFromOne(MaxNLocator):
         return np.unique(np.maximum(numbers, 1.0))
 
 
-def _limits(ax: Axes, data: pd.DataFrame, kind: str) -> None:
-    """Set the limits of the vertical axis, with room for the legend."""
-    values = data.to_numpy()
-    largest = float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
-    if kind == "cumulative":
-        ax.set_ylim(0, 105 if largest > 60 else 1.35 * largest)
-        ax.axhline(100, color=shade(ax, 0.25), linewidth=line(0.7), zorder=0.5)
-        rising = float(np.nanmax(values[: max(len(data) // 2, 1)])) < 0.6 * largest
-        ax.legend(frameon=False, loc="upper left" if rising else "lower right", fontsize=drawing.name_size())
-        return
-    # a flat scree needs room for the legend above
-    right = float(np.nanmax(values[len(data) // 2 :])) if np.isfinite(values[len(data) // 2 :]).any() else 0.0
-    high = (1.35 if right > 0.6 * largest else 1.06) * largest if largest > 0 else 1.0
-    touches = float(np.nanmin(data["dense"], initial=high)) < MARK_ROOM * high
-    ax.set_ylim(-MARK_ROOM * high if touches else 0, high)
-    ax.legend(frameon=False, loc="upper right", fontsize=drawing.name_size())
+def _legend(ax: Axes, values: pd.DataFrame) -> None:
+    """Write the legend at the upper right if it is above everything there, else above the axes."""
+    drawing.run_layout(ax)
+    size, (width, height) = drawing.name_size(), drawing.size_of(ax)
+    names = ax.get_legend_handles_labels()[1]
+    low, high = ax.get_ylim()
+    bottom = high - (len(names) + 1) * LEGEND_LINE * size / height * (high - low)
+    left = (
+        len(values)
+        + 0.6
+        - (max(width_of(name, size) for name in names) + LEGEND_LEFT * size) / width * len(values)
+    )
+    below = values[np.arange(1, len(values) + 1) > left - 1.0].to_numpy()
+    inside = len(below) > 0 and float(np.nanmax(below, initial=0.0)) < bottom
+    place = {"loc": "upper right"} if inside else legend_above(ax, names)
+    ax.legend(frameon=False, fontsize=size, **place)
 
 
 def _numbers(what: str, values: Any) -> np.ndarray:

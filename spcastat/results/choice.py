@@ -172,11 +172,12 @@ class ComponentChoice(Outcome):
             ax.set_ylabel("Variance (large rows shrunk)")
         return ax
 
-    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
 
         Where large rows were shrunk for the analysis, thresholds grow with the eigenvalues of the fit, so
-        that a component is above its threshold if its test says so.
+        that a component is above its threshold if its test says so; the attribute "note" of the Series then
+        says this below a plot.
 
         Raises
         ------
@@ -194,7 +195,9 @@ class ComponentChoice(Outcome):
         if tests.large is None:
             return noise
         shrunk = tests.spectrum["eigenvalue"].to_numpy(dtype=float)[: len(noise)]
-        return np.asarray(noise * np.where(shrunk > 0, spectrum[: len(noise)] / shrunk, 1.0))
+        values = pd.Series(noise * np.where(shrunk > 0, spectrum[: len(noise)] / shrunk, 1.0))
+        values.attrs["note"] = "Parallel analysis: rescaled, since large rows were shrunk for it."
+        return values
 
     def _require_data_of(self, spectrum: np.ndarray, argument: str) -> None:
         """Check that the data are those of a fit, given all eigenvalues of its data.
@@ -569,7 +572,7 @@ class Choice(Summary):
             row_groups=fit._by_row(groups, "groups"),
         )
 
-    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray:
+    def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:
         """Return the thresholds of parallel analysis; see `ComponentChoice._noise_for`."""
         if self._k_choice is None:
             raise OptionError(

@@ -163,6 +163,18 @@ def test_rows_whose_labels_repeat_are_named_by_their_number():
     assert {name.text for name in names.names} == {str(i + 1) for i in np.argsort(-beyond)[:3]}
 
 
+def test_what_is_drawn_of_principal_variables_has_a_key():
+    held_out = {"held_out": 0.8, "held_out_se": 0.05, "held_out_pca": 0.9}
+    ax = plots.plot_kept(KEPT.assign(**held_out), m=1)
+    names = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert names == {"in the data", "PCA", "held out ± 1 s.e.", "PCA, held out", "kept"}
+    assert ax.get_xlim()[0] < 0.85  # the line at 1 is not on the axis
+    represented = pd.DataFrame({"R2": [0.9, 0.001], "most_by": "a"}, index=["b", "c"])
+    ax = plots.plot_represented(represented, kept=["a"])
+    assert [text.get_text() for text in ax.texts] == [".00"]
+    assert ax.get_xlabel().startswith("R² by")
+
+
 def test_marks_are_filled_before_the_first_component_within_noise():
     ax = plots.screeplot(None, [5.0, 3.0, 1.0, 0.9], sparse=False, parallel=[2.0, 1.5, 1.2, 0.8])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [

@@ -33,7 +33,9 @@ def test_artists_are_the_data(variance):
     ax = screeplot(variance)
     assert [bar.get_height() for bar in ax.patches] == [3, 2, 0]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [4, 2, 1])
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["PC1", "PC2", "PC3"]
+    assert ax.get_xlabel() == "Component"
+    named = screeplot(variance.set_axis(["size", "shape", "PC3"]))
+    assert [text.get_text() for text in named.get_xticklabels()] == ["size", "shape", "PC3"]
 
 
 @pytest.mark.parametrize(("p", "width"), [(9, 3.4), (12, 3.4), (25, 3.4), (30, 8.0), (100, 5.0)])
@@ -50,8 +52,9 @@ def test_numbers_of_components_begin_with_one_and_no_mark_is_cut_off(p, width):
     pixels = ax.figure.dpi / 72
     radius = 0.5 * (ax.lines[0].get_markersize() + ax.lines[0].get_markeredgewidth()) * pixels
     lowest = ax.transData.transform((p, 0.0))[1]
-    marked = ax.lines[0].get_marker() == "o"
-    assert not marked or lowest - ax.get_window_extent().y0 >= radius
+    assert lowest == pytest.approx(ax.get_window_extent().y0)  # zero is on the axis
+    assert not ax.lines[0].get_clip_on()
+    assert lowest - radius >= 0.0
 
 
 def measures_table(spectrum: np.ndarray) -> pd.DataFrame:
@@ -103,14 +106,44 @@ def test_the_legend_names_what_was_fitted():
 
 
 def test_shares_are_written_beside_what_is_drawn(fit):
-    """As percentages: those of sparse components at the feet of the bars, those of PCA at the points."""
+    """As percentages: those of sparse components at the feet of the bars, those of PCA above bars."""
     ax = fit.screeplot(kind="share")
     data = 100 * screeplot_data(fit.variance, fit.eigenvalues, kind="share")
     written = [text.get_text() for text in ax.texts]
     sparse = [f"{share:.1f}" for share in data["sparse"].dropna()]
-    dense = [f"{share:.1f}" for share in data["dense"].iloc[:10]]
+    dense = [f"{share:.1f}" for share in data["dense"][~(data["sparse"] > data["dense"])]]
     assert sorted(written) == sorted(sparse + dense)
     assert not list(fit.screeplot(kind="variance").texts)
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (6.4, 4.8)])
+def test_no_percentage_is_on_the_line_of_parallel_analysis(variance, size):
+    spectrum = [4.0, 2.0, 1.0, 0.6, 0.4]
+    for noise in ([1.6, 1.4, 1.3, 1.2, 1.1], [0.9, 0.8, 0.7, 0.65, 0.6]):
+        axes = plt.figure(figsize=size, layout="constrained").subplots()
+        ax = screeplot(variance, spectrum, kind="share", parallel=noise, ax=axes)
+        ax.figure.canvas.draw()
+        line = next(line for line in ax.lines if line.get_label() == "parallel analysis")
+        path = line.get_transform().transform_path(line.get_path())
+        assert len(ax.texts) >= 4
+        assert not any(path.intersects_bbox(text.get_window_extent(), filled=False) for text in ax.texts)
+
+
+@pytest.mark.parametrize("kind", ["variance", "share", "cumulative"])
+@pytest.mark.parametrize("k", [2, 4, 7])
+def test_the_legend_of_a_scree_plot_covers_no_mark(kind, k):
+    """At the upper right if the curve is below it there, else above the axes."""
+    for power in (0.1, 1.0, 3.0):
+        spectrum = np.arange(1, 8) ** -power
+        table = measures_table(spectrum) if k == 2 else None
+        axes = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+        noise = np.full(k, 0.6 * spectrum[0])
+        ax = screeplot(table, spectrum, kind=kind, parallel=noise, ax=axes)
+        ax.figure.canvas.draw()
+        legend = ax.get_legend().get_window_extent()
+        curves = [line.get_transform().transform_path(line.get_path()) for line in ax.lines]
+        assert not any(curve.intersects_bbox(legend, filled=False) for curve in curves)
+        assert not any(legend.overlaps(bar.get_window_extent()) for bar in ax.patches)
 
 
 def test_the_line_of_an_analysis_that_was_run(pitprops):
@@ -166,6 +199,17 @@ def test_lines_are_the_data(table):
         "dense PCA",
     ]
     assert ax.get_ylim()[0] == 0
+
+
+def test_correlations_of_scores_are_no_percentages(table):
+    """Alone on an axis of correlations; beside shares in %, times 100 by name."""
+    table["score_correlation"] = [0.1, 0.2, 0.3]
+    alone = plot_path(table, measures="score_correlation")
+    np.testing.assert_allclose(alone.lines[0].get_ydata(), [0.1, 0.2, 0.3])
+    assert alone.get_ylabel() == "Largest |r| of two scores"
+    mixed = plot_path(table, measures=["pev", "score_correlation"])
+    np.testing.assert_allclose(mixed.lines[1].get_ydata(), [10, 20, 30])
+    assert [text.get_text() for text in mixed.get_legend().get_texts()][1].endswith("× 100")
 
 
 def test_a_path_draws_what_its_search_maximised():
