@@ -16,22 +16,36 @@ from spcastat.labels import short_name
 from spcastat.plots import drawing
 from spcastat.plots.blocks import width_of
 from spcastat.plots.drawing import accents, area, line, need_coloured, shade
-from spcastat.plots.score_plots import dots, group_rows, groups_of, scatter_groups
+from spcastat.plots.names import Names
+from spcastat.plots.score_plots import (
+    LEGEND_ENTRY,
+    Group,
+    dots,
+    group_rows,
+    groups_of,
+    legend_above,
+    row_labels,
+    scatter_groups,
+)
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Panels wider than this have up to five numbers, others three, in font sizes.
-WIDE_PANEL = 12.0
-#: The share of a panel at each of its ends where there is no number.
-PANEL_END = 0.08
+#: The most numbers of a panel, and the points between two numbers.
+MOST_NUMBERS, BETWEEN_NUMBERS = 4, 3.0
+#: The width of a panel among pairs, and its height among those over the rows, as shares of its place.
+PANEL_WIDTH, PANEL_HEIGHT = 0.93, 0.84
 #: Largest number of components: more would be too many pairs for a figure.
 PANEL_COMPONENTS = 5
 #: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
 FEWEST_FOR_DENSITY = 5
 #: Up to so many rows each have a mark below the densities.
 MOST_ROWS_MARKED = 1000
+#: The area of a panel whose points are as large as those of other plots, in squared points.
+PAIR_AREA = 8000.0
+#: The heights of a line of a legend and of its edges, in font sizes.
+LEGEND_LINE, LEGEND_EDGES = 1.35, 1.0
 #: Room above a pair for its correlation, in font sizes.
 TITLE_ROOM = 1.9
 
@@ -91,17 +105,20 @@ def plot_scores(
     values, categories = _with_groups(table, groups)
     labels = drawing.axis_names(list(values.columns), shares)
     title = drawing.title_of(groups)
+    sentences = []
     if _over_index(scores.index, against):
         ax = _draw_over_index(ax, values, labels, categories, palette, title)
     else:
         ax = _draw_pairs(ax, values, labels, categories, palette, densities, title)
+        if groups is not None and densities:
+            sentences.append("Areas of densities: shares of the rows.")
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
-        of_all = f"{first_and_last} of {scores.shape[1]} components."
-        note = drawing.write_note(ax, [of_all])
-        if note is not None:  # below the labels of the last panels
-            note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
-            note.set_position((0, -38))
+        sentences.append(f"{first_and_last} of {scores.shape[1]} components.")
+    note = drawing.write_note(ax, sentences)
+    if note is not None:  # below the labels of the last panels
+        note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
+        note.set_position((0, -30))
     return ax
 
 
@@ -155,29 +172,28 @@ def _draw_pairs(
     xy, k = values.to_numpy(dtype=float), values.shape[1]
     densities = densities or k == 1
     side = k if densities else k - 1
-    aside = groups is not None and side == 1  # a single panel leaves no corner free for the legend
     inches = {1: 4.6, 2: 5.4, 3: 6.6, 4: 7.8, 5: 8.8}[side]
-    ax = drawing.axes_for(ax, inches + 1.3 * aside, 0.75 * inches if k == 1 else inches)
+    ax = drawing.axes_for(ax, inches, 0.75 * inches if k == 1 else inches)
     ax.set_axis_off()
     size = drawing.name_size()
     width, height = drawing.size_of(ax) / side
     gap = max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
-    shortest = min(0.93 * width, (1.0 - gap) * height)
+    shortest = min(PANEL_WIDTH * width, (1.0 - gap) * height)
     if any(width_of(name, size + 1.0) > shortest for name in names):
         names = [short_name(name, 12) for name in values.columns]  # without their shares
-    artists: list[Any] = []
     columns: dict[int, Axes] = {}
+    share = width * height * PANEL_WIDTH * (1.0 - gap) / PAIR_AREA
     for i in range(k - side, k):
         for j in range(i + 1 if densities else i):
             row = i - (k - side)
-            panel = ax.inset_axes((j / side, 1 - (row + 1) / side, 0.93 / side, (1 - gap) / side))
+            panel = ax.inset_axes((j / side, 1 - (row + 1) / side, PANEL_WIDTH / side, (1 - gap) / side))
             if i == j:
                 _draw_density(panel, xy[:, j], groups, palette)
             else:
-                artists = _draw_pair(panel, xy[:, [j, i]], groups, palette, size)
-            panel.xaxis.set_major_locator(InnerTicks(4 if 0.93 * width > WIDE_PANEL * size else 2))
+                _draw_pair(panel, xy[:, [j, i]], groups, palette, size, share)
+            panel.xaxis.set_major_locator(InnerTicks(size - 0.5, 1.0 / PANEL_WIDTH - 1.0))
             if i != j:
-                panel.yaxis.set_major_locator(InnerTicks(4))
+                panel.yaxis.set_major_locator(InnerTicks(size - 0.5, gap / (1.0 - gap)))
             panel.tick_params(labelsize=size - 0.5, length=2.5)
             top_panel = columns.setdefault(j, panel)
             if top_panel is not panel:
@@ -189,37 +205,73 @@ def _draw_pairs(
             panel.set_ylabel(names[i] if j == 0 and i != j else "", **style)
     if groups is not None:
         kinds = list(groups_of(ax, groups, len(xy), palette))
-        if not artists:
-            artists = [ax.scatter([], [], color=[kind.colour], marker=kind.marker) for kind in kinds]
-        corner: dict[str, Any] = {
-            "loc": "upper left" if aside else "upper right",
-            "bbox_to_anchor": (1.0, 1.0),
-        }
-        drawing.write_legend(ax, artists, [kind.name for kind in kinds], title=title, **corner)
+        names, place = [kind.name for kind in kinds], _legend_place(ax, kinds, title, side, gap)
+        drawing.write_legend(ax, [kind.mark() for kind in kinds], names, title=title, size=size, **place)
     return ax
 
 
+def _legend_place(ax: Axes, kinds: list[Group], title: str | None, side: int, gap: float) -> dict[str, Any]:
+    """Return the options of a legend right of the diagonal, or above the panels if it has no room there."""
+    drawing.run_layout(ax)
+    size, (width, height) = drawing.name_size(), drawing.size_of(ax)
+    names = [kind.name for kind in kinds]
+    entry = max(width_of(name, size) for name in names) + LEGEND_ENTRY * size
+    for columns in range(1, len(names) + 1):
+        lines = -(-len(names) // columns) + (title is not None)
+        depth = (LEGEND_LINE * lines + LEGEND_EDGES) * size * side / height  # in rows of panels
+        if columns * entry <= (side - int(np.ceil(depth - gap))) * width / side:
+            place = {"loc": "upper right", "bbox_to_anchor": (1.0, 1.0), "alignment": "left"}
+            return {**place, "ncols": columns}
+    return legend_above(ax, names)
+
+
 class InnerTicks(MaxNLocator):
-    """Locator of round values without those at the ends, whose numbers would touch the next panel's."""
+    """Locator of round values whose numbers touch neither each other nor those of the next panel.
+
+    Parameters
+    ----------
+    size : float
+        The font size of the numbers.
+    gap : float
+        The space between panels, as a share of the length of one.
+    """
+
+    def __init__(self, size: float, gap: float) -> None:
+        super().__init__(MOST_NUMBERS, steps=[1, 2, 2.5, 5, 10], min_n_ticks=1)
+        self._size, self._gap = size, gap
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Return the values between these limits, without those at the ends if two or more remain."""
-        ticks = np.asarray(super().tick_values(vmin, vmax))
-        edge = PANEL_END * (vmax - vmin)
-        inner = ticks[(ticks >= vmin + edge) & (ticks <= vmax - edge)]
-        return inner if len(inner) >= 2 else ticks
+        """Return as many values between these limits as there is room for numbers."""
+        axis: Any = self.axis
+        length = float(drawing.size_of(axis.axes)[int(axis.axis_name == "y")])
+        ticks, room = np.zeros(0), length * self._gap / 2.0 - BETWEEN_NUMBERS / 2.0
+        for bins in range(MOST_NUMBERS, 0, -1):
+            self.set_params(nbins=bins)
+            values = np.asarray(super().tick_values(vmin, vmax))
+            texts = axis.get_major_formatter().format_ticks(values)
+            lengths = np.array(
+                [self._size if axis.axis_name == "y" else width_of(t, self._size) for t in texts]
+            )
+            middles = (values - vmin) / (vmax - vmin) * length
+            low, high = middles - lengths / 2.0, middles + lengths / 2.0
+            inner = (low >= -room) & (high <= length + room) & (values >= vmin) & (values <= vmax)
+            if (low[inner][1:] - high[inner][:-1] >= BETWEEN_NUMBERS).all() and inner.sum() > len(ticks):
+                ticks = values[inner]
+            if len(ticks) >= 2:
+                break
+        return ticks
 
 
-def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: float) -> list[Any]:
-    """Draw the points of two components; return the artists of the groups."""
+def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: float, share: float) -> None:
+    """Draw the points of two components, smaller in a panel of a small `share` of the usual area."""
     drawing.cross(panel, 0.18, 0.7)
-    artists, _ = scatter_groups(panel, xy, groups, palette=palette, **dots(len(xy), 16.0), zorder=2)
+    style = dots(len(xy), 16.0, share)
+    scatter_groups(panel, xy, list(groups_of(panel, groups, len(xy), palette)), **style, zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)
     r = drawing.correlation_of(*xy.T)
     title = drawing.correlation_text(r) if np.isfinite(r) else ""
     panel.set_title(title, fontsize=size - 0.5, color=shade(panel, 0.75), pad=1.5)
-    return artists
 
 
 # --- densities ------------------------------------------------------------------------------------
@@ -300,44 +352,32 @@ def _draw_over_index(
     x, title_of_x = _positions(values.index)
     ax = drawing.axes_for(ax, 6.4, 0.9 + 1.3 * k)
     size = drawing.name_size()
-    artists: list[Any] = []
-    panels = list(drawing.stacked(ax, values.columns, 0.86))
+    kinds = list(groups_of(ax, groups, n, palette))
+    panels = list(drawing.stacked(ax, values.columns, PANEL_HEIGHT))
     for panel, name, column in zip(panels, names, values.to_numpy(dtype=float).T, strict=True):
         panel.axhline(0, color=shade(panel, 0.3), linewidth=line(0.7), zorder=1)
         colour = accents(panel)[0] if groups is None else shade(panel, 0.45)
         panel.plot(x, column, color=colour, linewidth=line(1.1 if groups is None else 0.7), zorder=2)
         if groups is not None:
-            kinds = groups_of(panel, groups, n, palette)
-            artists = [
-                panel.scatter(
-                    x[kind.rows],
-                    column[kind.rows],
-                    color=[kind.colour],
-                    marker=kind.marker,
-                    linewidths=0,
-                    zorder=3,
-                    **dots(n, 14.0),
-                )
-                for kind in kinds
-            ]
+            scatter_groups(panel, (x, column), kinds, **dots(n, 14.0), zorder=3)
         if np.issubdtype(x.dtype, np.datetime64):
             locator = AutoDateLocator(minticks=3, maxticks=7)
             panel.xaxis.set_major_locator(locator)
             panel.xaxis.set_major_formatter(ConciseDateFormatter(locator))
         elif (x == np.round(x)).all():
             panel.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
-        panel.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
+        panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / PANEL_HEIGHT - 1.0))
         panel.tick_params(labelsize=size)
         panel.xaxis.get_offset_text().set_fontsize(size)
         height = float(drawing.size_of(ax)[1]) / k
-        words = name if width_of(name, size + 1.0) <= 0.86 * height else name.split(" (")[0]
+        words = name if width_of(name, size + 1.0) <= PANEL_HEIGHT * height else name.split(" (")[0]
         panel.set_ylabel(words, fontsize=size + 1.0, parse_math=False)
     panels[-1].set_xlabel(title_of_x, fontsize=size + 1.0, parse_math=False)
     if groups is not None:
-        kinds = groups_of(ax, groups, n, palette)
         names = [kind.name for kind in kinds]
+        place = legend_above(panels[0], names)
         drawing.write_legend(
-            panels[0], artists, names, title=title, **drawing.ABOVE, ncols=min(len(names), 4)
+            panels[0], [kind.mark() for kind in kinds], names, title=title, size=size, **place
         )
     return ax
 
@@ -356,7 +396,8 @@ def plot_coordinates(
 ) -> Axes:
     """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
 
-    Nonzero coordinates are drawn as stems, zeros as small dots on the line.
+    Nonzero coordinates are drawn as stems, zeros as small dots on the line. If rows have names, those of the
+    three largest coordinates are written.
 
     Parameters
     ----------
@@ -384,8 +425,8 @@ def plot_coordinates(
     n, k = values.shape
     ax = drawing.axes_for(ax, 7.0, 0.7 + 1.5 * k)
     kinds = list(groups_of(ax, categories, n, palette))
-    row = np.arange(1, n + 1)
-    for j, panel in enumerate(drawing.stacked(ax, values.columns, 0.84)):
+    row, size = np.arange(1, n + 1), drawing.name_size()
+    for j, panel in enumerate(drawing.stacked(ax, values.columns, PANEL_HEIGHT)):
         column = values.iloc[:, j].to_numpy(dtype=float)
         zero = column == 0
         panel.axhline(0, color=shade(panel, 0.35), linewidth=line(0.7), zorder=1)
@@ -396,21 +437,34 @@ def plot_coordinates(
             "zorder": 1.5,
         }
         panel.scatter(row[zero], column[zero], **style_of_zeros)
-        marks = []
         for kind in kinds:
             x, y = row[kind.rows & ~zero], column[kind.rows & ~zero]
             panel.vlines(x, 0, y, colors=[kind.colour], linewidth=line(1.0), zorder=2)
             style: dict[str, Any] = {"s": area(12), "color": [kind.colour], "marker": kind.marker}
-            marks.append(panel.scatter(x, y, zorder=3, linewidths=0, **style))
+            panel.scatter(x, y, zorder=3, linewidths=0, **style)
         if j == 0 and categories is not None:
-            drawing.write_legend(panel, marks, [kind.name for kind in kinds], **drawing.BESIDE)
+            names = [kind.name for kind in kinds]
+            place = legend_above(panel, names, TITLE_ROOM)
+            drawing.write_legend(panel, [kind.mark() for kind in kinds], names, size=size, **place)
+        _name_rows(panel, values.index, column)
         title = f"{int((~zero).sum())} of {n} nonzero"
-        panel.set_title(title, fontsize="x-small", color=shade(panel, 0.75), pad=2)
+        panel.set_title(title, fontsize=size, color=shade(panel, 0.75), pad=2)
         panel.set_xlim(0.5 - 0.01 * n, n + 0.5 + 0.01 * n)
-        panel.locator_params(axis="y", nbins=4)
-        panel.tick_params(labelsize="small")
-        panel.set_xlabel("Row" if j == k - 1 else "")
+        panel.yaxis.set_major_locator(InnerTicks(size, 1.0 / PANEL_HEIGHT - 1.0))
+        panel.tick_params(labelsize=size)
+        panel.set_xlabel("Row" if j == k - 1 else "", fontsize=size + 1.0)
     return ax
+
+
+def _name_rows(panel: Axes, index: pd.Index, column: np.ndarray) -> None:
+    """Name the rows of the largest coordinates, if rows have names."""
+    size, places = drawing.name_size(), np.column_stack([np.arange(1, len(column) + 1), column])
+    texts = Names(panel, size, places)
+    labels = row_labels(None, index, np.abs(column))
+    for i in np.argsort(-np.abs(column), kind="stable").tolist():
+        if labels[i] and column[i] != 0:
+            texts.add(places[i], labels[i], shade(panel, 0.75))
+    panel.margins(y=0.15)
 
 
 @explained

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,13 @@ from spcastat.reading.checks import aligned, frame_values, real_array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import PathCollection
+    from matplotlib.lines import Line2D
 
 #: What an entry of a legend takes besides its name, the height of the name of a limit, and the width of the
 #: numbers beside the axes, in font sizes.
 LEGEND_ENTRY, LIMIT_NAME, BESIDE_AXES = 2.7, 1.6, 4.0
+#: The least area of the mark of a named row, in squared points.
+NAMED_AREA = 14.0
 #: Largest number of groups: more could not be distinguished.
 MOST_GROUPS = 20
 
@@ -55,6 +58,12 @@ class Group:
     colour: Any
     marker: str
     name: str
+
+    def mark(self) -> Line2D:
+        """Return the mark of the group, for a legend."""
+        from matplotlib.lines import Line2D
+
+        return Line2D([], [], color=self.colour, marker=self.marker, markersize=line(5.0), ls="none", mew=0)
 
 
 def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = None) -> Iterator[Group]:
@@ -157,16 +166,30 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
 # --- points ---------------------------------------------------------------------------------------
 
 
-def scatter_groups(
-    ax: Axes, xy: np.ndarray, groups: pd.Categorical | None, *, palette: Any = None, **style: Any
-) -> tuple[list[PathCollection], list[str]]:
-    """Draw the points, with a colour and a marker for each group; return artists and names for the legend."""
-    kinds = list(groups_of(ax, groups, len(xy), palette))
-    artists = [
-        ax.scatter(*xy[kind.rows].T, color=[kind.colour], marker=kind.marker, linewidths=0, **style)
-        for kind in kinds
-    ]
-    return artists, [] if groups is None else [kind.name for kind in kinds]
+def scatter_groups(ax: Axes, xy: Any, kinds: Sequence[Group], **style: Any) -> PathCollection:
+    """Draw the points of groups with their colours and markers, mixed, so that no group hides another.
+
+    `style` may have one "s" and one "alpha" for all points, or one for each.
+    """
+    from matplotlib.colors import to_rgba
+    from matplotlib.markers import MarkerStyle
+
+    x, y = xy if isinstance(xy, tuple) else xy.T
+    rows = [np.flatnonzero(kind.rows) for kind in kinds]
+    order = np.concatenate(rows)
+    if len(kinds) > 1:
+        order = np.random.default_rng(0).permutation(order)
+    group = np.empty(len(x), dtype=int)
+    for i, places in enumerate(rows):
+        group[places] = i
+    colours = np.array([to_rgba(kind.colour) for kind in kinds])[group]
+    colours[:, 3] = style.pop("alpha", 1.0)
+    sizes = np.broadcast_to(style.pop("s"), len(x))
+    points = ax.scatter(x[order], y[order], c=colours[order], s=sizes[order], linewidths=0, **style)
+    markers = [MarkerStyle(kind.marker) for kind in kinds]
+    paths = [marker.get_path().transformed(marker.get_transform()) for marker in markers]
+    points.set_paths([paths[i] for i in group[order]] if len(kinds) > 1 else paths)
+    return points
 
 
 def open_points(ax: Axes, xy: np.ndarray, group: Group, style: dict[str, Any]) -> PathCollection:
@@ -204,11 +227,16 @@ def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float)
     return bar_axes
 
 
-def dots(n: int, size: float = 22.0) -> dict[str, Any]:
-    """Return the style of n points: smaller and more transparent for larger n, rasterised beyond 5,000."""
+def dots(n: int, size: float = 22.0, share: float = 1.0) -> dict[str, Any]:
+    """Return the style of n points: smaller and more transparent for larger n, rasterised beyond 5,000.
+
+    In axes of a `share` below 1 of the usual area, points are as those of so many times more rows.
+    """
+    few = 200 * min(share, 1.0) / max(n, 1)
+    least = min(share, 1.0) ** 0.4
     return {
-        "s": area(float(np.clip(size * (200 / max(n, 1)) ** 0.4, 0.18 * size, size))),
-        "alpha": float(np.clip(0.7 * (200 / max(n, 1)) ** 0.32, 0.15, 0.75)),
+        "s": area(float(np.clip(size * few**0.4, 0.18 * size * least, size))),
+        "alpha": float(np.clip(0.7 * few**0.32, 0.15 * least, 0.75)),
         "rasterized": n > 5000,
     }
 
@@ -393,7 +421,7 @@ def plot_diagnostics(
         Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit are
         marked.
     labels : int
-        How many of the rows beyond a limit are labelled, those that exceed it most first.
+        How many of the rows beyond a limit are labelled, and drawn dark: those that exceed it most.
     ax : Axes, optional
         By default a new figure is created.
 
@@ -411,31 +439,34 @@ def plot_diagnostics(
         If `labels` is below 0, there are too many groups, or `ax` is not an Axes.
     """
     points = plot_diagnostics_data(diagnostics, limits, groups=groups, labels=labels)
-    new_figure = ax is None
-    ax = drawing.axes_for(ax, 6.0 + 1.2 * (groups is not None), 4.4, drawing.OPEN)
+    ax = drawing.axes_for(ax, 6.0, 4.4, drawing.OPEN)
     xy = points[["T2", "Q"]].to_numpy(dtype=float)
     _scales(ax, xy, limits)
-    style: dict[str, Any] = {**dots(len(xy)), "zorder": 2}
     if groups is not None:
-        artists, names = scatter_groups(ax, xy, points["group"].array, **style)
-        place = drawing.BESIDE
-        if not new_figure:
-            place = {**legend_above(ax, names, LIMIT_NAME), "handlelength": 1.0, "size": drawing.name_size()}
-        drawing.write_legend(ax, artists, names, title=drawing.title_of(groups), **place)
+        kinds = list(groups_of(ax, points["group"].array, len(xy)))
+        title = drawing.title_of(groups)
     else:
         out = (points["beyond"] != "").to_numpy()
         blue, orange = accents(ax)
-        ax.scatter(*xy[~out].T, color=[blue], linewidths=0, **style)
-        ax.scatter(*xy[out].T, color=[orange], marker="^", linewidths=0, **{**style, "alpha": 0.9})
+        kinds = [Group(~out, blue, "o", "within the limits"), Group(out, orange, "^", "beyond a limit")]
+        kinds, title = [kind for kind in kinds if kind.rows.any()], None
+    named, style = points["labelled"].to_numpy(), dots(len(xy))
+    style["s"] = np.where(named, max(style["s"], area(NAMED_AREA)), style["s"])
+    style["alpha"] = np.where(named, 1.0, style["alpha"])
+    scatter_groups(ax, xy, kinds, zorder=2, **style)
+    if groups is not None or len(kinds) > 1:
+        names = [kind.name for kind in kinds]
+        place = {**legend_above(ax, names, LIMIT_NAME), "handlelength": 1.0, "size": drawing.name_size()}
+        drawing.write_legend(ax, [kind.mark() for kind in kinds], names, title=title, **place)
     _limit_lines(ax, limits)
     drawing.label_components(ax, ("Hotelling T²", "Q"), drawing.name_size())
-    labelled = np.flatnonzero(points["labelled"].to_numpy())
+    labelled = np.flatnonzero(named)
     excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
     labelled = labelled[np.argsort(-excess, kind="stable")]
     texts = Names(ax, drawing.name_size(), xy)
-    names = row_names(points.index, 16)
+    labels_of_rows = row_names(points.index, 16)
     for i in labelled.tolist():
-        texts.add(xy[i], names[i], shade(ax, 0.75), most_covered=TIP_COVER)
+        texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
     return ax
 
 

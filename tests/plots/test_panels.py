@@ -63,7 +63,9 @@ def test_other_rows_are_drawn_over_their_numbers_on_demand(scores):
         (curve,) = (line for line in panel.lines if len(line.get_xdata()) == 60)
         assert curve.get_xdata()[-1] == last
         assert panel.get_xlabel() == label
-        assert [len(marks.get_offsets()) for marks in panel.collections] == [30, 30]
+        (marks,) = panel.collections
+        assert len(marks.get_offsets()) == 60
+        assert len(np.unique(marks.get_facecolors(), axis=0)) == 2
 
 
 # --- a column of a journal ------------------------------------------------------------------------
@@ -175,6 +177,16 @@ def test_what_is_drawn_of_principal_variables_has_a_key():
     assert ax.get_xlabel().startswith("R² by")
 
 
+def test_rows_of_the_largest_coordinates_are_named():
+    column = np.array([0.0, 3.0, 0.0, -2.0, 1.0, 0.5])
+    names = ["Bern", "Zug", "Uri", "Genf", "Jura", "Wallis"]
+    ax = plots.plot_coordinates(pd.DataFrame({"PC1": column}, index=names))
+    (texts,) = (child for child in ax.child_axes[0].get_children() if child.get_gid() == "names")
+    assert {name.text for name in texts.names} == {"Zug", "Genf", "Jura"}
+    ax = plots.plot_coordinates(pd.DataFrame({"PC1": column}))
+    assert not [name for child in ax.child_axes[0].get_children() for name in getattr(child, "names", [])]
+
+
 def test_marks_are_filled_before_the_first_component_within_noise():
     ax = plots.screeplot(None, [5.0, 3.0, 1.0, 0.9], sparse=False, parallel=[2.0, 1.5, 1.2, 0.8])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
@@ -227,8 +239,69 @@ def test_numbers_of_panels_side_by_side_do_not_touch(scores, width, scale):
         for label in panel.get_xticklabels()
         if label.get_text() and panel.get_xlim()[0] <= label.get_position()[0] <= panel.get_xlim()[1]
     ]
-    assert len(boxes) >= 2 * len(lowest)
+    assert len(boxes) >= 2 * len(lowest) - (width < 5.0)
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_points_of_groups_are_drawn_in_one_mixed_order(scores):
+    """No group is behind the others, and each point has the colour and marker of its group."""
+    groups = np.repeat(["a", "b", "c"], 20)
+    panel = plots.plot_scores(scores, groups=groups, densities=False).child_axes[0]
+    (points,) = (one for one in panel.collections if len(one.get_offsets()) == 60)
+    order = [int(np.flatnonzero((scores.iloc[:, :2] == xy).all(axis=1))[0]) for xy in points.get_offsets()]
+    assert sorted(order) == list(range(60))
+    drawn = groups[order]
+    assert all(set(drawn[part]) == {"a", "b", "c"} for part in (slice(0, 20), slice(40, 60)))
+    for group in "abc":
+        colours = points.get_facecolors()[drawn == group]
+        paths = [path for path, one in zip(points.get_paths(), drawn, strict=True) if one == group]
+        assert len(np.unique(colours, axis=0)) == 1
+        assert len({path.vertices.tobytes() for path in paths}) == 1
+    assert len(np.unique(points.get_facecolors(), axis=0)) == 3
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (6.4, 4.8)])
+@pytest.mark.parametrize(
+    ("names", "k"), [(["a", "b"], 3), (["build wind non-float", "headlamps"] * 3, 3), ("abcdef", 2)]
+)
+def test_the_legend_of_scores_covers_no_panel(size, names, k):
+    names = [f"{name} {i}" for i, name in enumerate(names)]
+    values = np.random.default_rng(0).standard_normal((120, k))
+    table = pd.DataFrame(values).add_prefix("PC", axis=1)
+    figure = plt.figure(figsize=size, layout="constrained")
+    groups = pd.Series(np.resize(names, 120), name="class")
+    ax = plots.plot_scores(table, groups=groups, ax=figure.subplots())
+    figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not any(legend.overlaps(panel.get_window_extent()) for panel in ax.child_axes)
+    assert legend.x0 >= figure.bbox.x0
+    assert legend.x1 <= figure.bbox.x1 + 1
+    assert legend.y1 <= figure.bbox.y1 + 1
+
+
+def test_named_rows_of_diagnostics_are_dark_and_large():
+    values = np.random.default_rng(0).chisquare(2, (3000, 2))
+    frame = pd.DataFrame(values, columns=["T2", "Q"])
+    ax = plots.plot_diagnostics(frame, LIMITS, groups=["north", "south", "west"] * 1000, labels=4)
+    (points,) = ax.collections
+    dark = points.get_facecolors()[:, 3] == 1.0
+    assert dark.sum() == 4
+    assert points.get_facecolors()[~dark, 3].max() < 0.5
+    assert points.get_sizes()[dark].min() > 1.5 * points.get_sizes()[~dark].max()
+    rows = pd.DataFrame(points.get_offsets()[dark], columns=["T2", "Q"])
+    assert rows.max(axis=1).min() == pytest.approx(np.sort(frame.max(axis=1))[-4])
+
+
+def test_points_are_smaller_and_paler_in_small_panels():
+    """Thousands of rows are no solid blot in panels of half an inch."""
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((2400, 5))).add_prefix("PC", axis=1)
+    drawn = []
+    for side in (3.0, 9.0):
+        figure = plt.figure(figsize=(side, side), layout="constrained")
+        (points,) = plots.plot_scores(table, ax=figure.subplots()).child_axes[1].collections
+        drawn.append((points.get_sizes()[0], points.get_facecolors()[0, 3]))
+    assert drawn[0][0] < 0.6 * drawn[1][0]
+    assert drawn[0][1] < 0.7 * drawn[1][1]
 
 
 def test_the_legend_of_diagnostics_covers_no_row():

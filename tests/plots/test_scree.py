@@ -244,9 +244,15 @@ def test_rows_beyond_a_limit_are_marked(rows):
 
 def test_artists_are_the_data_of_diagnostics(rows):
     ax = plot_diagnostics(rows, LIMITS)
-    inside, outside = ax.collections
-    np.testing.assert_allclose(outside.get_offsets(), rows.iloc[[7, 9, 11]])
-    assert len(inside.get_offsets()) == 57
+    (points,) = ax.collections
+    outside = points.get_facecolors()[:, 3] == 1.0
+    drawn = pd.DataFrame(points.get_offsets()[outside]).sort_values(0, ascending=False)
+    np.testing.assert_allclose(drawn, rows.iloc[[7, 11, 9]])
+    assert len(points.get_offsets()) == 60
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "within the limits",
+        "beyond a limit",
+    ]
     (names,) = (child for child in ax.get_children() if isinstance(child, Names))
     assert sorted(name.text for name in names.names) == ["row 11", "row 7", "row 9"]
     lines = [line.get_xydata() for line in ax.lines]
