@@ -122,7 +122,7 @@ def plot_represented(
         Names of variables kept are bold.
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
-    if ax is not None and (excess := len(data) - _room(ax)) > 0:
+    if ax is not None and (excess := len(data) - rows_with_room(ax)) > 0:
         limit = max(int(data["R2"].notna().sum()) - excess, 1)
         data = plot_represented_data(represented, kept=kept, max_rows=limit)
     heads, count = data["R2"].isna().to_numpy(), len(data)
@@ -145,11 +145,12 @@ def plot_represented(
     return ax
 
 
-def _room(ax: Axes) -> int:
-    """Return how many names have room beside the axes."""
-    drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R²", ""), drawing.name_size())
+def rows_with_room(ax: Axes, above: float = 0.0) -> int:
+    """Return how many names have room beside the axes, below `above` font sizes of texts over them."""
+    size = drawing.name_size()
+    drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R²", ""), size)
     drawing.run_layout(ax)
-    return int(drawing.size_of(ax)[1] / (NAME_HEIGHT * drawing.name_size()))
+    return int((drawing.size_of(ax)[1] - above * size) / (NAME_HEIGHT * size))
 
 
 def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:

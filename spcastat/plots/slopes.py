@@ -16,6 +16,7 @@ from spcastat.labels import full_names, short_name, short_names
 from spcastat.plots import drawing
 from spcastat.plots.blocks import labels_for, tick_text, width_of
 from spcastat.plots.drawing import MARKERS, line, shade
+from spcastat.plots.kept_plots import rows_with_room
 from spcastat.plots.score_plots import legend_above
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ GAP, PANEL_END = 0.12, 0.06
 PANEL = 45.0
 #: Points between two numbers, and the most numbers of a panel.
 BETWEEN_NUMBERS, MOST_NUMBERS = 5.0, 5
+#: Height of the legend, the names of the components and the note, in font sizes.
+OTHER_TEXTS = 6.0
 #: Height of the names of the components above the axes, in font sizes.
 HEADING_ROOM = 2.2
 
@@ -54,6 +57,7 @@ def plot_slopes(
         With the columns "group", "component", "term", "loading", "estimate", "std_error" and "p_adjusted".
     max_rows : int, optional
         The largest number of variables: those with the smallest adjusted p-values, then the largest loadings.
+        In axes that are given there are fewer if their names have no room.
     components : sequence of int or str, optional
         Numbers counted from one, or names; by default all.
     level : float in (0, 1)
@@ -79,6 +83,9 @@ def plot_slopes(
     names = list(dict.fromkeys(slopes["component"]))
     columns = [names[i] for i in drawing.positions(components, names)]
     terms, groups = list(dict.fromkeys(table["term"])), list(dict.fromkeys(slopes["group"]))
+    if ax is not None and (most := max(rows_with_room(ax, OTHER_TEXTS), 1)) < len(terms):
+        table = plot_slopes_data(slopes, max_rows=most, components=components)
+        terms = list(dict.fromkeys(table["term"]))
     width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(columns)
     height = 1.3 + (0.16 + 0.09 * len(groups)) * max(len(terms), 4)
     ax = drawing.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, drawing.ROWS_ONLY)

@@ -124,6 +124,19 @@ def test_panels_of_slopes_share_a_scale_with_numbers_on_both_sides_of_zero(k):
     assert set(np.floor(places)) == set(range(k))
 
 
+def test_names_of_many_variables_with_slopes_do_not_touch():
+    table = slopes()[lambda frame: frame["term"] == LONG[0]]
+    table = pd.concat([table.assign(term=f"item {i}", loading=i / 60) for i in range(1, 31)])
+    for size in ((3.4, 3.0), (3.4, 4.5)):
+        figure = plt.figure(figsize=size, layout="constrained")
+        ax = plots.plot_slopes(table, ax=figure.subplots())
+        figure.canvas.draw()
+        boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+        assert len(boxes) >= 8
+        assert all(upper.y0 > lower.y1 for upper, lower in pairwise(boxes))
+        assert "item 30" in {label.get_text() for label in ax.get_yticklabels()}
+
+
 def interval_lines(ax):
     return [lines for lines in ax.collections if lines.get_gid() == "interval"]
 
