@@ -2,7 +2,8 @@
 
 Good optima of PEV and the least-squares share lie far apart, so that climbs miss the best of a few hundred
 supports more often than that of many. Where there are few, all are compared. The value on given supports has
-several local optima, of which each is reached from a few starts: the result is not proven to be the best.
+several local optima: the result is not proven to be the best. What the numbers of this module bring, in value
+and time, is in benchmarks/results/steering.md.
 """
 
 from __future__ import annotations
@@ -34,12 +35,9 @@ MOST_CHOICES = 20_000
 #: components with 11 of 13 variables, 5,972 choices of supports were open without these bounds, 27 after 10
 #: multipliers, 18 after 50 and 14 after 200.
 MULTIPLIERS, MULTIPLIER_SIZES, MULTIPLIER_COST = 50, (-3.0, 0.0), 1e8
-#: Short ascents begin with the best loadings given the other components. From so many of the best choices of
-#: supports there are ascents from RANDOM_LOADINGS random loadings, too, and so many of the best fits go on to
-#: the end.
-PROMISING_SUPPORTS, RANDOM_LOADINGS, FULL_ASCENTS = 1_000, 4, 8
-#: After so many random ascents of which the last round raised the value on no supports, no others follow.
-WITHOUT_RISE = 500
+#: Short ascents begin with the best loadings given the other components, and so many of the best fits go on
+#: to the end.
+FULL_ASCENTS = 8
 
 
 def few_supports(criterion: Criterion) -> bool:
@@ -71,30 +69,14 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
     bounds = _bounds(criterion, supports, index)
     index, bounds = index[:, bounds > threshold], bounds[bounds > threshold]
     if not criterion.exact_model:
-        index, bounds = _below_multiplier_bounds(criterion, supports, index, bounds, threshold)
+        index = _below_multiplier_bounds(criterion, supports, index, bounds, threshold)[0]
     places = places_of(supports, index)
     if not len(places):
         return fit
     forward = range(criterion.k)
     orders = [forward, forward[::-1]] if criterion.exact_model and criterion.k > 1 else [forward]
     ends = [_ascended(criterion, places, partial(_in_turn, order=order)) for order in orders]
-    values = [_values(criterion, fits, measure) for fits in ends]
-    best_values = np.max(values, axis=0)
-    promising = np.argsort(-best_values, kind="stable")[:PROMISING_SUPPORTS]
-    promising = promising[bounds[promising] > max(value, best_values.max()) * (1.0 + GAIN)]
-    rng = np.random.default_rng(0)
-    best_values = best_values[promising]
-    for number in range(RANDOM_LOADINGS if len(promising) and criterion.k > 1 else 0):
-        ends.append(_ascended(criterion, places[promising], partial(_random, rng=rng)))
-        values.append(_values(criterion, ends[-1], measure))
-        has_risen = bool((values[-1] > best_values * (1.0 + VALUE_TOLERANCE)).any())
-        if not has_risen and (number + 1) * len(promising) >= WITHOUT_RISE:
-            break
-        best_values = np.maximum(best_values, values[-1])
-    best_fits = [
-        fits.subset(distinct(values_of_fits, FULL_ASCENTS))
-        for fits, values_of_fits in zip(ends, values, strict=True)
-    ]
+    best_fits = [fits.subset(distinct(_values(criterion, fits, measure), FULL_ASCENTS)) for fits in ends]
     return _best_after_ascents(criterion, join_fits([fit, *best_fits]), measure)
 
 
@@ -284,10 +266,6 @@ def _in_turn(criterion: Criterion, places: np.ndarray, order: range) -> Fits:
     return criterion.fits(fits.places, fits.x)
 
 
-def _random(criterion: Criterion, places: np.ndarray, rng: np.random.Generator) -> Fits:
-    return criterion.fits(places, _of_variables(criterion, places, rng.standard_normal(places.shape)))
-
-
 def _of_variables(criterion: Criterion, places: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return loadings that are zero where a union of groups is filled up (see `GroupRule`).
 
@@ -300,9 +278,8 @@ def _of_variables(criterion: Criterion, places: np.ndarray, x: np.ndarray) -> np
 # --- nonnegative loadings ------------------------------------------------------------------------
 
 
-# Other counts are those of signed loadings above: with counts of their own, no value of 48 problems of 5 to 8
-# variables was larger by more than 3e-7 %.
-
+#: From so many of the best choices of supports there are ascents from so many random loadings.
+PROMISING_SUPPORTS, RANDOM_LOADINGS = 1_000, 4
 #: Steps of the ascents from further starts.
 LONGER_ASCENT = 40
 #: So many of the best fits go on to the end.
