@@ -37,15 +37,13 @@ SCORE_HALVINGS = 4
 #: Eigenvalues are computed of so many blocks with the largest norms, and of those for which elimination has a
 #: pivot below PIVOT_SHARE times the level to be shown.
 LARGE_BLOCKS, PIVOT_SHARE = 32, 1e-5
-#: How many eigenvalues are computed of the blocks with the largest norms, and the steps of an ascent.
-EIGENVALUES, ASCENTS = 512, 30
+#: How many eigenvalues are computed of the blocks with the largest norms.
+EIGENVALUES = 512
 #: The mean score is taken again if it closes at least this share of open supports; else they are divided.
 #: So are groups of three components.
 CLOSED_SHARE = 0.1
 #: The search ends if more supports of the first component are left for the last step.
 MOST_FAILED = 100
-#: So many of the first and of the last multipliers are tried for a larger bound if the search stops early.
-RECENT = 20
 
 #: Takes a list of pairs of supports and returns the adjusted variance to be proven.
 Climb = Callable[[list[list[np.ndarray]]], float]
@@ -318,19 +316,18 @@ class Cover:
         """Return a fit with large adjusted variance on a support of the first component."""
         S, T = self.S, self.first_supports.places[row]
         x = self.first_supports.leading(np.array([row]), len(S))[0]
-        for _ in range(ASCENTS):
-            a = S @ x  # x has variance one
-            M = S - np.outer(a, a)
-            U = places[np.argmax(norms(M, places))]
-            vectors = np.linalg.eigh(M[np.ix_(U, U)])[1]
-            y = np.zeros(len(S))
-            y[U] = vectors[:, -1]
-            slope = float(a @ y)
-            # the gradient of the sum with respect to the loadings x / |x| of the first component
-            unit = np.zeros(len(S))
-            size = float(np.linalg.norm(x))
-            unit[T] = S[T] @ ((1.0 + (slope * size) ** 2) * x / size - slope * size * y)
-            x = unit / np.sqrt(max(float(unit @ S @ unit), TINY))
+        a = S @ x  # x has variance one
+        M = S - np.outer(a, a)
+        U = places[np.argmax(norms(M, places))]
+        vectors = np.linalg.eigh(M[np.ix_(U, U)])[1]
+        y = np.zeros(len(S))
+        y[U] = vectors[:, -1]
+        slope = float(a @ y)
+        # one step along the gradient of the sum with respect to the loadings x / |x| of the first component
+        unit = np.zeros(len(S))
+        size = float(np.linalg.norm(x))
+        unit[T] = S[T] @ ((1.0 + (slope * size) ** 2) * x / size - slope * size * y)
+        x = unit / np.sqrt(max(float(unit @ S @ unit), TINY))
         a = S @ x
         slope = float(a @ y)
         orthogonal_part = y - slope * x
@@ -340,11 +337,11 @@ class Cover:
 
     @property
     def bound(self) -> float:
-        """A bound for all supports that are not closed."""
+        """A bound for all supports that are not closed, by the first and the last multiplier."""
         rows, bound = self._open_rows, self.target
         while len(rows) and bound < 1.0:
             bound *= 1.0025
-            for score_multiplier in (*self.multipliers[:RECENT], *self.multipliers[-RECENT:]):
+            for score_multiplier in (*self.multipliers[:1], *self.multipliers[-1:]):
                 wide = replace(score_multiplier, low=0.5 * bound, high=1.0)
                 rows = rows[~wide.closes(self.first_supports, rows, bound)]
                 rows = rows[self.first_supports.largest[rows] >= 0.5 * bound]
