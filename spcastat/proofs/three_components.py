@@ -44,10 +44,8 @@ from spcastat.proofs.first_components import FLOOR, with_two
 from spcastat.proofs.relaxed import bounds_alone, losses
 from spcastat.proofs.two_components import CLOSED_SHARE, Climb, Supports, divided, middle_of
 
-#: Rounds of column generation.
-GENERATION_ROUNDS = 12
-#: The rounds end if the last STALLED of them lowered the bound by a smaller share of it than FALL.
-STALLED, FALL = 3, 1e-4
+#: Rounds of column generation end if one lowered the bound by a smaller share of it than this.
+FALL = 1e-4
 #: Supports whose relaxed projection has a smaller trace are dropped after a round.
 UNUSED = 1e-4
 #: The start Z has this multiple of the largest variance in the direction of the mean scores: enough to make
@@ -408,8 +406,8 @@ class _ColumnGeneration:
     def solve(self) -> Solved:
         """Find the best Z, and return what it proves. Only this object changes."""
         trios, best_Z, lowest_bound = self.trios, self.Z, np.inf
-        rounds: list[float] = []
-        for _ in range(GENERATION_ROUNDS):
+        while True:
+            previous_bound = lowest_bound
             self._steps()
             other_bounds = self.other_supports.largest(self.Z)
             highest = trios.highest(self.Z, self.rows, self.low, self.high)
@@ -417,10 +415,9 @@ class _ColumnGeneration:
             bound = float(np.trace(self.Z)) + float(highest.max()) + largest
             if bound < lowest_bound:
                 lowest_bound, best_Z = bound, self.Z
-            rounds.append(lowest_bound)
             if lowest_bound <= trios.target or not trios.running():
                 break
-            if len(rounds) > STALLED and lowest_bound > rounds[-1 - STALLED] * (1.0 - FALL):
+            if lowest_bound > previous_bound * (1.0 - FALL):
                 break
             self._add_first(highest)
             self._add(other_bounds)
