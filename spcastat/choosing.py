@@ -580,7 +580,7 @@ def _chosen(data: Data, asked: Asked) -> Choice:
     sample = whole.in_memory(asked.settings.seed)
     require_variance(sample)
     whole.variance_check  # noqa: B018  # may warn
-    _require_number_of_rows(sample, asked.settings.by)
+    _require_number_of_rows(sample, asked.settings.by, k)
 
     components = None
     if k is None:
@@ -685,13 +685,15 @@ def _components_of(cards: Any, p: int) -> int:
     return k
 
 
-def _require_number_of_rows(data: Data, criterion: str) -> None:
-    """Raise OptionError if a criterion depends on the number of rows, and this is not known."""
-    if criterion in ("ebic", "bic") and data.free is None:
-        raise OptionError(
-            f"by={criterion!r} depends on the number of rows, and n_obs is not given; give n_obs=, the "
-            "number of rows behind the matrix, or use by='is' or by='variance'."
-        )
+def _require_number_of_rows(data: Data, criterion: str, k: int | None) -> None:
+    """Raise OptionError if the number of rows is not known, and a criterion or the choice of k needs it."""
+    if data.free is not None or (k is not None and criterion not in ("ebic", "bic")):
+        return
+    given_k = "k= with " * (k is None)
+    raise OptionError(
+        "n_obs is not given, on which this choice depends: give n_obs=, the number of rows behind the "
+        f"matrix, or {given_k}by='is' or by='variance'."
+    )
 
 
 def _compared(sample: Data, asked: Asked, k: int) -> Compared:

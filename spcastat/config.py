@@ -14,6 +14,7 @@ import inspect
 import itertools
 import math
 import numbers
+import re
 import reprlib
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -82,17 +83,18 @@ def one_line(text: str, limit: int) -> str:
 SHORT_WORD = 7
 
 
-def nearest(word: object, names: Iterable[object]) -> str:
+def nearest(word: object, names: Iterable[object], used: Iterable[object] = ()) -> str:
     """Return ``" Did you mean 'x'?"`` for the name closest to `word`, or an empty string.
 
-    The word itself is never suggested, since it was refused.
+    The word itself is never suggested, since it was refused, nor are names that the call has `used`.
     """
     import difflib  # imported only if a word is misspelt
 
     text = word if isinstance(word, str) else shown(word)
     if len(text) > 100:  # not a typo, and slow to compare
         return ""
-    candidates = [str(name) for name in names if str(name) != text]
+    used_names = {text, *map(str, used)}
+    candidates = [str(name) for name in names if str(name) not in used_names]
     matches = [name for name in candidates if name.casefold() == text.casefold()]
     matches = matches or [name for name in candidates if sorted(name) == sorted(text)]  # letters exchanged
     cutoff = 0.6 if len(text) > SHORT_WORD else 0.7  # most letters of short words are alike by chance
@@ -479,6 +481,11 @@ FEW_FUNCTIONS = {
 }
 #: What to do without the option of rows `robust`, in functions that do not have it.
 WITHOUT_ROBUST = "leave it out; spca(data, k, robust=True).robust lists the cells and rows to correct first"
+#: (method of a result, argument) -> advice.
+OF_METHODS = {
+    ("bootstrap", "level"): "give the level of the intervals where they are computed, such as "
+    "fit.bootstrap().conf_int(level=0.95)",
+}
 #: Arguments of `spca` that the estimator for scikit-learn lacks, and what to use instead.
 NOT_IN_ESTIMATOR = {
     **{name: _COLUMNS_BEFORE.format(name) for name in ("formula", "categorical", "context", "codes")},
@@ -535,7 +542,8 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
         return UnknownOptionError(f"{function}() no longer has {name}=; {instead}.")
     if function == "SparsePCA" and name in NOT_IN_ESTIMATOR:
         return UnknownOptionError(f"{function}() has no argument {name}=; {NOT_IN_ESTIMATOR[name]}.")
-    if answer := {**FEW_FUNCTIONS, "robust": WITHOUT_ROBUST}.get(name):
+    method_advice = OF_METHODS.get((function.rpartition(".")[2], name))
+    if answer := method_advice or {**FEW_FUNCTIONS, "robust": WITHOUT_ROBUST}.get(name):
         return UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
     has = listed(options, 12) or "none"
     hint = close_name(name, options)
@@ -628,16 +636,31 @@ def explained(function: Function) -> Function:
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
+        except UnknownOptionError as error:
+            by_place = [*inspect.signature(function).parameters][: len(arguments)]
+            reason: UnknownOptionError | ArgumentsError = _without_given(error, {*by_place, *options})
+            if reason is error:
+                raise
         except TypeError as error:
             traceback = error.__traceback__
             if traceback is None or traceback.tb_next is not None:
                 raise
-            reason = _refusal(function, len(arguments), options)
-            if reason is None:
+            refusal = _refusal(function, len(arguments), options)
+            if refusal is None:
                 raise
+            reason = refusal
         raise reason
 
     return cast(Function, call)
+
+
+def _without_given(error: UnknownOptionError, given: Collection[str]) -> UnknownOptionError:
+    """Return an error that does not suggest an argument that was `given` too, or the error itself."""
+    message = str(error)
+    suggestion = re.search(r" Did you mean '(\w+)'\?$", message)
+    if suggestion is None or suggestion[1] not in given:
+        return error
+    return UnknownOptionError(message.removesuffix(suggestion[0]))
 
 
 class Explained:
@@ -663,7 +686,8 @@ def _refusal(
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in options:
             if name not in names:
-                return unknown_argument(called, name, names)
+                by_place = [parameter.name for parameter in parameters[: max(count, 0)]]
+                return _without_given(unknown_argument(called, name, names), {*by_place, *options})
     places = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
     for parameter in places[: max(count, 0)]:
         if parameter.name in options and parameter.name in names:

@@ -49,7 +49,6 @@ ADVICE: list[tuple[str, list[str]]] = [
         "sp.spca(D,2,3)",
         [
             'sp.spca(D.drop(columns=["g"]),2,3)',
-            'sp.spca(D.select_dtypes(["number","bool"]),2,3)',
             'sp.spca(D,2,3,formula="~ . - g")',
             'sp.spca(D,2,3,formula="~ .",categorical="dummy")',
         ],
@@ -281,7 +280,34 @@ ADVICE: list[tuple[str, list[str]]] = [
         'sp.spca(X,2,3,nonneg=True,constraint="orthogonal")',
         ['sp.spca(X,2,3,constraint="orthogonal")'],
     ),
-    ("sp.spca(X,2,3,nonneg=True,disjoint=True)", ["sp.spca(X,2,3,disjoint=True)"]),
+    (
+        "sp.spca(X,2,3,nonneg=True,disjoint=True)",
+        ["sp.spca(X,2,3,disjoint=True)", "sp.spca(X,2,3,nonneg=True)"],
+    ),
+    (
+        "sp.spca(X,2,nonneg=True,disjoint=True)",
+        ["sp.spca(X,2,disjoint=True)", "sp.spca(X,2,card=3,nonneg=True)"],
+    ),
+    (
+        'sp.spca(X,2,variance=.8,nonneg=True,include=["a"])',
+        ['sp.spca(X,2,variance=.8,include=["a"])', "sp.spca(X,2,card=3,nonneg=True)"],
+    ),
+    ('sp.spca(X,2,3,method="spca-zou")', ['sp.spca(X,2,3,method="zou")', "sp.methods()"]),
+    (
+        "sp.choose_k(X,method='zou')",
+        ["sp.choose_k(X,n_draws=99)", "sp.choose(X,k=2,method='greedy',folds=2,repeats=1)"],
+    ),
+    ("fit.bootstrap(40,level=95)", ["fit.bootstrap(40).conf_int(level=0.95)"]),
+    ("sp.spca([[1,2],[3,4],[2,3.5]],1,1)", ["sp.spca(pd.DataFrame([[1,2],[3,4],[2,3.5]]),1,1)"]),
+    ("sp.spca({'a':[1,3,2],'b':[2,4,3.5]},1,1)", ["sp.spca(pd.DataFrame({'a':[1,3,2],'b':[2,4,3.5]}),1,1)"]),
+    (
+        "sp.choose(R,covariance=True)",
+        [
+            "sp.choose(R,covariance=True,n_obs=40)",
+            'sp.choose(R,covariance=True,k=2,by="is")',
+            'sp.choose(R,covariance=True,k=2,by="variance")',
+        ],
+    ),
     ("sp.spca(X,2,variance=.8,nonneg=True)", ["sp.spca(X,2,card=3,nonneg=True)"]),
     (
         "sp.correlation(long)",
@@ -373,6 +399,11 @@ def test_what_a_message_recommends_is_accepted(names, part):
         ('sp.spca(X,3,2,constraint="orthogonal",exclude=list("abcd"))', "exclude fewer", "larger cards"),
         ('sp.spca(X,3,1,constraint="orthogonal",include=["a"])', "larger cards", "exclude"),
         ('sp.choose(X,k=2,share=.9,by="ebic")', "rule='keep' with by='cv'", None),
+        ("sp.choose(R,covariance=True)", "k= with by='is'", "ebic"),
+        ('sp.choose(R,covariance=True,k=2,by="bic")', "or by='is'", "k="),
+        ("sp.spca(X,2,nonneg=True,disjoint=True)", "give card= in place of disjoint=", "method="),
+        ("sp.spca(X,2,3,nonneg=True,disjoint=True)", "leave out disjoint=", "method="),
+        ('sp.spca(X,2,3,method="spca-zou")', "Did you mean 'zou'? sp.methods()", "spca-os"),
     ],
 )
 def test_a_message_names_what_the_call_accepts(names, call, words, absent):
@@ -381,6 +412,34 @@ def test_a_message_names_what_the_call_accepts(names, call, words, absent):
         eval(call, dict(names))
     assert words in str(error.value)
     assert absent is None or absent not in str(error.value)
+
+
+#: Calls with a name that does not exist, whose nearest name the call has too, and what must be absent.
+TAKEN = [
+    ("sp.spca(X,2,3).transform(X.drop(columns='a').rename(columns={'b':'aa'}))", "lack"),
+    ("sp.spca(Y,1,[2],include=['health1']).transform(Y.drop(columns='health1'))", "'health1'"),
+    ("sp.spca(Y,1,2,formula='~ health1 + health_2 + q')", "'health_2'"),
+    ("sp.spca(Y,1,2,include=['health1','health_2'])", "'health_2'"),
+    ("sp.spca(Y,1,2,include={'PC1':'q','PC11':'r'})", "'PC11'"),
+    ("sp.spca(X,2,card=3,crad=3)", "crad"),
+    ("sp.spca(X,2,3,crad=3)", "crad"),
+    ("sp.spca(X,2,3,scale=True,scal=True)", "scal"),
+    ("sp.choose_k(X,n_draws=99,n_drawz=99)", "n_drawz"),
+    ("sp.spco(X,2,zeros=.3,zeroes=.3)", "zeroes"),
+    ("sp.principal_variables(X,m=2,share_=.5,share=.5)", "share_"),
+    ("fit.bootstrap(n=40,rng=1,rngs=1)", "rngs"),
+    ("fit.summary(digits=3,digit=3)", "digit"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("call", "words"), TAKEN, ids=[call for call, _ in TAKEN])
+def test_a_name_that_the_call_has_too_is_not_suggested(names, call, words):
+    Y = names["X"].set_axis(["health1", "health2", "q", "r", "s", "t"], axis=1)
+    with pytest.raises(sp.errors.SpcaError, match=words) as error:
+        eval(call, {**names, "Y": Y})
+    if suggested := re.search(r"Did you mean '([^']*)'", str(error.value)):
+        assert not re.search(rf"\b{suggested[1]}\b", call), str(error.value)
 
 
 #: Options beside a method of another program, of which its equivalent lacks some.

@@ -174,7 +174,8 @@ def _run(argv: Sequence[str]) -> int:
             args, unknown = parser.parse_known_args(argv)
         if unknown:
             options = re.findall(r"--[\w-]+", args.parser.format_help())
-            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}.{nearest(unknown[0], options)}")
+            hint = nearest(unknown[0], options, used=argv)
+            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}.{hint}")
     except SystemExit as stop:  # argparse has printed the help, the version or the usage
         code = int(stop.code or 0)
         if code == 0:

@@ -333,7 +333,7 @@ def _options(
         if name not in option_names:
             raise OptionError(
                 f"{kind} has no option {name}; it has {listed(option_names, 20) or 'none'}."
-                f"{nearest(name, option_names)}"
+                f"{nearest(name, option_names, options)}"
             )
     return options
 

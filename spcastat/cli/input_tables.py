@@ -432,9 +432,10 @@ def _selected(data: pd.DataFrame, args: argparse.Namespace) -> pd.DataFrame:
 
 def _require_columns(data: pd.DataFrame, names: Iterable[str], args: argparse.Namespace) -> None:
     """Raise OptionError for the first of the names that is not a column."""
-    for name in names:
+    column_names = list(names)
+    for name in column_names:
         if name not in data.columns:
-            hint = nearest(name, data.columns)
+            hint = nearest(name, data.columns, used=column_names)
             raise OptionError(
                 f"there is no column {name!r} in {args.data}; it has {listed(data.columns)}.{hint}"
             )

@@ -35,7 +35,7 @@ _COMMAND_NAMES |= {"scale": "--scale", "KIND": "KIND"}
 #: A string as Python writes it.
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: Two ways to leave out the columns without numbers.
-_NUMERIC_COLUMNS = rf"df\.select_dtypes\(\['number', 'bool'\]\) or (?:a formula|formula=(?:{_QUOTED}))"
+_NUMERIC_COLUMNS = r"df\.select_dtypes\(\['number', 'bool'\]\) or a formula"
 #: Phrases with advice for Python, and what the command has instead, in this order.
 _PHRASES = (
     (_NUMERIC_COLUMNS, "--columns, --drop or --formula"),
@@ -100,7 +100,7 @@ def for_command(message: str, valued: Set[str], plotted: Set[str]) -> str:
         Arguments of plots, which the command takes by ``--set``; others it takes by ``--option``.
     """
     message = re.sub(
-        rf"(?:df|data)(?:\[data\[.*?\] == 1\])?\.drop\(columns=\[(.*?)\]\)(?:, {_NUMERIC_COLUMNS})?",
+        rf"(?:df|data)(?:\[data\[.*?\] == 1\])?\.drop\(columns=\[(.*?)\]\)(?: or formula=(?:{_QUOTED}))?",
         _drop,
         message,
     )

@@ -227,6 +227,13 @@ RENAMED = {
     ("choose_k", "card"): "it finds the number of components, and choose() their cardinalities",
     ("choose_k", "k"): "it finds the number of components, and kmax= is the largest",
     ("choose_k", "n_components"): "it finds the number of components, and kmax= is the largest",
+    **{
+        (
+            "choose_k",
+            name,
+        ): "it counts components by tests that need no fit; leave it out, or give it to choose()"
+        for name in ("method", "objective", "effort")
+    },
     ("choose_k", "level"): "the level of the tests is alpha=",
     ("choose", "level"): "the level of the tests is alpha=",
     ("choose", "cv"): "the number of folds is folds=",

@@ -85,7 +85,7 @@ def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[A
         if name not in components:
             raise errors.OptionError(
                 f"{option} names the component {shown(key)}; with k={k} they are {listed(components, 20)}, "
-                f"or their numbers from 1.{nearest(name, components)}"
+                f"or their numbers from 1.{nearest(name, components, by_component)}"
             )
         several = elements(names, p)
         try:
@@ -227,7 +227,7 @@ def positions_of(option: str, names: tuple[Hashable, ...], places: Mapping[Hasha
     if unknown:
         raise errors.OptionError(
             f"{option} names {listed(unknown)}, not among the variables "
-            f"{listed(places)}.{nearest(unknown[0], places)}"
+            f"{listed(places)}.{nearest(unknown[0], places, names)}"
         )
     return sorted({j for name in names for j in places[name]})
 
@@ -680,6 +680,10 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     if isinstance(method, str) and method in REMOVED_METHODS:
         raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
     controls = [name for name in CONTROLS if name in given]
+    if isinstance(method, str) and method not in SOLVERS and (part := _in_parts(method)):
+        raise errors.MethodError(
+            f"method={method!r} is not known. Did you mean {part!r}? sp.methods() lists all methods."
+        )
     named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
     if named_method is not None and not set(controls) <= set(named_method.options):
         return named_method  # whose plan refuses the option that it does not have
@@ -692,6 +696,11 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     if controls == ["t"]:
         return SOLVERS["bcd-l1"]
     return SOLVERS["bcd-l0" if controls == ["card"] and "nonneg" in given else DEFAULT]
+
+
+def _in_parts(method: str) -> str | None:
+    """Return the method whose name is part of another name, such as "zou" of "spca-zou", if there is one."""
+    return next((part for part in method.lower().replace("_", "-").split("-") if part in SOLVERS), None)
 
 
 def _equivalent(name: str, given: Mapping[str, Any]) -> str:
@@ -842,17 +851,28 @@ def _no_such_option(
     accepting = [owner for owner in owners if set(given) <= set(SOLVERS[owner].options)]
     has: Sequence[str] = method.options
     called = f"method={method.name!r}{', the default,' if default else ''}"
+    rules = [option for option in RULE if option in given]
+    if default and rules and "nonneg" in given:
+        option_names = [option for option in CONTROLS if option in given and option != "card"] + rules
+        way = "leave out" if "card" in given and option_names == rules else "give card= in place of"
+        rules_text, options_text = (
+            " and ".join(f"{option}=" for option in options) for options in (rules, option_names)
+        )
+        return (
+            f"nonneg= was given with {rules_text}, and no method accepts both: leave out nonneg=, or {way} "
+            f"{options_text}."
+        )
     if owners:
         advice = " It sets its own starts and its own end: effort= says how long it searches." * (
             name in ITERATION_OPTIONS and method.name == DEFAULT
         )
         if name in (*RULE, "constraint"):
-            advice += f" Only the default method accepts {name}=: give card= and {name}= without method= and "
-            advice += "nonneg=."
+            without = " and ".join(["method="] * (not default) + ["nonneg="] * ("nonneg" in given))
+            advice += f" Only the default method accepts {name}=: give card= and {name}= without {without}."
         if name in CONSTRAINTS and default:
             advice += f" For the default, give constraint={name!r} with card=."
         if name == "nonneg" and default:
-            advice += " Give card= and nonneg= without method= and variance=."
+            advice += " Give card= and nonneg=" + " without variance=" * ("variance" in given) + "."
         methods = listed(accepting or owners, 30)
         if not accepting:
             methods += ". None has all options of this call: leave one of them out"

@@ -234,7 +234,8 @@ def _costs(
         else:
             labels = [*places, *(group_name for group_name in names if group_name not in places)]
             raise OptionError(
-                f"cost names {shown(name)}, not among the variables {listed(labels)}.{nearest(name, labels)}"
+                f"cost names {shown(name)}, not among the variables {listed(labels)}."
+                f"{nearest(name, labels, cost)}"
             )
     return np.array([group_costs.get(g, single[list(members)].sum()) for g, members in enumerate(groups)])
 

@@ -245,9 +245,7 @@ def scores_of_new(state: FitState, new: Any, na: str | None = None) -> Any:
     try:
         matrix, index = replay(spec, table, na="pairwise" if na == "em" else na)
     except errors.MissingValuesError as error:
-        pairwise = (
-            "to get the scores of the components whose variables were all measured; other scores are then NaN"
-        )
+        pairwise = "to get NaN for scores that need a missing value"
         raise _about_new_rows(state, error, pairwise) from error
     if na == "em":
         state.need_model("transform() with na='em'")
@@ -265,12 +263,12 @@ def _about_new_rows(
     state: FitState, error: errors.MissingValuesError, pairwise: str
 ) -> errors.MissingValuesError:
     """Return the error of missing values in rows, with advice for new rows of a fit."""
-    fact, _, advice = str(error).partition(" Use ")
+    fact, _, advice = str(error).partition(": use ")
     ways = ["na='drop' to leave these rows out"] if advice.startswith("na='drop'") else []
     if state.model is not None:
         ways.append("na='em' to impute them by the model of the fit")
     ways.append(f"na='pairwise' {pairwise}")
-    return errors.MissingValuesError(f"{fact} Use {', or '.join(ways)}.")
+    return errors.MissingValuesError(f"{fact}: use {', or '.join(ways)}.")
 
 
 def scoring(state: FitState, analysis: str) -> tuple[Spec, Standardisation, np.ndarray]:

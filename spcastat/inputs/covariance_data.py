@@ -233,7 +233,7 @@ def _partial(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray
     covariates = {positions[name] for name in names if is_label(name) and name in positions}
     places = np.array(sorted(covariates), dtype=int)
     if unknown or not 0 < len(places) < len(positions):
-        hint = nearest(unknown[0], spec.columns) if unknown else ""
+        hint = nearest(unknown[0], spec.columns, names) if unknown else ""
         raise errors.OptionError(
             f"given={shown(given)} must name some of the variables, not all: {listed(spec.columns)}.{hint}"
         )

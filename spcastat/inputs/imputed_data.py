@@ -69,7 +69,7 @@ class ImputedData(Data):
             try:
                 parts.append(RowData.read(frame, options, warns=number == 1))
             except errors.MissingValuesError as error:
-                gap = str(error).partition(". Use ")[0]
+                gap = str(error).partition(": use ")[0]
                 raise errors.MissingValuesError(
                     f"Imputation {number} has missing values: {gap}. Impute them too, or give the table as "
                     "data with na='em'."

@@ -476,8 +476,8 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
     """
     if n is None:
         raise OptionError(
-            "n_obs is not given; the eigenvalues of noise depend on the number of rows from which the "
-            "covariance matrix was computed. Give n_obs=."
+            "n_obs is not given, on which the eigenvalues of noise depend: give n_obs=, the number of rows "
+            "behind the matrix."
         )
     if kind in ("polychoric", "mixed"):
         raise OptionError(

@@ -725,7 +725,7 @@ def contents_of(table: Any, reading: ReadOptions, mixed: bool) -> Design:
     except errors.MissingValuesError as error:
         if not mixed:
             raise
-        gap, _, advice = str(error).partition(". Use ")
+        gap, _, advice = str(error).partition(": use ")
         remedy = COMPLETE.partition(", or ")[0] if NO_COMPLETE_ROW in advice else COMPLETE
         raise errors.MissingValuesError(f"{gap}, and {remedy}.") from None
     if reading.formula is None:

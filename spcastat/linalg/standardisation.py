@@ -146,7 +146,7 @@ class BlockScaling(ScalingGroups):
                 if j < 0:
                     raise OptionError(
                         f"blocks[{shown(name)}] names {shown(member)}, which is not one of the variables "
-                        f"{listed(columns)}.{nearest(member, columns)}"
+                        f"{listed(columns)}.{nearest(member, columns, members)}"
                     )
                 if of[j] >= 0:
                     raise OptionError(

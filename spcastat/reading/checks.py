@@ -348,12 +348,13 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
         )
     noun = "column does" if len(bad) == 1 else "columns do"
     labels = [label for label, _, _ in columns]
-    drop = f"df.drop(columns=[{listed(labels)}]), " if len(bad) <= 8 else ""
-    formula = formula_without(labels) if len(bad) <= 8 else None
-    option = "a formula" if formula is None else f"formula={formula!r}"
+    way = "df.select_dtypes(['number', 'bool']) or a formula"
+    if len(bad) <= 8:
+        formula = formula_without(labels)
+        way = f"df.drop(columns=[{listed(labels)}])" + (f" or formula={formula!r}" if formula else "")
+    out = "it out" if len(bad) == 1 else "them out"
     raise errors.ColumnTypeError(
-        f"{len(bad)} {noun} not hold real numbers: {text}. Numbers and booleans are allowed; leave the "
-        f"others out with {drop}df.select_dtypes(['number', 'bool']) or {option}; {'; '.join(hints)}."
+        f"{len(bad)} {noun} not hold real numbers: {text}; leave {out} with {way}; {'; '.join(hints)}."
     )
 
 
@@ -446,7 +447,7 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
     """Raise MissingValuesError that reports the numbers of missing values and of rows with them."""
     way = (
         "na='drop' to leave these rows out, na='em' to estimate from what was measured, or na='pairwise' to "
-        "use what was measured of each pair of variables (scores that need a missing value are then NaN)."
+        "use what was measured of each pair of variables."
     )
     if rows == n:
         way = (
@@ -454,7 +455,7 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
             f"to leave out the columns with most of them: {NO_COMPLETE_ROW}."
         )
     raise errors.MissingValuesError(
-        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}. Use {way}"
+        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}: use {way}"
     )
 
 
@@ -464,7 +465,7 @@ def advice_for_complete_rows(condition: bool = True) -> Iterator[None]:
     try:
         yield
     except errors.MissingValuesError as error:
-        fact, separator, advice = str(error).partition(" Use na='")
+        fact, separator, advice = str(error).partition(": use na='")
         if not condition or not separator:
             raise
         remedy = (
@@ -472,7 +473,7 @@ def advice_for_complete_rows(condition: bool = True) -> Iterator[None]:
             if advice.endswith(f"{NO_COMPLETE_ROW}.")
             else "na='drop' to leave these rows out."
         )
-        raise errors.MissingValuesError(f"{fact} Use {remedy}") from None
+        raise errors.MissingValuesError(f"{fact}: use {remedy}") from None
 
 
 def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:

@@ -327,8 +327,9 @@ def parse(
             f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
             "out of the variables, also of '.'. Leave it out of the formula, or give the weights as numbers."
         )
+    used = {name for piece in pieces if piece.kind == "name" for name in piece.reads(context)}
     for piece in pieces:
-        _require_known(piece, names, context)
+        _require_known(piece, names, context, used)
     main_pieces, behind = _at_the_bar(formula, pieces)
     left_out = {formula_name(name) for name in separate}
     covariates, variables = None, {name: place for name, place in names.items() if name not in left_out}
@@ -343,8 +344,13 @@ def parse(
     return replace(parsed, given=covariates)
 
 
-def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str, Any]) -> None:
-    """Raise FormulaError if a piece of a formula uses a name that is unknown."""
+def _require_known(
+    piece: Piece, columns: Collection[str], context: Mapping[str, Any], used: Collection[str]
+) -> None:
+    """Raise FormulaError if a piece of a formula uses a name that is unknown.
+
+    Columns that the formula has `used` as variables are not suggested in its place.
+    """
     import formulaic.transforms
 
     if piece.expression is not None and "C" not in context:
@@ -367,7 +373,7 @@ def _require_known(piece: Piece, columns: Collection[str], context: Mapping[str,
             hint = f" Write the name in backticks: `{dotted}`."
         else:
             variables = (n for n, v in context.items() if not (callable(v) or isinstance(v, ModuleType)))
-            hint = nearest(name, [*columns, *variables])
+            hint = nearest(name, [*columns, *variables], used if plain else ())
             hint += " Names go in backticks if they hold spaces or signs."
         raise FormulaError(
             f"The formula uses {shown(name)}{place}, which is not a column of the data. The columns are "

@@ -355,7 +355,7 @@ def _find(labels: Iterable[Any], columns: pd.Index, spec: Spec) -> list[int]:
         place = _by_text(columns) | place
     missing = [label for label in labels if label not in place]
     if missing:
-        hint = nearest(missing[0], columns)
+        hint = nearest(missing[0], columns, used=labels if spec.whole is None else spec.whole)
         noun = "columns of the fit" if spec.whole is None else "columns that the components use"
         raise NewDataError(
             f"The new data lack {len(missing)} of the {len(labels)} {noun}: {listed(missing)}. "

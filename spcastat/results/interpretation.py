@@ -230,7 +230,7 @@ def _renamed(components: list[str], names: Any) -> list[str]:
             if place is None:
                 raise ComponentsError(
                     f"rename() was given {shown(key)}, which is not a component; there are "
-                    f"{listed(components)}.{nearest(key, components)}"
+                    f"{listed(components)}.{nearest(key, components, names)}"
                 )
             new_names[place] = name
     else:

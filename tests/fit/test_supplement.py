@@ -302,10 +302,10 @@ def test_used_columns_are_needed(small_fit):
         small_fit.transform(rows().drop(columns="b"))
     holes = rows()
     holes.loc[4, "b"] = np.nan
-    with pytest.raises(errors.MissingValuesError, match=r"in 'b'\. Use na='drop' .* or na='pairwise' to get"):
+    with pytest.raises(errors.MissingValuesError, match=r"in 'b': use na='drop' .* or na='pairwise' to get"):
         small_fit.transform(holes)
     # without a model na="em" is not possible, and without a used column nothing is left
-    with pytest.raises(errors.MissingValuesError, match=r"in 'b'\. Use na='pairwise' to get [^=]*$"):
+    with pytest.raises(errors.MissingValuesError, match=r"in 'b': use na='pairwise' to get [^=]*$"):
         small_fit.transform(rows().assign(b=np.nan))
     assert small_fit.transform(holes, na="drop").index.tolist() == [i for i in range(60) if i != 4]
     assert small_fit.transform(holes, na="pairwise").isna().to_numpy().sum() == 1
@@ -365,7 +365,7 @@ def test_missing_values_are_treated_as_in_the_fit(tmp_path):
         pd.testing.assert_frame_equal(
             small_fit.augment(holes).iloc[:, -2:].set_axis(["PC1", "PC2"], axis=1), small_fit.scores
         )
-        with pytest.raises(errors.MissingValuesError, match="Use na='drop'"):
+        with pytest.raises(errors.MissingValuesError, match="use na='drop'"):
             small_fit.transform(holes, na="raise")
         small_fit.save(tmp_path / "a.spca")
         pd.testing.assert_frame_equal(sp.load(tmp_path / "a.spca").transform(holes), small_fit.scores)
