@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
 import subprocess
 import sys
 import types
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,11 +22,14 @@ from spcastat.config import warn
 from spcastat.errors import CardinalityError, DataWarning
 from spcastat.inputs import opening
 
-README_COMMAND = "fit pitprops --k 6"
+README_COMMAND = "fit harman74 --k 4 --disjoint"
 
 
 class Text(str):
-    """A summary that is its text."""
+    """A fit, and its summary, that are their text."""
+
+    def summary(self, **arranged) -> Text:
+        return self
 
     def as_text(self) -> str:
         return str(self)
@@ -39,7 +43,7 @@ def calls(monkeypatch):
     def recorder(name):
         def call(data, **given):
             record.append((name, data, given))
-            return SimpleNamespace(summary=lambda **arranged: Text(name))
+            return Text(name)
 
         return call
 
@@ -122,23 +126,24 @@ def test_the_command_of_the_readme():
     command = [sys.executable, "-m", "spcastat", *README_COMMAND.split()]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "topdiam" in done.stdout
-    assert "PC6" in done.stdout
+    printed = "PEV                             14.8  28.3  41.7  52.5"  # as in README
+    assert printed in done.stdout
+    assert printed in (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("options", ["--variance 0.9", "--card 3", "--scale --card 3,2 --method greedy"])
 def test_a_file_prints_what_the_function_gives(tmp_path, capsys, options):
     datasets.make_hastie(60).to_csv(tmp_path / "hastie.csv")
-    assert cli.main(["fit", str(tmp_path / "hastie.csv"), "--k", "2", *options.split()]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
+    command = ("fit", tmp_path / "hastie.csv", "--k", "2", *options.split())
     given = {
         "--variance 0.9": {"variance": 0.9},
         "--card 3": {"card": 3},
         "--scale --card 3,2 --method greedy": {"scale": True, "card": [3, 2], "method": "greedy"},
     }[options]
     data = pd.read_csv(tmp_path / "hastie.csv", index_col=0)
-    assert out == f"{spcastat.spca(data, k=2, **given).summary()}\n"
+    fit = spcastat.spca(data, k=2, **given)
+    assert ran(capsys, *command) == as_printed(fit)
+    assert ran(capsys, *command, "--format", "text") == f"{fit.summary()}\n"
 
 
 # --- formulas, options, reports -----------------------------------------------------------------
@@ -165,8 +170,11 @@ def ran(capsys, *argv) -> str:
 
 
 def as_printed(fit) -> str:
-    """Return what the command prints for a fit: advice names its option instead of an argument."""
-    return str(fit.summary()).replace("scale=True gives", "--scale gives") + "\n"
+    """Return what the command prints for a fit: it names its options instead of Python's."""
+    screen = re.sub(
+        r"More:\s+fit\.(?:notes\s+\(\d+\),\s+fit\.)?summary\(\)\.", "More: --format text.", str(fit)
+    )
+    return screen.replace("scale=True gives", "--scale gives") + "\n"
 
 
 def test_a_formula_gives_what_it_gives_in_python(hastie, capsys):
@@ -312,13 +320,13 @@ def test_messages_name_options_of_the_command(tmp_path, capsys):
     labelled = values.assign(kind=list("xyz") * 4, **{"type of thing": list("uv") * 6})
     labelled.to_csv(tmp_path / "a.csv", index=False)
     message = refused(capsys, "fit", tmp_path / "a.csv", "--k", 1, "--card", 2)
-    assert "leave the others out with --drop 'kind,type of thing'; text" in message
+    assert "leave them out with --drop 'kind,type of thing'; text" in message
     assert "and --dummy. (--columns or --drop" in message
     assert "df." not in message
     values.assign(**{f"text {j}": "t" for j in range(60)}).to_csv(tmp_path / "b.csv", index=False)
     assert "with --columns, --drop or --formula" in refused(capsys, "fit", tmp_path / "b.csv", "--k", 1)
     values.mask(values == values.iloc[0, 0]).to_csv(tmp_path / "c.csv", index=False)
-    assert "Use --na drop to leave" in refused(capsys, "fit", tmp_path / "c.csv", "--k", 1, "--card", 2)
+    assert "use --na drop to leave" in refused(capsys, "fit", tmp_path / "c.csv", "--k", 1, "--card", 2)
 
 
 def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
@@ -332,7 +340,7 @@ def test_transform_refuses_what_does_not_fit(saved, hastie, tmp_path, capsys):
     data.loc[data.index[0], name] = float("nan")
     data.to_csv(tmp_path / "holes.csv")
     message = refused(capsys, "transform", saved, tmp_path / "holes.csv")
-    assert "Use --na drop to leave these rows out, or --na pairwise" in message
+    assert "use --na drop to leave these rows out, or --na pairwise" in message
     assert len(ran(capsys, "transform", saved, tmp_path / "holes.csv", "--na", "drop").splitlines()) == 60
 
 

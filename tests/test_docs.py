@@ -370,6 +370,14 @@ def test_the_citation_has_one_title_and_its_code_runs_as_pasted(capsys):
     assert f"The spcastat developers. {title}. Version" in shown
 
 
+@pytest.mark.parametrize("folder", [DOCS, RELEASE_ROOT / "vignettes"], ids=["docs", "vignettes"])
+def test_a_page_begins_with_its_answer(folder):
+    """A reader of the first lines learns something, and not what the page is about."""
+    for page in sorted(folder.glob("*.md")):
+        text = re.sub(r"\A---.*?\n---\n", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.match(r"\s*# [^\n]*\n+(?:This|The) page\b", text), page.name
+
+
 def test_the_picture_has_the_figures_that_its_caption_states():
     """docs/first.png: the loadings and PEV of the three panels, in the caption and on the first page."""
     drawing = runpy.run_path(str(RELEASE_ROOT / "docs" / "first.py"))
@@ -378,10 +386,12 @@ def test_the_picture_has_the_figures_that_its_caption_states():
     assert numbers == [96, 35, 24]
     assert ((panels[1].values != 0).sum(axis=1) > 1).sum() == 10
     assert [round(100 * panel.pev, 1) for panel in panels] == [55.9, 54.3, 52.5]
-    index = " ".join((DOCS / "index.md").read_text(encoding="utf-8").split())
-    assert "PCA gives 96 loadings" in index
-    assert "Varimax with the cut-off .3 leaves 35: a test may load on several components, and ten do" in index
-    assert "The sparse fit has 24 loadings" in index
+    caption = (
+        "Varimax with the usual cut-off of .3 leaves 35 of 96 loadings: a test may load on several "
+        "components, and ten do. The sparse fit has 24, as `disjoint=True` puts each test into one component."
+    )
+    for page in (DOCS / "index.md", RELEASE_ROOT / "README.md"):
+        assert caption in " ".join(page.read_text(encoding="utf-8").split())
     for name in ("first.png", "first-dark.png"):
         assert (DOCS / name).is_file()
 

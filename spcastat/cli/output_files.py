@@ -201,13 +201,15 @@ def tell(kind: str, message: object) -> None:
 LONGEST_MESSAGE = 2000
 
 
-def printed(text: str) -> str:
+def printed(text: str, complete_option: str = "") -> str:
     """Return a printed result in the words of the command.
 
     An option of the command replaces the advice to use ``scale=True``; attributes of a fit or a choice are
-    not named.
+    not named. `complete_option` prints complete
+    tables, if the subcommand has it.
     """
-    text = re.sub(r"\s+More:\s+(fit|choice)\.(?:notes\s+\(\d+\),\s+\1\.)?summary\(\)\.", "", text)
+    sentence = rf"\1More: {complete_option}." if complete_option else ""
+    text = re.sub(r"(\s+)More:\s+(fit|choice)\.(?:notes\s+\(\d+\),\s+\2\.)?summary\(\)\.", sentence, text)
     text = re.sub(r"\s+\(fit\.robust\)|\nAll loadings: choice\.fit\.summary\(\)\.", "", text)
     text = re.sub(r":\s+(?:see\s+choice\.summary\(\)|choice\.alternatives)", "", text)
     return re.sub(r"(?:choose\(data, scale=True\)|scale=True)(?=\s+gives)", "--scale", text)
@@ -292,7 +294,7 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the content, format and destination of the output."""
     tables = parser.add_argument_group("what is printed")
     add = tables.add_argument
-    add("--format", choices=FORMATS, help="output format; by default as --out ends, else text")
+    add("--format", choices=FORMATS, help="output format, by default as --out ends; text: complete tables")
     add("--out", metavar="OUT", help="write to a file: .txt, .html, .tex, .md, .docx, .json")
     switch = argparse.BooleanOptionalAction
     add("--sort", action=switch, help="variables by component and size of loading; default: if over 25")
@@ -356,6 +358,8 @@ def output(fit: Any, further: Sequence[Summary], kind: str, args: argparse.Names
         return f"fit written to {args.out}"
     if kind == "json":
         text = as_json(fit, args.describe)
+    elif args.format is None and not (further or layout_options or arranged or args.out):
+        return printed(str(fit), "--format text")
     elif kind == "text" and not layout_options and not arranged and not args.out:
         parts = [fit.summary(max_rows=SCREEN), *further]
         return printed("\n\n".join(part.as_text() for part in parts))

@@ -173,7 +173,7 @@ def test_advice_names_the_option_of_the_command(capsys, tmp_path):
     table = sp.datasets.pitprops_sample().assign(kind="pine")
     table.assign(length=1000.0 * table["length"]).to_csv(path, index=False)
     call = ["fit", str(path), "--drop", "kind", "--k", "1", "--card", "3", "--method", "greedy"]
-    assert cli.main(call) == 0
+    assert cli.main([*call, "--format", "text"]) == 0
     out, told = capsys.readouterr()
     assert "give --scale if their units differ." in told
     assert "--scale gives all variables" in " ".join(out.split())
@@ -250,7 +250,8 @@ def test_a_matrix_and_formats(tmp_path, capsys):
     for ending in ("tex", "md", "html", "txt"):
         ran(capsys, "fit", *options, "--out", tmp_path / f"fit.{ending}", "--cut", 0.3)
         assert "ovensg" in (tmp_path / f"fit.{ending}").read_text(encoding="utf-8")
-    total = ran(capsys, "fit", "pitprops", "--loadings", "--k", 2, "--option", "total=9")
+    command = ("fit", "pitprops", "--loadings", "--k", 2, "--option", "total=9")
+    total = ran(capsys, *command, "--format", "text")
     assert str(sp.sparse_loadings_cov(sp.datasets.load_pitprops(), 2, total=9, n_obs=180).summary()) in total
 
 

@@ -72,7 +72,7 @@ def test_a_file_that_shows_another_separator_is_refused_with_the_options_that_re
     assert main([*command, "--sep", "semicolon", "--decimal", ","]) == 0
     assert "PM2,5" in capsys.readouterr().out
     path.write_text("a;b,c\n1,2\n3,5\n4,1\n", encoding="utf-8")
-    assert main(command) == 0
+    assert main([*command, "--format", "text"]) == 0
     assert "a;b" in capsys.readouterr().out
 
 
@@ -279,7 +279,12 @@ def test_a_choice_among_named_columns_and_blocks(table, capsys):
     printed = str(sp.choose(frame[[*"abcde", "school"]], 1, clusters="school"))
     answer = printed.split("More: ")[0].rstrip()  # a shell has no attributes
     assert answer in capsys.readouterr().out
-    assert cli.main(["fit", str(path), "--k", "1", "--card", "2", *columns, "--block-length", "7"]) == 0
+    assert (
+        cli.main(
+            ["fit", str(path), "--k", "1", "--card", "2", *columns, "--block-length", "7", "--format", "text"]
+        )
+        == 0
+    )
     assert "blocks of 7 rows in their order" in capsys.readouterr().out
 
 
