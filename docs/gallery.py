@@ -33,7 +33,7 @@ DPI = 110
 
 INTRO = """# Gallery
 
-A figure leads to the code that draws it, which runs as it is pasted. Most figures are of data that the
+Each figure links to the code that draws it, which runs as pasted. Most figures are of data that the
 package contains; the others are of data from scikit-learn and statsmodels, or simulated. The command
 `python docs/gallery.py` writes these pages.
 """
@@ -57,7 +57,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("letters-scores", "one-component", "diagnostics", "coordinates"),
     ),
     "Choices and comparisons": (
-        "How many components and nonzero loadings, and what fits differ in.",
+        "The numbers of components and nonzero loadings, and the differences between fits.",
         (
             *("components", "choice", "scree", "genes-scree", "path", "compare", "slopes"),
             "coordinates-path",
@@ -65,8 +65,8 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Styles": ("Colours and sizes follow the style of Matplotlib.", ("dark", "talk")),
     "Common tables": (
-        "The choices of `choose`, and no plot options except groups. The data need scikit-learn or "
-        "statsmodels.",
+        "The fits are chosen by `choose`, and only groups are given as a plot option. The data need "
+        "scikit-learn or statsmodels.",
         (
             *("table-wine", "table-breast-cancer", "table-diabetes", "table-iris", "table-digits"),
             *("table-pitprops", "table-macrodata", "table-statecrime", "table-fair", "table-anes96"),
