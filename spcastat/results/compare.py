@@ -277,15 +277,42 @@ def _by_name(first_fit: Any, further_fits: tuple[Any, ...]) -> dict[str, SpcaRes
 
 
 def _names(fits: Sequence[SpcaResult]) -> list[str]:
-    """Return a name for each fit: its method and cardinalities, numbered if another fit has the same."""
+    """Return a name for each fit: its method and cardinalities, and options if another fit has the same.
+
+    Fits with the same options are numbered.
+    """
     names: list[str] = []
-    for fit in fits:
-        cards = fit.card.tolist()
-        sizes = ", ".join(map(str, cards)) if len(cards) <= NAMED_CARDS else plural(sum(cards), "nonzero")
-        name = f"{fit.method} {sizes}"
+    short = [_method_and_sizes(fit) for fit in fits]
+    for fit, short_name in zip(fits, short, strict=True):
+        alike = [other for other, name in zip(fits, short, strict=True) if name == short_name]
+        options = [_telling_options(one) for one in alike]
+        differing = [
+            text for place, text in enumerate(_telling_options(fit)) if len({o[place] for o in options}) > 1
+        ]
+        name = f"{short_name}, {', '.join(filter(None, differing))}" if any(differing) else short_name
         repeats = sum(label == name or label.startswith(f"{name} (") for label in names)
         names.append(f"{name} ({repeats + 1})" if repeats else name)
     return names
+
+
+def _method_and_sizes(fit: SpcaResult) -> str:
+    """Return the method and the cardinalities of a fit."""
+    cards = fit.card.tolist()
+    sizes = ", ".join(map(str, cards)) if len(cards) <= NAMED_CARDS else plural(sum(cards), "nonzero")
+    return f"{fit.method} {sizes}"
+
+
+def _telling_options(fit: SpcaResult) -> tuple[str, ...]:
+    """Return options of a fit that tell it from others of the same method, "" for those it does not have."""
+    record, options = fit._state.record, fit._state.record.options
+    objective = OBJECTIVES.get(str(options.get("objective")))
+    return (
+        "" if objective is None else objective.label.removesuffix(" variance"),
+        "nonneg" if options.get("nonneg") else "",
+        str(options.get("constraint") or ""),
+        "scaled" if record.scaling == "sd" else "unscaled" if record.scaling == "none" else "",
+        "robust" if fit._state.cleaning is not None else "",
+    )
 
 
 # --- numbers ------------------------------------------------------------------------------------
