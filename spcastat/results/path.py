@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -17,7 +18,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.results.fit import SpcaResult
 from spcastat.show import facts
 from spcastat.show.grid import Document, Row, Table, fixed, percent
-from spcastat.show.renderings import Outcome
+from spcastat.show.renderings import Outcome, Screen
 from spcastat.show.templates import lines
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class SpcaPath(Outcome):
 
     def _document(self) -> Document:
         return _document(self._table, self._first_fit)
+
+    def _screen(self) -> Screen:
+        return replace(super()._screen(), sentences=(_key(self._first_fit._state.record.k > 1),))
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
