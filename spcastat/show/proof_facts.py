@@ -25,7 +25,7 @@ PROOF_TEMPLATES: dict[str, Template] = {
     ),
     "proven bound": Template(
         line="No {whose} have a larger {measure} than {bound} % of the total variance. This fit has {value} "
-        "%, so at most {gain} % of this value can be gained.",
+        "%, and at most {points} points, {gain} % of its value, can be gained.",
         methods="It was proven that no {whose} have a larger {measure} than {bound} % of the total variance, "
         "so that at most {gain} % of the value of these loadings could be gained.",
     ),
@@ -108,6 +108,7 @@ def _joint_bound(proven: Proven, nonneg: bool) -> Iterator[Fact]:
         value=percent_text(row["value"]),
         bound=percent_text(row["upper_bound"], up=True),
         gain=percent_text(row["gap"] / 100.0, up=True),
+        points=percent_text(row["upper_bound"] - row["value"], up=True),
     )
     if row["optimal"]:
         return

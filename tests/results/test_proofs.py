@@ -40,8 +40,8 @@ def test_a_certificate_prints_in_eighty_columns_and_says_what_was_proven(fit, pr
     assert "fit.adopt(certificate) returns it" in said
     assert re.search(r"\d+ nodes examined, \d+ open, ", said)
     # the gap is relative to the value of the fit, the bound to the total variance
-    limit = re.search(r"PEV than ([\d.]+) % of the total variance. This fit has ([\d.]+) %, so", said)
-    gain = re.search(r"at most ([\d.]+) % of this value can be gained", said)
+    limit = re.search(r"PEV than ([\d.]+) % of the total variance. This fit has ([\d.]+) %, and", said)
+    gain = re.search(r"at most [\d.]+ points, ([\d.]+) % of its value, can be gained", said)
     assert limit is not None
     assert gain is not None
     ratio = float(limit[1]) / float(limit[2])
