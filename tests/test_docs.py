@@ -133,7 +133,7 @@ def test_the_glossary_has_the_headings_of_the_prints_of_a_choice():
     choice = sp.choose(sp.datasets.load_wine(), scale=True, repeats=1)
     tables = str(choice.summary()).split("\n\n")[1:3]
     headings = [word for table in tables for word in re.split(r"  +", table.split("\n")[0].strip())]
-    assert {"deflated p", "IS"} < set(headings)
+    assert {"next p", "IS"} < set(headings)
     headings += ["adjusted", "score |r|", "partition"]
     explained = {"p", "cum. %"}  # of every statistician
     assert [word for word in headings if word not in terms and word not in explained] == []

@@ -111,6 +111,11 @@ class NoiseDraws:
         """Level of the deflated test: a share of `alpha`, or the lowest that the draws allow."""
         return max(NOISE.deflated_share * self.alpha, 1.0 / (self.n_draws + 1.0))
 
+    def is_smallest(self, p_value: float) -> bool:
+        """Whether no draw reached the observed value, whose p-value is then the smallest of these draws."""
+        made = self.n_draws * np.arange(1, DRAWS_MULTIPLE + 1)
+        return bool(np.isclose(p_value, 1.0 / (made + 1.0), rtol=1e-9, atol=0.0).any())
+
     @property
     def most(self) -> int:
         """Largest number of draws for a test."""
@@ -412,6 +417,8 @@ class LargeRows:
         Number of components with the rows as they are.
     values : ndarray of shape (r,)
         Eigenvalues of the rows as they are.
+    n : int
+        Number of rows, of which `pulled` are some.
     """
 
     pulled: int
@@ -419,6 +426,7 @@ class LargeRows:
     share: float
     k: int
     values: np.ndarray
+    n: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -645,7 +653,8 @@ def component_tests(
         unchanged = beside_noise.exceeding(predicted.number)
         index = tested.rows("choose_k()").index
         labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
-        large = LargeRows(rows.pulled, labels, float(rows.shares.sum()), unchanged, as_given.values * unit)
+        share, values = float(rows.shares.sum()), as_given.values * unit
+        large = LargeRows(rows.pulled, labels, share, unchanged, values, round(tested.weight or 0))
     return ComponentTests(
         found=found,
         p=tested.op.p,

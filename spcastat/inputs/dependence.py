@@ -36,8 +36,8 @@ class DependenceTuning:
         A share of rows equal to another one, from which on it is noticed.
     errors : float
         Correlations of neighbouring scores are noticed beyond this multiple of their standard error,
-        1 / sqrt(n); independent rows reach it once in two thousand data sets. The same in standard deviations
-        over shuffles.
+        1 / sqrt(n); 10 to 200 independent rows reach it in one to two of a thousand data sets. The same in
+        standard deviations over shuffles.
     p_value : float
         The same for grouping columns: the largest p-value, for all columns together.
     groups, rows_of_group : int
@@ -86,6 +86,10 @@ class DependenceTuning:
 DEPENDENCE = DependenceTuning()
 
 
+#: Ends remarks on rows that are probably not independent.
+TREATED_AS_INDEPENDENT = "Resampling and tests treated rows as independent."
+
+
 def dependence_remark(rows: StandardRows) -> str:
     """Return remarks for inference that takes rows as independent, "" if there is no sign against it.
 
@@ -94,7 +98,7 @@ def dependence_remark(rows: StandardRows) -> str:
     look = rows.neighbours
     sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
     doubtful = len(sentences) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
-    return " ".join(sentences) + " Resampling and tests treated rows as independent." * doubtful
+    return " ".join([*sentences, *[TREATED_AS_INDEPENDENT] * doubtful])
 
 
 def serial_warning(r: float) -> str:
@@ -134,8 +138,8 @@ class Neighbours:
             yield serial_warning(self.r)
         if self.kind == SORTED_OR_GROUPED and not self.grouped:
             yield (
-                f"Rows look sorted or grouped (scores of successive rows: r = {self.r:.2f}); this matters "
-                "only if groups of rows were sampled: then give clusters=."
+                f"Rows look sorted or grouped (scores of successive rows: r = {self.r:.2f}), which matters "
+                "only if groups of rows were sampled (clusters=)."
             )
 
 
@@ -156,11 +160,9 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
     correlations = [neighbour_correlation(score) for score in T.T]
     r = max(correlations[: DEPENDENCE.scores], default=0.0)
     mean = np.mean(correlations) * np.sqrt(len(correlations)) if correlations else 0.0
-    if (
-        rows.total_rows is not None
-        or n <= DEPENDENCE.run
-        or not max(r, mean) > DEPENDENCE.errors / np.sqrt(n)
-    ):
+    # in few rows the correlation of a straight line is .8, and of independent rows -1 / n
+    notable = max(r, mean) * (1.0 + 3.0 / n) + 1.0 / n > DEPENDENCE.errors / np.sqrt(n)
+    if rows.total_rows is not None or n <= DEPENDENCE.run or not notable:
         return Neighbours("", r, grouped)
     sorting = list(
         islice(_sorting_columns(rows, table, T[:, : DEPENDENCE.scores]), DEPENDENCE.sorting_columns)

@@ -284,11 +284,11 @@ def _names(fits: Sequence[SpcaResult]) -> list[str]:
     names: list[str] = []
     short = [_method_and_sizes(fit) for fit in fits]
     for fit, short_name in zip(fits, short, strict=True):
-        alike = [other for other, name in zip(fits, short, strict=True) if name == short_name]
-        options = [_telling_options(one) for one in alike]
-        differing = [
-            text for place, text in enumerate(_telling_options(fit)) if len({o[place] for o in options}) > 1
+        options_of_alike = [
+            _telling_options(alike) for alike, name in zip(fits, short, strict=True) if name == short_name
         ]
+        columns = zip(_telling_options(fit), *options_of_alike, strict=True)
+        differing = [text for text, *texts in columns if len(set(texts)) > 1]
         name = f"{short_name}, {', '.join(filter(None, differing))}" if any(differing) else short_name
         repeats = sum(label == name or label.startswith(f"{name} (") for label in names)
         names.append(f"{name} ({repeats + 1})" if repeats else name)

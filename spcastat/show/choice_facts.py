@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.assess.component_tests import ComponentTests
+from spcastat.assess.component_tests import ComponentTests, LargeRows
 from spcastat.assess.families import CRITERIA, Selected
 from spcastat.assess.prediction import PREDICTION
 from spcastat.fit.state import NEAR_COPY, FitState
 from spcastat.labels import full_names
 from spcastat.show import facts
-from spcastat.show.grid import percent
+from spcastat.show.grid import p_value_in_words, percent
 from spcastat.show.templates import Fact, fact
 
 # --- the number of components ---------------------------------------------------------------------
@@ -64,6 +63,12 @@ def _counting(tests: ComponentTests) -> np.ndarray:
     return np.asarray(tests.table["counts"].to_numpy() == True)  # noqa: E712  # NaN if not compared
 
 
+def _noise_p_value(tests: ComponentTests, place: int) -> str:
+    """Return the p-value of a component in the test against noise, for a sentence."""
+    p_value = float(tests.found.noise_p_values[place])
+    return p_value_in_words(p_value, tests.found.draws.is_smallest(p_value))
+
+
 def last_prediction(tests: ComponentTests) -> Fact:
     """Return what the last chosen component predicts."""
     standing, table = tests.found, tests.table
@@ -80,8 +85,7 @@ def last_prediction(tests: ComponentTests) -> Fact:
         pair=last_place == previous_count + 1,
         single=last_place == previous_count,
         gain=table["gain"].iloc[last_place],
-        several=table["gain"].iloc[last_place] >= 1.0,
-        p=standing.noise_p_values[standing.k - 1],
+        p=_noise_p_value(tests, standing.k - 1),
     )
 
 
@@ -93,7 +97,7 @@ def next_refusal(tests: ComponentTests) -> Fact | None:
     row = table.iloc[standing.k]
     if standing.deflated < standing.predicting:
         return fact(
-            "not above noise", next=standing.k + 1, p=standing.noise_p_values[standing.k], level=level(tests)
+            "not above noise", next=standing.k + 1, p=_noise_p_value(tests, standing.k), level=level(tests)
         )
     if np.isnan(row["gain"]):
         return None
@@ -130,7 +134,7 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
     )
     yield from large_rows(tests)
     if tests.large is not None and not tests.large.labels:
-        yield fact("shrunk rows", pulled=tests.large.pulled)
+        yield shrunk_rows(tests, tests.large)
     yield from untested(tests)
 
 
@@ -159,6 +163,7 @@ def large_rows(tests: ComponentTests) -> Iterator[Fact]:
             others=max(len(rows.labels) - 3, 0),
             share=rows.share,
             pulled=rows.pulled,
+            n=rows.n,
             k_unshrunk=rows.k,
             k=tests.found.k,
         )
@@ -183,7 +188,13 @@ def rows_tested(tests: ComponentTests) -> Iterator[Fact]:
     for remark in tests.remarks:
         yield fact("remark on rows", remark=remark)
     if tests.large is not None:
-        yield fact("shrunk rows", pulled=tests.large.pulled)
+        yield shrunk_rows(tests, tests.large)
+
+
+def shrunk_rows(tests: ComponentTests, rows: LargeRows) -> Fact:
+    """Return the fact about large rows that were shrunk for the tests."""
+    differs = rows.k != tests.found.k
+    return fact("shrunk rows", pulled=rows.pulled, n=rows.n, differs=differs, k_unshrunk=rows.k)
 
 
 def headings_of_tests(tests: ComponentTests) -> Fact:
@@ -411,23 +422,13 @@ def unequal_variances(choice: Chosen) -> Iterator[Fact]:
     yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED_CALL)
 
 
-#: Where a remark on rows ends in short.
-BRIEF_END = r", as in |; |: "
-
-
-def header(
-    choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = (), is_brief: bool = False
-) -> Iterator[Fact]:
-    """Yield the lines of the header of the choice; `between` is inserted after the data and the fit.
-
-    With `is_brief`, only the beginning of remarks on the rows is given.
-    """
+def header(choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = ()) -> Iterator[Fact]:
+    """Yield the lines of the header of the choice; `between` is inserted after the data and the fit."""
     yield facts.dataset(choice.state)
     if choice.sampling_text:
         yield fact("drawn", text=choice.sampling_text)
     for remark in (*remarks_on_rows, *choice.remarks):
-        brief = f"{re.split(BRIEF_END, remark)[0].removesuffix('.')}: see choice.summary()."
-        yield fact("remark on rows", remark=brief if is_brief else remark)
+        yield fact("remark on rows", remark=remark)
     yield fact("fit of choice", call=choice.call)
     yield from between
     yield sparseness(choice)

@@ -23,6 +23,7 @@ from spcastat.show.grid import (
     VariableArrangement,
     alike,
     fixed,
+    p_value_text,
     percent,
 )
 from spcastat.show.renderings import WIDTH, Screen, ending, header_lines, render_tables, stacked_blocks
@@ -60,7 +61,8 @@ def print_of_number(tests: ComponentTests) -> Screen:
         rows = room - len(header) - 1 - headings
         return stacked_blocks([header, render_tables(Document("", tables=(_ends(table, rows),)), WIDTH)])
 
-    return Screen(document.heading, body, (), (), ending("k_choice", document.sentences))
+    key = (part(choice_facts.headings_of_tests(tests)),)
+    return Screen(document.heading, body, key, (), ending("k_choice", document.sentences))
 
 
 def _ends(table: Table, count: int) -> Table:
@@ -85,25 +87,31 @@ def number_reasons(tests: ComponentTests) -> str:
 def _test_lines(tests: ComponentTests) -> Table:
     """Return what components predict, and their tests, with a line below the chosen ones."""
     table, rows = tests.table, []
-    values = alike([*table["observed"], *table["noise"]])
-    m = len(table)
+    m, given_values = len(table), tests.given_values
+    has_shrunk_rows = tests.large is not None
+    values = alike([*given_values[:m], *table["observed"], *table["noise"]])
+    cumulative = np.cumsum(given_values) / given_values.sum()
 
     def cell(value: float, digits: int) -> str:
         return "" if np.isnan(value) else fixed(value, digits)
+
+    def p_cell(value: float) -> str:
+        return "" if np.isnan(value) else p_value_text(value, tests.found.draws.is_smallest(value))
 
     for i, (name, line) in enumerate(table.iterrows()):
         cells = (
             "" if np.isnan(line["predicted"]) else percent(line["predicted"], 1),
             cell(line["gain"], 2),
             cell(line["gain_se"], 2),
-            cell(tests.found.noise_p_values[i], 3),
-            values[i],
-            values[m + i],
-            cell(line["p"], 3),
-            percent(line["cumulative"], 1),
+            p_cell(tests.found.noise_p_values[i]),
+            *(values[i], values[m + i])[: 1 + has_shrunk_rows],
+            values[2 * m + i],
+            p_cell(line["p"]),
+            percent(cumulative[i], 1),
         )
         rows.append(Row(str(name), cells, rule=i == tests.found.k > 0))
-    headings = ("predicts %", "gain", "se", "deflated p", "eigenvalue", "noise", "p", "cum. %")
+    eigenvalues = ("eigenvalue", "shrunk")[: 1 + has_shrunk_rows]
+    headings = ("predicts %", "gain", "se", "next p", *eigenvalues, "noise", "p", "cum. %")
     return Table("", headings, tuple(rows))
 
 
@@ -167,13 +175,13 @@ def answer_document(choice: Chosen, tests: ComponentTests | None) -> Document:
     return Document(_title(choice), header, (loadings, _alternatives_table(choice)), tuple(about))
 
 
-def _header(choice: Chosen, tests: ComponentTests | None, is_brief: bool = False) -> list[Fact]:
+def _header(choice: Chosen, tests: ComponentTests | None) -> list[Fact]:
     """Return the facts about the data, the call, and the reasons."""
     if tests is None:
-        return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, [], (), is_brief)]
+        return [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, [])]
     between = [choice_facts.number_of_components(tests), *choice_facts.large_rows(tests)]
     between += choice_facts.copies_tested(tests)
-    about = choice_facts.header(choice, between, tests.remarks, is_brief)
+    about = choice_facts.header(choice, between, tests.remarks)
     return [*choice_facts.unequal_variances(choice), *about]
 
 
@@ -196,26 +204,19 @@ def _alternatives_in_words(choice: Chosen) -> str:
     return f"{'; '.join(texts)}: choice.alternatives" if texts else "none"
 
 
-#: Facts that a print leaves out first, since `choice.call` and the data have them.
-LEAST_IMPORTANT = ("rows", "matrix", "fit of choice")
-
-
 def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     """Return the print: the answer, why, its loadings, and the fits beside it if there is room."""
     loadings = loadings_only(choice.state)
     fits = render_tables(Document("", tables=(_alternatives_table(choice),)), WIDTH)
-    full, brief = (_header(choice, tests, is_brief) for is_brief in (False, True))
-    least_facts = [reason for reason in brief if reason.key not in LEAST_IMPORTANT]
-    headers = [header_lines(lines(facts_of_choice)) for facts_of_choice in (full, brief, least_facts)]
-    alternatives_line = header_lines([("Others", _alternatives_in_words(choice))])
-    layouts = [(headers[0], fits), (headers[1], fits)]
-    layouts += [([*header, *alternatives_line], []) for header in headers[1:]] + [(headers[2], [])]
+    header = list(lines(_header(choice, tests)))
+    shorter = [*header, ("Others", _alternatives_in_words(choice))]
+    layouts = [(header_lines(header), fits), (header_lines(shorter), []), (header_lines(header), [])]
 
     def body(room: int) -> list[str]:
         for header, table in layouts:
             if text := loadings.complete(room - len(stacked_blocks([header, table])) - 1):
                 return stacked_blocks([header, text, table])
-        header, table = layouts[1] if len(headers[1]) + len(fits) + 2 * choice.k + 3 <= room else layouts[-1]
+        header, table = layouts[len(layouts[0][0]) + len(fits) + 2 * choice.k + 3 > room]
         text = loadings.lines(room - len(stacked_blocks([header, table])) - 2)
         return stacked_blocks([header, [*text, "All loadings: choice.fit.summary()."], table])
 

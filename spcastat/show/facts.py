@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -82,8 +83,9 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
         yield from weighted_groups(record)
         return
     r = record.serial_correlation()
+    resampled = bool(state.inference.is_resampled or record.how_chosen())
     if r is not None:
-        yield fact("serial", r=r)
+        yield fact("serial", r=r, resampled=resampled)
     yield from adjustment(state)
     if state.cleaning is not None:
         yield from robust_methods(state.cleaning)
@@ -95,8 +97,8 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
     yield fact("standardisation", contrast=contrast, **standardisation(record))
     yield from weighted_groups(record)
     if record.weighted:
-        yield fact("weights", total=record.effective_n)
-    if design_text(record.row_design):
+        yield fact("weights", total=record.effective_n, column=column_given(record.call, "weights"))
+    if resampled and design_text(record.row_design):
         yield draws(record)
     if record.missing is not None and record.missing["cells"]:
         yield missing(record)
@@ -116,7 +118,9 @@ def dataset(state: FitState) -> Fact:
         "n": record.n or 0,
         "p": record.p,
     }
+    mixed = record.scaling == "mixed"
     if record.from_rows:
+        values |= {"p": _variables_of_mixed(record), "columns": record.p} if mixed else {"columns": 0}
         return fact(
             "rows",
             **values,
@@ -126,7 +130,7 @@ def dataset(state: FitState) -> Fact:
             imputations=record.imputations,
             dropped=record.dropped,
             missing=missing(record) if record.missing and record.missing["cells"] else None,
-            formula=record.formula,
+            formula="" if mixed and record.formula == "~ ." else record.formula,  # that of all columns
             weighted=record.weighted,
         )
     kind = about.get("kind")
@@ -146,6 +150,18 @@ def dataset(state: FitState) -> Fact:
         scaling=scaling,
         moved="moved" in about,
     )
+
+
+def column_given(call: str, option: str) -> str:
+    """Return the name of the column that was given as an option of a call, "" if none was."""
+    try:
+        expression = ast.parse(call, mode="eval").body
+    except SyntaxError:  # it has values that are not written in full
+        return ""
+    keywords = expression.keywords if isinstance(expression, ast.Call) else []
+    values = [keyword.value for keyword in keywords if keyword.arg == option]
+    names = [value.value for value in values if isinstance(value, ast.Constant)]
+    return names[0] if names and isinstance(names[0], str) else ""
 
 
 def standardisation(record: Record) -> dict[str, Fact]:
@@ -275,7 +291,8 @@ def robust_methods(cleaning: Cleaning) -> Iterator[Fact]:
         yield fact("skewed columns", bent=bent)
     if cleaning.rows:
         yield fact("outlying rows", out=len(cleaning.left_out), n=len(cleaning.kept), limit=OUTLIERS.far)
-    yield fact("of cleaned data", cells=cleaning.cells)
+    if (cleaning.cells and cleaning.pulled) or len(cleaning.left_out):
+        yield fact("of cleaned data", cells=cleaning.cells and cleaning.pulled)
 
 
 def missing(record: Record) -> Fact:
@@ -385,17 +402,25 @@ def method(record: Record) -> Fact:
         "method" if record.evidence is None else "joint method",
         name=record.method,
         title=record.title,
+        title_within=_within_sentence(record.title),
         paper=record.paper,
         citation=key_of(record.paper),
         published=record.paper != OURS,
         nonneg=record.options.get("nonneg"),
         criterion=record.criterion,
-        ending=record.advice if record.converged else "stopped before it converged",
+        work=record.paper[: record.paper.find(")") + 1],
+        compared=record.status == "compared",
+        stopped=not record.converged,
         several=record.n_init > 1,
         starts=record.n_init,
         measure=record.criterion if objective is None else measure_label(record, objective),
         k=record.k,
     )
+
+
+def _within_sentence(title: str) -> str:
+    """Return a title with a small letter, unless it begins with an abbreviation."""
+    return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
 
 
 def measure_label(record: Record, objective: Objective) -> str:
@@ -505,7 +530,7 @@ def method_of_loadings(record: Record) -> Fact:
         "method of loadings",
         title=record.title,
         paper=record.paper,
-        work=record.paper.replace(" (", ", "),
+        work=record.paper[: record.paper.find(")")].replace(" (", ", "),
         citation=key_of(record.paper),
         starts=record.n_init,
     )
@@ -548,13 +573,6 @@ def headline(state: FitState, counts: Sequence[int]) -> Fact:
     )
 
 
-def headline_in_brief(state: FitState, counts: Sequence[int]) -> Fact:
-    """Return the fact about what was fitted, without the data."""
-    record = state.record
-    cards = _cards(record, counts)
-    return fact("brief print of a fit", sparse=record.sparse, p=record.p, k=record.k, cards=cards)
-
-
 def _cards(record: Record, counts: Sequence[int]) -> Fact:
     """Return the cardinalities as a part of a sentence."""
     if len(set(counts)) == 1:
@@ -577,9 +595,20 @@ def how_found(record: Record) -> Fact:
 
 
 def found_in_brief(record: Record) -> Fact:
-    """Return the fact about what the search maximised, or the name of the method."""
-    key = "method in brief" if record.evidence is None else "search in brief"
-    return fact(key, **method(record).values, goal=record.options.get("variance"))
+    """Return the fact about the search or the method in a line."""
+    evidence = record.evidence
+    if evidence is None:
+        return fact("method in brief", **method(record).values, advice=record.advice)
+    values = {
+        **method(record).values,
+        "starts": evidence.get("starts") or evidence.get("settled_fits"),
+        "fits": "settled_fits" in evidence,
+        "proven": evidence.get("proven"),
+        "partitions": evidence.get("every") is False,
+        "goal": record.options.get("variance"),
+        "hits": evidence.get("hits"),
+    }
+    return fact("search in brief", **values)
 
 
 # --- variance and inference -----------------------------------------------------------------------
@@ -747,7 +776,8 @@ def remedy(state: FitState) -> Fact:
         distances = np.abs(state.V[:, :, None] - state.V[:, None, :]).max(axis=0)
         i, j = np.argwhere(np.triu(distances < NEAR_LOADINGS, 1))[:1].T
         if not i.size:
-            return fact("remedy fewer")
+            is_adjusted = objective is None or objective.ordered
+            return fact("remedy fewer" if is_adjusted else "remedy objective")
         return fact("remedy equal", first=state.components[i[0]], second=state.components[j[0]])
     if state.record.evidence is None:
         return fact("remedy joint")
@@ -779,7 +809,13 @@ def copies(state: FitState) -> Iterator[Fact]:
     pairs.sort(key=lambda pair: -abs(pair[2]))
     are_exact = all(abs(r) >= EXACT_COPY for _, _, r in pairs)
     texts_of_pairs = [f"{names[a]} and {names[b]} (r = {_r_of_copies(r)})" for a, b, r in pairs]
-    values = {"pairs": some_of(texts_of_pairs, LISTED_COPIES), "together": _kept_together(state, pairs)}
+    opposites = [r < 0 for _, _, r in pairs]
+    values = {
+        "pairs": some_of(texts_of_pairs, LISTED_COPIES),
+        "together": _kept_together(state, pairs),
+        "opposite": all(opposites),
+        "some_opposite": any(opposites) and not all(opposites),
+    }
     if len(pairs) == 1:
         a, b, r = pairs[0]
         yield fact(

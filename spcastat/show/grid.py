@@ -115,6 +115,24 @@ def fixed(value: float, digits: int) -> Figures:
     return Figures.of((value,), digits)
 
 
+def significant(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, without an exponent if it is large, as in 99,200."""
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e+" in text else text
+
+
+def p_value_text(value: float, is_smallest: bool, digits: int = 3) -> str:
+    """Return a p-value, "<=.005" for the smallest that so many draws or permutations can give."""
+    text = fixed(value, digits)
+    return f"<={text.removeprefix('0')}" if is_smallest and value < 1 and "<" not in text else text
+
+
+def p_value_in_words(value: float, is_smallest: bool) -> str:
+    """Return a p-value for a sentence, such as "p = 0.010" or "p <= .005"."""
+    text = p_value_text(value, is_smallest)
+    return f"p {text[:2]} {text[2:]}" if text.startswith("<=") else f"p = {text}"
+
+
 def _number_text(value: float, digits: int, scientific: bool) -> str:
     if not math.isfinite(value):
         return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"

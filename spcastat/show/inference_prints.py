@@ -16,9 +16,9 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
 from spcastat.show import renderings, resampling_facts
-from spcastat.show.grid import Figures, fixed
+from spcastat.show.grid import Figures, fixed, p_value_text
 from spcastat.show.renderings import Item, List, Screen
-from spcastat.show.templates import Fact, fact, lines, part, warnings
+from spcastat.show.templates import Fact, fact, lines, part, remarks, warnings
 
 #: Limits of names in lists with intervals, of which two have room side by side with the last limit.
 INTERVAL_NAME_LIMITS = tuple(range(renderings.LOADING_NAME_WIDTH, 13, -1))
@@ -74,12 +74,16 @@ class Estimates:
     complete: str
 
     def screen(
-        self, title: str, sentences: Sequence[str], alerts: Sequence[str], end: str, key: str = ""
+        self, title: str, sentences: Sequence[str], about: Sequence[Fact], end: str, key: str = ""
     ) -> Screen:
-        """Return the print, a table or what `in_short` returns; only the table has the sentence `key`."""
+        """Return the print, a table or what `in_short` returns; only the table has the sentence `key`.
+
+        `about` are facts, of which some are warnings or remarks.
+        """
         brief_sentences = tuple(sentence for sentence in sentences if sentence != key)
-        brief = Screen(title, self.in_short, brief_sentences, tuple(alerts), end)
-        return Screen(title, self.table, tuple(sentences), tuple(alerts), end, brief)
+        alerts = tuple(warnings(about)), end, tuple(remarks(about))
+        brief = Screen(title, self.in_short, brief_sentences, *alerts)
+        return Screen(title, self.table, tuple(sentences), *alerts, brief)
 
     def table(self, room: int) -> list[str]:
         """Return a line for every row with all cells; [] if these are too many lines."""
@@ -187,11 +191,6 @@ def _sampling_sentences(text: str) -> Iterator[str]:
         yield f"{label}: {line.removesuffix('.')}."
 
 
-def _warnings(sentences: Iterable[Fact]) -> tuple[str, ...]:
-    """Return what a reader of inference must not miss, in one line each."""
-    return tuple(renderings.clause_in_line(text, len("Warning: ")) for text in warnings(sentences))
-
-
 # --- bootstrap ------------------------------------------------------------------------------------
 
 
@@ -224,7 +223,7 @@ def print_of_bootstrap(
     key = " ".join(
         [part(fact("selected"))] * boot.select + [*map(part, resampling_facts.of_imputations(boot))]
     )
-    alerts = [
+    about = [
         *resampling_facts.about_rows(state, boot.notice),
         *resampling_facts.components_in_doubt(state, boot),
         *draw_cautions,
@@ -232,7 +231,7 @@ def print_of_bootstrap(
     return estimates.screen(
         part(resampling_facts.bootstrap(boot, 0.95, state.record.sparse, kind == "percentile")),
         (*_sampling_sentences(boot.drawn), key, *map(part, draw_cautions)),
-        _warnings(alerts),
+        about,
         renderings.ending("boot", notes),
         key,
     )
@@ -249,6 +248,7 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
         f"{(f[v != 0] >= threshold).sum()} of {np.count_nonzero(v)}"
         for f, v in zip(values.T, state.V.T, strict=True)
     ]
+    about = list(resampling_facts.about_rows(state, halves.notice))
     return Screen(
         part(resampling_facts.stability(halves)),
         Frequencies(state.V, values, frequency.index, full_names(frequency.columns), stable).lines,
@@ -256,8 +256,9 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
             *_sampling_sentences(halves.drawn),
             "A variable that is not stable may still belong to the component: halves have less power.",
         ),
-        _warnings(resampling_facts.about_rows(state, halves.notice)),
+        tuple(warnings(about)),
         renderings.ending("stability", notes),
+        tuple(remarks(about)),
     )
 
 
@@ -323,20 +324,22 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
     columns = ["component", "term", "loading", "p_value", "q_value"]
     rows: list[Estimate] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
-        cells = _cells(numbers)
+        loading, p, q = _cells(numbers)
+        is_smallest = bool(np.isclose(numbers[1], 1.0 / (tested.draws + 1)))
+        cells = (loading, p and p_value_text(numbers[1], is_smallest), q)
         short_texts = (f"{cells[0]:>6} q {cells[-1]:>5}",)
         rows.append(Estimate(name_text(component), name_text(term), numbers[0], cells, short_texts))
     estimates = Estimates(
         ("loading", "p", "q"), rows, doubtful, f"with q > {SHOWN_LEVEL:g}", "All tests: tests.table"
     )
-    alerts = [
+    about = [
         *resampling_facts.about_rows(state, tested.notice),
         *resampling_facts.few_permutations(state, tested),
     ]
     return estimates.screen(
         part(resampling_facts.tests_of_loadings(tested)),
         (*_sampling_sentences(tested.drawn), part(fact("meaning of q"))),
-        _warnings(alerts),
+        about,
         renderings.ending("tests", notes),
     )
 
@@ -355,6 +358,6 @@ def print_of_split(state: FitState, split: Split, notes: Sequence[str]) -> Scree
     return estimates.screen(
         part(resampling_facts.split_inference(split)),
         (*_sampling_sentences(split.drawn), repeats),
-        _warnings(resampling_facts.about_rows(state, split.notice)),
+        list(resampling_facts.about_rows(state, split.notice)),
         renderings.ending("split", notes),
     )

@@ -31,6 +31,7 @@ from spcastat.show.renderings import (
     Screen,
     Summary,
     cell_name_width,
+    console_text,
     filled,
     render_tables,
     render_text,
@@ -73,7 +74,7 @@ def print_of(state: FitState) -> Screen:
     """Return the print: the summary with short names, without the key to them."""
     document = summarise(state)._document()
     about_all = render_text(replace(document, tables=(), notes=(), key=()), Layout(width=WIDTH)).splitlines()
-    remarks = [line for note in document.all_notes for line in filled(note, WIDTH).splitlines()]
+    remarks = [line for note in document.all_notes for line in filled(console_text(note), WIDTH).splitlines()]
     body = [*about_all, "", *render_tables(document, WIDTH), "", *remarks]
     return Screen("", lambda room: body)
 
@@ -144,11 +145,7 @@ def _proof(about: PrincipalSet) -> Fact:
 
 def _coefficients(about: PrincipalSet) -> str:
     coefficients = {name: value for name, value in about.criteria.items() if name != "RV"}
-    return "; ".join(f"{name} {_part(value)}" for name, value in coefficients.items())
-
-
-def _part(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1) if 0 <= value < 0.9995 else f"{value:.3f}"
+    return "; ".join(f"{name} {value:.3f}" for name, value in coefficients.items())
 
 
 def _notes(state: FitState) -> Iterator[Fact]:

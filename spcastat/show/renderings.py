@@ -270,8 +270,6 @@ def _key(key: tuple[tuple[str, str], ...], width: int) -> Iterator[str]:
 LINES, WIDTH = 25, 80
 #: So many warnings are printed; notes have the others.
 MOST_WARNINGS = 4
-#: So many warnings of tables may take several lines each; if there are more, each has one line.
-WHOLE_WARNINGS = 2
 #: Every list has at least so many variables, if its component has.
 FEWEST_LINES = 3
 #: So many lines of a header are printed.
@@ -306,11 +304,13 @@ class Screen:
         The paragraph below the body, such as a sentence on how the result was computed.
     warnings : tuple of str
         Short sentences on what a reader must not miss, each on a line of its own; notes explain them.
+    remarks : tuple of str
+        Sentences on what may matter, each on a line of its own.
     ending : str
         The last sentence: where to find everything else.
     brief : Screen, optional
         The same result with fewer words, which is printed if only its body then has room for everything, or
-        if this body has no room at all. The title is that of the complete print if there is room.
+        if this body has no room at all.
     """
 
     title: str
@@ -318,6 +318,7 @@ class Screen:
     sentences: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     ending: str = ""
+    remarks: tuple[str, ...] = ()
     brief: Screen | None = None
 
     def text(self, encoding: str | None = None) -> str:
@@ -326,8 +327,7 @@ class Screen:
         if self.brief is not None and (hides(body) or not body):
             brief_parts = self.brief._parts(encoding)
             if not body or not hides(brief_parts[1]):
-                titled = replace(self.brief, title=self.title)._parts(encoding)
-                title, body, foot = titled if titled[1] == brief_parts[1] else brief_parts
+                title, body, foot = brief_parts
         return "\n\n".join("\n".join(part) for part in (title, body, foot) if part)
 
     def _parts(self, encoding: str | None) -> tuple[list[str], list[str], list[str]]:
@@ -337,7 +337,9 @@ class Screen:
             hidden_count = len(warnings) - MOST_WARNINGS + 1
             warnings = [*warnings[: MOST_WARNINGS - 1], f"Warning: {hidden_count} more in the notes."]
         title = _lines([self.title], encoding)
-        foot = _lines([*warnings, " ".join(filter(None, (*self.sentences, self.ending)))], encoding)
+        foot = _lines(
+            [*warnings, *self.remarks, " ".join(filter(None, (*self.sentences, self.ending)))], encoding
+        )
         return title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot
 
 
@@ -381,25 +383,6 @@ def cell_name_width(labels: Iterable[str], numbers: int) -> int:
     label_width = max(map(grid.display_width, labels), default=0)
     room = WIDTH - min(label_width, NAME_WIDTH) - NUMBER_WIDTH * numbers - SPACES_BETWEEN
     return min(room, NAME_WIDTH)
-
-
-def fitted_line(text: str, used: int = 0) -> str:
-    """Return a text that fits into one line, without its last words if it is longer.
-
-    `used` characters of the line are used already.
-    """
-    return textwrap.shorten(console_text(text), WIDTH - used, placeholder=" ...")
-
-
-#: Where a sentence can end early: before what explains or adds to it.
-CLAUSE_END = re.compile(r"[;:] |(?<=\)), ")
-
-
-def clause_in_line(text: str, used: int = 0) -> str:
-    """Return a sentence that fits into one line: its last clauses are left out, or else its last words."""
-    line, room = console_text(text), WIDTH - used
-    ends = [end.start() for end in CLAUSE_END.finditer(line) if room / 2 < end.start() < room]
-    return line if len(line) <= room else f"{line[: ends[-1]]}." if ends else fitted_line(text, used)
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
@@ -621,15 +604,10 @@ def screen_of(document: grid.Document, end: str) -> Screen:
     """Return the print of any document: lines of its header, and the first rows of its tables."""
     header = [f"{label}: {text}" for label, text in document.facts[:MOST_FACTS]]
     warnings = tuple(text[0].lower() + text[1:] for text in document.alerts)
-    if len(warnings) > WHOLE_WARNINGS:
-        warnings = tuple(clause_in_line(text, len("Warning: ")) for text in warnings)
 
     def body(room: int) -> list[str]:
-        blank_line = [""] if header and document.tables else []
-        cut_head, whole_head = [*map(fitted_line, header), *blank_line], [*_lines(header, None), *blank_line]
-        tables = _first_tables(document, room - len(cut_head))
-        head = whole_head if len(whole_head) + len(tables) <= room else cut_head
-        return [*head, *tables]
+        head = [*_lines(header, None), *[""] * bool(header and document.tables)]
+        return [*head, *_first_tables(document, room - len(head))]
 
     return Screen(document.heading, body, (), warnings, end)
 

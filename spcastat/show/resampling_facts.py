@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +11,7 @@ from spcastat.config import SHOWN_LEVEL
 from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
+from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
 from spcastat.labels import full_names, name_text
 from spcastat.reading.design import few_clusters
 from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
@@ -57,9 +57,11 @@ def similarity(values: pd.Series) -> Fact:
 
 def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
     """Yield the facts about few clusters, and about rows and columns, and near copies of variables."""
-    for text in (few_clusters(state.record.row_design), notice):
+    clusters = few_clusters(state.record.row_design)
+    for text, doubtful in ((clusters, True), (notice, TREATED_AS_INDEPENDENT in notice)):
         if text:
-            yield fact("notice", text=text, words=_first_clause(text))
+            uncapitalised = f"{text[0].lower()}{text[1:]}"
+            yield fact("notice", text=text, uncapitalised=uncapitalised, doubtful=doubtful)
     yield from copies(state)
 
 
@@ -112,12 +114,6 @@ def local_search(boot: Bootstrapped) -> Iterator[Fact]:
     """Yield a fact about draws that were fitted by a local search from the fit."""
     if boot.search == "near":
         yield fact("local search")
-
-
-def _first_clause(text: str) -> str:
-    """Return what a sentence states, in one line: without its qualifications, consequences and advice."""
-    clause = re.split(r" beyond |: |, so ", text, maxsplit=1)[0].removesuffix(".")
-    return f"{clause[0].lower()}{clause[1:]}."
 
 
 def few_draws(boot: Bootstrapped, level: float = 0.95) -> Iterator[Fact]:
@@ -263,18 +259,18 @@ def of_tests(state: FitState, tested: Tested, hidden: int) -> Iterator[Fact]:
 
 
 def few_permutations(state: FitState, tested: Tested) -> Iterator[Fact]:
-    """Yield a fact if there are too few permutations for a small q value."""
+    """Yield a fact if the smallest p value of so many permutations has no small q value."""
     count = int((~np.isnan(tested.p_value)).sum())
-    nonzeros = max(int(np.count_nonzero(state.V)), 1)
+    smallest = int(np.isclose(tested.p_value, 1.0 / (tested.draws + 1)).sum())
     times = np.sum(1.0 / np.arange(1, count + 1)) if tested.fdr == "fdr_by" else 1.0
-    limit = min(times * count / (nonzeros * (tested.draws + 1)), 1.0)
-    if limit > SHOWN_LEVEL:
+    limit = np.nanmin(tested.q_value) if count else 0.0
+    if smallest and limit > SHOWN_LEVEL:
         yield fact(
             "few permutations",
             done=tested.draws,
             tested=count,
             limit=limit,
-            nonzeros=nonzeros,
-            needed=int(np.ceil(times * count / (nonzeros * SHOWN_LEVEL))) - 1,
+            smallest=smallest,
+            needed=int(np.ceil(times * count / (smallest * SHOWN_LEVEL))) - 1,
             level=SHOWN_LEVEL,
         )

@@ -24,6 +24,8 @@ from spcastat.show.grid import (
     alike,
     fixed,
     fixed_values,
+    p_value_in_words,
+    p_value_text,
     percent,
 )
 from spcastat.show.resampling_facts import OFTEN
@@ -107,7 +109,8 @@ def test_document(state: FitState, tested: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
     frame = frames.tests(state, tested)
     visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)]
-    table, hidden = loading_rows(visible_rows, "`table`", 4)
+    smallest = 1.0 / (tested.draws + 1)
+    table, hidden = loading_rows(visible_rows, "`table`", 4, smallest_p=smallest)
     sentences = resampling_facts.of_tests(state, tested, len(frame) - len(visible_rows))
     return Document(
         title=part(resampling_facts.tests_of_loadings(tested)),
@@ -190,6 +193,7 @@ def loading_rows(
     title: str = "Loading",
     location: str = "",
     marked: Sequence[Any] = (),
+    smallest_p: float = 0.0,
 ) -> tuple[Table, list[Fact]]:
     """Return a table of at most LOADING_ROWS loadings, the largest, and a fact if others are left out.
 
@@ -206,6 +210,8 @@ def loading_rows(
         Where the table is, for the note, such as " here".
     marked : sequence
         Components that are marked as not found by `choose_k`.
+    smallest_p : float
+        The smallest p-value that the permutations can give.
     """
     names = list(frame.columns[2 : 2 + width])
     headings = tuple(HEADINGS.get(name, name) for name in names)
@@ -213,6 +219,9 @@ def loading_rows(
     for component, term, *values in _largest(frame)[["component", "term", *names]].itertuples(index=False):
         cells: list[str] = [fixed(value, 3) for value in values]
         cells = ["" if np.isnan(value) else cell for value, cell in zip(values, cells, strict=True)]
+        if "p_value" in names:
+            place = names.index("p_value")
+            cells[place] = p_value_text(values[place], bool(np.isclose(values[place], smallest_p)))
         # a bound that is exactly zero, not rounded
         cells = ["0" if v == 0 and n in BOUNDS else c for n, v, c in zip(names, values, cells, strict=True)]
         if values[0] == 0:  # zero loadings have no interval, only a frequency
@@ -331,6 +340,8 @@ def _largest(frame: pd.DataFrame) -> pd.DataFrame:
 # --- comparisons of groups ------------------------------------------------------------------------
 
 
+#: So many groups are listed with their numbers of rows.
+LISTED_GROUPS = 8
 #: Slopes of more groups have no columns of their own.
 GROUP_COLUMNS = 5
 #: The largest number of variables that a table shows.
@@ -383,12 +394,16 @@ def comparison_facts(
     sizes = table.drop_duplicates("group")
     differing = slopes[slopes["p_adjusted"] <= SHOWN_LEVEL].drop_duplicates(["component", "term"])
     labels = [f"{name_text(t)} ({c})" for t, c in zip(differing["term"], differing["component"], strict=True)]
-    rows = ", ".join(f"{name_text(g)} {n}" for g, n in zip(sizes["group"], sizes["rows"], strict=True))
+    counts = [
+        f"{n} in {'' if isinstance(g, str) else 'group '}{name_text(g)}"
+        for g, n in zip(sizes["group"], sizes["rows"], strict=True)
+    ]
     permutations = {"done": tests.draws, "asked": tests.asked, "interrupted": tests.draws != tests.asked}
+    is_smallest = bool(np.isclose(p_value, 1.0 / (tests.draws + 1)))
     resampling_facts = [
-        fact("rows of groups", sizes=rows, clusters=clusters),
+        fact("rows of groups", sizes=some_of(counts, LISTED_GROUPS), clusters=clusters),
         fact("common components", k=k, p=len(tests.adjusted)),
-        fact("equal slopes", p=_p(p_value), clusters=clusters, **permutations),
+        fact("equal slopes", p=p_value_in_words(p_value, is_smallest), clusters=clusters, **permutations),
         fact("differing slopes", names=some_of(labels, 8)),
         fact("congruence of groups"),
         fact("slopes of groups"),
@@ -405,7 +420,7 @@ def comparison_facts(
 def _p(value: float) -> str:
     if np.isnan(value):
         return ""
-    return str(fixed(value, 3)).removeprefix("0") if value < 1 else "1"
+    return fixed(value, 3) if value < 1 else "1"
 
 
 def _by_group(table: pd.DataFrame) -> Table:
@@ -420,7 +435,7 @@ def _by_group(table: pd.DataFrame) -> Table:
         for group, component, line in zip(table["group"], table["component"], cells, strict=True)
     ]
     order = np.argsort(pd.factorize(table["component"])[0], kind="stable")
-    return Table("Group", ("variance", "congruence", "kept, %"), tuple(rows[i] for i in order))
+    return Table("Group", ("variance", "congruence", "% of PCA"), tuple(rows[i] for i in order))
 
 
 def _slopes(slopes: pd.DataFrame) -> Table:

@@ -60,10 +60,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "solutions explain nearly as much."
     ),
     "hidden loadings": Template(
-        note="Not shown: {single?{number|# variable that is|# variables that are} not in the "
-        "component|{number|# loading of a variable that is|# loadings of variables that are} not in "
-        "{number|its|their} {number|component|components}}, selected in at most {share:%0} % of the draws; "
-        "a print shows variables in their component alone: see `table`."
+        note="Not shown: {single?{number|# other variable|# other variables}|{number|# zero loading|# zero "
+        "loadings}}, selected in at most {share:%0} % of the draws."
     ),
     "rows shown": Template(
         note="The largest of {number|# loading|# loadings} are shown{here?{here}}; {name} lists all."
@@ -92,7 +90,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "all without a jackknife) itself has an error of {error} %; with 999 draws, {error_of_many} %.",
         part="Use 999 draws for a paper.",
     ),
-    "notice": Template(note="{text}", warning="{words}"),
+    "notice": Template(note="{text}", warning="{doubtful?{uncapitalised}}", remark="{doubtful?|{text}}"),
     "percentiles given": Template(
         note="Intervals take the variables as given, and are not valid if the same data selected them."
     ),
@@ -104,7 +102,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="In brackets: {level:%g} % bootstrap intervals ({draws|# draw|# draws})."
     ),
     "zero loadings selected": Template(
-        note="{number|# zero loading|# zero loadings} selected in some draws: see `table`."
+        note="{number|# zero loading|# zero loadings} selected in some draws {number|is|are} not shown."
     ),
     # --- stability
     "frequency": Template(
@@ -202,10 +200,11 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="{number|# zero loading|# zero loadings} with q > .05 {number|is|are} not shown."
     ),
     "few permutations": Template(
-        note="With {done|# permutation|# permutations} and {tested|# test|# tests} q cannot be below "
-        "{limit:.2g} if {nonzeros|# loading|# loadings} (the number of nonzeros) {nonzeros|has|have} the "
-        "smallest p. n={needed} or more permutations are needed for q <= {level:g}.",
-        warning="q cannot be below {limit:.2g} with {done|# permutation|# permutations}.",
+        note="With {done|# permutation|# permutations} and {tested|# test|# tests} no q is below "
+        "{limit:.2g}, although {smallest|# loading has|# loadings have} the smallest possible p; {needed|n=# "
+        "permutation allows|n=# permutations allow} q <= {level:g}.",
+        warning="no q is below {limit:.2g}, since {done|# permutation is|# permutations are} few for "
+        "{tested|# test|# tests}.",
     ),
     # --- in the summary of a fit
     "intervals in brackets": Template(
@@ -229,7 +228,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     ),
     "equal slopes": Template(
         label="Test",
-        line="equal slopes of variables on scores: p = {p} for all together ({done|# permutation|# "
+        line="equal slopes of variables on scores: {p} for all together ({done|# permutation|# "
         "permutations}{interrupted? of {asked}: interrupted} of {clusters?clusters|rows})",
     ),
     "differing slopes": Template(
@@ -237,8 +236,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         line="{names?{names}|none with p <= .05, adjusted for all variables and components}",
     ),
     "congruence of groups": Template(
-        note="Congruence: with the first principal component of the same variables within the group; kept: "
-        "the variance of the component relative to that principal component."
+        note="Congruence: with the first principal component of the same variables within the group; % of "
+        "PCA: the variance of the component relative to that principal component."
     ),
     "slopes of groups": Template(
         note="A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "

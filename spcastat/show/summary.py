@@ -567,34 +567,19 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     constraint = [part(fact) for fact in facts.constraint(record)]
     components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
     results_shown = [*constraint, *_results(state)]
-    brief = Screen(
-        part(facts.headline_in_brief(state, variance["cardinality"].tolist())),
-        components.in_short,
-        (part(facts.found_in_brief(record)), *results_shown, *_brief_rules(header)),
-        alerts,
-        renderings.ending("fit", []),
-    )
-    sentences = (part(facts.how_found(record)), *results_shown, *_rules(header))
-    return Screen(title, components.lines, sentences, alerts, renderings.ending("fit", notes), brief)
-
-
-def _brief_rules(header: Sequence[Fact]) -> Iterator[str]:
-    """Yield outlying cells and rows, and the rule for supports, as sentences."""
-    for item in header:
-        if item.key in ("robust", "rule"):
-            sentence = part(item)
-            yield renderings.fitted_line(sentence[0].upper() + sentence[1:])
+    about = (*results_shown, *_rules(header))
+    end = renderings.ending("fit", notes)
+    brief = Screen(title, components.in_short, (part(facts.found_in_brief(record)), *about), alerts, end)
+    sentences = (part(facts.how_found(record)), *about)
+    return Screen(title, components.lines, sentences, alerts, end, brief=brief)
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
-    """Yield outlying cells and rows, and the rule for supports, each as one line."""
+    """Yield rows that belong together, outlying ones, covariates, and the rule for supports, as sentences."""
     for one_fact in header:
-        if one_fact.key == "robust":
-            yield part(one_fact)
-        elif one_fact.key == "partial":
-            yield renderings.fitted_line(part(one_fact))
-    for label, text in lines(one_fact for one_fact in header if one_fact.key == "rule"):
-        yield renderings.fitted_line(f"{label}: {text}.")
+        if one_fact.key in ("draws", "draws in time", "robust", "partial", "rule"):
+            sentence = part(one_fact)
+            yield sentence[0].upper() + sentence[1:]
 
 
 def _results(state: FitState) -> Iterator[str]:
@@ -618,13 +603,16 @@ class Components:
     variables, names : Index
         The names of the variables and of the components.
     shares : list of float
-        The share of each component in the total variance.
+        The share of each component in the total variance; it is the adjusted one unless the first row is
+        another measure.
     heading : str
         What the first rows below are.
     below, last : list of (str, tuple of str)
         Labels and cells of the rows below the loadings, with and without the heading.
     short : tuple of str
         The labels where each component has a row.
+    maximised : int
+        Which of the first rows is the measure that was maximised.
     """
 
     V: NDArray[np.float64]
@@ -635,20 +623,25 @@ class Components:
     lower_rows: list[Line]
     final_rows: list[Line]
     short: tuple[str, ...]
+    maximised: int = 0
 
     def lines(self, room: int) -> list[str]:
         """Return a matrix or lists if all loadings fit, else the largest loadings of each component."""
         return self.complete(room) or self._largest_only(room)
 
     def in_short(self, room: int) -> list[str]:
-        """Return the same, with fewer rows below the loadings or with loadings in a row if only these fit."""
-        rows = self.lower_rows  # the shares in the headings of lists are those of the first
-        row_sets: tuple[list[Line], ...] = (rows, [*rows[:1], *rows[1:][-1:]], rows[:1], [])
-        fewer_rows = [self._with_rows(lower_rows) for lower_rows in row_sets]
+        """Return the same, with fewer rows below the loadings or with loadings in a row if only these fit.
+
+        The rows of the measure that was maximised and of PCA, the last one, are always there.
+        """
+        every_place = range(len(self.lower_rows))
+        pca_place = len(self.lower_rows) - 1
+        least_places = sorted({min(self.maximised, pca_place), pca_place})
+        fewer_rows = [self, self._with_rows(every_place), self._with_rows(least_places)]
         for components in fewer_rows:
             if text := components.complete(room):
                 return text
-        for components in fewer_rows[:-1]:
+        for components in fewer_rows:
             if not renderings.hides(text := components._items(room)):
                 return text
         return self._largest_only(room)
@@ -672,13 +665,10 @@ class Components:
             return self._lists_above(table, room) or self._items(room)
         return self._items(room)
 
-    def _with_rows(self, lower_rows: list[Line]) -> Components:
-        """Return the components with some of the rows below, and the last ones if these are all."""
-        if len(lower_rows) == len(self.lower_rows):
-            return self
-        labels = [label for label, _ in self.lower_rows]
-        short = tuple(self.short[labels.index(label)] for label, _ in lower_rows)
-        return replace(self, lower_rows=lower_rows, final_rows=[], short=short)
+    def _with_rows(self, places: Sequence[int]) -> Components:
+        """Return the components with some of the first rows below, and without the last ones."""
+        rows, short = [self.lower_rows[i] for i in places], tuple(self.short[i] for i in places)
+        return replace(self, lower_rows=rows, final_rows=[], short=short)
 
     def _table(self) -> list[str]:
         """Return the rows below the loadings under a heading."""
@@ -719,7 +709,10 @@ class Components:
         shares = percents(self.shares, 1)
         heads = renderings.short_labels(full_names(self.names), 20)
         parts = zip(heads, shares, self._ordered(), strict=True)
-        return [List(f"{head} ({share} %)", numbers, names) for head, share, (numbers, names) in parts]
+        measure = "adj. " * (self.maximised > 0)
+        return [
+            List(f"{head} ({measure}{share} %)", numbers, names) for head, share, (numbers, names) in parts
+        ]
 
     def _items(self, room: int) -> list[str]:
         """Return a row for each component: the rows below as columns, then its largest loadings."""
@@ -768,8 +761,18 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
     if len(variance) > 1 and record.sparse:
         final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
         short.append("|r|")
+    measures = [column.measure for column in columns]
+    objective = record.options.get("objective")
     return Components(
-        state.V, state.spec.columns, state.components, steps, heading, lower_rows, final_rows, tuple(short)
+        state.V,
+        state.spec.columns,
+        state.components,
+        steps,
+        heading,
+        lower_rows,
+        final_rows,
+        tuple(short),
+        measures.index(objective) if objective in measures else 0,
     )
 
 

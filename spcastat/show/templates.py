@@ -4,7 +4,7 @@ Fields of a template are words in braces, which name the values of a fact:
 
 - ``{n}``, ``{share:.2f}``: the value, with a format of Python.
 - ``{share:%.1f}``: a fraction in percent; ``{share:%1}``, ``{error:fixed3}``: a fraction in percent, or a
-  number, as in tables, with so many decimals.
+  number, as in tables, with so many decimals; ``{variance:plain3}``: with so many significant digits.
 - ``{n|# row|# rows}``: one of two texts, by whether the number is 1; ``#`` is the number.
 - ``{dropped?text}``, ``{select?text|other text}``: a text if the value is true, that is not zero, empty or
   None, and another one otherwise.
@@ -14,12 +14,12 @@ Fields of a template are words in braces, which name the values of a fact:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from spcastat.fit.record import CENTRING, SCALING
-from spcastat.show.grid import fixed, percent
+from spcastat.show.grid import fixed, percent, significant
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ class Template:
         A part of other sentences.
     warning : str
         A short sentence in prints on what a reader must not miss.
+    remark : str
+        A sentence in prints on what may matter.
     cites : tuple of str
         Keys of the papers that the sentence of the methods section cites, or fields with such keys.
     """
@@ -61,14 +63,17 @@ class Template:
     methods: str = ""
     part: str = ""
     warning: str = ""
+    remark: str = ""
     cites: tuple[str, ...] = ()
 
 
 # --- wording --------------------------------------------------------------------------------------
 
 
-#: The formats of numbers as in tables, ``%1`` and ``fixed3``.
-_OF_TABLES = re.compile(r"(%|fixed)(\d)")
+#: The formats of numbers as in tables, ``%1`` and ``fixed3``, and with significant digits, ``plain3``.
+_OF_TABLES = re.compile(r"(%|fixed|plain)(\d)")
+#: Functions that write numbers in these formats.
+_WRITERS: dict[str, Callable[[float, int], str]] = {"%": percent, "fixed": fixed, "plain": significant}
 #: The name of a field, and what follows it.
 _FIELD = re.compile(r"(\w+)([:|?]?)(.*)", re.DOTALL)
 
@@ -128,8 +133,7 @@ def _of_field(field_text: str, values: Mapping[str, Any]) -> str:
 def _formatted(value: Any, form: str) -> str:
     """Return a value in one of the formats of the module."""
     if match := _OF_TABLES.fullmatch(form):
-        write = percent if match[1] == "%" else fixed
-        return str(write(value, int(match[2])))
+        return str(_WRITERS[match[1]](value, int(match[2])))
     if form.startswith("%"):
         return format(100 * value, form[1:])
     return format(value, form)
@@ -159,6 +163,13 @@ def warnings(facts: Iterable[Fact]) -> Iterator[str]:
     """Yield the warnings."""
     for one_fact in facts:
         if text := worded(TEMPLATES[one_fact.key].warning, one_fact.values):
+            yield text
+
+
+def remarks(facts: Iterable[Fact]) -> Iterator[str]:
+    """Yield the remarks."""
+    for one_fact in facts:
+        if text := worded(TEMPLATES[one_fact.key].remark, one_fact.values):
             yield text
 
 
@@ -200,8 +211,11 @@ _MISSING = "{share:.2g} % of the values, in {rows} of {n|# row|# rows}"
 _OF_VALUES = "Of the values, {cells}{share? ({share:.2g} %)} were missing, in {rows|# row|# rows};"
 
 #: Near copies, and what they mean.
-_COPY = "{first} and {second} are {exact?exact|nearly} copies of each other (r = {r})"
-_COPY_PAIRS = "{count} pairs of variables are {exact?exact|exact or near} copies of each other: {pairs}"
+_COPY = "{first} and {second} are {exact?exact|nearly} {opposite?opposites|copies of each other} (r = {r})"
+_COPY_PAIRS = (
+    "{count} pairs of variables are {exact?exact|exact or near} {opposite?opposites|copies of each other}"
+    "{some_opposite? or opposites}: {pairs}"
+)
 _COPIES = (
     ". A component may be little more than such variables, and which of them draws and halves select is "
     "chance. Leave out {count|one of them|all but one of each}{together?, or give {together}}."
@@ -219,16 +233,18 @@ TEMPLATES: dict[str, Template] = {
     ),
     "rows": Template(
         label="Data",
-        line="{n|# row|# rows} x {p|# variable|# variables}{title? ({title})}"
+        line="{n|# row|# rows} x {p|# variable|# variables}{columns? ({columns} columns)}{title? ({title})}"
         "{imputations?, {imputations} imputations pooled}{dropped?, {dropped|# row|# "
         "rows} with missing values dropped}{formula?, formula {formula}}, {centring}, {scaling}{weighted?, "
         "rows weighted}",
-        part="{n|# row|# rows} and {p|# variable|# variables}{title? ({title})}"
+        part="{n|# row|# rows} and {p|# variable|# variables}{columns? ({columns} columns)}"
+        "{title? ({title})}"
         "{imputations?, {imputations} imputations pooled}{dropped?, {dropped|# row|# "
         "rows} with missing values dropped}{missing?, {missing}}{contrast_mean?, {centring}}, "
         "{scaling}{weighted?, rows weighted}",
         methods="{analysis} was applied to {n|# row|# rows} of {p|# variable|# variables}"
-        "{formula? (formula {formula})}{dropped?; {dropped|# row|# rows} with missing values were left out}.",
+        "{columns? ({columns} columns)}{formula? (formula {formula})}{dropped?; {dropped|# row|# rows} with "
+        "missing values were left out}.",
     ),
     "imputations": Template(
         methods="The covariance matrices of {number|# imputation|# imputations} of the missing values were "
@@ -258,7 +274,7 @@ TEMPLATES: dict[str, Template] = {
     "kind correlation": Template(part="{name?{name} }correlation"),
     "serial": Template(
         methods="Successive rows were correlated (r = {r:.2f} of their scores) beyond what sorting or groups "
-        "explained, so inference for independent rows was not valid."
+        "explained{resampled?, so inference for independent rows was not valid}."
     ),
     "partial": Template(
         label="Partial",
@@ -283,17 +299,19 @@ TEMPLATES: dict[str, Template] = {
         "({names}), as in multiple factor analysis (Escofier and Pagès, 1994).",
         cites=("escofier1994",),
     ),
-    "weights": Template(methods="Rows were weighted (sum of the weights {total:.6g})."),
+    "weights": Template(methods="Rows were weighted{column? by {column}} (sum of the weights {total:.6g})."),
     "draws": Template(
         label="Draws",
         line="{design}",
-        methods="Resampling and tests treated the rows as {design} (Rao, Wu and Yue, 1992).",
+        part="Draws: {design}.",
+        methods="The units of resampling and tests were {design} (Rao, Wu and Yue, 1992).",
         cites=("rao1992",),
     ),
     "draws in time": Template(
         label="Draws",
         line="{design}",
-        methods="Resampling and tests treated the rows as {design} (Künsch, 1989).",
+        part="Draws: {design}.",
+        methods="The units of resampling and tests were {design} (Künsch, 1989).",
         cites=("kunsch1989",),
     ),
     "robust": Template(
@@ -315,12 +333,13 @@ TEMPLATES: dict[str, Template] = {
     "rows in groups": Template(part="no row left out, as {far} of {n} are far from the others (groups?)"),
     "rows not judged": Template(part="all rows kept"),
     "outlying cells": Template(
-        methods="Outlying values were downweighted by wrapping (Raymaekers and Rousseeuw, 2021), with "
+        methods="{outlying?Outlying values were downweighted by wrapping|Values were searched for outliers, "
+        "to be downweighted by wrapping} (Raymaekers and Rousseeuw, 2021), with "
         "locations and scales by the univariate minimum covariance determinant (Rousseeuw and Leroy, 1987). "
         "{outlying?Of {known|# value|# values}, {outlying}{share? ({share:.1f} %)} {outlying|was|were} "
         "beyond {bend:g} robust standard deviations and pulled in{emptied?, {emptied} of them, beyond "
         "{end:g}, to the middle of their variable}|None of {known|# value|# values} was beyond {bend:g} "
-        "robust standard deviations}.",
+        "robust standard deviations, so none was changed}.",
         cites=("raymaekers2021", "rousseeuw1987"),
     ),
     "skewed columns": Template(
@@ -395,9 +414,9 @@ TEMPLATES: dict[str, Template] = {
     ),
     "unequal variances": Template(
         label="Scale",
-        line="Variances range from {smallest:.3g} to {largest:.3g}, and variables with large variances "
+        line="Variances range from {smallest:plain3} to {largest:plain3}, and variables with large variances "
         "dominate; {call?{call} gives|the correlation matrix would give} all variables the same weight.",
-        warning="variances from {smallest:.3g} to {largest:.3g}: variables with large ones dominate.",
+        warning="variances range from {smallest:plain3} to {largest:plain3}, and the largest dominate.",
     ),
     # --- components
     "components": Template(methods="The analysis had {k|# component|# components}."),
@@ -438,9 +457,10 @@ TEMPLATES: dict[str, Template] = {
     "method": Template(
         label="Method",
         line="{name}: {title}{nonneg?, nonnegative}{published?; {paper}}",
-        methods='The loadings were computed by the method "{name}" ({title}; {paper}){nonneg?, with '
-        "nonnegative loadings}, with the criterion {criterion} ({ending}).{several? It was the best of "
-        "{starts|# start|# starts}.}",
+        methods='The loadings{nonneg?, which were nonnegative,} were computed by the method "{name}"'
+        "{published? of {work}} ({title_within}), whose criterion was the {criterion}.{compared? Of the "
+        "fits on every choice of supports it had the largest {measure}.}{stopped? It stopped before it "
+        "converged.}{several? It was the best of {starts|# start|# starts}.}",
         cites=("{citation}",),
     ),
     "joint method": Template(
@@ -453,15 +473,14 @@ TEMPLATES: dict[str, Template] = {
         part="{loadings?Sparse loadings|{sparse?Sparse PCA|PCA}} of {data}: {k|# component|# "
         "components}{sparse? with {cards}}"
     ),
-    "brief print of a fit": Template(
-        part="{sparse?Sparse PCA|PCA} of {p|# variable|# variables}: {k|# component|# components}{sparse? "
-        "with {cards}}"
-    ),
     "search in brief": Template(
         part="{goal?Fewest nonzero loadings found that keep {goal:%g} % of PCA's variance|Largest {measure} "
-        "found}."
+        "found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{partitions?; not all "
+        "partitions were compared})}}."
     ),
-    "method in brief": Template(part='Method "{name}".'),
+    "method in brief": Template(
+        part='Method "{name}" ({compared?largest {measure} found on every choice of supports|{advice}}).'
+    ),
     "equal cards": Template(part="{card|# nonzero loading|# nonzero loadings}{k|| each}"),
     "unequal cards": Template(part="{cards} nonzero loadings"),
     "search printed": Template(
@@ -469,8 +488,9 @@ TEMPLATES: dict[str, Template] = {
         "Largest {measure} found} ({advice})."
     ),
     "method printed": Template(
-        part='Method "{name}": {title}{nonneg?, nonnegative}{published?; {paper}}; {advice}{several?; best '
-        "of {starts|# start|# starts}, reached by {reached}}."
+        part='Method "{name}": {title}{nonneg?, nonnegative}{published?; {paper}}; {compared?largest '
+        "{measure} found on every choice of supports|{advice}{several?; best of {starts|# start|# starts}, "
+        "reached by {reached}}}."
     ),
     "loadings printed": Template(
         part="The data are approximately T P', with uncorrelated scores T and these loadings P ({advice})."
@@ -536,7 +556,7 @@ TEMPLATES: dict[str, Template] = {
         label="Method",
         line="{title}; {paper}",
         methods="Sparse loadings P minimised the squared differences between the data and T P', where the "
-        "scores T were uncorrelated with unit variance ({work}. The fit was the best of {starts|# "
+        "scores T were uncorrelated with unit variance ({work}). The fit was the best of {starts|# "
         "start|# starts}, improved by exchanges of nonzero with zero loadings.",
         cites=("{citation}",),
     ),
@@ -679,8 +699,8 @@ TEMPLATES: dict[str, Template] = {
     "remedy fewer": Template(part="a smaller k leaves one of them out"),
     "remedy equal": Template(
         part="{first} and {second} differ only in loadings below .001, since PEV rises as these nonnegative "
-        "components approach each other; a smaller k leaves one of them out, and without nonneg=True a "
-        "component can be their difference"
+        'components approach each other; objective="adjusted" counts only what each component adds, a '
+        "smaller k leaves one of them out, and without nonneg=True a component can be their difference"
     ),
     "remedy objective": Template(part='objective="adjusted" counts only what each component adds'),
     "split factors": Template(note="Levels of a factor are selected one by one: {factors}."),
@@ -721,10 +741,10 @@ TEMPLATES: dict[str, Template] = {
 
 #: Rows that change the number of components, for notes and for methods sections.
 _LARGE_ROWS = (
-    "{pulled|# row was|# rows were} larger than 1.5 times the median size and {pulled|was|were} shrunk to "
-    "it for the tests of k; without this, k would be {k_unshrunk} instead of {k}. {rows|Row {names} is|Rows "
-    "{names}{others? and {others|{others:,} other|{others:,} others}} are} larger than 2.5 times the median "
-    "and {rows|has|have} {share:%0} % of the total variance."
+    "{pulled} of {n|# row was|# rows were} larger than 1.5 times the median size and {pulled|was|were} "
+    "shrunk to it for the tests of k; without this, k would be {k_unshrunk} instead of {k}. "
+    "{rows|Row {names} is|Rows {names}{others? and {others|{others:,} other|{others:,} others}} are} larger "
+    "than 2.5 times the median and {rows|has|have} {share:%0} % of the total variance."
 )
 _COPIES_TESTED = (
     "{pairs|# pair of variables has|# pairs of variables have} correlations beyond ±{limit:g}, such as "
@@ -745,15 +765,11 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
     ),
     "component predicts": Template(
-        part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} "
-        "{gain:.2f} {several?"
-        "variables|of a variable} more in held-out rows{single?|, and component {k}} {single?and "
-        "exceeds|exceeds} noise (p "
-        "{p:fixed3})"
+        part="{single?component {last} explains|components {first} {pair?and|to} {last} together explain} a "
+        "further {gain:.2f} variables' worth of held-out variance{single?|, and component {k}} {single?and "
+        "exceeds|exceeds} noise ({p})"
     ),
-    "not above noise": Template(
-        part="component {next} does not exceed noise (p {p:fixed3}, level {level} %)"
-    ),
+    "not above noise": Template(part="component {next} does not exceed noise ({p}, level {level} %)"),
     "predicts too little": Template(
         part="component {next} would add {negative?nothing|{gain:.2f}{unclear? with a standard error of "
         "{se:.2f}, less than two of them| ({least:.2g} needed)}}"
@@ -765,12 +781,12 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "standard error of {se:.2f})}}"
     ),
     "nothing chosen": Template(
-        line="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:.2g}, "
+        line="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:plain2}, "
         "so that "
         "columns of large variance hide the others. }No component: {reason}, so there is nothing to make "
         "sparse. Give k= to fit nevertheless.",
         label="Why",
-        note="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:.2g}, "
+        note="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:plain2}, "
         "so that "
         "columns of large variance hide the others. }No component is chosen: {reason}. Give k= to fit "
         "nevertheless.",
@@ -793,7 +809,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "large rows": Template(
         label="Rows",
-        line="{pulled|# large row was|# large rows were} shrunk for the tests of k (without this, k = "
+        line="{pulled} large ones of {n|# row was|# rows were} shrunk for the tests of k (without this, k = "
         "{k_unshrunk}).",
         note=_LARGE_ROWS + " A fit with robust=True is less influenced by such rows.",
         methods=_LARGE_ROWS.replace(" is|", " was|")
@@ -807,9 +823,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "shrunk rows": Template(
         label="Rows",
-        line="For the tests of k, {pulled|# row|# rows} larger than 1.5 times the median size "
-        "{pulled|was|were} shrunk to it; eigenvalues and cum. % are computed from the shrunk rows, which "
-        "the fit does not use.",
+        line="{pulled} of {n|# row was|# rows were} shrunk for the tests of k, to 1.5 times the median "
+        "distance from the medians of the variables, in median absolute deviations{differs?; without this, k "
+        "would be {k_unshrunk}}. The fit uses the rows as they are.",
         methods="For these tests, {pulled|# row|# rows} farther from the centre than 1.5 times the median "
         "distance {pulled|was|were} shrunk to it.",
     ),
@@ -822,17 +838,17 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "drawn": Template(label="Draws", line="{text}"),
     "headings of tests": Template(
         note="predicts %: of the variance of held-out cells, from the others of their row. gain: how many "
-        "variables more than the last number of components that counts; {least:.2g} for each further "
-        "one{dense? (by PCA with p loadings each, 1.5 times this for every p loadings beyond the first)|}, "
-        "and "
-        "two standard errors (se), are needed. deflated p: of the first eigenvalue after removing the "
-        "earlier "
-        "components, {wide?or of a sparse component, }of those that predict (level {level} %; {draws} sign "
-        "flips, up to {most} if p is near it). noise, p: parallel analysis, the {share:%0} % quantile of "
-        "the eigenvalue of that rank, "
-        "and its p."
+        "variables' worth of held-out variance more than the last number of components that counts; "
+        "{least:.2g} for each further one{dense? (by PCA with p loadings each, 1.5 times this for every p "
+        "loadings beyond the first)|}, and two standard errors (se), are needed. next p: of the first "
+        "eigenvalue after removing the earlier components, {wide?or of a sparse component, }of those that "
+        "predict (level {level} %; {draws} sign flips, up to {most} if p is near it). noise, p: parallel "
+        "analysis, the {share:%0} % quantile of the eigenvalue of that rank, "
+        "and its p{large?; it and next p refer to the eigenvalues of the shrunk rows (shrunk)}."
         " cum. %: cumulative "
-        "variance{tested? of the tested variables}.{rules? Broken stick {stick}{large? (without shrinking)}.}"
+        "variance{tested? of the tested variables}.{rules? Broken stick {stick}.}",
+        part="next p: against noise, after removing the earlier components. noise, p: parallel "
+        "analysis{large?. shrunk: eigenvalues of the shrunk rows}.",
     ),
     # --- the cardinalities
     "answer": Template(

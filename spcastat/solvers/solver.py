@@ -189,11 +189,11 @@ class Sparser:
         if count == 1:
             parts = ["the only fit found that keeps the share"]
         else:
-            parts = [f"sparsest of {count} fits that keep the share (rule: {self.winner})"]
+            parts = [f"the sparsest of {count} that keep it"]
         if self.searched:
-            parts.append("a joint search with one nonzero fewer found none")
+            parts.append("a joint search found none with one nonzero fewer")
         if self.dense:
-            parts.append("more than a third of the loadings are nonzero: no sparser fit was found")
+            parts.append("more than a third of all loadings")
         return "; ".join(parts)
 
 

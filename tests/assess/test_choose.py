@@ -802,7 +802,7 @@ def test_the_summary_has_all_candidates_and_the_tests_of_components():
     text = str(choice.summary())
     for name in (f"card={card} " for card in choice.table["card"]):
         assert name in text
-    assert "deflated p" in text
+    assert "next p" in text
     assert str(choice.notes[-1]).split(";")[0] in " ".join(text.split())
 
 

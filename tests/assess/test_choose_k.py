@@ -33,7 +33,7 @@ def test_planted_components_are_counted(X):
     found = sp.choose_k(X)
     assert (found.k, found.predicting) == (2, 2)
     assert found.table["p"].iloc[:2].tolist() == [1 / 200] * 2  # no draw of 199 as large
-    assert "component 2 predicts" in found.reason
+    assert "component 2 explains a further" in found.reason
 
 
 def test_noise_is_rejected_at_the_level():
@@ -243,8 +243,8 @@ def test_rows_that_change_the_number_are_named():
     share = (Z.iloc[16] ** 2).sum() / (Z**2).to_numpy().sum()
     assert found.k == 2
     said = (
-        "3 rows were larger than 1.5 times the median size and were shrunk to it for the tests of k; without "
-        "this, k would be 0 instead of 2. Row r17 is larger than 2.5 times the median and has "
+        "3 of 100 rows were larger than 1.5 times the median size and were shrunk to it for the tests of k; "
+        "without this, k would be 0 instead of 2. Row r17 is larger than 2.5 times the median and has "
         f"{100 * share:.0f} % of the total variance. A fit with robust=True is less influenced by such rows."
     )
     assert found._large_rows.pulled == 3

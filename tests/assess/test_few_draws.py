@@ -122,7 +122,7 @@ def test_the_length_of_intervals_varies_between_seeds_as_the_sentence_says(fit):
 
 
 def test_tests_that_cannot_be_significant_say_so(fit):
-    assert "q cannot be below" in said(fit.test_loadings(5))
+    assert "no q is below" in said(fit.test_loadings(5))
     data = DATA.assign(group=np.repeat(["u", "v"], 30))
     few = sp.compare_groups(data, "group", k=1, card=3, n_draws=9)
     assert "no p can be below 0.1; give n_draws=19 or more" in said(few)

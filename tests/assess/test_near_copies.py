@@ -92,14 +92,14 @@ def test_pairs_are_those_of_the_correlation_matrix():
 def test_pairs_are_exact_only_up_to_rounding():
     near = DATA.assign(shot_ft=-DATA["shot"] + 1e-4 * DATA["b"], b2=1.0 - DATA["b"])
     text = said(sp.spca(near, 2, [2, 2], scale=True))
-    assert "2 pairs of variables are exact or near copies of each other: b and b2 (r = -1)" in text
+    assert "2 pairs of variables are exact or near opposites: b and b2 (r = -1)" in text
     assert "shot and shot_ft (r = -0.9999)" in text
 
 
 def test_the_advice_keeps_all_copies_together_with_the_groups_of_the_fit():
     data = DATA.assign(b2=2.0 * DATA["b"], b3=-DATA["b"])
     text = said(sp.spca(data, 2, 2, scale=True, together={"pair": ["c", "shot"]}))
-    assert "exact copies of each other: " in text
+    assert "exact copies of each other or opposites: " in text
     advice = ast.literal_eval(text.partition("or give together=")[2].partition("}")[0] + "}")
     assert advice == {"pair": ["shot", "c", "shot_ft"], "b": ["b", "b2", "b3"]}
     assert "copies of each other" not in said(sp.spca(data, 2, 1, scale=True, together=advice))

@@ -285,7 +285,7 @@ def test_whole_numbers_in_a_column_of_floats_are_printed_as_whole_numbers():
     data = pd.DataFrame(np.random.default_rng(0).normal(size=(41, 4)), columns=list("abcd"))
     data["site"] = [1.0, 2.0] * 20 + [np.nan]  # the missing label makes the column one of floats
     found = sp.compare_groups(data, "site", 1, 2, na="drop", n_draws=19)
-    assert "Rows: 1 20, 2 20" in str(found)
+    assert "Rows: 20 in group 1, 20 in group 2" in str(found)
     assert found.table["group"].unique().tolist() == [1, 2]
     halves = sp.compare_groups(data.assign(site=data["site"] / 2), "site", 1, 2, na="drop", n_draws=19)
     assert halves.table["group"].unique().tolist() == [0.5, 1.0]

@@ -257,7 +257,7 @@ def test_a_swapped_variable_is_named_and_no_other(found):
     assert not found.interrupted
     text = " ".join(str(found).split())
     assert "v4 (PC" in text
-    assert "Rows: a 120, b 120" in text
+    assert "Rows: 120 in a, 120 in b" in text
 
 
 def test_equal_components_of_unequal_variance_count_as_equal():

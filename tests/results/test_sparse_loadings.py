@@ -393,7 +393,9 @@ def test_draws_take_whole_clusters(tmp_path):
     fit = sp.sparse_loadings(pd.DataFrame(thrice, columns=[*"abcdef"]).assign(who=unit), 1, 6, clusters="who")
     assert fit.loadings.shape == (6, 1)
     assert "60 clusters of 3 rows" in " ".join(str(fit.summary()).split())
-    assert "(Rao, Wu and Yue, 1992)" in fit.describe().text
+    assert "(Rao, Wu and Yue, 1992)" not in fit.describe().text  # nothing was drawn
+    drawn = fit.with_inference(fit.bootstrap(20, rng=0))
+    assert "60 clusters of 3 rows (Rao, Wu and Yue, 1992)" in drawn.describe().text
 
 
 # --- words --------------------------------------------------------------------------------------

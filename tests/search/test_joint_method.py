@@ -233,18 +233,13 @@ def load_with_evidence(fit, path, **wrong):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "sparsest of 2 fits that keep the share (rule: greedy)"),
+        ({}, "the sparsest of 2 that keep it"),
         ({"proposals": {"greedy": 30}}, "the only fit found that keeps the share"),
         (
             {"searched": True},
-            "sparsest of 2 fits that keep the share (rule: greedy); a joint search with one nonzero fewer "
-            "found none",
+            "the sparsest of 2 that keep it; a joint search found none with one nonzero fewer",
         ),
-        (
-            {"dense": True},
-            "sparsest of 2 fits that keep the share (rule: greedy); more than a third of the loadings are "
-            "nonzero: no sparser fit was found",
-        ),
+        ({"dense": True}, "the sparsest of 2 that keep it; more than a third of all loadings"),
         ({"proposals": {}, "winner": "PCA"}, "PCA itself: no sparser fit that was tried keeps the share"),
         ({"proven": True}, "proven: there cannot be fewer nonzeros than one for each component"),
     ],

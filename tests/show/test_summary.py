@@ -66,7 +66,7 @@ def test_notes_stand_only_where_they_matter(pitprops):
     first = " ".join(str(unscaled.summary()).splitlines()[1:3]).split()  # below the title
     assert "scale=True gives all variables the same weight" in " ".join(first)
     assert "scale=True gives all variables the same weight" in unscaled.notes[0]
-    assert "Warning: variances from" in str(unscaled)
+    assert "Warning: variances range from" in str(unscaled)
     assert "standard deviations" not in str(sp.spca(uneven, k=1, card=3, scale=True, method="bcd-l0"))
     covariance = sp.spca_cov(uneven.cov(), k=1, card=3, scale=False, method="bcd-l0").notes[0]
     assert "the correlation matrix would give all variables the same weight" in covariance

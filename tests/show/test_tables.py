@@ -186,7 +186,7 @@ def test_variables_that_are_not_shown_are_counted():
     left = frame[(frame["estimate"] == 0) & (frame["selected"] < 0.25)]
     assert len(left) > 1
     share = f"{100 * left['selected'].max():.0f} % of the draws"
-    words = f"Not shown: {len(left)} variables that are not in the component, selected in at most {share}"
+    words = f"Not shown: {len(left)} other variables, selected in at most {share}"
     assert words in " ".join(boot.notes)
 
 

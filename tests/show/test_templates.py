@@ -14,7 +14,7 @@ from spcastat.show import resampling_templates  # noqa: F401  (its templates are
 from spcastat.show.templates import TEMPLATES, Fact, Template, fact, field_parts, methods, pieces, worded
 
 #: The wordings of a template.
-KINDS = ("label", "line", "note", "methods", "part", "warning")
+KINDS = ("label", "line", "note", "methods", "part", "warning", "remark")
 SHOW = Path(spcastat.__file__).parent / "show"
 
 
@@ -82,7 +82,7 @@ def test_the_language_of_templates():
     by_rule = worded("by {rule}{none}", {"rule": fact("heading of IS"), "none": None})
     assert by_rule == "by IS: index of sparseness"
     cited: list[str] = []
-    weights, mixed = methods([fact("weights", total=12.0), fact("scaled as mixed data")], cited)
+    weights, mixed = methods([fact("weights", total=12.0, column="w"), fact("scaled as mixed data")], cited)
     assert weights.endswith("12).")
     assert "(Pagès, 2004)" in mixed
     assert cited == ["pages2004"]
