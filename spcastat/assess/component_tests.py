@@ -113,7 +113,7 @@ class NoiseDraws:
 
     def is_smallest(self, p_value: float) -> bool:
         """Whether no draw reached the observed value, whose p-value is then the smallest of these draws."""
-        made = self.n_draws * np.arange(1, DRAWS_MULTIPLE + 1)
+        made = self.n_draws * np.arange(1, NOISE.draws_multiple + 1)
         return bool(np.isclose(p_value, 1.0 / (made + 1.0), rtol=1e-9, atol=0.0).any())
 
     @property
