@@ -273,7 +273,7 @@ def test_a_choice_has_the_rule(rows):
 
 
 def test_the_command_takes_a_rule(capsys, tmp_path):
-    call = ["fit", "pitprops", "--k", "2", "--card", "4", "--effort", "quick"]
+    call = ["fit", "pitprops", "--k", "2", "--card", "4", "--effort", "quick", "--format", "text"]
     assert main([*call, "--include", "PC1=clear", "--exclude", "moist", "--disjoint"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "Rule PC1 must have clear; no component has moist; no variable is in two components" in text
