@@ -176,8 +176,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     promise : {"every", "total"}, optional
         Whether the target `variance` applies after every component (the default), or only to all together.
     order : {None, "variance", "given", "best"}
-        Order of the components. None sorts those of equal cardinality by variance, unless the method chooses
-        the order. "best", for "joint" with unequal cardinalities, tries up to six orders.
+        Order of the components. None sorts components of equal cardinality by variance, unless the method
+        chooses the order. "best", for "joint" with unequal cardinalities, tries up to six orders.
     n_init : int, optional
         Number of starts of published methods, one for most, and 20 for `nonneg` with another `objective` than
         "pev"; the best fit is returned.
@@ -417,8 +417,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     -----
     With "joint", the objective does not decrease as the cardinalities of all components increase. By default,
     for adjusted variance, each fit also starts from the fits of neighbouring cardinalities, and its search is
-    shorter than that of a single call. Its `call` and `refit` repeat the fit on its own, so the result
-    may differ from that on the path. Fits of one component, with other objectives or with more than 1000
+    shorter than that of a single call. Its `call` and `refit` repeat the fit on its own, so the result may
+    differ from the fit on the path. Fits of one component, with other objectives or with more than 1000
     variables are those of single calls, unless the objective would then decrease.
 
     Published methods that use starts also start each fit from the previous one, so it is never worse

@@ -194,16 +194,15 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
 
     - C is the number of components that predict. Each cell of a held-out row is predicted from the other
       cells of its row, by the model of :func:`choose` fitted to the other rows (ten folds). For each number
-      of components, the best of several sparse fits with at most p loadings in all counts: partitions of the
-      variables of which some are left out, and the supports of the largest rotated loadings; with more
+      of components, the best of several sparse fits with a total of at most p loadings is used: partitions of
+      the variables of which some are left out, and the supports of the largest rotated loadings; with more
       variables than rows (and up to 500 variables) also those of the largest slopes on sparse components that
-      are found one after another. A number of
-      components counts if, compared with the last number that counts, it predicts at least `least` variables
-      more for each further component, by more than two standard errors, paired by fold. With many rows each
-      minor component would improve the prediction by PCA; fits with one loading per variable have no loadings
-      for them.
-      PCA with one more component than the last number that counts (up to 200 variables, without `disjoint`)
-      counts if it predicts 1.5 `least` more, besides, for each p of its loadings beyond the first p.
+      are found one after another. A number of components counts if, compared with the last number that
+      counts, it predicts at least `least` variables more for each further component, by more than two
+      standard errors, paired by fold. With many rows each minor component would improve the prediction by
+      PCA; fits with one loading per variable have no loadings for them. PCA with one more component than the
+      last number that counts (up to 200 variables, without `disjoint`) counts if, in addition, it predicts
+      1.5 `least` more for each p of its loadings beyond the first p.
     - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
       after removing the earlier components is compared with sign flips of these residuals, at the level
       `alpha` / 5. With more variables than rows, and up to 500, an eigenvalue rarely reveals a component
@@ -220,19 +219,19 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     first rotated to n - 1, so noise has the rank of the data.
 
     While the p-value of D is within two of its standard errors of the level, `n_draws` draws are added, up to
-    four times `n_draws`, so the number seldom depends on the seed. A component whose variance exceeds
-    the mean of 40 draws or more by so many standard deviations that its p-value is below the level for any
-    distribution of the draws (Cantelli's inequality) needs no further draws: those left of `n_draws` count as
-    smaller. A level of `alpha` / 5 needs
-    5 / `alpha` - 1 draws; with fewer, the level of D is the lowest possible, 1 / (`n_draws` + 1).
+    four times `n_draws`, so the number seldom depends on the seed. A component whose variance exceeds the
+    mean of 40 draws or more by so many standard deviations that its p-value is below the level for any
+    distribution of the draws (Cantelli's inequality) needs no further draws: the remaining draws of `n_draws`
+    count as smaller. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws; with fewer, the level of D is the
+    lowest possible, 1 / (`n_draws` + 1).
 
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
     that read a common column are flipped together, since they are correlated by construction.
 
     A frequency weight of 2 is two equal rows. Chance makes rows of a few columns of few values equal, such as
-    answers to a questionnaire: these are observations of their own. Other equal rows are copies of one
+    answers to a questionnaire: these are separate observations. Other equal rows are copies of one
     observation, which would make components of noise: they are in one fold, and their signs are flipped
-    together, up to 20 million cells. So are those of a row with a sampling weight.
+    together, up to 20 million cells. The signs of a row with a sampling weight are also flipped together.
 
     A covariance matrix is treated as that of normal rows, which are drawn to have exactly this matrix; a
     matrix of polychoric
@@ -379,8 +378,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
         :func:`covariance` returned. The first argument without a name, or ``data=``.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
-        Multiple imputations of one table, in place of `data`: their averaged covariance matrix is judged, by
-        "ebic" by default. See :func:`spca`.
+        Multiple imputations of one table, in place of `data`: the choice is made for their averaged
+        covariance matrix, by "ebic" by default. See :func:`spca`.
     k : int, optional
         Number of components, less than the number of variables; by default from :func:`choose_k`.
     cards : sequence of ints, optional
@@ -390,7 +389,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
         `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
         the `share` of dense PCA's variance, all components together (``spca(variance=)`` keeps it after every
-        component, unless ``promise="total"``). The last three compare equal cardinalities only.
+        component, unless ``promise="total"``). The last three compare only equal cardinalities.
     rule : {"worth", "keep", "1se", "paired", "min"}
         "worth" is the sparsest fit to which no further loadings are worth adding: see Notes. "keep" is the
         sparsest fit that keeps the `share` of the best prediction ("cv" only). "1se" is the sparsest fit
@@ -403,7 +402,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     family : {"auto", "equal", "rotated", "partition"}
         The fits that are compared. "equal": the same cardinality in all components. "rotated": cardinalities
         that count the largest of all varimax-rotated loadings, sixteen numbers of them. "partition": every
-        variable belongs to one component at most; the variables with the smallest loadings are left out.
+        variable belongs to at most one component; the variables with the smallest loadings are left out.
         "auto" compares all three; with `disjoint` only partitions, and with other rules or another method no
         partitions.
     folds : int
@@ -436,7 +435,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Seed of folds and draws; None uses a fixed seed.
     n_jobs : int
         Number of processes among which folds are distributed, and of threads that draw noise; -1 for all
-        processors. Results do not depend on it. It pays where a choice takes several seconds: starting
+        processors. Results do not depend on it. It is worthwhile if a choice takes several seconds: starting
         processes takes one or two, and with few variables all folds are fitted at once, in one process.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
@@ -453,8 +452,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     -------
     Choice
         ``.fit``, the fit; ``.k`` and ``.card``, the numbers of components and of their nonzeros; ``.table``,
-        the candidates; ``.alternatives``, two or three fits beside the choice with their calls; ``.reason``,
-        the choice in words; ``.notes``, remarks and explanations; ``.k_choice``, the result of
+        the candidates; ``.alternatives``, two or three other fits with their calls; ``.reason``, the choice
+        in words; ``.notes``, remarks and explanations; ``.k_choice``, the result of
         :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``. If no component predicts
         held-out rows and exceeds noise, ``.k`` is 0, and ``.fit`` raises NoComponentsError.
 
@@ -488,8 +487,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     are held out as a whole and centred by their own rows. The levels of a single factor after the bar are
     such clusters if ``clusters=`` is not given, each has two rows or more, and there is one for each fold.
 
-    Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are fewer).
-    The choice is made from it, as the print says; ``.fit`` uses all rows.
+    From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are
+    fewer). The choice is made from it, as the print says; ``.fit`` uses all rows.
 
     With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated without each fold from the
     measured values of the other rows. A held-out cell is predicted from the other *measured* cells of its
@@ -500,15 +499,17 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     predicts. A fit with s' > s loadings is worth them if it predicts better by more than one standard error
     of the difference, paired by fold, and by more than .2 sqrt(q) (s' - s) g / s, where q is the share of
     loadings in the sparsest fit that is within one such standard error of the best. The choice is the
-    sparsest fit to which no larger one is worth it, and no other with as few loadings is clearly better; it
-    keeps four fifths of the best prediction at least. If prediction is best with all loadings, loadings below
-    .45 of the root mean square of their component are dropped so. Errors of different fits are strongly
-    correlated, so their difference varies much less than either, a fact that the rule "1se" ignores: it
-    chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed data.
+    sparsest fit for which no larger fit is worth its loadings, and no other fit with as few loadings is
+    clearly better; it keeps at least four fifths of the best prediction. If prediction is best with all
+    loadings, loadings below .45 of the root mean square of their component are dropped in this way. Errors of
+    different fits are strongly correlated, so their difference varies much less than either, a fact that the
+    rule "1se" ignores: it chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed
+    data.
 
-    With `constraint`, candidates meet it too, outside every fold as well: equal cardinalities and those of
-    rotated loadings, without the smallest, of which scores may not be uncorrelated. The number of components
-    is chosen without it. With it, three components of wine take about ten times as long.
+    With `constraint`, candidates satisfy it too, also in the rows outside every fold: equal cardinalities and
+    the cardinalities of rotated loadings, without the smallest, for which uncorrelated scores may not exist.
+    The number of components is chosen without it. With it, three components of wine take about ten times as
+    long.
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
     ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of
@@ -826,8 +827,8 @@ def _on_halves(data: Data, asked: Asked) -> Callable[[int, int], tuple[list[np.n
 def halves(data: Data, asked: Asked, n: int, seed: int) -> tuple[list[np.ndarray], str]:
     """Return the loadings, shape (p, k), that :func:`choose` chooses in each of n random halves of the rows.
 
-    Without a component that stands out from noise they have the shape (p, 0). Columns that do not vary in a
-    half, and levels that do not occur in it, have loadings of zero there; the second result says how often.
+    Without a component that exceeds noise they have the shape (p, 0). Columns that do not vary in a half, and
+    levels that do not occur in it, have loadings of zero there; the second result says how often.
 
     Parameters
     ----------

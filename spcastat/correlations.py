@@ -359,9 +359,9 @@ def correlation(
 
     Each correlation uses the rows in which both variables are observed. Two ordinal variables have their
     polychoric correlation: that of the normal variables whose categories they are assumed to be. An ordinal
-    and a continuous variable have their polyserial correlation, of the number with such a normal variable,
-    and two continuous variables that of Pearson. Few or skewed categories attenuate Pearson correlations, but
-    not polychoric and polyserial correlations.
+    and a continuous variable have their polyserial correlation, between the number and such a normal
+    variable, and two continuous variables have Pearson's correlation. Few or skewed categories attenuate
+    Pearson correlations, but not polychoric and polyserial correlations.
 
     Parameters
     ----------
@@ -369,8 +369,8 @@ def correlation(
         Numbers, booleans, or ordered categories. Missing values are left out pairwise.
     method : {"auto", "polychoric", "spearman", "pearson"}
         "auto": ordered categories, booleans and whole numbers with at most `max_levels` values are ordinal,
-        other numbers continuous. "polychoric": all are ordinal. Spearman's is the correlation of ranks,
-        Pearson's that of the numbers (ordered categories count as 1, 2, ...).
+        other numbers continuous. "polychoric": all are ordinal. Spearman's is the correlation of ranks, and
+        Pearson's the correlation of the numbers (ordered categories count as 1, 2, ...).
     max_levels : int
         Largest number of distinct values of an ordinal variable ("auto" and "polychoric").
     bound : float
@@ -384,12 +384,12 @@ def correlation(
     -------
     DataFrame of shape (p, p)
         For :func:`spca_cov`. ``attrs["spcastat"]`` contains ``kind``, the method ("mixed" if "auto" finds
-        ordinal and continuous variables); ``types``, that of each variable; ``n_obs``, the number of rows;
-        ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the latter is
-        negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns: ``at_bound`` those
-        whose likelihood is largest at `bound`; ``reaches_bound`` pairs of ordinal variables whose 95 %
-        likelihood interval contains `bound`, so the data do not determine the correlation well; and
-        ``not_converged`` those whose likelihood was not maximised.
+        ordinal and continuous variables); ``types``, the type of each variable; ``n_obs``, the number of
+        rows; ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the
+        latter is negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns:
+        ``at_bound`` those whose likelihood is largest at `bound`; ``reaches_bound`` pairs of ordinal
+        variables whose 95 % likelihood interval contains `bound`, so the data do not determine the
+        correlation well; and ``not_converged`` those whose likelihood was not maximised.
 
     Raises
     ------
@@ -582,7 +582,7 @@ def _require_variation(values: np.ndarray, names: pd.Index) -> None:
         if not found.size:
             raise MissingValuesError(f"Column {shown(name)} has no values; leave it out.")
         if found.min() == found.max():
-            raise ConstantColumnError(f"Column {shown(name)} has one value only; leave it out.")
+            raise ConstantColumnError(f"Column {shown(name)} has only one value; leave it out.")
 
 
 def _refuse_pair(first: Any, second: Any) -> None:

@@ -257,8 +257,8 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     rows = data.attrs.get("loadings") if isinstance(data, pd.DataFrame) else None
     if rows is None or len(rows) != data.shape[1]:
         raise OptionError(
-            "The true loadings are known for a whole data frame from make_hastie, make_toy or make_highdim "
-            f"only; {type(data).__name__} given has "
+            "The true loadings are known only for a whole data frame from make_hastie, make_toy or "
+            f"make_highdim; {type(data).__name__} given has "
             + ("none." if rows is None else f"{data.shape[1]} columns, its loadings {len(rows)}.")
         )
     names = [f"PC{j}" for j in range(1, len(rows[0]) + 1)]

@@ -106,8 +106,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         Rows in memory. The first argument without a name, or
         ``data=``; also what :func:`rows` returned.
     groups : Series, Categorical, array of length n, or str
-        The group of each row, or the name of a column of the data, which is then no variable, or of the row
-        labels. A Series is matched by its labels.
+        The group of each row, or the name of a column of the data, which is then not a variable, or of the
+        row labels. A Series is matched by its labels.
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
@@ -156,14 +156,14 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     -----
     The statistic of a variable and a component is sum_g (b_g - b)^2 / v_g, with the slope b_g of group g, its
     variance v_g (HC0, or of clusters), and the weighted mean b. Labels of rows centred within groups are
-    permuted; because the statistic is studentised, the test is valid asymptotically also if variances and
+    permuted; because the statistic is studentised, the test is asymptotically valid even if variances and
     sizes of groups differ (Janssen 1997; Chung and Romano 2013). P-values are adjusted by the step-down
     maximum (Westfall and Young 1993). In simulations with 60 to 300 rows a group, tests at .05 rejected .03
     to .06 of the sets of groups with equal slopes; see benchmarks/results/groups.md.
 
     A variable that is a multiple of the scores has the same slope in every group by definition, and no
-    p-value.
-    The test is of the common components: a component that only one small group has may not be among them.
+    p-value. The test concerns only the common components: a component that occurs in one small group may not
+    be among them.
 
     Examples
     --------
@@ -402,7 +402,7 @@ def _standardised(source: RowData, code: np.ndarray, scale: Any) -> np.ndarray:
         vary = "do" if still.sum() > 1 else "does"
         raise ConstantColumnError(
             f"{listed(source.spec.columns[still])} {vary} not vary within any group; leave such columns out "
-            "(that of the groups is left out if groups= is its name)."
+            "(the column of the groups is left out if groups= names it)."
         )
     return np.asarray(Z / sd) if isinstance(scale, (bool, np.bool_)) and scale else Z
 

@@ -161,9 +161,9 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and Mori 1997). The
     share never falls when a variable is added, and that of PCA bounds it.
 
-    The search adds the best variable one by one, starts also from larger sets that it reduces and from random
-    ones, and exchanges variables as long as this helps. A branch and bound search then tries to prove that no
-    other set is better; :meth:`PrincipalVariablesResult.certify` continues it.
+    The search adds the best variable one by one, also starts from larger sets, which it reduces, and from
+    random sets, and exchanges variables as long as this helps. A branch and bound search then tries to prove
+    that no other set is better; :meth:`PrincipalVariablesResult.certify` continues it.
 
     See Also
     --------
@@ -225,8 +225,8 @@ def principal_variables_cov(
     m, k, budget, cost, include, exclude, together, effort
         As for :func:`principal_variables`.
     n_obs : int, optional
-        Number of rows from which the matrix was computed. With it, the frequencies of variables are those in
-        samples of so many normal rows.
+        Number of rows from which the matrix was computed. With it, the frequencies of variables are computed
+        from samples of that many normal rows.
     scale : bool, optional
         True replaces `S` by its correlation matrix.
     mean, sd, given, nearest

@@ -338,7 +338,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         With ``na="em"`` missing values are replaced by their conditional means; with "pairwise" incomplete
         rows are left out. For complete rows of the fit the score is ``result_.measure("pev")``. Grid searches
-        use it by default; it tends to increase with the number of nonzeros, also for new rows.
+        use it by default; it tends to increase with the number of nonzeros, even for new rows.
 
         Parameters
         ----------
@@ -507,9 +507,9 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
     cost : dict, optional
         Costs of features by name, others 1. Names of features of an array are x1, x2, ...
     include, exclude : list of names, optional
-        Features that are kept in any case, and that are not kept.
+        Features that are always kept, and features that are never kept.
     together : dict of str to list of names, optional
-        Groups of features that are kept or left as a whole.
+        Groups of features that are kept or left out as a whole.
     scale : bool or array-like, optional
         Whether to divide features by their standard deviations. See :func:`spcastat.spca`.
     effort : {"quick", "auto", "thorough"}, optional

@@ -435,8 +435,8 @@ class Limit:
     def price(self, within: int) -> float:
         """Return the required improvement per further loading, relative to the mean of the fit.
 
-        `within` is the number of loadings of the sparsest fit that predicts as well as the best. If this is a
-        sparse one, even small loadings are not noise, and are kept.
+        `within` is the number of loadings of the sparsest fit that predicts as well as the best. If that fit
+        is sparse, even small loadings are unlikely to be noise, and are kept.
         """
         return float(PARSIMONY.worth * np.sqrt(within / self.cells))
 

@@ -472,7 +472,7 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
         warn(
             f"{cleaning.grouped} of {n} rows are far from the half that lies closest together, so none "
             "was left out: the rows may be in groups. Colour fit.plot_scores() by what may explain them, fit "
-            "the groups separately, or give robust='cells', which judges no rows.",
+            "the groups separately, or give robust='cells', which keeps all rows.",
             errors.DataWarning,
         )
     elif out > OUTLIERS.group * whole:

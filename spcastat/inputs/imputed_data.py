@@ -176,8 +176,8 @@ class ImputedData(Data):
 
     def require_folds(self) -> None:
         raise errors.NoRowsError(
-            "by='cv' was given with imputations=, of which the averaged covariance matrix is judged; leave "
-            "by out for by='ebic', or give one of the imputations as data."
+            "by='cv' was given with imputations=, and needs rows, not their averaged covariance matrix; omit "
+            "by= to use by='ebic', or give one of the imputations as data."
         )
 
     def sampler(self, analysis: str, keep_rows: bool = False) -> ImputedSampler:

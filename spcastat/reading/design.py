@@ -84,7 +84,7 @@ class RowDesign:
         Raises
         ------
         RowGroupsError
-            For one cluster only, for a cluster in several strata, for a stratum with one cluster (or row),
+            For only one cluster, for a cluster in several strata, for a stratum with one cluster (or row),
             and for blocks longer than half of the rows.
         """
         c, h = self.clusters, self.strata
@@ -95,7 +95,7 @@ class RowDesign:
             )
         if c is not None and len(np.unique(c)) < 2:
             raise RowGroupsError(
-                "clusters has one cluster only; draws take whole clusters, so two or more are needed. Leave "
+                "clusters has only one cluster; draws take whole clusters, so two or more are needed. Leave "
                 "clusters out if the rows are independent."
             )
         if h is None:
@@ -568,7 +568,7 @@ def factor_columns(design: Design) -> dict[str, np.ndarray]:
         shares = np.average(X, axis=0, weights=weights)
         if shares.max() == 1.0:
             raise ConstantColumnError(
-                f"Factor {shown(name)} has one level only in the rows with a positive weight. Leave it out."
+                f"Factor {shown(name)} has only one level in the rows with a positive weight. Leave it out."
             )
         if shares.min() == 0.0:
             empty = [labels[j] for j in places[shares == 0.0]]

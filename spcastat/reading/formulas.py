@@ -325,7 +325,8 @@ def parse(
     if isinstance(weights, str) and any(formula_name(weights) in piece.reads(context) for piece in pieces):
         raise FormulaError(
             f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
-            "out of the variables, also of '.'. Leave it out of the formula, or give the weights as numbers."
+            "out of the variables, including those of '.'. Leave it out of the formula, or give the weights "
+            "as numbers."
         )
     used = {name for piece in pieces if piece.kind == "name" for name in piece.reads(context)}
     for piece in pieces:

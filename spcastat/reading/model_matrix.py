@@ -140,7 +140,7 @@ class _PlainTree(ast.NodeTransformer):
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def _word(self, name: str, node: ast.expr, function: Any) -> ast.expr:
-        """Return a name for a function, or its node if its name means nothing else."""
+        """Return a new name for a function, or its node if no column or value has its name."""
         if name not in self.alike:
             return node
         word = f"{self.stem}of_{len(self.functions)}_"

@@ -76,7 +76,7 @@ class ComponentChoice(Outcome):
 
     @property
     def deflated(self) -> int:
-        """The number, of those tested, that exceed noise after removing the earlier ones."""
+        """The number of tested components that exceed noise after the earlier ones are removed."""
         return self._standing.deflated
 
     @property
@@ -98,7 +98,7 @@ class ComponentChoice(Outcome):
     def kaiser(self) -> int | None:
         """The number of eigenvalues above their mean (Kaiser), with rows as they are.
 
-        None if some variables were not tested, or if there are as many variables as rows, or more.
+        None if some variables were not tested, or if there are at least as many variables as rows.
         """
         return self._tests.kaiser
 
@@ -123,11 +123,11 @@ class ComponentChoice(Outcome):
 
         "noise" is the 1 - alpha quantile of the draws, and "p" belongs to parallel analysis. The test of
         "deflated_p" ends with the first component that is not significant, and with the next after those that
-        predict; from there, and with more variables than rows, "sparse_p" is that of a sparse component. What
-        is predicted is compared up to the first component that does not exceed noise.
-        "predicted" is the share of the variance of held-out cells that so many components predict; "gain" is
-        how much more this is than by the last number of components that "counts", in variables, and "gain_se"
-        its standard error over folds. "share" and "cumulative" are shares of the variance.
+        predict; from there, and with more variables than rows, "sparse_p" is the p-value of a sparse
+        component. What is predicted is compared up to the first component that does not exceed noise.
+        "predicted" is the share of the variance of held-out cells that this many components predict; "gain"
+        is how much more this is than by the last number of components that "counts", in variables, and
+        "gain_se" its standard error over folds. "share" and "cumulative" are shares of the variance.
         """
         return deep_copy(self._tests.table)
 
@@ -288,9 +288,8 @@ class Choice(Summary):
     """The result of `choose`: the numbers of components and of nonzeros, their fit, and the reasons.
 
     The printout has the answer, the reasons for the number of components and for the cardinalities, and a few
-    fits beside the choice, which `alternatives` has with their calls. `table` has all candidates and
-    criteria, `notes` all remarks, and `summary()` all of these; ``print(choice.k_choice)`` compares the
-    numbers of components.
+    other fits, which `alternatives` lists with their calls. `table` has all candidates and criteria, `notes`
+    all remarks, and `summary()` all of these; ``print(choice.k_choice)`` compares the numbers of components.
     """
 
     def __init__(
@@ -378,7 +377,7 @@ class Choice(Summary):
     def card(self) -> int | list[int]:
         """The chosen cardinality: a number for all components, or a list with one for each.
 
-        It is what ``spca(card=)`` takes, and counts groups of variables with ``together=``.
+        It is what ``spca(card=)`` accepts, and counts groups of variables with ``together=``.
         """
         card = self._reasons.card
         return deep_copy(card) if isinstance(card, list) else int(card)
@@ -399,7 +398,7 @@ class Choice(Summary):
 
     @property
     def alternatives(self) -> pd.DataFrame:
-        """The fits that the print shows beside the choice, with the calls that make them.
+        """The other fits that the print shows, with the calls that make them.
 
         They are the sparsest fit that keeps .6 of the best prediction (with more than 200 variables half, and
         four fifths), the sparsest of another family that predicts nearly as well, and the best one.

@@ -480,7 +480,7 @@ def held_out_errors(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the columns HELD_OUT, one row per fit, and remarks on the rows.
 
-    Errors are relative to those of the column means.
+    Errors are relative to the errors of the column means.
 
     Parameters
     ----------
@@ -506,7 +506,7 @@ def held_out_errors(
         if None not in (n, rows[first_name]) and n != rows[first_name]:  # fits without rows are refused below
             raise ShapeError(
                 f"The fits {shown(first_name)} and {shown(name)} are of {rows[first_name]} and {n} rows; "
-                "held-out errors can be compared on the same rows only."
+                "held-out errors can be compared only on the same rows."
             )
     sources = {name: _data_of_fit(name, fit, data) for name, fit in fits.items()}
     _require_same_rows(sources)
@@ -694,8 +694,8 @@ class GroupComparison(Picklable, Outcome):
     def p_adjusted(self) -> pd.DataFrame:
         """P-values of each variable and component, p x k, adjusted for all of them (step-down maximum).
 
-        The probability of any false one up to .05 is at most .05. NaN for the one variable of a component,
-        whose slope is 1 in every group.
+        With the level .05, the probability of any false rejection is at most .05. The value is NaN for the
+        only variable of a component, whose slope is 1 in every group.
         """
         names = self._fit.loadings
         return pd.DataFrame(self._comparison.adjusted.copy(), deep_copy(names.index), names.columns)

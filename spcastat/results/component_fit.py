@@ -265,7 +265,7 @@ RESULTS: dict[type, str] = {
 
 
 def with_results(state: FitState, results: Iterable[Any], kinds: Mapping[type, str]) -> FitState:
-    """Return a state that shows further results, of which the last of a kind counts.
+    """Return a state that shows further results; the last of each kind counts.
 
     Parameters
     ----------

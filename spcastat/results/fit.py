@@ -139,7 +139,7 @@ class SpcaResult(ComponentFit):
         All three are shares explained by least-squares regressions of the variables on scores:
 
         ``alone``
-            with this score only;
+            with only this score;
         ``average``
             the share that the score adds, averaged over all orders in which the components can enter
             (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. NaN
@@ -795,9 +795,9 @@ class SpcaResult(ComponentFit):
         more start if they use starts.
 
         For a covariance matrix with `n_obs`, draws are Wishart matrices, scaled to unit variances if the
-        matrix has these. Of rows in chunks a sample of at most 50,000 is drawn in one pass (64 million
-        values, if these are fewer); the intervals are then those of a fit of so many rows, as the print says.
-        Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
+        matrix has these. From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million
+        values, if these are fewer); the intervals are then valid for a fit of that many rows, as the print
+        says. Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
 
         Examples
         --------
@@ -856,12 +856,12 @@ class SpcaResult(ComponentFit):
 
         Notes
         -----
-        Shah and Samworth (2013), JRSS B 75, whose bound needs the selection to be a function of the half.
-        What a half takes from the fit are the numbers of components and of nonzeros, and the order and names
-        of the components: those of a half are matched with those of the fit by the correlation of their
-        scores. With more than 1000 variables the search of a half improves PCA and its varimax rotation,
-        without exchanges. Selection from half of the rows has less power, so the result is conservative
-        and weak signals are missed.
+        Shah and Samworth (2013), JRSS B 75, whose bound needs the selection to be a function of the half. A
+        half takes from the fit only the numbers of components and of nonzeros, and the order and names of the
+        components: the components of a half are matched with the components of the fit by the correlation of
+        their scores. With more than 1000 variables the search of a half improves PCA and its varimax
+        rotation, without exchanges. Selection from half of the rows has less power, so the result is
+        conservative and weak signals are missed.
 
         Examples
         --------
@@ -1015,7 +1015,7 @@ class SpcaResult(ComponentFit):
         ----------
         *results : Bootstrap, Stability, SplitInference, LoadingTest or Certificate
             What `bootstrap`, `stability`, `split_inference`, `test_loadings` and `certify` of this fit
-            returned. The last of each kind counts, also over one that the fit shows already; proofs of
+            returned. The last of each kind counts, even over one that the fit already shows; proofs of
             another measure or scope are of another kind.
 
         Returns
@@ -1044,7 +1044,7 @@ class SpcaResult(ComponentFit):
 
     @property
     def inference(self) -> FitInference:
-        """The results that this fit shows (see `with_inference`), by name; read only.
+        """The results that this fit shows (see `with_inference`), by name; read-only.
 
         The names are "bootstrap", "stability", "split_inference", "test_loadings" and "certificates". Files
         contain them, so a fit from a file has them, too.
@@ -1608,12 +1608,12 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
 
-        Points stand alone in the middle. A block of bars below the axes shows the loadings of the horizontal
-        component with the names of the variables, the largest first, and a block beside or below the axes
-        those of the vertical component; both have one scale. Bars of negative loadings are hollow. A variable
-        with loadings on both components also has an arrow, and a small arrow of the same direction after its
-        name. A variable with a loading on only one component needs none: its direction is the axis. Names at
-        arrows and points are drawn where there is room.
+        Only the points are drawn in the middle. A block of bars below the axes shows the loadings of the
+        horizontal component with the names of the variables, the largest first, and a block beside or below
+        the axes those of the vertical component; both have one scale. Bars of negative loadings are hollow. A
+        variable with loadings on both components also has an arrow, and a small arrow of the same direction
+        after its name. A variable with a loading on only one component needs none: its direction is the axis.
+        Names at arrows and points are drawn where there is room.
 
         With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
         loadings * s^scale, so their inner products are those of scores and loadings for any scale
@@ -1809,7 +1809,7 @@ class SpcaResult(ComponentFit):
             The values to draw: those of `loadings`, `contributions` or `cos2`.
         kind : {"blocks", "table", "line", "image"}, optional
             Blocks: for each component the list of its variables with bars, hollow and to the left for
-            negative loadings; a variable on several components stands in the block of each, in italics if
+            negative loadings; a variable on several components appears in the block of each, in italics if
             most variables are on one. Table: coloured numbers, variables by components, zeros blank. Line: a
             curve over all columns in their order for each component, with gaps at zeros, for spectra and
             series. Image: an image for each component, for pixels. By default an image if `shape` is given; a
@@ -2101,8 +2101,8 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw the adjusted variance of the components as bars and the spectrum of dense PCA as a line.
 
-        A later bar may stand above the line, since sparse components before it leave it more variance than
-        those of PCA do; the sum of the first bars never exceeds that of the line.
+        A later bar may rise above the line, since the sparse components before it leave more variance than
+        the first components of PCA do; the sum of the first bars never exceeds the sum of the line.
 
         Parameters
         ----------
@@ -2192,7 +2192,7 @@ class SpcaResult(ComponentFit):
 def load(path: hints.Path) -> SpcaResult | SparseLoadings | PrincipalVariablesResult:
     """Read a fit from a file written by ``fit.save(path)``.
 
-    No code in a file is executed: it contains numbers and text, and a formula with known functions only.
+    No code in a file is executed: it contains numbers and text, and a formula restricted to known functions.
 
     Parameters
     ----------

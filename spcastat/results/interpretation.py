@@ -381,8 +381,8 @@ def by_row(data: Data | None, given: Any, option: str) -> Any:
     Raises
     ------
     NoRowsError
-        If rows come in chunks, since plots then show a sample only; and for the name of a column, if the
-        fit does not have its data.
+        If rows come in chunks, since plots then show only a sample; and for the name of a column, if the fit
+        does not have its data.
     OptionError
         If there is no such column.
     ShapeError

@@ -185,7 +185,7 @@ class SparseLoadings(ComponentFit):
 
     @property
     def inference(self) -> Mapping[str, LoadingsBootstrap]:
-        """The result that this fit shows (see `with_inference`), under "bootstrap"; read only."""
+        """The result that this fit shows (see `with_inference`), under "bootstrap"; read-only."""
         draws = self._state.inference.bootstrap
         results = {} if draws is None else {"bootstrap": LoadingsBootstrap(self._state, draws)}
         return MappingProxyType(results)

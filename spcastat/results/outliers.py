@@ -61,10 +61,10 @@ class Outliers(Picklable, Summary):
         """How each column was judged.
 
         "judged": False for columns that were left as they are, since they have at most 5 different values,
-        one value in half of their rows, or their lowest or highest value in 3 of 10 rows. "transformation",
-        "power": of skewed columns. "middle", "low", "high": the values with z of 0, -2.5 and 2.5 (-4 and 4
-        in a table with no more cells beyond 2.5 than a normal one). "cells", "share": number and share of
-        outlying cells in the rows kept.
+        one value in half of their rows, or their lowest or highest value in 30 % of the rows.
+        "transformation", "power": of skewed columns. "middle", "low", "high": the values with z of 0, -2.5
+        and 2.5 (-4 and 4 in a table with no more cells beyond 2.5 than a normal one). "cells", "share":
+        number and share of outlying cells in the rows kept.
         """
         return outliers.columns(self._state)
 

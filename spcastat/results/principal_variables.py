@@ -83,12 +83,12 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def pca_share(self) -> float:
-        """The share that as many principal components as scores explain."""
+        """The share explained by as many principal components as there are scores."""
         return set_of(self._state).pca_share
 
     @property
     def bound(self) -> float:
-        """A share that no set of as many variables (or within the budget) exceeds; see `certify`."""
+        """A share that no set of the same size (or within the budget) exceeds; see `certify`."""
         return set_of(self._state).bound
 
     @property
@@ -128,7 +128,8 @@ class PrincipalVariablesResult(Picklable, Shown):
     def criteria(self) -> pd.Series:
         """The coefficients RM, RV and GCD (Cadima and Jolliffe 2001) of R's subselect, with all variables.
 
-        GCD compares with as many principal components as variables are kept, and also with k if k is smaller.
+        GCD compares with as many principal components as there are kept variables, and also with k if k is
+        smaller.
         """
         return pd.Series(set_of(self._state).criteria, name="criteria")
 

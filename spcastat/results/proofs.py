@@ -73,9 +73,9 @@ class Certificate(Picklable, Outcome):
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per component; of a joint proof one row, "fit".
+        """One row per component; for a joint proof one row, "fit".
 
-        Of single components: "cardinality"; "value" and proven "upper_bound" in variance units; "gap" in
+        For single components: "cardinality"; "value" and proven "upper_bound" in variance units; "gap" in
         percent of the value; "optimal", True only if proven, to 1e-9 relative; "proof", its kind; "nodes",
         "seconds"; "best_known" and its "support", the best one found. Of all jointly: "measure",
         "cardinalities"; "value", "upper_bound" and "pca_bound" as shares of the total variance; "gap";

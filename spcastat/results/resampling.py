@@ -653,7 +653,7 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
     if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
         raise OptionError(
-            "test_loadings() permutes values, and the fit has estimates in place of missing ones: use "
+            "test_loadings() permutes values, and the fit imputed its missing values: use "
             "bootstrap() or stability(), which estimate the moments again in every draw."
         )
     if rule_of(state.record) is not None:
@@ -669,7 +669,7 @@ def number_found(state: FitState, choice: ParallelAnalysis) -> int:
     Raises
     ------
     OptionError
-        If `choice` is not what choose_k(), or choose() without `k`, returned, or is one of other data.
+        If `choice` is not what choose_k(), or choose() without `k`, returned, or belongs to other data.
     """
     tests: Any = getattr(choice, "k_choice", choice)  # of choose(), None if the call gave k
     check = getattr(type(tests), "_require_data_of", None)

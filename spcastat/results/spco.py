@@ -426,7 +426,7 @@ class SpcoPath(Outcome):
 
         The columns are the requested value, "penalty", "cpzc" (the share of zero coordinates), three shares
         of the total variance: "cpev" (the adjusted variance of the loadings), "fit" (what the sparse
-        coordinates reproduce) and "pca" (what as many dense components explain), and "converged".
+        coordinates reproduce) and "pca" (what the same number of dense components explain), and "converged".
         """
         return deep_copy(self._table)
 

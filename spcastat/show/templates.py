@@ -343,8 +343,8 @@ TEMPLATES: dict[str, Template] = {
         cites=("raymaekers2021", "rousseeuw1987"),
     ),
     "skewed columns": Template(
-        methods="{bent|# skewed variable was|# skewed variables were} judged after a Box-Cox or Yeo-Johnson "
-        "transformation (Raymaekers and Rousseeuw, 2024).",
+        methods="A Box-Cox or Yeo-Johnson transformation (Raymaekers and Rousseeuw, 2024) was applied to "
+        "{bent|# skewed variable|# skewed variables} before outlying values were identified.",
         cites=("raymaekers2024",),
     ),
     "outlying rows": Template(

@@ -285,7 +285,7 @@ class ScotLASS(ComponentSolver):
                 shortest = float(np.abs(v).sum())
                 raise OptionError(
                     f"t={bound:g} is too small for component {earlier.count + 1}: orthogonality to the "
-                    f"components before asks for t in [{shortest:.6g}, {np.sqrt(view.p):.6g}] there."
+                    f"earlier components requires t in [{shortest:.6g}, {np.sqrt(view.p):.6g}] there."
                 )
             return Component(v, "converged" if converged else "max_iter", steps, details={"t": bound})
         assert self.card is not None

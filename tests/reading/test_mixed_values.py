@@ -160,7 +160,7 @@ def test_levels_of_ordered_categories_have_a_warning_and_its_advice_ends_it():
         (TABLE, {"na": "raise"}, errors.MissingValuesError, "give na='em' to impute numbers and levels, or"),
         (TABLE, {"k_em": 9}, errors.OptionError, "k_em=9 for 5 free columns .* is 4 at most"),
         (TABLE.assign(b=np.nan), {}, errors.SpcaError, "'b'"),
-        (TABLE.assign(f=["x", *[None] * 11]), {}, errors.ConstantColumnError, "'f' has one level only"),
+        (TABLE.assign(f=["x", *[None] * 11]), {}, errors.ConstantColumnError, "'f' has only one level"),
         (TABLE.drop(index=0).reindex(TABLE.index), {}, errors.MissingValuesError, "1 row without any value"),
     ],
 )
