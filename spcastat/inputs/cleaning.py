@@ -454,8 +454,8 @@ def require_columns(cleaning: Cleaning, robust: bool | str) -> None:
     """Raise DataError if no column can be judged."""
     if cleaning.wrapping.plain.all():
         raise errors.DataError(
-            f"robust={robust!r} has nothing to judge: every column has at most 5 different values, or its "
-            "lowest or highest value in 3 of 10 rows or more. Leave robust out."
+            f"robust={robust!r} leaves every column as it is, since each has at most 5 different values, or "
+            "its lowest or highest value in 3 of 10 rows or more. Leave robust out."
         )
 
 

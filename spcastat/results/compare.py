@@ -174,7 +174,7 @@ def compare(
         accepted.
     *others : SpcaResult
         The other fits, if the first is given by itself. Their names are the methods and cardinalities, such
-        as "joint 4, 4", numbered where they are equal.
+        as "joint 4, 4", numbered if they are equal.
     held_out : bool
         Whether to compute cross-validated errors: each fit is repeated without each fold of the rows, and
         every cell of the fold is predicted from the other cells of its row, as in :func:`spcastat.choose`.

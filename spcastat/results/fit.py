@@ -664,7 +664,7 @@ class SpcaResult(ComponentFit):
 
         The means are shrunk according to the columns measured in each row; see :func:`spcastat.spca`. The
         frame has the labels of the rows and of the fitted columns (those that a formula creates). Columns of
-        whole numbers, or of 0 and 1, are imputed by means too, not by whole numbers.
+        whole numbers, or of 0 and 1, are also imputed by means, not by whole numbers.
 
         Imputed values are for inspection and for methods that do not accept missing values. They vary less
         than measured values would; the covariances of the fit account for that, but a table cannot.
@@ -897,8 +897,8 @@ class SpcaResult(ComponentFit):
             Number of bootstrap samples of the second half, 2 or more, for the variances.
         repeats : int
             Number of splits. The intervals are those of the first split. The p-values of several splits are
-            combined, so they hardly depend on the way the rows were split; 25 or more are usual, for
-            which `n` of 199 is enough.
+            combined, so they hardly depend on the way the rows were split; 25 or more are usual, for which
+            ``n=199`` is enough.
         data, rng, n_jobs, progress
             As for `bootstrap`; another `rng` gives another split.
 

@@ -44,10 +44,9 @@ class Outliers(Picklable, Summary):
         """The outlying cells, those with the largest z first.
 
         "row", "variable": labels. "position": number of the row, from 0. "value": as given. "z": distance
-        from the middle of the column in robust standard deviations, for skewed columns on the scale of a
-        power. "used": the value that the fit uses. "low", "high": the values with z within 2.5, or within 4
-        if the table has no more cells beyond 2.5 than a normal one. "kept": whether the fit uses the
-        row.
+        from the middle of the column in robust standard deviations, after a power transformation for skewed
+        columns. "used": the value that the fit uses. "low", "high": the values with z within 2.5, or within 4
+        if the table has no more cells beyond 2.5 than a normal one. "kept": whether the fit uses the row.
         """
         return outliers.cells(self._state)
 

@@ -231,7 +231,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         Returns
         -------
         PrincipalVariablesResult
-            With other columns "frequency" of `variables` and `represented`.
+            With new columns "frequency" of `variables` and `represented`.
 
         Raises
         ------
@@ -303,7 +303,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         return show.describe(self._state)
 
     def save(self, path: hints.Path) -> None:
-        """Save the choice to one file, which :func:`spcastat.load` reads; without the data.
+        """Save the choice, without the data, to one file that :func:`spcastat.load` reads.
 
         Parameters
         ----------
