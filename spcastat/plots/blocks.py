@@ -38,6 +38,8 @@ SCALE_LINES, SCALE_DISTANCE, TICK, TICK_NUMBERS = 1.5, 0.1, 0.25, 0.85
 HINTED = 1.09
 #: Sizes of font that are tried for such a text, each 2 % of the size smaller.
 NARROWER_FONTS = 10
+#: Strength of an interval that includes zero.
+UNSURE = 0.4
 #: Space between a bar and its name, in points.
 BAR_NAME_GAP = 4.0
 #: Space between two columns of a block, in points.
@@ -521,7 +523,7 @@ class Block(Artist):
         super().__init__()
         self.rows, self.direction, self.threshold = rows, direction, threshold
         self.heading_weight = heading_weight
-        self.ink, self.grey = drawing.ink(ax), drawing.shade(ax, 0.7)
+        self.ink, self.grey, self.pale = (drawing.shade(ax, strength) for strength in (1.0, 0.7, UNSURE))
         self.background = tuple(drawing.paper(ax))
         self.layout: BlockLayout | None = None
         self.corner_in_figure = (0.0, 0.0)
@@ -642,13 +644,14 @@ class Block(Artist):
             yield self._text(name_end + BAR_NAME_GAP, y, row.section, color=self.grey)
 
     def _interval(self, zero: float, y: float, interval: tuple[float, float]) -> Iterator[Line2D]:
-        """Yield an interval as a line with caps."""
+        """Yield an interval as a line with caps, pale if it includes zero."""
         layout = self.layout
         assert layout is not None
+        colour = self.pale if interval[0] <= 0 <= interval[1] else self.ink
         low, high = (zero + layout.unit * limit for limit in interval)
-        yield self._line([low, high], [y, y], self.ink, 0.9)
+        yield self._line([low, high], [y, y], colour, 0.9)
         for x in (low, high):
-            yield self._line([x, x], [y - CAP * layout.line, y + CAP * layout.line], self.ink, 0.9)
+            yield self._line([x, x], [y - CAP * layout.line, y + CAP * layout.line], colour, 0.9)
 
     def _text(self, x: float, y: float, words: str, **style: Any) -> MeasuredText:
         """Return a text that begins at (x, y), in points to the right of and below the corner."""

@@ -28,6 +28,7 @@ from spcastat.plots.blocks import (
     BlockSpace,
     NamedBar,
     lines_of,
+    tick_text,
     width_of,
 )
 from spcastat.plots.drawing import place_of, position_of
@@ -46,11 +47,13 @@ NARROWEST_COLUMN = 14.0
 #: Bars take this share of a column, between so many font sizes, and then what the names leave.
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: Where there is more room than needed, lines are up to so many times as high.
-HIGHEST_LINE = 1.6
+HIGHEST_LINE = 2.4
 #: Space between the last row and the label if there is no scale, in lines.
 BEFORE_LABEL = 0.3
 #: The least distance of the numbers of a scale, in font sizes.
 TICK_DISTANCE = 4.0
+#: So many more ticks are tried for numbers on both sides of zero, which are so many font sizes apart.
+MORE_TICKS, NUMBERS_APART = 8, 0.6
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
 #: What a point of the size of the text is worth, and what a column, a line, blocks without numbers and a name
@@ -328,12 +331,37 @@ class LoadingColumns:
         return finished
 
     def _ticks(self, room: float) -> list[float]:
-        """Return the values that a scale marks, with so much room in font sizes."""
-        locator = MaxNLocator(max(int(room / TICK_DISTANCE), 1), steps=[1, 2, 2.5, 5, 10])
-        ticks = [round(float(tick), 10) for tick in locator.tick_values(*self.span)]
+        """Return the values that a scale marks, with so much room in font sizes.
+
+        If there are bars on both sides of zero, a value on each side is marked if their numbers have room.
+        """
+        fewest = max(int(room / TICK_DISTANCE), 1)
+        coarse = self._round_values(fewest)
+        if not self.span[0] < 0.0 < self.span[1]:
+            return coarse
+        for bins in range(fewest, fewest + MORE_TICKS):
+            ticks = self._round_values(bins)
+            for chosen in (ticks, [ticks[0], 0.0, ticks[-1]]):
+                if ticks[0] < 0.0 < ticks[-1] and self._have_room(chosen, room):
+                    return chosen
+        return coarse
+
+    def _round_values(self, bins: int) -> list[float]:
+        """Return round values within the span, zero among them, about as many as there are bins."""
+        locator = MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10])
         slack = 1e-9 * (self.span[1] - self.span[0])
+        ticks = [round(float(tick), 10) for tick in locator.tick_values(*self.span)]
         ticks = [tick for tick in ticks if self.span[0] - slack <= tick <= self.span[1] + slack]
         return sorted({0.0, *ticks})
+
+    def _have_room(self, ticks: list[float], room: float) -> bool:
+        """Return whether the numbers of ticks do not touch on a scale of so many font sizes."""
+        unit = room / (self.span[1] - self.span[0])
+        widths = [width_of(tick_text(tick), 1.0) for tick in ticks]
+        return all(
+            unit * (b - a) >= 0.5 * (before + after) + NUMBERS_APART
+            for (a, b), (before, after) in zip(pairwise(ticks), pairwise(widths), strict=True)
+        )
 
     def _count_of_blocks(self, count: int, lines: float) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""
