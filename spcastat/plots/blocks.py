@@ -483,11 +483,16 @@ def _room_after(row: NamedBar, size: float) -> float:
 
 
 def _shortening(names: Sequence[str], labels: Sequence[str]) -> float:
-    """Return what shortened names cost: each 1, and up to 5 more by the part of it that is cut."""
+    """Return what shortened names cost: each 1, and up to 5 more by the part of it that is cut.
+
+    The number of a name among those that look alike says nothing of it.
+    """
     cost = 0.0
     for name, label in zip(names, labels, strict=True):
         if label != name:
-            cost += 1.0 + 5.0 * max(1.0 - len(label) / min(len(name), READABLE), 0.0) ** 1.5
+            parts = label.split("…")
+            kept = sum(len(part) for part in parts if part in name)
+            cost += 1.0 + 5.0 * max(1.0 - kept / min(len(name), READABLE), 0.0) ** 1.5
     return cost
 
 
