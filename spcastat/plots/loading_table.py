@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Least and largest height of a row, in font sizes.
-ROW_HEIGHT, TALLEST_ROW = 1.18, 1.9
+ROW_HEIGHT, TALLEST_ROW = 1.18, 3.6
 #: Height of the line of shares below the names of components, in font sizes.
 HEAD_LINE = 1.15
 #: Size of the text relative to the height of a row.
 TEXT = 0.78
-#: Least and largest width of a cell, in font sizes; names have at least this share of the width.
-CELL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 0.3
+#: Width of a cell in font sizes: the least, the least beside the label of the values, and the largest; names
+#: have at least this share of the width.
+CELL, CELL_BESIDE_LABEL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 8.0, 0.3
 #: Space between names and cells, without and with that of a label, in points.
 LABEL_GAP, NAME_GAP = 4.0, 5.0
 #: A number is written in black on cells lighter than this.
@@ -156,6 +157,12 @@ class LoadingTable(Artist):
         self.labels = labels_for(names, [room] * len(names), self.size)
         last_line = [f"and {self.hidden:,} more"] if self.hidden else []
         names_width = max(self._widest([*self.labels, *last_line]), width - WIDEST_CELL * self.size * k)
+        if (
+            names_width
+            < (label_width := self._widest([self.label]))
+            < width - CELL_BESIDE_LABEL * self.size * k
+        ):
+            names_width = label_width
         return min(names_width, width - 2.0 * k), depth
 
     def _complete(self) -> bool:
