@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spcastat.labels import HEADING_WIDTH, name_text, short_name
 from spcastat.plots import drawing
-from spcastat.plots.blocks import labels_for, width_of
+from spcastat.plots.blocks import labels_for, lines_of, width_of
 from spcastat.plots.drawing import ink, line, shade
 
 if TYPE_CHECKING:
@@ -104,6 +104,9 @@ def draw_curves(
     low = -reach if values.min() < 0 else -0.05 * reach
     size = drawing.name_size()
     middle = len(headings) // 2
+    centre = (middle + 0.5) / len(headings)
+    room = 2.0 * min(centre, 1.0 - centre) * float(drawing.size_of(ax)[1])
+    value_label = "\n".join(lines_of(value_label, room, size + 1.0))
     height = PANEL * float(drawing.size_of(ax)[1]) / len(headings)
     panels = list(drawing.stacked(ax, loadings.columns, PANEL))
     edges = _edges(x)
