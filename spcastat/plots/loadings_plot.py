@@ -164,7 +164,7 @@ def plot_loadings(
         ax,
         data,
         headings,
-        label=label + _pale(data.to_numpy(dtype=float), limits, strong),
+        label=label + _key(data.to_numpy(dtype=float), limits, strong, threshold),
         hidden=(nonzero_everywhere.sum() - nonzero_drawn.sum()).tolist(),
         limits=limits,
         strong=strong,
@@ -181,17 +181,24 @@ def intervals_label(level: float) -> str:
     return f"Loading with {100 * level:g} % interval"
 
 
-def _pale(
-    values: NDArray[np.float64], limits: NDArray[np.float64] | None, strong: NDArray[np.bool_] | None
+def _key(
+    values: NDArray[np.float64],
+    limits: NDArray[np.float64] | None,
+    strong: NDArray[np.bool_] | None,
+    threshold: float | None,
 ) -> str:
-    """Return what pale bars are, after the label of the scale; nothing if there are none."""
+    """Return what pale bars and dotted lines are, after the label of the scale; nothing if there are none."""
+    marks = []
     if limits is not None:
         intervals = limits[np.isfinite(limits).all(axis=-1)]
         includes_zero = (intervals[:, 0] <= 0) & (intervals[:, 1] >= 0)
-        if not includes_zero.any():
-            return ""
-        return " (all include zero)" if includes_zero.all() else " (pale: includes zero)"
-    return "" if strong is None or strong[values != 0].all() else " (pale: not in this fit)"
+        if includes_zero.any():
+            marks.append("all include zero" if includes_zero.all() else "pale: includes zero")
+    elif strong is not None and not strong[values != 0].all():
+        marks.append("pale: not in this fit")
+    if threshold is not None:
+        marks.append("dotted: threshold")
+    return f" ({'; '.join(marks)})" if marks else ""
 
 
 def _headings(data: pd.DataFrame, shares: pd.Series | None) -> list[str]:

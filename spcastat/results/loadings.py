@@ -486,6 +486,7 @@ class SparseLoadings(ComponentFit):
             components=components,
             sections=sections,
             intervals=intervals,
+            shares=sparse_loadings.loadings_shares(self._state),
             x=x,
             shape=shape,
             ax=ax,
@@ -588,6 +589,7 @@ class LoadingsBootstrap(resampling.FromDraws):
             max_rows=max_rows,
             components=components,
             intervals=intervals,
+            shares=sparse_loadings.loadings_shares(self._state),
             label=intervals_label(level),
             ax=ax,
         )

@@ -18,7 +18,7 @@ from matplotlib.text import Text
 import spcastat as sp
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
-from spcastat.plots.blocks import Block, loading_text, tick_text
+from spcastat.plots.blocks import Block, _shortening, loading_text, tick_text, width_of
 from spcastat.plots.loading_blocks import balanced
 from spcastat.plots.loading_curves import numbers_of
 from spcastat.plots.loading_table import LoadingTable
@@ -283,7 +283,7 @@ def test_a_scale_does_not_take_the_room_of_names():
     ("options", "label"),
     [
         ({}, "Loading"),
-        ({"values": "cos2"}, "Squared cosine"),
+        ({"values": "cos2"}, "Squared cosine (correlated scores: sums above 1)"),
         ({"values": "contributions"}, "Contribution"),
     ],
 )
@@ -292,7 +292,7 @@ def test_the_scale_says_what_the_values_are(judges_fit, options, label):
     ax.figure.canvas.draw()
     assert [block.layout.heading for block in artists(ax, Block)][-1] == label
     ax = judges_fit.plot_loadings(kind="line", **options)
-    assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label]
+    assert [panel.get_ylabel() for panel in ax.child_axes if panel.get_ylabel()] == [label.partition(" (")[0]]
 
 
 @pytest.mark.parametrize("kind", ["blocks", "table"])
@@ -318,6 +318,48 @@ def test_the_scale_of_a_bootstrap_names_the_level(judges_fit):
     assert [block.layout.heading for block in artists(ax, Block)][-1] == (
         "Loading with 90 % interval (pale: includes zero)"
     )
+
+
+def test_intervals_that_include_zero_are_pale_and_both_signs_are_on_the_scale():
+    """Also those of negative loadings, whose bars are hollow; in a narrow place for bars."""
+    values = pd.DataFrame({"PC1": [0.8, -0.5, 0.4, -0.3]}, index=[f"{c} " + "long" * 9 for c in "abcd"])
+    limits = {"lower": [0.6, -0.7, -0.1, -0.7], "upper": [1.0, -0.2, 0.8, 0.1]}
+    intervals = pd.DataFrame({"component": "PC1", "term": values.index, **limits})
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    (block,) = drawn(plot_loadings(values, intervals=intervals, ax=figure.subplots()))
+    colours = [
+        {part.get_color() for part in block._interval(0.0, 0.0, row.interval)} for row in block.layout.rows
+    ]
+    assert colours == [{block.ink}, {block.ink}, {block.pale}, {block.pale}]
+    ticks, layout = block.layout.ticks, block.layout
+    assert ticks[0] < 0.0 < ticks[-1]
+    for a, b in itertools.pairwise(ticks):
+        widths = [width_of(tick_text(tick), layout.size) for tick in (a, b)]
+        assert layout.unit * (b - a) > sum(widths) / 2
+
+
+def test_headings_of_sparse_loadings_have_the_shares_of_their_biplot():
+    fit = sp.sparse_loadings(sp.datasets.load_judges(), 2, card=5, scale=True, n_init=2)
+    headings = [block.layout.heading for block in drawn(fit.plot_loadings(kind="blocks"))]
+    biplot = fit.biplot()
+    assert headings == [biplot.get_xlabel(), biplot.get_ylabel()]
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("blocks", 2), ("blocks", 4), ("table", 3)])
+def test_few_variables_fill_their_axes(kind, rows):
+    values = pd.DataFrame(np.kron(np.eye(2), np.full((rows, 1), 0.5))).add_prefix("PC", axis=1)
+    figure = plt.figure(figsize=(3.4, 3.0), layout="constrained")
+    ax = plot_loadings(values, kind=kind, ax=figure.subplots())
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in texts(ax)]
+    assert max(box.y1 for box in boxes) - min(box.y0 for box in boxes) >= 0.85 * figure.bbox.height
+    assert max(box.x1 for box in boxes) - min(box.x0 for box in boxes) >= 0.6 * figure.bbox.width
+
+
+def test_the_number_of_a_name_among_those_that_look_alike_is_not_a_part_of_it():
+    """A block becomes wider rather than name a variable "gen… #2"."""
+    assert _shortening(["gene1769"], ["gen… #2"]) > 3.0
+    assert _shortening(["Percentage of students"], ["Percentag…students"]) < 2.0
 
 
 def test_a_threshold_and_the_variables_of_the_fit_are_marked(loadings):
@@ -608,7 +650,7 @@ def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
     ax = judges_fit.plot_loadings(kind="table", values="cos2")
     ax.figure.canvas.draw()
     words = [text.get_text() for text in texts(ax)]
-    assert "Squared cosine" in words
+    assert "Squared cosine (correlated scores: sums above 1)" in words
     shares = judges_fit.variance["share of total"]
     assert [word for word in words if word.endswith(" %")] == [f"{100 * share:.1f} %" for share in shares]
 
