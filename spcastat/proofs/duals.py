@@ -450,7 +450,7 @@ def sequential(S: np.ndarray, singles: np.ndarray) -> np.ndarray:
 
 
 #: In each round: the largest number of supports added, and the number of steps of the dual method.
-SUPPORTS_ADDED, STEPS_PER_ROUND = 12, 60
+SUPPORTS_ADDED, STEPS_PER_ROUND = 3, 60
 
 
 # --- adjusted variance on all supports ------------------------------------------------------------

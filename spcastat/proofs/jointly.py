@@ -155,9 +155,8 @@ PARTITION_BOUNDS: dict[str, Callable[[np.ndarray, Partitions, float, float, Cloc
     "regression": _each_bounded,
 }
 
-#: Children get no dual bound if nodes have on average at most CHILDREN_LIMIT children and GRANDCHILDREN_LIMIT
-#: grandchildren.
-CHILDREN_LIMIT, GRANDCHILDREN_LIMIT = 100, 10_000
+#: Children get no dual bound if nodes have on average at most so many.
+CHILDREN_LIMIT = 100
 #: The search stops if more nodes are open, which limits memory: a node takes 32 bytes, and 8 per component.
 MOST_OPEN = 3_000_000
 #: Single bounds of one-variable components are computed together for choices of about this much work.
@@ -422,9 +421,7 @@ class Tuples:
             return False
         if len(problem.cards) == 2 and root.sums is not None:
             return True
-        grandchildren = children * len(problem.supports[level + 1])
-        is_few = children <= CHILDREN_LIMIT * nodes and grandchildren <= GRANDCHILDREN_LIMIT * nodes
-        return root.reach is not None and is_few
+        return root.reach is not None and children <= CHILDREN_LIMIT * nodes
 
 
 # --- the bound at the root ------------------------------------------------------------------------

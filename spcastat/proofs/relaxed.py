@@ -170,7 +170,7 @@ def elimination_bounds(frame: ProjectionProblem, singles: np.ndarray) -> np.ndar
 MOST_SUPPORTS = 20_000
 #: Steps of the dual method: while supports are still to be chosen, when all are chosen, and in a last
 #: attempt.
-INNER, LEAF, LAST_STEPS = 60, 120, 800
+INNER, LEAF, LAST_STEPS = 20, 120, 800
 
 
 @dataclass(frozen=True, eq=False)
