@@ -632,7 +632,9 @@ class GroupComparison(Picklable, Outcome):
             self._clusters,
             self._serial,
         )
-        return resampling_tables.document(self._table, self.slopes, self.p_values, about)
+        return resampling_tables.document(
+            self._table, self.slopes, self.p_values, self._comparison.draws, about
+        )
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

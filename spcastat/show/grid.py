@@ -48,7 +48,9 @@ class Figures(str):
         Whether the number is in scientific notation.
     stars : str
         Marks of significance that follow the number.
-    fewest : int
+    prefix : str
+        What is before a number that is a bound, such as "<="; a zero before its decimal mark is left out.
+    minimum_digits : int
         The number of decimals that is kept when other digits are asked for.
     """
 
@@ -56,6 +58,7 @@ class Figures(str):
     digits: int
     scientific: bool
     stars: str
+    prefix: str
     minimum_digits: int
 
     @classmethod
@@ -68,6 +71,7 @@ class Figures(str):
         stars: str = "",
         decimal: str = ".",
         minimum_digits: int = 0,
+        prefix: str = "",
     ) -> Figures:
         """Return numbers as text, with the decimal mark `decimal`; two of them as "[0.1, 0.2]".
 
@@ -77,6 +81,7 @@ class Figures(str):
         texts = [_number_text(number, digits, scientific).replace(".", decimal) for number in numbers]
         if len(numbers) > 1:
             texts = ["0" if number == 0 else text for number, text in zip(numbers, texts, strict=True)]
+        texts[0] = f"{prefix}{texts[0].removeprefix('0')}" if prefix else texts[0]
         between = "; " if decimal == "," else ", "
         figures = cls((texts[0] if len(texts) == 1 else f"[{between.join(texts)}]") + stars)
         figures.numbers, figures.digits, figures.scientific, figures.stars = (
@@ -85,7 +90,7 @@ class Figures(str):
             scientific,
             stars,
         )
-        figures.minimum_digits = minimum_digits
+        figures.minimum_digits, figures.prefix = minimum_digits, prefix
         return figures
 
     def with_decimals(self, extra_digits: int = 0, decimal: str = ".") -> Figures:
@@ -98,6 +103,7 @@ class Figures(str):
             stars=self.stars,
             decimal=decimal,
             minimum_digits=self.minimum_digits,
+            prefix=self.prefix,
         )
 
 
@@ -121,10 +127,10 @@ def significant(value: float, digits: int) -> str:
     return f"{float(text):,.0f}" if "e+" in text else text
 
 
-def p_value_text(value: float, is_smallest: bool, digits: int = 3) -> str:
+def p_value_text(value: float, is_smallest: bool) -> Figures:
     """Return a p-value, "<=.005" for the smallest that so many draws or permutations can give."""
-    text = fixed(value, digits)
-    return f"<={text.removeprefix('0')}" if is_smallest and value < 1 and "<" not in text else text
+    is_bound = is_smallest and 0.0005 <= value < 1
+    return Figures.of((value,), 3, prefix="<=" if is_bound else "")
 
 
 def p_value_in_words(value: float, is_smallest: bool) -> str:

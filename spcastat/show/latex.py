@@ -19,7 +19,7 @@ from spcastat.show import grid
 
 
 #: A number in a cell: sign, "<", digits, exponent.
-NUMBER_CELL = re.compile(r"(-?)(<|>-)?(\d*[.,]?\d+)(?:e([+-]\d+))?")
+NUMBER_CELL = re.compile(r"(-?)(<=?|>-)?(\d*[.,]?\d+)(?:e([+-]\d+))?")
 
 #: LaTeX names of the Greek letters in order of their code points; a Latin letter if LaTeX has no command.
 _LOWER_CASE = """
@@ -123,7 +123,9 @@ def number(cell: str) -> str:
 def _math(match: re.Match[str]) -> str:
     sign, below_sign, digits, exponent = match.groups()
     power = rf" \times 10^{{{int(exponent)}}}" if exponent else ""
-    relation = f"{{{below_sign[0]}}}{below_sign[1:]}" if below_sign else ""
+    relation = (
+        r"{\leq}" if below_sign == "<=" else f"{{{below_sign[0]}}}{below_sign[1:]}" if below_sign else ""
+    )
     return f"{sign}{relation}{digits.replace(',', '{,}')}{power}"
 
 

@@ -349,7 +349,7 @@ MOST_GROUP_ROWS = 60
 
 
 def document(
-    table: pd.DataFrame, slopes: pd.DataFrame, p_values: pd.Series, about: Sequence[Fact]
+    table: pd.DataFrame, slopes: pd.DataFrame, p_values: pd.Series, draws: int, about: Sequence[Fact]
 ) -> Document:
     """Return the comparison as a document.
 
@@ -361,6 +361,8 @@ def document(
         "group", "component", "term", "loading", "estimate", "std_error", "p_adjusted".
     p_values : Series
         P-values by component.
+    draws : int
+        Number of permutations.
     about : sequence of Fact
         Those of `comparison_facts`.
     """
@@ -369,8 +371,12 @@ def document(
         tuple(lines(about)),
         (
             _by_group(table),
-            Table("Equal slopes", tuple(full_names(p_values.index)), (Row("p", tuple(map(_p, p_values))),)),
-            _slopes(slopes),
+            Table(
+                "Equal slopes",
+                tuple(full_names(p_values.index)),
+                (Row("p", tuple(_p(p, draws) for p in p_values)),),
+            ),
+            _slopes(slopes, draws),
         ),
         tuple(notes(about)),
         alerts=tuple(warnings(about)),
@@ -417,10 +423,10 @@ def comparison_facts(
     return resampling_facts
 
 
-def _p(value: float) -> str:
+def _p(value: float, draws: int) -> str:
     if np.isnan(value):
         return ""
-    return fixed(value, 3) if value < 1 else "1"
+    return p_value_text(value, bool(np.isclose(value, 1.0 / (draws + 1)))) if value < 1 else "1"
 
 
 def _by_group(table: pd.DataFrame) -> Table:
@@ -438,7 +444,7 @@ def _by_group(table: pd.DataFrame) -> Table:
     return Table("Group", ("variance", "congruence", "% of PCA"), tuple(rows[i] for i in order))
 
 
-def _slopes(slopes: pd.DataFrame) -> Table:
+def _slopes(slopes: pd.DataFrame, draws: int) -> Table:
     """Return the slopes of the variables of each component, and of others that differ."""
     visible_rows = slopes[(slopes["loading"] != 0) | (slopes["p_adjusted"] <= SHOWN_LEVEL)]
     groups = list(dict.fromkeys(slopes["group"]))
@@ -449,7 +455,7 @@ def _slopes(slopes: pd.DataFrame) -> Table:
     ):
         loading, p = rows_of_term["loading"].iloc[0], rows_of_term["p_adjusted"].iloc[0]
         estimates = rows_of_term["estimate"].to_numpy()[: len(columns)]  # one for each group, in their order
-        cells = (fixed(loading, 3) if loading else "", *fixed_values(estimates, 2), _p(p))
+        cells = (fixed(loading, 3) if loading else "", *fixed_values(estimates, 2), _p(p, draws))
         rows.append(Row(name_text(term), cells, name_text(component)))
     many_notes: tuple[str, ...] = ()
     if len(rows) > MOST_GROUP_ROWS:

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import spcastat as sp
-from spcastat.show.grid import Document, Layout, Row, Table, VariableArrangement, display_width
+from spcastat.show import latex
+from spcastat.show.grid import (
+    Document,
+    Layout,
+    Row,
+    Table,
+    VariableArrangement,
+    display_width,
+    p_value_in_words,
+    p_value_text,
+)
 from spcastat.show.renderings import render, render_text
 from spcastat.show.summary import HIDDEN, UPRIGHT_COMPONENTS, loadings_table, variance_table
 
@@ -336,3 +346,12 @@ def test_rules_alignment_and_long_titles():
         "--------------",
         "b  yy       22",
     ]
+
+
+def test_the_smallest_p_value_of_the_draws_is_a_bound_in_every_format():
+    cell = p_value_text(0.005, True)
+    assert (cell, p_value_text(0.005, False), p_value_text(1.0, True)) == ("<=.005", "0.005", "1.000")
+    assert cell.with_decimals(1, ",") == "<=,0050"
+    assert latex.number(cell) == r"${\leq}.005$"
+    assert p_value_in_words(0.005, True) == "p <= .005"
+    assert p_value_in_words(0.01, False) == "p = 0.010"
