@@ -26,7 +26,16 @@ from spcastat.show.grid import (
     p_value_text,
     percent,
 )
-from spcastat.show.renderings import WIDTH, Screen, ending, header_lines, render_tables, stacked_blocks
+from spcastat.show.renderings import (
+    LINES,
+    WIDTH,
+    Screen,
+    ending,
+    filled,
+    header_lines,
+    render_tables,
+    stacked_blocks,
+)
 from spcastat.show.report import chapter_of
 from spcastat.show.summary import loadings_only, loadings_table
 from spcastat.show.templates import Fact, fact, lines, methods, notes, part
@@ -51,27 +60,37 @@ LAST_COMPONENTS = 4
 
 
 def print_of_number(tests: ComponentTests) -> Screen:
-    """Return the print: the reasons, and the tests of the first and the last components."""
+    """Return the print: the reasons, and the tests of the first and the last components.
+
+    Headings are explained if this leaves room for all components.
+    """
     document = number_document(tests)
     (table,) = document.tables
     header = header_lines(document.facts)
+    headings = 2 + any(row.rule for row in table.rows)  # with rules
 
     def body(room: int) -> list[str]:
-        headings = 2 + any(row.rule for row in table.rows)  # with rules
-        rows = room - len(header) - 1 - headings
-        return stacked_blocks([header, render_tables(Document("", tables=(_ends(table, rows),)), WIDTH)])
+        part_shown = _ends(table, room - len(header) - 1 - headings, tests.found.k)
+        return stacked_blocks([header, render_tables(Document("", tables=(part_shown,)), WIDTH)])
 
-    key = (part(choice_facts.headings_of_tests(tests)),)
-    return Screen(document.heading, body, key, (), ending("k_choice", document.sentences))
+    key, end = part(choice_facts.headings_of_tests(tests)), ending("k_choice", document.sentences)
+    line_count = (
+        len(header) + headings + len(table.rows) + len(filled(f"{key} {end}", WIDTH).splitlines()) + 4
+    )
+    return Screen(document.heading, body, (key,) if line_count <= LINES else (), (), end)
 
 
-def _ends(table: Table, count: int) -> Table:
-    """Return a table with its first and last rows if it has more than `count`."""
+def _ends(table: Table, count: int, k: int) -> Table:
+    """Return a table with its first and last rows if it has more than `count`.
+
+    The first ones include the row after the k chosen ones if there is room.
+    """
     if len(table.rows) <= count:
         return table
-    beginning = table.rows[: max(count - LAST_COMPONENTS - 1, 1)]
+    last_count = min(LAST_COMPONENTS, count - k - 2) if k + 3 <= count else LAST_COMPONENTS
+    first_count = max(count - last_count - 1, 1)
     dots = Row("...", ("",) * len(table.headings))
-    return replace(table, rows=(*beginning, dots, *table.rows[-LAST_COMPONENTS:]))
+    return replace(table, rows=(*table.rows[:first_count], dots, *table.rows[-last_count:]))
 
 
 def number_methods(tests: ComponentTests) -> str:
