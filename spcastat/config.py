@@ -93,7 +93,7 @@ def nearest(word: object, names: Iterable[object], used: Iterable[object] = ()) 
     text = word if isinstance(word, str) else shown(word)
     if len(text) > 100:  # not a typo, and slow to compare
         return ""
-    used_names = {text, *map(str, used)}
+    used_names = {text, *(name if isinstance(name, str) else shown(name) for name in used)}
     candidates = [str(name) for name in names if str(name) not in used_names]
     matches = [name for name in candidates if name.casefold() == text.casefold()]
     matches = matches or [name for name in candidates if sorted(name) == sorted(text)]  # letters exchanged

@@ -147,7 +147,7 @@ def test_draws_and_folds_scale_blocks_again(rows):
 
 def test_the_command_the_path_and_the_estimator(rows, tmp_path, capsys):
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    given = [f"--blocks={name}={','.join(names)}" for name, names in BLOCKS.items()]
+    given = [f"--blocks={name}={','.join(names)}" for name, names in BLOCKS.items()] + ["--format=text"]
     assert cli.main(["fit", str(tmp_path / "rows.csv"), "--k=2", "--card=3", "--method=greedy", *given]) == 0
     fit = sp.spca(pd.read_csv(tmp_path / "rows.csv"), 2, 3, method="greedy", scale="blocks", blocks=BLOCKS)
     assert capsys.readouterr().out == f"{fit.summary()}\n"
@@ -332,7 +332,7 @@ def test_without_factors_it_is_the_scaling_of_numbers(mixed_rows):
         ({}, {"formula": "~ a + site:site2"}, errors.OptionError, r"term 'site:site2'.*combined levels"),
         ({}, {"formula": "~ a + a:site"}, errors.OptionError, r"term 'a:site'"),
         ({}, {"blocks": {"a": ["a"]}}, errors.OptionError, r"blocks was given with scale='mixed'"),
-        ({"site": "one"}, {}, errors.ConstantColumnError, r"Factor 'site' has one level"),
+        ({"site": "one"}, {}, errors.ConstantColumnError, r"Factor 'site' has only one level"),
         ({"a": 1.0}, {}, errors.ConstantColumnError, r"does not vary: 'a'"),
         (
             {},

@@ -299,7 +299,7 @@ def test_fits_of_mixed_correlations_say_what_they_are():
             sp.errors.ColumnTypeError,
             "more than max_levels=10 distinct values: 'a'",
         ),
-        ({"a": [1, 1, 1], "b": [1, 2, 1]}, {}, sp.errors.ConstantColumnError, "'a' has one value"),
+        ({"a": [1, 1, 1], "b": [1, 2, 1]}, {}, sp.errors.ConstantColumnError, "'a' has only one value"),
         ({"a": [np.nan] * 3, "b": [1, 2, 1]}, {}, sp.errors.MissingValuesError, "'a' has no values"),
         ({"a": [1, 2, np.nan], "b": [np.nan, 2, 1]}, {}, sp.errors.MissingValuesError, "'a' and 'b'"),
         (

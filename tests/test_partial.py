@@ -310,7 +310,8 @@ def test_the_command_takes_covariates_by_name(tmp_path, capsys):
     data.to_csv(tmp_path / "t.csv", index=False)
     path = str(tmp_path / "t.csv")
     how = ["--k", "1", "--card", "3"]
-    assert cli.main(["fit", path, *how, "--partial", "my dose,site", "--save", str(tmp_path / "f.spca")]) == 0
+    saved = ["--save", str(tmp_path / "f.spca"), "--format", "text"]
+    assert cli.main(["fit", path, *how, "--partial", "my dose,site", *saved]) == 0
     printed = capsys.readouterr().out
     fit = sp.spca(data, 1, 3, formula="~ . | `my dose` + site")
     assert printed.split() == str(fit.summary()).split()

@@ -36,8 +36,8 @@ class DependenceTuning:
         A share of rows equal to another one, from which on it is noticed.
     errors : float
         Correlations of neighbouring scores are noticed beyond this multiple of their standard error,
-        1 / sqrt(n); 10 to 200 independent rows reach it in one to two of a thousand data sets. The same in
-        standard deviations over shuffles.
+        1 / sqrt(n); independent rows reach it once in two thousand data sets. The same in standard deviations
+        over shuffles.
     p_value : float
         The same for grouping columns: the largest p-value, for all columns together.
     groups, rows_of_group : int
@@ -160,9 +160,11 @@ def neighbours_of(rows: StandardRows) -> Neighbours:
     correlations = [neighbour_correlation(score) for score in T.T]
     r = max(correlations[: DEPENDENCE.scores], default=0.0)
     mean = np.mean(correlations) * np.sqrt(len(correlations)) if correlations else 0.0
-    # in few rows the correlation of a straight line is .8, and of independent rows -1 / n
-    notable = max(r, mean) * (1.0 + 3.0 / n) + 1.0 / n > DEPENDENCE.errors / np.sqrt(n)
-    if rows.total_rows is not None or n <= DEPENDENCE.run or not notable:
+    if (
+        rows.total_rows is not None
+        or n <= DEPENDENCE.run
+        or not max(r, mean) > DEPENDENCE.errors / np.sqrt(n)
+    ):
         return Neighbours("", r, grouped)
     sorting = list(
         islice(_sorting_columns(rows, table, T[:, : DEPENDENCE.scores]), DEPENDENCE.sorting_columns)

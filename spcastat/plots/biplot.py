@@ -166,7 +166,7 @@ def biplot(
         scale < 1 or len(data.arrows) > 0,
         legend=legend,
         note=drawing.note_below(ax, data.caption + statements, size) if note else None,
-        caption=partial(data.caption_within, statements),
+        caption=partial(_caption_within, data, statements),
         bar=bar,
     )
     return ax
@@ -358,11 +358,6 @@ class BiplotData:
         """How points, arrows and bars are scaled, and what is not drawn."""
         return self._caption(int(self.points["far"].sum()), int(self.new["far"].sum()))
 
-    def caption_within(self, statements: str, low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
-        """Return the caption of axes from `low` to `high`, which may reach far rows, and the statements."""
-        far_rows = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in (self.points, self.new))
-        return self._caption(*(int(rows_outside(xy, low, high).sum()) for xy in far_rows)) + statements
-
     def _caption(self, rows: int, new_rows: int) -> str:
         """Return the caption with these numbers of rows and of new rows that are triangles."""
         power = "" if self.scale == 1 else f"^{self.scale:g}"
@@ -390,6 +385,14 @@ class BiplotData:
             if count:
                 sentences.append(f"Triangles at the edge: {plural(count, name)} farther out.")
         return " ".join(sentences)
+
+
+def _caption_within(
+    data: BiplotData, statements: str, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> str:
+    """Return the caption of axes from `low` to `high`, which may reach far rows, and the statements."""
+    far_rows = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in (data.points, data.new))
+    return data._caption(*(int(rows_outside(xy, low, high).sum()) for xy in far_rows)) + statements
 
 
 # --- points ---------------------------------------------------------------------------------------

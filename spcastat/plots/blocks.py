@@ -39,7 +39,7 @@ HINTED = 1.09
 #: Sizes of font that are tried for such a text, each 2 % of the size smaller.
 NARROWER_FONTS = 10
 #: Strength of an interval that includes zero.
-UNSURE = 0.4
+UNSURE_INTERVAL = 0.4
 #: Space between a bar and its name, in points.
 BAR_NAME_GAP = 4.0
 #: Space between two columns of a block, in points.
@@ -491,8 +491,8 @@ def _shortening(names: Sequence[str], labels: Sequence[str]) -> float:
     for name, label in zip(names, labels, strict=True):
         if label != name:
             parts = label.split("…")
-            kept = sum(len(part) for part in parts if part in name)
-            cost += 1.0 + 5.0 * max(1.0 - kept / min(len(name), READABLE), 0.0) ** 1.5
+            letters = sum(len(part) for part in parts if part in name)
+            cost += 1.0 + 5.0 * max(1.0 - letters / min(len(name), READABLE), 0.0) ** 1.5
     return cost
 
 
@@ -528,7 +528,8 @@ class Block(Artist):
         super().__init__()
         self.rows, self.direction, self.threshold = rows, direction, threshold
         self.heading_weight = heading_weight
-        self.ink, self.grey, self.pale = (drawing.shade(ax, strength) for strength in (1.0, 0.7, UNSURE))
+        strengths = (1.0, 0.7, UNSURE_INTERVAL)
+        self.ink, self.grey, self.pale = (drawing.shade(ax, strength) for strength in strengths)
         self.background = tuple(drawing.paper(ax))
         self.layout: BlockLayout | None = None
         self.corner_in_figure = (0.0, 0.0)

@@ -145,12 +145,12 @@ def plot_represented(
     return ax
 
 
-def rows_with_room(ax: Axes, above: float = 0.0) -> int:
-    """Return how many names have room beside the axes, below `above` font sizes of texts over them."""
+def rows_with_room(ax: Axes, height_above: float = 0.0) -> int:
+    """Return how many names have room beside the axes, below `height_above` font sizes of texts over them."""
     size = drawing.name_size()
     drawing.label_components(drawing.axes_for(ax, 0.0, 0.0), ("R²", ""), size)
     drawing.run_layout(ax)
-    return int((drawing.size_of(ax)[1] - above * size) / (NAME_HEIGHT * size))
+    return int((drawing.size_of(ax)[1] - height_above * size) / (NAME_HEIGHT * size))
 
 
 def _name(ax: Axes, names: list[Hashable], heads: np.ndarray) -> None:

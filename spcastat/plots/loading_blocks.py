@@ -53,7 +53,7 @@ BEFORE_LABEL = 0.3
 #: The least distance of the numbers of a scale, in font sizes.
 TICK_DISTANCE = 4.0
 #: So many more ticks are tried for numbers on both sides of zero, which are so many font sizes apart.
-MORE_TICKS, NUMBERS_APART = 8, 0.6
+MORE_TICKS, TICK_NUMBER_GAP = 8, 0.6
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
 #: What a point of the size of the text is worth, and what a column, a line, blocks without numbers and a name
@@ -200,7 +200,7 @@ class LoadingColumns:
         for block in self.blocks:
             block.layout = None
         placed = self.layouts[key]
-        blocks = [*self.blocks[: self._drawn(placed)], self.rest, *self.label_lines]
+        blocks = [*self.blocks[: self._count_drawn(placed)], self.rest, *self.label_lines]
         for block, (layout, x, y) in zip(blocks, placed, strict=True):
             block.layout = layout if layout.heading or layout.labels else None
             block.corner = (box.x0 + x * pixels, box.y1 - y * pixels)
@@ -221,13 +221,13 @@ class LoadingColumns:
                 return numbered
         return placed
 
-    def _drawn(self, placed: list[Placed]) -> int:
+    def _count_drawn(self, placed: list[Placed]) -> int:
         """Return how many components are drawn."""
         return len(placed) - 1 - len(self.label_lines)
 
     def _without_room(self, placed: list[Placed]) -> int:
         """Return how many components and variables have no room, or not enough for their whole names."""
-        components = len(self.blocks) - self._drawn(placed)
+        components = len(self.blocks) - self._count_drawn(placed)
         return components + sum(layout.hidden + _shortened(layout) for layout, _, _ in placed)
 
     def _best_placed(self, width: float, height: float, scale: bool) -> list[Placed]:
@@ -335,15 +335,15 @@ class LoadingColumns:
 
         If there are bars on both sides of zero, a value on each side is marked if their numbers have room.
         """
-        fewest = max(int(room / TICK_DISTANCE), 1)
-        coarse = self._round_values(fewest)
+        least_bins = max(int(room / TICK_DISTANCE), 1)
+        coarse = self._round_values(least_bins)
         if not self.span[0] < 0.0 < self.span[1]:
             return coarse
-        for bins in range(fewest, fewest + MORE_TICKS):
+        for bins in range(least_bins, least_bins + MORE_TICKS):
             ticks = self._round_values(bins)
-            for chosen in (ticks, [ticks[0], 0.0, ticks[-1]]):
-                if ticks[0] < 0.0 < ticks[-1] and self._have_room(chosen, room):
-                    return chosen
+            for tick_set in (ticks, [ticks[0], 0.0, ticks[-1]]):
+                if ticks[0] < 0.0 < ticks[-1] and self._have_room(tick_set, room):
+                    return tick_set
         return coarse
 
     def _round_values(self, bins: int) -> list[float]:
@@ -359,8 +359,8 @@ class LoadingColumns:
         unit = room / (self.span[1] - self.span[0])
         widths = [width_of(tick_text(tick), 1.0) for tick in ticks]
         return all(
-            unit * (b - a) >= 0.5 * (before + after) + NUMBERS_APART
-            for (a, b), (before, after) in zip(pairwise(ticks), pairwise(widths), strict=True)
+            unit * (b - a) >= 0.5 * (width + next_width) + TICK_NUMBER_GAP
+            for (a, b), (width, next_width) in zip(pairwise(ticks), pairwise(widths), strict=True)
         )
 
     def _count_of_blocks(self, count: int, lines: float) -> int:

@@ -233,9 +233,9 @@ class ImageGrid:
         row, column = divmod(j, columns)
         pixels, axes = drawing.figure_of(panel).dpi / 72.0, self.ax.get_window_extent()
         top = axes.y1 - (title_height + row * (title_height + self.tall * side)) * pixels
-        left = axes.x0 + column * (side + IMAGE_GAP) * pixels
-        right, bottom = left + side * pixels, top - self.tall * side * pixels
-        return drawing.position_of(panel, Bbox.from_extents(left, bottom, right, top))
+        x = axes.x0 + column * (side + IMAGE_GAP) * pixels
+        right, bottom = x + side * pixels, top - self.tall * side * pixels
+        return drawing.position_of(panel, Bbox.from_extents(x, bottom, right, top))
 
 
 def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:

@@ -581,14 +581,14 @@ def _legend(ax: Axes, values: pd.DataFrame) -> None:
     names = ax.get_legend_handles_labels()[1]
     low, high = ax.get_ylim()
     bottom = high - (len(names) + 1) * LEGEND_LINE * size / height * (high - low)
-    left = (
+    left_edge = (
         len(values)
         + 0.6
         - (max(width_of(name, size) for name in names) + LEGEND_LEFT * size) / width * len(values)
     )
-    below = values[np.arange(1, len(values) + 1) > left - 1.0].to_numpy()
-    inside = len(below) > 0 and float(np.nanmax(below, initial=0.0)) < bottom
-    place = {"loc": "upper right"} if inside else legend_above(ax, names)
+    covered_values = values[np.arange(1, len(values) + 1) > left_edge - 1.0].to_numpy()
+    has_room = len(covered_values) > 0 and float(np.nanmax(covered_values, initial=0.0)) < bottom
+    place = {"loc": "upper right"} if has_room else legend_above(ax, names)
     ax.legend(frameon=False, fontsize=size, **place)
 
 

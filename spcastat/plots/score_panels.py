@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: The most numbers of a panel, and the points between two numbers.
-MOST_NUMBERS, BETWEEN_NUMBERS = 4, 3.0
+MOST_PANEL_NUMBERS, PANEL_NUMBER_GAP = 4, 3.0
 #: The width of a panel among pairs, and its height among those over the rows, as shares of its place.
 PANEL_WIDTH, PANEL_HEIGHT = 0.93, 0.84
 #: Largest number of components: more would be too many pairs for a figure.
@@ -45,7 +45,7 @@ MOST_ROWS_MARKED = 1000
 #: The area of a panel whose points are as large as those of other plots, in squared points.
 PAIR_AREA = 8000.0
 #: The heights of a line of a legend and of its edges, in font sizes.
-LEGEND_LINE, LEGEND_EDGES = 1.35, 1.0
+PANEL_LEGEND_LINE, LEGEND_EDGES = 1.35, 1.0
 #: Room above a pair for its correlation, in font sizes.
 TITLE_ROOM = 1.9
 
@@ -218,7 +218,7 @@ def _legend_place(ax: Axes, kinds: list[Group], title: str | None, side: int, ga
     entry = max(width_of(name, size) for name in names) + LEGEND_ENTRY * size
     for columns in range(1, len(names) + 1):
         lines = -(-len(names) // columns) + (title is not None)
-        depth = (LEGEND_LINE * lines + LEGEND_EDGES) * size * side / height  # in rows of panels
+        depth = (PANEL_LEGEND_LINE * lines + LEGEND_EDGES) * size * side / height  # in rows of panels
         if columns * entry <= (side - int(np.ceil(depth - gap))) * width / side:
             place = {"loc": "upper right", "bbox_to_anchor": (1.0, 1.0), "alignment": "left"}
             return {**place, "ncols": columns}
@@ -237,15 +237,15 @@ class InnerTicks(MaxNLocator):
     """
 
     def __init__(self, size: float, gap: float) -> None:
-        super().__init__(MOST_NUMBERS, steps=[1, 2, 2.5, 5, 10], min_n_ticks=1)
+        super().__init__(MOST_PANEL_NUMBERS, steps=[1, 2, 2.5, 5, 10], min_n_ticks=1)
         self._size, self._gap = size, gap
 
     def tick_values(self, vmin: float, vmax: float) -> Any:
         """Return as many values between these limits as there is room for numbers."""
         axis: Any = self.axis
         length = float(drawing.size_of(axis.axes)[int(axis.axis_name == "y")])
-        ticks, room = np.zeros(0), length * self._gap / 2.0 - BETWEEN_NUMBERS / 2.0
-        for bins in range(MOST_NUMBERS, 0, -1):
+        ticks, room = np.zeros(0), length * self._gap / 2.0 - PANEL_NUMBER_GAP / 2.0
+        for bins in range(MOST_PANEL_NUMBERS, 0, -1):
             self.set_params(nbins=bins)
             values = np.asarray(super().tick_values(vmin, vmax))
             texts = axis.get_major_formatter().format_ticks(values)
@@ -255,7 +255,7 @@ class InnerTicks(MaxNLocator):
             middles = (values - vmin) / (vmax - vmin) * length
             low, high = middles - lengths / 2.0, middles + lengths / 2.0
             inner = (low >= -room) & (high <= length + room) & (values >= vmin) & (values <= vmax)
-            if (low[inner][1:] - high[inner][:-1] >= BETWEEN_NUMBERS).all() and inner.sum() > len(ticks):
+            if (low[inner][1:] - high[inner][:-1] >= PANEL_NUMBER_GAP).all() and inner.sum() > len(ticks):
                 ticks = values[inner]
             if len(ticks) >= 2:
                 break

@@ -232,11 +232,11 @@ def dots(n: int, size: float = 22.0, share: float = 1.0) -> dict[str, Any]:
 
     In axes of a `share` below 1 of the usual area, points are as those of so many times more rows.
     """
-    few = 200 * min(share, 1.0) / max(n, 1)
-    least = min(share, 1.0) ** 0.4
+    rarity = 200 * min(share, 1.0) / max(n, 1)
+    lowest = min(share, 1.0) ** 0.4
     return {
-        "s": area(float(np.clip(size * few**0.4, 0.18 * size * least, size))),
-        "alpha": float(np.clip(0.7 * few**0.32, 0.15 * least, 0.75)),
+        "s": area(float(np.clip(size * rarity**0.4, 0.18 * size * lowest, size))),
+        "alpha": float(np.clip(0.7 * rarity**0.32, 0.15 * lowest, 0.75)),
         "rasterized": n > 5000,
     }
 
@@ -450,9 +450,9 @@ def plot_diagnostics(
         blue, orange = accents(ax)
         kinds = [Group(~out, blue, "o", "within the limits"), Group(out, orange, "^", "beyond a limit")]
         kinds, title = [kind for kind in kinds if kind.rows.any()], None
-    named, style = points["labelled"].to_numpy(), dots(len(xy))
-    style["s"] = np.where(named, max(style["s"], area(NAMED_AREA)), style["s"])
-    style["alpha"] = np.where(named, 1.0, style["alpha"])
+    is_named, style = points["labelled"].to_numpy(), dots(len(xy))
+    style["s"] = np.where(is_named, max(style["s"], area(NAMED_AREA)), style["s"])
+    style["alpha"] = np.where(is_named, 1.0, style["alpha"])
     scatter_groups(ax, xy, kinds, zorder=2, **style)
     if groups is not None or len(kinds) > 1:
         names = [kind.name for kind in kinds]
@@ -460,7 +460,7 @@ def plot_diagnostics(
         drawing.write_legend(ax, [kind.mark() for kind in kinds], names, title=title, **place)
     _limit_lines(ax, limits)
     drawing.label_components(ax, ("Hotelling T²", "Q"), drawing.name_size())
-    labelled = np.flatnonzero(named)
+    labelled = np.flatnonzero(is_named)
     excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
     labelled = labelled[np.argsort(-excess, kind="stable")]
     texts = Names(ax, drawing.name_size(), xy)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 #: The free space between two panels and at both ends of one, as shares of the width of a panel.
 GAP, PANEL_END = 0.12, 0.06
 #: The least width of the panel of a component, in points, if names need room.
-PANEL = 45.0
+SLOPE_PANEL = 45.0
 #: Points between two numbers, and the most numbers of a panel.
-BETWEEN_NUMBERS, MOST_NUMBERS = 5.0, 5
+SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
 #: Height of the legend, the names of the components and the note, in font sizes.
 OTHER_TEXTS = 6.0
 #: Height of the names of the components above the axes, in font sizes.
@@ -83,15 +83,15 @@ def plot_slopes(
     names = list(dict.fromkeys(slopes["component"]))
     columns = [names[i] for i in drawing.positions(components, names)]
     terms, groups = list(dict.fromkeys(table["term"])), list(dict.fromkeys(slopes["group"]))
-    if ax is not None and (most := max(rows_with_room(ax, OTHER_TEXTS), 1)) < len(terms):
-        table = plot_slopes_data(slopes, max_rows=most, components=components)
+    if ax is not None and (limit := max(rows_with_room(ax, OTHER_TEXTS), 1)) < len(terms):
+        table = plot_slopes_data(slopes, max_rows=limit, components=components)
         terms = list(dict.fromkeys(table["term"]))
     width = 1.3 + 0.075 * max(map(len, short_names(terms))) + 1.5 * len(columns)
     height = 1.3 + (0.16 + 0.09 * len(groups)) * max(len(terms), 4)
     ax = drawing.axes_for(ax, float(np.clip(width, 4.5, 14.0)), height, drawing.ROWS_ONLY)
     size = drawing.name_size()
     place = drawing.name_room(ax, 1.0)
-    room = max(drawing.NAMES_SHARE * place, place - PANEL * len(columns))
+    room = max(drawing.NAMES_SHARE * place, place - SLOPE_PANEL * len(columns))
     labels = labels_for(full_names(terms), [room] * len(terms), size)
     drawing.name_rows(ax, labels, components_above=True)
     error = half * table["std_error"]
@@ -198,7 +198,7 @@ def _number_ticks(ax: Axes, scale: Panels, panels: np.ndarray) -> None:
     pitch = float(drawing.size_of(ax)[0]) / (len(panels) - GAP)
     margin = PANEL_END / (1.0 - 2.0 * PANEL_END) * (scale.high - scale.low)
     low, high = scale.low - margin, scale.high + margin
-    best, labels = np.zeros(0), []
+    ticks, labels = np.zeros(0), []
     for step in 10.0 ** np.floor(np.log10(high - low)) * np.outer([0.01, 0.1, 1.0], [1, 2, 5, 4, 3]).ravel():
         numbers = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)
         texts = [tick_text(number) for number in np.round(numbers, 12) + 0.0]
@@ -206,13 +206,13 @@ def _number_ticks(ax: Axes, scale: Panels, panels: np.ndarray) -> None:
         places = pitch * scale.places(0, numbers)
         # the first number of the next panel follows the last one
         gaps = np.diff(np.append(places, places[0] + pitch)) - (widths + np.roll(widths, -1)) / 2
-        fit = 2 <= len(numbers) <= MOST_NUMBERS and gaps.min() >= BETWEEN_NUMBERS
+        fit = 2 <= len(numbers) <= MOST_SLOPE_NUMBERS and gaps.min() >= SLOPE_NUMBER_GAP
         # rather numbers on both sides of zero than many
-        if fit and (len(best) == 0 or (best[0] >= 0 > numbers[0] and scale.low < 0)):
-            best, labels = numbers, texts
-    if len(best):
+        if fit and (len(ticks) == 0 or (ticks[0] >= 0 > numbers[0] and scale.low < 0)):
+            ticks, labels = numbers, texts
+    if len(ticks):
         ax.xaxis.remove_overlapping_locs = False
-        ax.set_xticks(scale.places(panels[:, None], best).ravel(), labels * len(panels), minor=True)
+        ax.set_xticks(scale.places(panels[:, None], ticks).ravel(), labels * len(panels), minor=True)
         ax.tick_params(axis="x", which="minor", labelsize=size, length=2.5)
         return
     ends = " to ".join(f"{end:.2g}".replace("-", "−") for end in (scale.low, scale.high))

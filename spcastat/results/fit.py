@@ -1885,12 +1885,12 @@ class SpcaResult(ComponentFit):
         tables = {"loadings": lambda: self.loadings, "contributions": self.contributions, "cos2": self.cos2}
         labels = {"contributions": "Contribution", "cos2": "Squared cosine"}
         labels["loadings"] = intervals_label(level) if has_intervals else "Loading"
-        drawn = tables[values]().fillna(0.0)
-        is_map = kind in ("line", "image") or x is not None or shape is not None
-        if values == "cos2" and not is_map and (drawn.sum(axis=1) > 1.0 + 1e-9).any():
+        value_table = tables[values]().fillna(0.0)
+        is_map = (isinstance(kind, str) and kind in ("line", "image")) or x is not None or shape is not None
+        if values == "cos2" and not is_map and (value_table.sum(axis=1) > 1.0 + 1e-9).any():
             labels["cos2"] += " (correlated scores: sums above 1)"
         return plots.plot_loadings(
-            drawn,
+            value_table,
             kind=kind,
             sort=sort,
             max_rows=max_rows,

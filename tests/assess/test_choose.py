@@ -778,11 +778,11 @@ def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
     assert (str(loaded), loaded.notes if choice.k else "") == (str(choice), choice.notes if choice.k else "")
     if not choice.k:
         return
-    # loadings matter more than the data and the call, and all are printed if 25 lines have room for them
+    # the data, the call and the reasons are always there, and all loadings if 25 lines have room for them
     labels = [line.split()[0] for line in lines if line[:1] not in ("", " ")]
     assert ("Scale" in labels) == (kind == "other units")
-    assert "Sparse" in labels
-    loadings = re.findall(r"(?<!p )-?[01]\.\d{3}\b", str(choice))  # names may be short
+    assert {"Data", "Fit", "Sparse"} <= set(labels)
+    loadings = re.findall(r"(?<!p )(?<!p = )-?[01]\.\d{3}\b", str(choice))  # names may be short
     is_complete = len(loadings) == np.count_nonzero(choice.fit.loadings)
     assert is_complete != ("All loadings: choice.fit.summary()." in lines)
 

@@ -742,7 +742,7 @@ REFUSED = [
     ("sp.spca(X[:14], 2, card=4, robust=True)", DataError, "at least 20 rows.*there are 14"),
     ("sp.spca_cov(S, 2, card=4, robust=True)", UnknownOptionError, "give the rows: spca"),
     ("sp.choose(S, robust=True)", UnknownOptionError, "robust= was given with a covariance matrix"),
-    ("sp.spca(X > 0, 2, card=4, robust=True)", DataError, "every column has at most 5 different values"),
+    ("sp.spca(X > 0, 2, card=4, robust=True)", DataError, "each has at most 5 different values"),
     ("sp.spca(X, 2, card=4, method='rspca-l0', robust=True)", OptionError, "is itself robust: leave"),
     ("sp.spco(sp.rows(X, robust=True), 2, 0.5)", OptionError, r"spco\(\).*changed\(robust=None\)"),
     ("sp.spca([X[:50], X[50:]], 2, card=4, robust=True)", OptionError, "rows in chunks.*such as a sample"),

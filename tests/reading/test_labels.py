@@ -100,9 +100,9 @@ def test_values_without_a_label_beside_labelled_ones_are_refused(tmp_path, suffi
     assert "2, 3 have none" in told
     assert "with --codes." in told
     assert cli.main([*call, "--codes"]) == 0
-    assert "59 rows x 4 variables" in capsys.readouterr().out
+    assert "59 rows and 4 variables" in capsys.readouterr().out
     assert cli.main([*call, "--columns", "height,weight,age"]) == 0  # labels of other columns do not matter
-    assert "60 rows x 3 variables" in capsys.readouterr().out
+    assert "60 rows and 3 variables" in capsys.readouterr().out
 
 
 def test_two_values_with_one_label_are_refused(tmp_path):

@@ -601,7 +601,7 @@ def test_the_command(tmp_path, capsys):
     data = gapped()
     data.to_csv(tmp_path / "a.csv")
     for na in ("em", "pairwise"):
-        given = ["--k", "2", "--card", "4", "--na", na, "--save", f"{tmp_path}/{na}.spca"]
+        given = ["--k", "2", "--card", "4", "--na", na, "--save", f"{tmp_path}/{na}.spca", "--format=text"]
         assert cli.main(["fit", f"{tmp_path}/a.csv", *given]) == 0
         assert "% of the values" in capsys.readouterr().out
         assert cli.main(["transform", f"{tmp_path}/{na}.spca", f"{tmp_path}/a.csv", "--na", na]) == 0
