@@ -108,7 +108,7 @@ def load_harman74() -> pd.DataFrame:
     """The correlation matrix of 24 ability tests of 145 children (Holzinger and Swineford 1939).
 
     The children were in the seventh and eighth grade of the Grant-White School near Chicago. Holzinger and
-    Swineford chose the tests to measure five abilities; the tests of an ability are adjacent [1]_ [2]_:
+    Swineford chose the tests to measure five abilities; the tests of each ability are adjacent [1]_ [2]_:
 
     - spatial: visual_perception, cubes, paper_form_board, flags
     - verbal: general_information, paragraph_comprehension, sentence_completion, word_classification,

@@ -139,6 +139,14 @@ def test_the_glossary_has_the_headings_of_the_prints_of_a_choice():
     assert [word for word in headings if word not in terms and word not in explained] == []
 
 
+def test_the_terms_of_the_glossary_are_in_alphabetical_order_and_there_once():
+    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    terms = [term.casefold() for term in re.findall(r"(?m)^([^ `#\n].*)\n  ", glossary)]
+    letters = [re.sub(r"[^a-z0-9 ]", "", term) for term in terms]
+    assert len(terms) > 70
+    assert letters == sorted(set(letters))
+
+
 #: The code of each figure, by its name.
 FIGURES = {
     path.stem: path.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]

@@ -326,7 +326,7 @@ def _options(
         options["labels"] = True
     for name, value in args.set or []:
         if name in options:
-            raise OptionError(f"--set {name}=... was given besides another value of it; give one.")
+            raise OptionError(f"--set {name}=... was given twice with different values; give it once.")
         options[name] = value
     option_names = [name for name in inspect.signature(drawing).parameters if name not in NOT_WORDS]
     for name in options:

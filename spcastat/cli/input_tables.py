@@ -103,7 +103,7 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
     add("--encoding", metavar="NAME", help="encoding of the text: utf-8 (default), cp1252, utf-16, ...")
     about = "fields that stand for missing values, in addition to empty ones, NA, NaN, NULL, ...: k.A.,999"
     add("--na-values", type=names, metavar="A,B,...", help=about)
-    add("--skip-rows", type=_count, metavar="N", help="lines before the table, which are not read")
+    add("--skip-rows", type=_count, metavar="N", help="lines before the table, which are skipped")
     add("--sheet", metavar="NAME", help="the sheet of a workbook; the first by default")
     about = "numbers in place of the labels of values, in files of SPSS and Stata"
     add("--codes", action="store_true", default=None, help=about)

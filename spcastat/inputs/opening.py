@@ -428,7 +428,7 @@ def refuse_imputations(data: Any) -> None:
     n = len(reference)
     raise DataError(
         f"The {len(frames)} frames have the same {n:,} row labels and {whole_percent(equal)} equal cells, as "
-        f"imputations of one table have, and stacked they would count as {len(frames) * n:,} rows. Give "
+        f"imputations of one table do; stacked, they would count as {len(frames) * n:,} rows. Give "
         "imputations=frames in place of the data, to spca(), spca_path(), choose() or rows(). If they are "
         "successive rows, give lambda: frames."
     )

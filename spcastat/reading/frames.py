@@ -318,7 +318,7 @@ def _open_other(data: Any) -> InputTable:
             "A pandas Series was given; give series.to_frame() for one column, or its .T for one row."
         )
     if instead := _INSTEAD.get(library_of(data)):
-        raise errors.DataError(f"Data of type {type_name} were given, which are not read; give {instead}.")
+        raise errors.DataError(f"Data of type {type_name} were given, which cannot be read; give {instead}.")
     if library_of(data) == "pyarrow" and type(data).__name__ == "RecordBatch":
         import pyarrow
 

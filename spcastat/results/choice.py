@@ -218,7 +218,7 @@ class ComponentChoice(Outcome):
         if tests.tested is not None or tests.sampled or is_equal:
             return
         raise OptionError(
-            f"{argument} is an analysis of other data, or with another scale, than the fit (its "
+            f"{argument} is based on other data, or another scale, than the fit (its "
             f"largest eigenvalue is {own_values[0]:.6g}, that of the fit {spectrum[0]:.6g}); give "
             "choose_k() the data and the scale= of the fit."
         )

@@ -93,7 +93,7 @@ class Comparison(Outcome):
 
         The columns are method, k, nonzeros, variables used, all measures, dense PCA's share ("pca"), gaps to
         the bounds of joint proofs in percent ("gap_pev" and so on; NaN without a proof), the largest
-        correlation of scores, the total variance, whether the fit converged. With held-out errors "held_out"
+        correlation of scores, the total variance, whether the fit converged. With `held_out`, also "held_out"
         and its standard error "held_out_se", "held_out_excess" over the smallest and its standard error,
         paired by fold.
         """
@@ -228,7 +228,7 @@ def compare(
     unused = {"data": data is not None, "folds": folds != 5, "repeats": repeats != 1, "rng": rng is not None}
     if not held_out and any(unused.values()):
         name = next(name for name, is_given in unused.items() if is_given)
-        raise OptionError(f"{name} was given to compare() without held_out=True, and nothing else needs it.")
+        raise OptionError(f"{name} was given to compare() without held_out=True, and only held-out errors depend on it.")
     loadings = _aligned(fits)
     names = list(fits)
     measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)
@@ -696,7 +696,7 @@ class GroupComparison(Picklable, Outcome):
     def p_adjusted(self) -> pd.DataFrame:
         """P-values of each variable and component, p x k, adjusted for all of them (step-down maximum).
 
-        With the level .05, the probability of any false rejection is at most .05. The value is NaN for the
+        At the level .05, the probability of any false rejection is at most .05. The value is NaN for the
         only variable of a component, whose slope is 1 in every group.
         """
         names = self._fit.loadings

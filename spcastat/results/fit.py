@@ -789,7 +789,7 @@ class SpcaResult(ComponentFit):
         draw, its varimax rotation, and random rotations of twice as many directions. For adjusted variance,
         the first 50 of 100 draws or more are fitted so, and the others start from the three of these fits
         that are best on the draw, and from PCA of the draw. Only "near" is available
-        for more than 1000 variables, where it exchanges none, and for groups of all variables
+        for more than 1000 variables, where it makes no exchanges, and for groups of all variables
         (``disjoint=True`` without `card`). After a fit with ``variance=`` the draws use its
         cardinalities. Other methods fit a draw as they fitted the data, with the loadings of the fit as one
         more start if they use starts.

@@ -653,7 +653,7 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
         )
     if given.sampler.gaps is not None and given.sampler.gaps.missing.any():
         raise OptionError(
-            "test_loadings() permutes values, and the fit imputed its missing values: use "
+            "test_loadings() permutes values, and the rows of the fit have missing values: use "
             "bootstrap() or stability(), which estimate the moments again in every draw."
         )
     if rule_of(state.record) is not None:

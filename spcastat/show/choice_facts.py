@@ -176,8 +176,8 @@ def untested(tests: ComponentTests) -> Iterator[Fact]:
 
 
 def copies_tested(tests: ComponentTests) -> Iterator[Fact]:
-    """Yield the fact about variables of which one is nearly a copy of another."""
-    if len(tests.copies):
+    """Yield the fact about variables of which one is nearly a copy of another, if they may raise k."""
+    if len(tests.copies) and tests.found.k > 1:
         variable, copy = tests.copies[0]
         yield fact("copies tested", pairs=len(tests.copies), limit=NEAR_COPY, first=variable, second=copy)
 

@@ -132,6 +132,7 @@ def dataset(state: FitState) -> Fact:
             missing=missing(record) if record.missing and record.missing["cells"] else None,
             formula="" if mixed and record.formula == "~ ." else record.formula,  # that of all columns
             weighted=record.weighted,
+            counted=f"{record.effective_n:,.6g}" if record.weighted and record.effective_n != record.n else "",
         )
     kind = about.get("kind")
     kind_fact = (
