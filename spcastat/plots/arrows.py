@@ -317,10 +317,11 @@ def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
         kinds.append("Faint: loading zero on both.")
     if data["supplementary"].any():
         kinds.append("Coloured: supplementary.")
-    sentences = [" ".join(kinds)]
+    sentences = []
     if abs(r) > NOTABLE:
         correlation = drawing.correlation_text(r)
         sentences.append(f"Scores correlate ({correlation}): arrows may leave the circle.")
+    sentences += kinds
     count = int((~data["supplementary"]).sum())
     if count < p:
         sentences.append(f"{count} of the {p} variables are drawn: the longest of each component.")

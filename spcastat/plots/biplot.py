@@ -30,13 +30,15 @@ from spcastat.plots.arrows import (
 from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import EdgeMarks, Frame, positions, rows_outside
-from spcastat.plots.margins import Margins, SteadyTicks
+from spcastat.plots.margins import FILLED, Margins, SteadyTicks
 from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
+#: With arrows, both axes have one scale unless the data would fill a smaller share of width or height.
+FILLED_WITH_ARROWS = 0.2
 #: Room for names beyond the tips of arrows, as a multiple of their length.
 TIP_ROOM = 1.12
 
@@ -168,6 +170,7 @@ def biplot(
         note=drawing.note_below(ax, data.caption + statements, size) if note else None,
         caption=partial(_caption_within, data, statements),
         bar=bar,
+        filled=FILLED_WITH_ARROWS if len(data.arrows) else FILLED,
     )
     return ax
 
@@ -521,7 +524,7 @@ def _name_points(ax: Axes, texts: Names, data: BiplotData, frame: Frame, most_co
     new_points = data.new if len(data.new) <= MOST_NEW_NAMES else data.new.iloc[:0]
     rows = (data.points, shade(ax, 0.75)), (new_points, ink(ax))
     for name, *position in data.levels[["label", "x", "y"]].itertuples(index=False):
-        texts.add(position, str(name), visible(ax, SUPPLEMENTARY), most_covered=TIP_COVER)
+        texts.add(position, str(name), visible(ax, SUPPLEMENTARY), leader=True, most_covered=TIP_COVER)
     for points, colour in rows:
         far = points[points["far"]]
         xy = far[["x", "y"]].to_numpy(dtype=float)

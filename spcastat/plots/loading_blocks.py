@@ -53,7 +53,7 @@ BEFORE_LABEL = 0.3
 #: The least distance of the numbers of a scale, in font sizes.
 TICK_DISTANCE = 4.0
 #: So many more ticks are tried for numbers on both sides of zero, which are so many font sizes apart.
-MORE_TICKS, TICK_NUMBER_GAP = 8, 0.6
+MORE_TICKS, TICK_NUMBER_GAP = 8, 0.9
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
 #: What a point of the size of the text is worth, and what a column, a line, blocks without numbers and a name
@@ -344,7 +344,7 @@ class LoadingColumns:
             for tick_set in (ticks, [ticks[0], 0.0, ticks[-1]]):
                 if ticks[0] < 0.0 < ticks[-1] and self._have_room(tick_set, room):
                     return tick_set
-        return coarse
+        return coarse if self._have_room(coarse, room) else [min(coarse), max(coarse)]
 
     def _round_values(self, bins: int) -> list[float]:
         """Return round values within the span, zero among them, about as many as there are bins."""

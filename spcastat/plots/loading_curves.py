@@ -115,11 +115,15 @@ def draw_curves(
         levels = np.repeat(column, 2)
         panel.axhline(0, color=shade(panel, 0.4), linewidth=line(0.6), zorder=1)
         panel.fill_between(steps, 0, levels, color=[shade(panel, 0.3)], linewidth=0, zorder=2)
-        curve = np.where(levels != 0, levels, np.nan)
-        panel.plot(steps, curve, color=ink(panel), linewidth=line(1.0), zorder=3)
-        if narrow:
-            nonzero = column != 0
-            panel.vlines(x[nonzero], 0, column[nonzero], color=[ink(panel)], linewidth=line(1.0), zorder=3)
+        if narrow:  # the sides of steps would fill the area
+            nonzero = np.pad(column != 0, 1)
+            isolated = nonzero[1:-1] & ~nonzero[:-2] & ~nonzero[2:]
+            curve = np.where(column != 0, column, np.nan)
+            panel.plot(x, curve, color=ink(panel), linewidth=line(0.7), zorder=3)
+            panel.vlines(x[isolated], 0, column[isolated], color=[ink(panel)], linewidth=line(0.7), zorder=3)
+        else:
+            curve = np.where(levels != 0, levels, np.nan)
+            panel.plot(steps, curve, color=ink(panel), linewidth=line(1.0), zorder=3)
         panel.set(ylim=(low, reach), xlim=(edges[0], edges[-1]))
         _scale(panel, height, size)
         panel.tick_params(labelsize=size)

@@ -427,7 +427,7 @@ def screeplot(
     if values["dense"].notna().any() and (sparse or count > k):
         label = "dense PCA" if sparse else "PCA" + ", further components" * bool(k)
         if "parallel" in values and kind != "cumulative" and count <= MOST_MARKS:
-            label += " (filled: exceeds noise)"
+            label += " (filled: by parallel analysis)"
         marks: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "mfc": ax.get_facecolor()}
         ax.plot(
             place,

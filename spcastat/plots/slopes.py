@@ -121,7 +121,7 @@ def plot_slopes(
             gid="differs",
             annotation_clip=False,
         )
-    ax.set_xlabel("Slope on the score", fontsize=size + 1.0)
+    ax.set_xlabel(f"Slope with {100 * level:g} % interval", fontsize=size + 1.0)
     star = f"* differs between groups (adjusted p ≤ {SHOWN_LEVEL:g}).".replace("0.", ".")
     count = slopes["term"].nunique()
     notes = [star] * (len(differing) > 0) + [f"{len(terms)} of {count} variables."] * (len(terms) < count)

@@ -228,7 +228,9 @@ def compare(
     unused = {"data": data is not None, "folds": folds != 5, "repeats": repeats != 1, "rng": rng is not None}
     if not held_out and any(unused.values()):
         name = next(name for name, is_given in unused.items() if is_given)
-        raise OptionError(f"{name} was given to compare() without held_out=True, and only held-out errors depend on it.")
+        raise OptionError(
+            f"{name} was given to compare() without held_out=True, and only held-out errors depend on it."
+        )
     loadings = _aligned(fits)
     names = list(fits)
     measures = pd.DataFrame([_measures(fit) for fit in fits.values()], index=names)

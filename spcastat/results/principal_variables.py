@@ -141,7 +141,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def coefficients(self) -> pd.DataFrame:
-        """The coefficients, k x p, by which the scores reproduce all (scaled) variables, that is, their covariances."""
+        """The coefficients, k x p, by which scores reproduce all (scaled) variables: their covariances."""
         return principal.coefficients_table(self._state)
 
     @property

@@ -132,7 +132,7 @@ def dataset(state: FitState) -> Fact:
             missing=missing(record) if record.missing and record.missing["cells"] else None,
             formula="" if mixed and record.formula == "~ ." else record.formula,  # that of all columns
             weighted=record.weighted,
-            counted=f"{record.effective_n:,.6g}" if record.weighted and record.effective_n != record.n else "",
+            counted="" if record.effective_n == record.n else f"{record.effective_n:,.6g}",
         )
     kind = about.get("kind")
     kind_fact = (

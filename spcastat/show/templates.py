@@ -236,12 +236,12 @@ TEMPLATES: dict[str, Template] = {
         line="{n|# row|# rows} x {p|# variable|# variables}{columns? ({columns} columns)}{title? ({title})}"
         "{imputations?, {imputations} imputations pooled}{dropped?, {dropped|# row|# "
         "rows} with missing values dropped}{formula?, formula {formula}}, {centring}, {scaling}{weighted?, "
-        "rows weighted{counted? to count as {counted} rows}}",
+        "rows weighted{counted? ({counted} in total)}}",
         part="{n|# row|# rows} and {p|# variable|# variables}{columns? ({columns} columns)}"
         "{title? ({title})}"
         "{imputations?, {imputations} imputations pooled}{dropped?, {dropped|# row|# "
         "rows} with missing values dropped}{missing?, {missing}}{contrast_mean?, {centring}}, "
-        "{scaling}{weighted?, rows weighted{counted? to count as {counted} rows}}",
+        "{scaling}{weighted?, rows weighted{counted? ({counted} in total)}}",
         methods="{analysis} was applied to {n|# row|# rows} of {p|# variable|# variables}"
         "{columns? ({columns} columns)}{formula? (formula {formula})}{dropped?; {dropped|# row|# rows} with "
         "missing values were left out}.",

@@ -203,7 +203,7 @@ def test_rows_of_the_largest_coordinates_are_named():
 def test_marks_are_filled_before_the_first_component_within_noise():
     ax = plots.screeplot(None, [5.0, 3.0, 1.0, 0.9], sparse=False, parallel=[2.0, 1.5, 1.2, 0.8])
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "PCA (filled: exceeds noise)",
+        "PCA (filled: by parallel analysis)",
         "parallel analysis",
     ]
     np.testing.assert_array_equal(ax.lines[-1].get_xydata(), [[1, 5], [2, 3]])

@@ -153,7 +153,7 @@ def test_the_line_of_an_analysis_that_was_run(pitprops):
     assert (fit.eigenvalues.to_numpy()[: len(noise)] > noise).sum() == choice.parallel
     (drawn,) = (one for one in fit.screeplot(parallel=choice).lines if one.get_label() == "parallel analysis")
     np.testing.assert_array_equal(drawn.get_ydata()[: len(noise)], noise)
-    with pytest.raises(OptionError, match="of other data, or with another scale"):
+    with pytest.raises(OptionError, match="based on other data, or another scale"):
         sp.spca(2 * pitprops, k=3, card=4, method="greedy").screeplot(parallel=choice)
 
 
