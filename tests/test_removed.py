@@ -19,7 +19,7 @@ REMOVED = [
        rf"^SpcaResult.bootstrap\(\) no longer has {name}=; give clusters= and strata= to spca\(\), or fit")
       for name in ("replicate_weights", "replicate_type", "replicate_scale")],
     *[(f"sp.spca(array({library!r}), 2, 3)", DataError,
-       rf"^Data of type {library}\.core\.Array were given, which are not read; give {instead}.*\)\)\.$")
+       rf"^Data of type {library}\.core\.Array were given, which cannot be read; give {instead}.*\)\)\.$")
       for library, instead in (("xarray", r"x\.to_pandas\(\), or "),
                                *((name, "a function") for name in ("zarr", "h5py", "netCDF4")))],
     ("sp.spca_cov(array('xarray'), 2, 3)", CovarianceError, r"give a DataFrame or np\.asarray\(S\)\.$"),

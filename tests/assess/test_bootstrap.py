@@ -204,7 +204,7 @@ def test_components_that_are_not_found_are_marked(planted):
         assert said in plain(text)
         assert unsaid not in plain(text)
     assert unsaid in plain(fit.bootstrap(39).as_text())  # the choice is for the call that gave it
-    with pytest.raises(OptionError, match=r"choice= is an analysis of other data"):
+    with pytest.raises(OptionError, match=r"choice= is based on other data"):
         fit.bootstrap(39, choice=sp.choose_k(planted.iloc[:60], n_draws=19))
     whole = sp.choose(planted, cards=[3, 4], effort="quick", n_draws=99, repeats=1)
     assert "PC3 (not found by choose_k)" in fit.bootstrap(39, choice=whole).as_text()
