@@ -29,7 +29,7 @@ from spcastat.plots.blocks import (
     width_of,
     wrapped,
 )
-from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of, run_layout
+from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,7 +163,6 @@ class Margins:
         ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
         self.limits = self._current_limits()
         ax.set_axes_locator(self)
-        run_layout(ax)  # numbers at ticks follow the limits, and a layout engine measures them only once
 
     def get_subplotspec(self) -> Any:
         """Return the subplot of the axes, for the tight layout."""
