@@ -258,7 +258,7 @@ def plot_correlations(
     reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0))) * np.array([NAME_ROOM, 1.0])
     draw_arrows(ax, data)
     name_arrows(ax, Names(ax, size, np.empty((0, 2)), tips), data)
-    sentences = _sentences(data, len(correlations), r)
+    sentences = " ".join(_sentences(data, len(correlations), r))
     x_heading, y_heading = short_names([names[i] for i in pair])
     Margins(
         ax,
@@ -267,7 +267,7 @@ def plot_correlations(
         size,
         (-reach, reach),
         True,
-        note=drawing.note_below(ax, " ".join(sentences), size) if sentences else None,
+        note=drawing.note_below(ax, sentences, size),
         filled=0.0,
     )
     return ax
@@ -312,16 +312,15 @@ def plot_correlations_data(
 
 def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
-    kinds = ["Bars: correlations."]
-    if (~data["nonzero"] & ~data["supplementary"]).any():
-        kinds.append("Faint: loading zero on both.")
-    if data["supplementary"].any():
-        kinds.append("Coloured: supplementary.")
     sentences = []
     if abs(r) > NOTABLE:
         correlation = drawing.correlation_text(r)
         sentences.append(f"Scores correlate ({correlation}): arrows may leave the circle.")
-    sentences += kinds
+    sentences.append("Bars: correlations.")
+    if (~data["nonzero"] & ~data["supplementary"]).any():
+        sentences.append("Faint: loading zero on both.")
+    if data["supplementary"].any():
+        sentences.append("Coloured: supplementary.")
     count = int((~data["supplementary"]).sum())
     if count < p:
         sentences.append(f"{count} of the {p} variables are drawn: the longest of each component.")

@@ -676,10 +676,8 @@ class Block(Artist):
         pixels = self._pixels()
         xs = [self.corner[0] + value * pixels for value in x]
         ys = [self.corner[1] - value * pixels for value in y]
-        line = Line2D(xs, ys, color=colour, linewidth=width, linestyle=style, solid_capstyle="butt")
-        line.set_transform(IdentityTransform())
-        line.set_figure(drawing.figure_of(self.axes))
-        return line
+        look = {"color": colour, "linewidth": width, "linestyle": style, "solid_capstyle": "butt"}
+        return drawing.pixel_line(self.axes, xs, ys, **look)
 
     def _arrow(self, x: float, y: float, direction: tuple[float, float], colour: Any) -> Iterator[Line2D]:
         """Yield the lines of a small arrow around (x, y); fonts often lack arrows as characters."""

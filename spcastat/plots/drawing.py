@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
     from matplotlib.text import Annotation, Text
 
 
@@ -271,8 +272,6 @@ ABOVE: dict[str, Any] = {
     "borderaxespad": 0.2,
     "columnspacing": 1.2,
 }
-#: Position of a legend to the right of the axes.
-BESIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
 
 # --- axes -----------------------------------------------------------------------------------------
 
@@ -368,6 +367,16 @@ def run_layout(ax: Axes) -> None:
     if (engine := figure.get_layout_engine()) is not None:
         engine.execute(figure)
     ax.apply_aspect()
+
+
+def pixel_line(ax: Any, x: Any, y: Any, **style: Any) -> Line2D:
+    """Return a line between positions in pixels of the figure of `ax`, to be drawn by an artist of it."""
+    from matplotlib.lines import Line2D
+    from matplotlib.transforms import IdentityTransform
+
+    artist = Line2D(x, y, transform=IdentityTransform(), **style)
+    artist.set_figure(figure_of(ax))
+    return artist
 
 
 def in_points(ax: Axes, pixels: Any) -> NDArray[np.float64]:

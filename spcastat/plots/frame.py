@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
-from matplotlib.lines import Line2D
-from matplotlib.transforms import Bbox, IdentityTransform
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.plots.drawing import figure_of
+from spcastat.plots.drawing import pixel_line
 
 if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
@@ -86,25 +85,22 @@ class EdgeMarks(Artist):
         """Return None: triangles are within the axes."""
         return None
 
-    def triangles(self) -> tuple[Array, Array]:
-        """Return the rows outside of the axes, and the positions of their triangles in pixels."""
-        xy = self.xy[rows_outside(self.xy, *limits_of(self.axes))]
-        return xy, edge_of(self.axes, xy)
+    def triangles(self) -> tuple[NDArray[np.bool_], Array]:
+        """Return which rows are outside of the axes, and the positions of their triangles in pixels."""
+        is_hidden = rows_outside(self.xy, *limits_of(self.axes))
+        return is_hidden, edge_of(self.axes, self.xy[is_hidden])
 
     def draw(self, renderer: Any) -> None:
         """Draw the triangles."""
         if not self.get_visible():
             return
-        hidden = rows_outside(self.xy, *limits_of(self.axes))
-        self.points.set_offsets(np.where(hidden[:, None], np.nan, self.xy))
-        xy, marks = self.triangles()
         ax: Any = self.axes
-        for row, mark in zip(ax.transData.transform(xy), marks, strict=True):
+        is_hidden, marks = self.triangles()
+        self.points.set_offsets(np.where(is_hidden[:, None], np.nan, self.xy))
+        for row, mark in zip(ax.transData.transform(self.xy[is_hidden]), marks, strict=True):
             turn = float(np.degrees(np.arctan2(*(row - mark)[::-1]))) - 90.0
             style: dict[str, Any] = {"marker": (3, 0, turn), "markersize": MARK, "markeredgewidth": 0}
-            triangle = Line2D(*mark[:, None], color=self.colour, transform=IdentityTransform(), **style)
-            triangle.set_figure(figure_of(self.axes))
-            triangle.draw(renderer)
+            pixel_line(ax, *mark[:, None], color=self.colour, **style).draw(renderer)
 
 
 def limits_of(ax: Any) -> tuple[Array, Array]:

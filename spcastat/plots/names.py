@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.artist import Artist
-from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
@@ -134,14 +134,9 @@ class Names(Artist):
             self.boxes.append(Bbox(box))
             if leader is not None:
                 scene.leaders.append(leader)
-                self._line(leader, name.colour).draw(renderer)
+                style = {"color": name.colour, "linewidth": LEADER_WIDTH}
+                drawing.pixel_line(self.axes, *leader.T, **style).draw(renderer)
             self._text(name, box.mean(axis=0)).draw(renderer)
-
-    def _line(self, ends: NDArray[np.float64], colour: Any) -> Line2D:
-        """Return a leader line between two positions in pixels."""
-        line = Line2D(*ends.T, color=colour, linewidth=LEADER_WIDTH, transform=IdentityTransform())
-        line.set_figure(drawing.figure_of(self.axes))
-        return line
 
     def _text(self, name: Name, middle: NDArray[np.float64]) -> Text:
         """Return a text around a position in pixels, with a halo in the colour of the background."""
@@ -167,7 +162,7 @@ class _Scene:
 
     def __init__(self, names: Names) -> None:
         ax: Any = names.axes
-        self.axes = ax
+        self.axes, self.limits = ax, limits_of(ax)
         self.pixels = drawing.figure_of(ax).dpi / 72.0
         self.size = names.size
         self.to_pixels = ax.transData.transform
@@ -195,52 +190,52 @@ class _Scene:
 
     def named_at_edge(self, name: Name) -> Name:
         """Return the name with the text for its position within or outside of the axes."""
-        if not name.edge_text or not rows_outside(name.position[None], *limits_of(self.axes)).any():
-            return name
-        return replace(name, text=name.edge_text)
+        return replace(name, text=name.edge_text) if name.edge_text and self._is_outside(name) else name
+
+    def _is_outside(self, name: Name) -> bool:
+        """Return whether the position of a name is outside of the axes."""
+        return bool(rows_outside(name.position[None], *self.limits).any())
 
     def place(self, name: Name) -> NDArray[np.float64] | None:
         """Return the box of a name that covers least, or None if each covers too much."""
         anchor = self.to_pixels(name.position)
-        if rows_outside(name.position[None], *limits_of(self.axes)).any():
+        if self._is_outside(name):
             anchor = edge_of(self.axes, name.position[None])[0]
-        half = self._half(name)
         angles = self._outwards(anchor) + ARROW_TURNS if name.at_tip else NAME_DIRECTIONS
         lowest, best_box, best_covered = np.inf, None, np.inf
+        for box, _, covered, cost in self._tried(name, anchor, angles, DISTANCES):
+            if cost < lowest:
+                lowest, best_box, best_covered = cost, box, covered
+        return best_box if best_covered <= name.most_covered else None
+
+    def _tried(
+        self, name: Name, anchor: NDArray[np.float64], angles: NDArray[np.float64], distances: Sequence[float]
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], float, float]]:
+        """Yield the boxes of a name that are tried: box, direction from the anchor, what it covers, cost."""
+        width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
+        half = np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
         for rank, angle in enumerate(angles):
             towards = np.array([np.cos(angle), np.sin(angle)])
-            for distance in DISTANCES:
+            for distance in distances:
                 middle = anchor + towards * (half + (name.radius + distance) * self.pixels)
                 box = np.array([middle - half, middle + half])
                 covered = self._covered(box)
-                cost = covered + TURN_COST * rank + DISTANCE_COST * distance
-                if cost < lowest:
-                    lowest, best_box, best_covered = cost, box, covered
-        return best_box if best_covered <= name.most_covered else None
+                yield box, towards, covered, covered + TURN_COST * rank + DISTANCE_COST * distance
 
     def place_with_leader(self, name: Name) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
         """Return the box of a name at the end of a leader line that covers least, and the ends of the line.
 
         Both are None if each box covers too much, or each line crosses a name or another line.
         """
-        anchor, half = self.to_pixels(name.position), self._half(name)
+        anchor = self.to_pixels(name.position)
+        angles = self._outwards(anchor) + LEADER_TURNS
         lowest, best_box, best_line = np.inf, None, None
-        for distance in LEADER_DISTANCES:
-            for rank, angle in enumerate(self._outwards(anchor) + LEADER_TURNS):
-                towards = np.array([np.cos(angle), np.sin(angle)])
-                middle = anchor + towards * (half + distance * self.pixels)
-                box = np.array([middle - half, middle + half])
+        for box, towards, covered, cost in self._tried(name, anchor, angles, LEADER_DISTANCES):
+            if covered <= name.most_covered and cost < lowest:
                 line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
-                covered = self._covered(box)
-                cost = covered + TURN_COST * rank + DISTANCE_COST * distance
-                if covered <= name.most_covered and cost < lowest and self._is_free(line):
+                if self._is_free(line):
                     lowest, best_box, best_line = cost, box, line
         return best_box, best_line
-
-    def _half(self, name: Name) -> NDArray[np.float64]:
-        """Return half of the width and height of a name."""
-        width = width_of(name.text, self.size) * (BOLD if name.weight == "bold" else 1.0) + 2.0
-        return np.array([width, NAME_HEIGHT * self.size]) * self.pixels / 2.0
 
     def _outwards(self, anchor: NDArray[np.float64]) -> float:
         """Return the direction from the origin to a tip, in radians."""

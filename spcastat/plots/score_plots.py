@@ -176,19 +176,17 @@ def scatter_groups(ax: Axes, xy: Any, kinds: Sequence[Group], **style: Any) -> P
 
     x, y = xy if isinstance(xy, tuple) else xy.T
     rows = [np.flatnonzero(kind.rows) for kind in kinds]
-    order = np.concatenate(rows)
+    order, group = np.concatenate(rows), np.repeat(np.arange(len(kinds)), [len(places) for places in rows])
     if len(kinds) > 1:
-        order = np.random.default_rng(0).permutation(order)
-    group = np.empty(len(x), dtype=int)
-    for i, places in enumerate(rows):
-        group[places] = i
+        mixed = np.random.default_rng(0).permutation(len(order))
+        order, group = order[mixed], group[mixed]
     colours = np.array([to_rgba(kind.colour) for kind in kinds])[group]
-    colours[:, 3] = style.pop("alpha", 1.0)
-    sizes = np.broadcast_to(style.pop("s"), len(x))
-    points = ax.scatter(x[order], y[order], c=colours[order], s=sizes[order], linewidths=0, **style)
+    colours[:, 3] = np.broadcast_to(style.pop("alpha", 1.0), len(x))[order]
+    sizes = np.broadcast_to(style.pop("s"), len(x))[order]
+    points = ax.scatter(x[order], y[order], c=colours, s=sizes, linewidths=0, **style)
     markers = [MarkerStyle(kind.marker) for kind in kinds]
     paths = [marker.get_path().transformed(marker.get_transform()) for marker in markers]
-    points.set_paths([paths[i] for i in group[order]] if len(kinds) > 1 else paths)
+    points.set_paths([paths[i] for i in group] if len(kinds) > 1 else paths)
     return points
 
 

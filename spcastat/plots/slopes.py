@@ -46,10 +46,9 @@ def plot_slopes(
 ) -> Axes:
     """Draw the slopes of the variables of each component in every group, with intervals.
 
-    Variables are drawn from top to bottom, components from left to right in panels of one
-    scale, groups in colours and markers. A variable is
-    drawn on the components in which it has a loading, or in which the groups differ; a star marks adjusted
-    p-values up to .05.
+    Variables are drawn from top to bottom, components from left to right in panels of one scale, groups in
+    colours and markers. A variable is drawn on the components in which it has a loading, or in which the
+    groups differ; a star marks adjusted p-values up to .05.
 
     Parameters
     ----------
