@@ -127,6 +127,11 @@ def significant(value: float, digits: int) -> str:
     return f"{float(text):,.0f}" if "e+" in text else text
 
 
+def is_smallest_p(values: Any, draws: int) -> Any:
+    """Return whether p-values, a number or an array, are the smallest that so many permutations can give."""
+    return np.isclose(values, 1.0 / (draws + 1))
+
+
 def p_value_text(value: float, is_smallest: bool) -> Figures:
     """Return a p-value, "<=.005" for the smallest that so many draws or permutations can give."""
     is_bound = is_smallest and 0.0005 <= value < 1

@@ -16,7 +16,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
 from spcastat.show import renderings, resampling_facts
-from spcastat.show.grid import Figures, fixed, p_value_text
+from spcastat.show.grid import Figures, fixed, is_smallest_p, p_value_text
 from spcastat.show.renderings import Item, List, Screen
 from spcastat.show.templates import Fact, fact, lines, part, remarks, warnings
 
@@ -325,8 +325,7 @@ def print_of_tests(state: FitState, tested: Tested, notes: Sequence[str]) -> Scr
     rows: list[Estimate] = []
     for component, term, *numbers in frame[columns].itertuples(index=False):
         loading, p, q = _cells(numbers)
-        is_smallest = bool(np.isclose(numbers[1], 1.0 / (tested.draws + 1)))
-        cells = (loading, p and p_value_text(numbers[1], is_smallest), q)
+        cells = (loading, p and p_value_text(numbers[1], is_smallest_p(numbers[1], tested.draws)), q)
         short_texts = (f"{cells[0]:>6} q {cells[-1]:>5}",)
         rows.append(Estimate(name_text(component), name_text(term), numbers[0], cells, short_texts))
     estimates = Estimates(

@@ -16,6 +16,7 @@ from spcastat.labels import full_names, name_text
 from spcastat.reading.design import few_clusters
 from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
 from spcastat.show.facts import copies
+from spcastat.show.grid import is_smallest_p
 from spcastat.show.templates import Fact, fact
 
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
@@ -261,7 +262,7 @@ def of_tests(state: FitState, tested: Tested, hidden: int) -> Iterator[Fact]:
 def few_permutations(state: FitState, tested: Tested) -> Iterator[Fact]:
     """Yield a fact if the smallest p value of so many permutations has no small q value."""
     count = int((~np.isnan(tested.p_value)).sum())
-    smallest = int(np.isclose(tested.p_value, 1.0 / (tested.draws + 1)).sum())
+    smallest = int(is_smallest_p(tested.p_value, tested.draws).sum())
     times = np.sum(1.0 / np.arange(1, count + 1)) if tested.fdr == "fdr_by" else 1.0
     limit = np.nanmin(tested.q_value) if count else 0.0
     if smallest and limit > SHOWN_LEVEL:

@@ -24,6 +24,7 @@ from spcastat.show.grid import (
     alike,
     fixed,
     fixed_values,
+    is_smallest_p,
     p_value_in_words,
     p_value_text,
     percent,
@@ -109,8 +110,7 @@ def test_document(state: FitState, tested: Tested) -> Document:
     """Return the tests of the selected loadings, and of zero loadings that are significant."""
     frame = frames.tests(state, tested)
     visible_rows = frame[(frame["loading"] != 0) | (frame["q_value"] <= SHOWN_LEVEL)]
-    smallest = 1.0 / (tested.draws + 1)
-    table, hidden = loading_rows(visible_rows, "`table`", 4, smallest_p=smallest)
+    table, hidden = loading_rows(visible_rows, "`table`", 4, draws=tested.draws)
     sentences = resampling_facts.of_tests(state, tested, len(frame) - len(visible_rows))
     return Document(
         title=part(resampling_facts.tests_of_loadings(tested)),
@@ -193,7 +193,7 @@ def loading_rows(
     title: str = "Loading",
     location: str = "",
     marked: Sequence[Any] = (),
-    smallest_p: float = 0.0,
+    draws: int = 0,
 ) -> tuple[Table, list[Fact]]:
     """Return a table of at most LOADING_ROWS loadings, the largest, and a fact if others are left out.
 
@@ -210,8 +210,8 @@ def loading_rows(
         Where the table is, for the note, such as " here".
     marked : sequence
         Components that are marked as not found by `choose_k`.
-    smallest_p : float
-        The smallest p-value that the permutations can give.
+    draws : int
+        Number of permutations, if the table has their p-values.
     """
     names = list(frame.columns[2 : 2 + width])
     headings = tuple(HEADINGS.get(name, name) for name in names)
@@ -221,7 +221,7 @@ def loading_rows(
         cells = ["" if np.isnan(value) else cell for value, cell in zip(values, cells, strict=True)]
         if "p_value" in names:
             place = names.index("p_value")
-            cells[place] = p_value_text(values[place], bool(np.isclose(values[place], smallest_p)))
+            cells[place] = p_value_text(values[place], is_smallest_p(values[place], draws))
         # a bound that is exactly zero, not rounded
         cells = ["0" if v == 0 and n in BOUNDS else c for n, v, c in zip(names, values, cells, strict=True)]
         if values[0] == 0:  # zero loadings have no interval, only a frequency
@@ -404,12 +404,12 @@ def comparison_facts(
         f"{n} in {'' if isinstance(g, str) else 'group '}{name_text(g)}"
         for g, n in zip(sizes["group"], sizes["rows"], strict=True)
     ]
+    p_in_words = p_value_in_words(p_value, is_smallest_p(p_value, tests.draws))
     permutations = {"done": tests.draws, "asked": tests.asked, "interrupted": tests.draws != tests.asked}
-    is_smallest = bool(np.isclose(p_value, 1.0 / (tests.draws + 1)))
     resampling_facts = [
         fact("rows of groups", sizes=some_of(counts, LISTED_GROUPS), clusters=clusters),
         fact("common components", k=k, p=len(tests.adjusted)),
-        fact("equal slopes", p=p_value_in_words(p_value, is_smallest), clusters=clusters, **permutations),
+        fact("equal slopes", p=p_in_words, clusters=clusters, **permutations),
         fact("differing slopes", names=some_of(labels, 8)),
         fact("congruence of groups"),
         fact("slopes of groups"),
@@ -426,7 +426,7 @@ def comparison_facts(
 def _p(value: float, draws: int) -> str:
     if np.isnan(value):
         return ""
-    return p_value_text(value, bool(np.isclose(value, 1.0 / (draws + 1)))) if value < 1 else "1"
+    return p_value_text(value, is_smallest_p(value, draws)) if value < 1 else "1"
 
 
 def _by_group(table: pd.DataFrame) -> Table:
