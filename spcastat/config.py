@@ -637,8 +637,7 @@ def explained(function: Function) -> Function:
         try:
             return function(*arguments, **options)
         except UnknownOptionError as error:
-            by_place = [*inspect.signature(function).parameters][: len(arguments)]
-            reason: UnknownOptionError | ArgumentsError = _without_given(error, {*by_place, *options})
+            reason = _without_given(function, error, len(arguments), options)
             if reason is error:
                 raise
         except TypeError as error:
@@ -648,17 +647,26 @@ def explained(function: Function) -> Function:
             refusal = _refusal(function, len(arguments), options)
             if refusal is None:
                 raise
-            reason = refusal
+            reason = _without_given(function, refusal, len(arguments), options)
         raise reason
 
     return cast(Function, call)
 
 
-def _without_given(error: UnknownOptionError, given: Collection[str]) -> UnknownOptionError:
-    """Return an error that does not suggest an argument that was `given` too, or the error itself."""
+def _without_given(
+    function: Callable[..., Any],
+    error: UnknownOptionError | ArgumentsError,
+    count: int,
+    options: Collection[str],
+) -> UnknownOptionError | ArgumentsError:
+    """Return an error that does not suggest an argument that was given too, or the error itself.
+
+    Given were `count` arguments by place, and `options` by name.
+    """
+    argument_names = {*[*inspect.signature(function).parameters][:count], *options}
     message = str(error)
     suggestion = re.search(r" Did you mean '(\w+)'\?$", message)
-    if suggestion is None or suggestion[1] not in given:
+    if suggestion is None or suggestion[1] not in argument_names:
         return error
     return UnknownOptionError(message.removesuffix(suggestion[0]))
 
@@ -686,8 +694,7 @@ def _refusal(
     if inspect.Parameter.VAR_KEYWORD not in kinds:
         for name in options:
             if name not in names:
-                by_place = [parameter.name for parameter in parameters[: max(count, 0)]]
-                return _without_given(unknown_argument(called, name, names), {*by_place, *options})
+                return unknown_argument(called, name, names)
     places = [parameter for parameter in parameters if parameter.kind in _POSITIONAL]
     for parameter in places[: max(count, 0)]:
         if parameter.name in options and parameter.name in names:

@@ -205,8 +205,7 @@ def printed(text: str, complete_option: str = "") -> str:
     """Return a printed result in the words of the command.
 
     An option of the command replaces the advice to use ``scale=True``; attributes of a fit or a choice are
-    not named. `complete_option` prints complete
-    tables, if the subcommand has it.
+    not named. `complete_option` prints complete tables, if the subcommand has it.
     """
     sentence = rf"\1More: {complete_option}." if complete_option else ""
     text = re.sub(r"(\s+)More:\s+(fit|choice)\.(?:notes\s+\(\d+\),\s+\2\.)?summary\(\)\.", sentence, text)

@@ -217,6 +217,7 @@ def with_table_by_name(function: Function) -> Function:
 
 
 _DRAWS_ADVICE = "the number of draws is n_draws="
+_TESTS_NEED_NO_FIT = "it counts components by tests that need no fit; leave it out, or give it to choose()"
 #: (function, argument) -> advice, if it differs from that in ARGUMENTS.
 RENAMED = {
     **{
@@ -227,13 +228,7 @@ RENAMED = {
     ("choose_k", "card"): "it finds the number of components, and choose() their cardinalities",
     ("choose_k", "k"): "it finds the number of components, and kmax= is the largest",
     ("choose_k", "n_components"): "it finds the number of components, and kmax= is the largest",
-    **{
-        (
-            "choose_k",
-            name,
-        ): "it counts components by tests that need no fit; leave it out, or give it to choose()"
-        for name in ("method", "objective", "effort")
-    },
+    **{("choose_k", name): _TESTS_NEED_NO_FIT for name in ("method", "objective", "effort")},
     ("choose_k", "level"): "the level of the tests is alpha=",
     ("choose", "level"): "the level of the tests is alpha=",
     ("choose", "cv"): "the number of folds is folds=",
