@@ -499,8 +499,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     predicts. A fit with s' > s loadings is worth them if it predicts better by more than one standard error
     of the difference, paired by fold, and by more than .2 sqrt(q) (s' - s) g / s, where q is the share of
     loadings in the sparsest fit that is within one such standard error of the best. The choice is the
-    sparsest fit for which no larger fit is worth its loadings, and no other fit with as few loadings is
-    clearly better; it keeps at least four fifths of the best prediction. If prediction is best with all
+    sparsest fit for which no larger fit is worth its loadings, and no other fit with as few loadings
+    predicts better, that keeps at least four fifths of the best prediction. If prediction is best with all
     loadings, loadings below .45 of the root mean square of their component are dropped in this way. Errors of
     different fits are strongly correlated, so their difference varies much less than either, a fact that the
     rule "1se" ignores: it chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed

@@ -669,7 +669,7 @@ def numbers_of_components(text: str, names: dict[str, Any]) -> None:
     stated = re.findall(r"`choose_k` chooses (\w+) components without the labels and (\w+) with them", text)
     assert [tuple(map(NUMBERS.index, one)) for one in stated] == [(names["plain"].k, names["by_class"].k)]
     choice = names["choice"]
-    assert "less than four fifths of what the best fit explains is not chosen" in " ".join(text.split())
+    assert "less than four fifths of what the best fit predicts" in " ".join(text.split())
     assert choice.table.loc[choice.table["chosen"], "kept"].min() >= 0.8
 
 

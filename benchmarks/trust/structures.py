@@ -59,6 +59,16 @@ def rows_of(L: np.ndarray, n: int, correlation: float = 0.0, points: Sequence[fl
     return draw
 
 
+def resized(draw: Draw) -> Draw:
+    """Return what multiplies rows that `draw` draws by lognormal numbers (exp of standard normal ones)."""
+
+    def draw_resized(rng: np.random.Generator) -> np.ndarray:
+        X = draw(rng)
+        return X * np.exp(rng.standard_normal((len(X), 1)))
+
+    return draw_resized
+
+
 def dense_rows(variances: Sequence[float], n: int = 200, p: int = 20) -> Draw:
     """Return what draws rows of components of all variables with these variances, and noise of one."""
 
@@ -117,6 +127,10 @@ DESIGNS = {
     ),
     "20, 20 of 300, n 60": _structure(blocks(300, [[0.8] * 20] * 2), 60),
     "graded .9 to .2: 10, 10 of 30, n 200": _structure(blocks(30, [np.linspace(0.9, 0.2, 10)] * 2), 200),
+    "few rows: 4, 4 of 20, n 40": _structure(blocks(20, [[0.7] * 4] * 2), 40),
+    "rows of lognormal size: 6, 6, 6 of 30, n 200": Structure(
+        resized(rows_of(blocks(30, [[0.7] * 6] * 3), 200)), 3, blocks(30, [[0.7] * 6] * 3) != 0
+    ),
 }
 
 #: Items of a questionnaire: four correlated scales of 8, 7, 5 and 3.

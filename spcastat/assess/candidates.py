@@ -461,17 +461,18 @@ class Limit:
         Notes
         -----
         A larger fit with s' loadings is worth it if it is better by more than one standard error and by more
-        than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of `within`. A fit that explains less
-        than a share `least_kept` of what the best explains does not pass if any is clearly better: many small
-        improvements add up. Nor does a fit if one with no more loadings is clearly better.
+        than .2 sqrt(q) (s' - s) g / s, where q is the share of loadings of `within`. A fit does not pass if
+        one with no more loadings predicts better, clearly or not, or if it explains less than a share
+        `least_kept` of what the best explains: where a few rows dominate the errors, no fit is clearly better
+        than another, and the fit with the fewest loadings would pass.
         """
         explained = np.maximum(explained, 0.0)
         each = self.price(int(sizes[within])) * explained / sizes
         further = sizes - sizes[:, None]
         worth = surely & (further > 0) & (explained - explained[:, None] > further * each[:, None])
-        beaten = surely & (sizes <= sizes[:, None])
-        passed = ~(worth | beaten).any(axis=1)
-        return np.asarray(passed & (~surely.any(axis=1) | (explained >= PARSIMONY.least_kept * best)))
+        beaten = (explained > explained[:, None]) & (sizes <= sizes[:, None])
+        enough = explained >= PARSIMONY.least_kept * best
+        return np.asarray(~(worth | beaten).any(axis=1) & enough)
 
 
 def by_errors(errors: Errors, sizes: Sequence[int], rule: str, limit: Limit) -> tuple[int, int]:

@@ -379,6 +379,21 @@ def test_no_candidate_beats_the_choice_by_its_own_criterion(rule):
         assert (table.loc[table["nonzeros"] <= chosen["nonzeros"], "ebic"] >= chosen["ebic"] - 2.0).all()
 
 
+@pytest.mark.parametrize("seed", [5, 10])
+def test_the_choice_predicts_well_where_a_few_rows_dominate_the_errors(seed):
+    """Rows of very different size, so no fit is better by more than a standard error than fits with less.
+
+    No candidate with as few loadings predicts better, and four fifths of the best prediction are kept.
+    """
+    rng = np.random.default_rng(seed + 100)
+    X = planted(120, 9, (4, 2, 2), (4.0, 3.0, 2.0), seed) * np.exp(1.3 * rng.standard_normal((120, 1)))
+    table = sp.choose(X, 3, scale=True).table
+    chosen = table[table["chosen"]].iloc[0]
+    as_few = table[table["nonzeros"] <= chosen["nonzeros"]]
+    assert as_few["predicts"].max() <= chosen["predicts"]
+    assert chosen["kept"] >= 0.8
+
+
 def test_polychoric_matrices_are_refused_by_tests_for_normal_rows():
     """Independent binary items, a share of .15: components were found in 17 of 17 such matrices."""
     items = (np.random.default_rng(0).random((200, 8)) < 0.15).astype(int)
