@@ -34,7 +34,15 @@ from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.equal_variables import single_variables
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.search.working_set import Prepared, best_predictor, more_groups, prepared, restricted
+from spcastat.search.working_set import (
+    Prepared,
+    best_predictor,
+    more_groups,
+    one_of_all,
+    prepared,
+    restricted,
+    takes_all,
+)
 from spcastat.solvers.optimality import proves
 from spcastat.solvers.support_search import QUICKLY_IMPROVED, best_support
 
@@ -104,6 +112,8 @@ def joint(
         return _single(op.with_matrix(), card[0], objective, effort)
     if k > SEQUENTIAL and op.p <= GRAM_LIMIT:
         return _one_after_another(op, card, objective)
+    if k == 1 and op.p > GRAM_LIMIT and effort != "quick" and takes_all(op.p, card):
+        return one_of_all(op, card, objective)
     if op.p > GRAM_LIMIT:
         wide = prepared(op, card, objective, deepcopy(seeded), needs_few_products(op))
         return _wide(wide, effort, seeded, starts)

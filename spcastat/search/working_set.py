@@ -312,6 +312,19 @@ def restricted(
     )
 
 
+def one_of_all(op: Operator, card: tuple[int, ...], objective: str) -> SearchResult:
+    """Search for one component among all variables: `restricted`, whose working set has all of them.
+
+    The search for one component takes no starts, so that directions, groups and sweeps are left out.
+    """
+    variables = np.arange(op.p)
+    criterion = criterion_on(op, variables, card, objective)
+    fit, evidence = _best_component(criterion, IMPROVED_SUPPORTS)
+    fit = exchange_until_optimal(criterion, fit)
+    evidence.chains = fit.value.tolist()
+    return result_of_climbs(op, criterion, fit, evidence, objective, True, variables, True)
+
+
 def _quickly_climbed(criterion: Criterion, starts: Fits, settings: Effort, evidence: Evidence) -> Fits:
     """Return the best fit of climbs from the starts, climbed on from if a component is better rebuilt.
 
@@ -359,6 +372,11 @@ def _size(p: int, card: tuple[int, ...], quick: bool) -> int:
     return p if p <= SEARCHED_WHOLE else min(p, max(size, WORKING_SET_PER_NONZERO * sum(card)))
 
 
+def takes_all(p: int, card: tuple[int, ...]) -> bool:
+    """Return whether the first working set has all variables, unless the search is quick."""
+    return _size(p, card, False) >= p
+
+
 def _settings_within(settings: Effort) -> Effort:
     """Return the settings of the search on a working set, which begins with good fits."""
     return replace(
@@ -397,11 +415,15 @@ def _searched(
     """Search on a working set."""
     if criterion.k > 1:
         return search(criterion, vectors, settings, rng, start)
+    return _best_component(criterion, IMPROVED_SUPPORTS if settings.rounds else QUICKLY_IMPROVED)
+
+
+def _best_component(criterion: criteria.Criterion, improved: int) -> tuple[criteria.Fits, Evidence]:
+    """Search for one component, improving so many supports."""
     if isinstance(criterion, criteria.Projected) and not criterion.rugged:
         return best_predictor(criterion)
     S = criterion.M if criterion.T is None else criterion.T
     assert isinstance(S, Dense)
-    improved = IMPROVED_SUPPORTS if settings.rounds else QUICKLY_IMPROVED
     support = best_support(S.M, criterion.cards[0], improved=improved, pairs=False)[1][None]
     fit = criterion.fits(support, best_vectors(S.blocks(support, support), None))
     return fit, Evidence(fit.value.tolist(), fit.value.tolist())
