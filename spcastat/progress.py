@@ -7,6 +7,7 @@ variable, so that no function has to pass it on.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import sys
@@ -277,8 +278,8 @@ def run_jobs(
     what, unit : str
         Name of the stage and of the units that are counted, for the progress display.
     together : int, optional
-        Number of draws that one call of `work` computes (fewer at the end): ``work(range(0, together))``
-        returns a list of their results. The batches do not depend on `n_jobs`.
+        Largest number of draws that one call of `work` computes, so that ``work(range(0, 20))`` returns a
+        list of their results. The batches have nearly the same size, and do not depend on `n_jobs`.
     first : int
         Number of the first draw.
 
@@ -296,7 +297,7 @@ def run_jobs(
     Exception
         Any error of `work`.
     """
-    size = together or 1
+    size = _even_size(n - first, together) if together else 1
     batches = [range(start, min(start + size, n)) for start in range(first, n, size)]
     of_batch = partial(_of_batch, work, together is not None)
     if min(n_jobs, len(batches)) < 2:
@@ -316,6 +317,17 @@ def run_jobs(
             if not (completed and isinstance(error, KeyboardInterrupt)):
                 raise
     return Finished([completed[number] for number in sorted(completed)], n - first)
+
+
+#: Batches at least, if there are so many draws, so that two processes share them. Halves of breast cancer
+#: and of 100 variables, and folds of breast cancer, took .96 to 1.01 of the time of one batch so, and 1.06 to
+#: 1.12 with four.
+LEAST_BATCHES = 2
+
+
+def _even_size(n: int, most: int) -> int:
+    """Return the size of batches of n draws, all but the last, with at most so many draws each."""
+    return max(1, math.ceil(n / max(math.ceil(n / most), LEAST_BATCHES)))
 
 
 def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:

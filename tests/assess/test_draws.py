@@ -69,6 +69,16 @@ def test_an_interruption_leaves_what_is_done():
     assert not run_jobs(interrupted_at(40), 10).interrupted
 
 
+@pytest.mark.parametrize(
+    ("n", "most", "sizes"),
+    [(50, 40, [25, 25]), (7, 100, [4, 3]), (949, 100, [95] * 9 + [94]), (1, 5, [1]), (3, 1, [1] * 3)],
+)
+def test_batches_have_nearly_the_same_size_and_are_two_at_least(n, most, sizes):
+    asked = []
+    run_jobs(lambda batch: [asked.append(len(batch))] * len(batch), n, together=most)
+    assert asked == sizes
+
+
 def test_an_interruption_before_the_first_draw_is_one():
     with pytest.raises(KeyboardInterrupt):
         run_jobs(interrupted_at(0), 10)
