@@ -360,6 +360,21 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_jobs: in
         yield from threads.map(work, items)
 
 
+def beside(work: Callable[[], Result], n_jobs: int) -> Callable[[], Result]:
+    """Return a function that returns the result of `work`, which runs meanwhile in another thread.
+
+    With one job it runs when the result is asked for. It must be as for :func:`in_threads`.
+    """
+    if n_jobs == 1:
+        return work
+    from concurrent.futures import ThreadPoolExecutor
+
+    thread = ThreadPoolExecutor(1)
+    result = thread.submit(work).result
+    thread.shutdown(wait=False)
+    return result
+
+
 BatchResults = Generator[tuple[range, list[Any]], None, None]
 
 

@@ -13,7 +13,12 @@ import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
-from spcastat.assess.many_sets import FORMED_VARIABLES, near_card, sparse_components
+from spcastat.assess.many_sets import (
+    DECOMPOSED_VARIABLES,
+    FORMED_VARIABLES,
+    near_card,
+    sparse_components,
+)
 from spcastat.assess.prediction import PREDICTION, Prediction, prediction
 from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
@@ -27,7 +32,7 @@ from spcastat.inputs.samplers import columns_near
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import RELATIVE, numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
-from spcastat.progress import in_threads, stage
+from spcastat.progress import beside, in_threads, stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns
 
@@ -630,8 +635,14 @@ def component_tests(
     unit = (tested.op.unit * within) ** 2
     limit = most if grows else kmax
 
+    noise, rows = tested.noise(seed, cells, within, terms)
+    pulled = rows is not None and rows.pulled
+    # folds of many variables are shared among processes, which threads do not start
+    at_once = n_jobs if pulled and tested.op.p <= DECOMPOSED_VARIABLES else 1
+    jobs = n_jobs if at_once == 1 else (n_jobs + 1) // 2
+
     def compared(noise: Noise, pull: bool) -> tuple[NoiseTests, Prediction]:
-        tests = NoiseTests(noise, draws, 2 * kmax, n_jobs)
+        tests = NoiseTests(noise, draws, 2 * kmax, jobs)
         return tests, prediction(
             tested,
             kmax,
@@ -642,15 +653,18 @@ def component_tests(
             pull,
             disjoint,
             exceeding=tests.exceeding,
-            n_jobs=n_jobs,
+            n_jobs=jobs,
         )
 
-    noise, rows = tested.noise(seed, cells, within, terms)
-    found, large = standing(*compared(noise, True), kmax, limit), None
-    if rows is not None and rows.pulled:
+    def as_they_are() -> tuple[Noise, int]:
         as_given = tested.noise(seed, cells, within, terms, pull=False)[0]
         beside_noise, predicted = compared(as_given, False)
-        unchanged = beside_noise.exceeding(predicted.number)
+        return as_given, beside_noise.exceeding(predicted.number)
+
+    number_as_given = beside(as_they_are, at_once)
+    found, large = standing(*compared(noise, True), kmax, limit), None
+    if rows is not None and rows.pulled:
+        as_given, unchanged = number_as_given()
         index = tested.rows("choose_k()").index
         labels = [] if unchanged == found.k else [name_text(index[i]) for i in rows.far.tolist()]
         share, values = float(rows.shares.sum()), as_given.values * unit

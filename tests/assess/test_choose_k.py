@@ -126,13 +126,15 @@ def test_the_comparison_ends_with_the_first_component_in_noise(monkeypatch):
     assert all(choice.table["gain"].count() > count for choice, count in zip(whole, gains, strict=True))
 
 
-@pytest.mark.parametrize("p", [12, 230])  # all folds are fitted at once, and each by itself
-def test_threads_and_processes_change_no_number(p):
+# all folds are fitted at once, and each by itself; with a large row the data are also compared as they are
+@pytest.mark.parametrize(("p", "size"), [(12, 1.0), (12, 20.0), (230, 1.0)])
+def test_threads_and_processes_change_no_number(p, size):
     rows = noise(40, p, 1)
     rows[:, :6] += 1.5 * noise(40, 1, 2)
+    rows[0] *= size
     one, two = (sp.choose_k(rows, scale=True, n_draws=99, n_jobs=jobs) for jobs in (1, 2))
     pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
-    assert (one.k, one.reason) == (two.k, two.reason)
+    assert (one.k, one.reason, str(one)) == (two.k, two.reason, str(two))
     assert one.k >= 1
 
 
