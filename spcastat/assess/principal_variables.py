@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from spcastat.errors import OptionError
 from spcastat.fit.principal_variables import KeepRequest, matrix_of, one_size, set_of, sized, spectrum_of
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
+from spcastat.linalg.operators import Operator
 from spcastat.progress import stage
 from spcastat.search.principal_variables import best_combinations
 
@@ -56,18 +56,21 @@ class Fold:
 
     Attributes
     ----------
+    op : Operator
+        The other rows.
     S, products : ndarray of shape (p, p)
-        The covariance matrix of the other rows; the cross-products of the fold, centred and scaled by them.
+        Their covariance matrix; the cross-products of the fold, centred and scaled by them.
     """
 
+    op: Operator
     S: np.ndarray
     products: np.ndarray
 
     @classmethod
-    def of(cls, matrix: np.ndarray, held: HeldOutRows) -> Fold:
+    def of(cls, op: Operator, held: HeldOutRows) -> Fold:
         """Return a fold from the parts of :meth:`spcastat.assess.folds.Folds.split`."""
         assert isinstance(held, HeldMoments | HeldRows)  # rows with missing values are refused before
-        return cls(matrix, held.block(np.arange(len(matrix))))
+        return cls(op, matrix_of(op), held.block(np.arange(op.p)))
 
     def share(self, U: Sequence[int], k: int) -> float:
         """Return the share of the fold that regressions on the k best combinations of U reproduce."""
@@ -77,12 +80,11 @@ class Fold:
         gain = 2.0 * (B * T[list(U)]).sum() - ((T[np.ix_(U, U)] @ B) * B).sum()
         return float(gain / total)
 
-    @cached_property
-    def pca_shares(self) -> np.ndarray:
-        """The shares of the fold on 1, 2, ... of the leading principal components of the other rows, (p,)."""
-        vectors = np.linalg.eigh(self.S)[1][:, ::-1]
-        squares = np.einsum("ij,ij->j", vectors, self.products @ vectors)
-        return np.asarray(np.cumsum(squares) / np.trace(self.products))
+    def pca_share(self, k: int) -> float:
+        """Return the share of the fold on the k leading principal components of the other rows."""
+        enough = min(1 << k.bit_length(), self.op.p)  # the operator keeps them for larger k
+        vectors = self.op.leading(enough)[1][:, :k]
+        return float((vectors * (self.products @ vectors)).sum() / np.trace(self.products))
 
 
 def folds_of(data: Data, asked: KeepRequest, count: int, seed: int) -> list[Fold]:
@@ -103,7 +105,7 @@ def folds_of(data: Data, asked: KeepRequest, count: int, seed: int) -> list[Fold
     rows = data.rows("cross-validation", "principal_variables")
     parts = divided(rows, count, 1, seed=seed, k=asked.k or 1, rank=None, keep_rows=False)
     pairs = (parts.split(number) for number in range(parts.count))
-    return [Fold.of(matrix_of(op), held) for op, held in pairs]
+    return [Fold.of(op, held) for op, held in pairs]
 
 
 class HeldOutPath:
@@ -130,7 +132,7 @@ class HeldOutPath:
             variables = problem.variables(U)
             k = self.asked.k or len(variables)
             kept.append(fold.share(variables, k))
-            pca.append(float(fold.pca_shares[k - 1]))
+            pca.append(fold.pca_share(k))
         return kept, pca
 
 

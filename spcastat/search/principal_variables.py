@@ -128,8 +128,9 @@ class Selection:
 
     def open_to(self, U: Sequence[int]) -> np.ndarray:
         """Return the candidates that are not in U and that the budget allows."""
-        room = self.room(U)
-        return np.array([g for g in self.candidates if g not in U and self.cost[g] <= room], dtype=int)
+        candidates, is_open = np.array(self.candidates, dtype=int), self.cost <= self.room(U)
+        is_open[list(U)] = False
+        return candidates[is_open[candidates]]
 
     # --- values after an addition -----------------------------------------------------------------
 
@@ -158,7 +159,9 @@ class Selection:
 
     def _after_single(self, F: np.ndarray, J: np.ndarray, floor: float | None) -> np.ndarray:
         of_J, K = F[:, J], F @ F.T
-        cross = self.S[J] @ F.T - of_J.T @ K
+        # rows of S are copied only where they are few
+        products = self.S[J] @ F.T if 2 * len(J) < len(self.S) else (self.S @ F.T)[J]
+        cross = products - of_J.T @ K
         variance = np.diag(self.S)[J] - (of_J**2).sum(axis=0)
         squares = self._squares[J] - ((2.0 * cross + of_J.T @ K) * of_J.T).sum(axis=1)
         live = variance > PIVOT_TOLERANCE * np.diag(self.S)[J]
