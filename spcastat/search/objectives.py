@@ -11,7 +11,7 @@ import numpy as np
 from spcastat.errors import OptionError
 from spcastat.linalg.operators import Operator, residual_covariances
 from spcastat.measures import MEASURES, Measure
-from spcastat.search.criteria import Adjusted, Criterion, Projected, inverse_root, triangle
+from spcastat.search.criteria import Adjusted, Criterion, Projected, inverse_of_gram, triangle
 from spcastat.search.matrices import Dense, Identity, Products, SymmetricMatrix
 
 # --- values of groups ----------------------------------------------------------------------------
@@ -96,8 +96,7 @@ def pev_values(G: np.ndarray, N: np.ndarray | None) -> np.ndarray:
 def regression_slope(V: np.ndarray, SV: np.ndarray, SSV: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """Return S S V H - S V H N H, with H = (V'SV)^-1 and N = V'SSV, and the values tr H N."""
     assert SSV is not None
-    root = inverse_root(V.mT @ SV)
-    H = root.mT @ root
+    H = inverse_of_gram(V.mT @ SV)
     HN = H @ (V.mT @ SSV)
     return SSV @ H - SV @ (HN @ H), np.einsum("bii->b", HN)
 

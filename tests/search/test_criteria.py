@@ -504,3 +504,18 @@ def test_from_a_saddle_the_way_leads_up():
     fit = criterion.fits(np.array([[0, 1]]), np.array([[1e-3, 1.0]]))
     found = stationary(criterion, fit)
     assert found.value[0] == pytest.approx(0.5, rel=1e-14)
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_inverses_leave_out_columns_that_depend_on_earlier_ones(dependent):
+    V = np.random.default_rng(0).standard_normal((3, 8, 4))
+    if dependent:
+        V[1, :, 2] = V[1, :, 0] - 2.0 * V[1, :, 1]
+    G = V.mT @ V
+    H = criteria.inverse_of_gram(G)
+    for number in range(3):
+        remaining = [0, 1, 3] if dependent and number == 1 else [0, 1, 2, 3]
+        expected = np.zeros((4, 4))
+        expected[np.ix_(remaining, remaining)] = np.linalg.inv(G[number][np.ix_(remaining, remaining)])
+        # a relative 1e-12 is added to the diagonal
+        np.testing.assert_allclose(H[number], expected, rtol=1e-9, atol=1e-10)
