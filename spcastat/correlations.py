@@ -23,8 +23,8 @@ from spcastat.hints import Table
 from spcastat.inputs.opening import refuse_long_imputations, table_of
 from spcastat.linalg.accumulate import BATCH, blocks, is_sparse
 from spcastat.reading.checks import kind_of
-from spcastat.reading.covariance import refuse_covariance
 from spcastat.reading.frames import open_table
+from spcastat.reading.read import refuse_covariance
 from spcastat.reading.value_labels import codes_of, with_numbers
 
 #: Nodes of the Gauss-Legendre rule. The relative error of the integrals is at most 1e-11 for thresholds up to

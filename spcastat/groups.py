@@ -37,8 +37,8 @@ from spcastat.linalg.standardisation import CONSTANT
 from spcastat.progress import listening, workers
 from spcastat.reading import frames
 from spcastat.reading.checks import NO_COMPLETE_ROW
-from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
 from spcastat.reading.design import label_numbers, take_labels
+from spcastat.reading.read import looks_like_covariance, refuse_covariance
 from spcastat.results.compare import GroupComparison
 
 __all__ = ["compare_groups"]

@@ -35,8 +35,8 @@ from spcastat.linalg.eigenvectors import RELATIVE, orthonormalise, unit
 from spcastat.linalg.operators import SCORE_DEPENDENCE, Gram, Operator, residual_covariances
 from spcastat.linalg.standardisation import prepare
 from spcastat.reading.checks import real_array
-from spcastat.reading.covariance import read_covariance, refuse_covariance
-from spcastat.reading.read import read_data
+from spcastat.reading.covariance import read_covariance
+from spcastat.reading.read import read_data, refuse_covariance
 
 if TYPE_CHECKING:
     from spcastat.hints import MeasureName

@@ -52,8 +52,8 @@ from spcastat.hints import (
 from spcastat.inputs.constructors import rows
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.reading.checks import frame_values, read_weights, vector
-from spcastat.reading.covariance import refuse_covariance
 from spcastat.reading.frames import array_labels
+from spcastat.reading.read import refuse_covariance
 from spcastat.selection import principal_variables
 
 try:

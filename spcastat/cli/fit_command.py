@@ -418,7 +418,8 @@ def _imputations(args: argparse.Namespace, table: Any) -> Imputations:
 
 def _refuse_matrix(name: str, data: pd.DataFrame) -> None:
     """Raise DataError if data that are to be taken as rows look like a matrix of pairs."""
-    from spcastat.reading.covariance import DISTANCE_MATRIX, matrix_kind
+    from spcastat.reading.covariance import DISTANCE_MATRIX
+    from spcastat.reading.read import matrix_kind
 
     kind = matrix_kind(data, unlabelled=list(data.index) == list(range(len(data))))
     if kind == DISTANCE_MATRIX:

@@ -26,7 +26,8 @@ from spcastat.fit.run import Fit
 from spcastat.hints import Objective
 from spcastat.inputs.data import Data
 from spcastat.linalg.standardisation import ScalingGroups, groups_from_record
-from spcastat.solvers.solver import ADVICE, Constrained, Grouping, Searched, Sparser
+from spcastat.search.chains import Searched
+from spcastat.solvers.solver import ADVICE, Constrained, Grouping, Sparser
 
 # --- copies ---------------------------------------------------------------------------------------
 
@@ -233,7 +234,7 @@ class Record:
     details : dict of str to list
         What the method reports for each component.
     evidence : dict, or None
-        Report on a search over supports: the fields of :class:`spcastat.solvers.solver.Searched`.
+        Report on a search over supports: the fields of :class:`spcastat.search.chains.Searched`.
     call : str
         The call that reproduces the fit, with `data` in place of the data.
     versions : dict of str to str

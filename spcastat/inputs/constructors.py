@@ -16,7 +16,7 @@ from spcastat.inputs.data import Data, copied_option
 from spcastat.inputs.imputed_data import Imputations, ImputedData, with_imputations
 from spcastat.inputs.opening import Source, refuse_long_imputations, source_of, table_of
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
-from spcastat.reading.covariance import looks_like_covariance, refuse_covariance
+from spcastat.reading.read import looks_like_covariance, refuse_covariance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

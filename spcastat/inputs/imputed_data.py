@@ -23,8 +23,8 @@ from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.inputs.row_groups import content_keys
 from spcastat.linalg.operators import Operator, averaged
 from spcastat.linalg.standardisation import ScalingGroups, Standardisation
-from spcastat.reading.covariance import looks_like_covariance
 from spcastat.reading.design import RowDesign, Spec
+from spcastat.reading.read import looks_like_covariance
 
 if TYPE_CHECKING:
     from spcastat.inputs.noise import Noise, PulledIn

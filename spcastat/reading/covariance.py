@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import flag, library_of, listed, shown, whole_number
-from spcastat.errors import ColumnTypeError, CovarianceError, DataError, OptionError, WeightsError
+from spcastat.config import flag, listed, shown, whole_number
+from spcastat.errors import ColumnTypeError, CovarianceError, OptionError, WeightsError
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.operators import GRAM_ORDER, unit_of
 from spcastat.reading.checks import aligned, require_numbers, vector
 from spcastat.reading.design import Covariance
-from spcastat.reading.frames import array_labels, checked_sparse, open_table, require_unique
+from spcastat.reading.frames import array_labels, as_pandas, checked_sparse, require_unique
 from spcastat.reading.missing_values import nearest_correlation
 
 #: Allowed asymmetry, as a share of the largest entry, and allowed size of a negative eigenvalue, as a share
@@ -94,7 +94,7 @@ def read_covariance(
 
 def _validated(S: Any, nearest: bool) -> tuple[np.ndarray, pd.Index, bool, dict[str, Any]]:
     """Return a read-only copy of a matrix, its labels, whether these are the user's, and facts about it."""
-    S, completion = completed_matrix(_with_labels(_as_pandas(S), S))
+    S, completion = completed_matrix(_with_labels(as_pandas(S), S))
     raw, columns, is_labelled, tolerance = _entries(S)
     _require_finite(raw, columns)
     _require_variances(raw)
@@ -175,7 +175,7 @@ def looks_like(S: np.ndarray, labelled: bool) -> str:
     return MATRIX * bool((np.abs(S) <= np.outer(spread, spread) * (1 + MATRIX_TOLERANCE)).all())
 
 
-def _sparse_looks_like(S: Any) -> str:
+def sparse_looks_like(S: Any) -> str:
     """Return what :func:`looks_like` does for a scipy.sparse matrix without labels, which stays sparse."""
     if len(S.shape) != 2 or S.shape[0] != S.shape[1] or S.shape[0] < 2:
         return ""
@@ -195,119 +195,11 @@ def _sparse_looks_like(S: Any) -> str:
     return MATRIX * bool((np.abs(values) <= spread[entries.row] * spread[entries.col]).all())
 
 
-def _as_pandas(data: Any) -> Any:
-    """Return a small square table of polars, pyarrow or narwhals as a pandas frame; other data unchanged.
-
-    A table with one column more than rows may have its names in a column.
-    """
-    try:
-        if library_of(data) not in ("polars", "pyarrow", "narwhals"):
-            return data
-        if data.shape[1] - data.shape[0] not in (0, 1):
-            return data
-        table = open_table(data)
-    except Exception:  # a lazy frame without a shape, or a table that is refused later with its reason
-        return data
-    return table.values
-
-
 def _with_labels(frame: Any, table: Any) -> Any:
     """Return the frame of a square table of another library, whose rows have no labels, with its columns'."""
     if frame is table or frame.shape[0] != frame.shape[1]:
         return frame
     return frame.set_axis(frame.columns, axis=0)
-
-
-def matrix_kind(data: Any, unlabelled: bool = False) -> str:
-    """Return what data are if they are no rows: MATRIX, DISTANCE_MATRIX, or "" for rows.
-
-    Parameters
-    ----------
-    data : object
-        A data frame with equal row and column labels, perhaps with one triangle only; or an array, a sparse
-        matrix, or any data frame, if `unlabelled`. Anything else gives "".
-    unlabelled : bool
-        Whether to look at an array, or at a data frame whose rows have no labels of their own.
-    """
-    data = _as_pandas(data)
-    framed = isinstance(data, pd.DataFrame)
-    try:
-        if unlabelled and is_sparse(data):
-            return _sparse_looks_like(data)
-        if not (framed or (unlabelled and isinstance(data, np.ndarray))) or data.ndim != 2:
-            return ""
-        if data.shape[1] - data.shape[0] not in ((0, 1) if framed else (0,)) or not data.size:
-            return ""
-        data = completed_matrix(data)[0]
-        labelled = framed and data.index.equals(data.columns)
-        if data.shape[0] != data.shape[1] or not (labelled or unlabelled):
-            return ""
-        if framed:
-            require_numbers(data)
-        elif np.abs(data[0] - data[:, 0]).max() > MATRIX_TOLERANCE * np.abs(data[0]).max():
-            return ""  # before all of a large array in a file is read
-        S = data.to_numpy(dtype=np.float64, na_value=np.nan) if framed else np.asarray(data, dtype=np.float64)
-        return looks_like(S, labelled)
-    except Exception:  # of a user's class
-        return ""
-
-
-def looks_like_covariance(data: Any) -> bool:
-    """Whether data with labels look like a covariance matrix; see :func:`matrix_kind`."""
-    return matrix_kind(data, False) == MATRIX
-
-
-#: What is advised if a covariance or correlation matrix is given to a function of rows.
-ADVICE_OF_MATRIX = (
-    "give spca_cov(S, ...), sparse_loadings_cov(S, ...) or principal_variables_cov(S, ...), or "
-    "covariance=True to choose, choose_k and spca_path"
-)
-
-
-def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_OF_MATRIX) -> None:
-    """Raise DataError if data that are to be taken as rows look like a square matrix of pairs.
-
-    Data frames whose rows have labels that are not those of the columns are taken for rows.
-
-    Parameters
-    ----------
-    data : object
-    from_file : bool
-        Whether a data frame comes from a file.
-    advice : str
-        What to do with a covariance matrix.
-    """
-    frame = _as_pandas(data)
-    framed = isinstance(frame, pd.DataFrame)
-    numbered = framed and isinstance(frame.index, pd.RangeIndex)
-    kind = matrix_kind(frame, numbered or isinstance(data, np.ndarray) or is_sparse(data))
-    if not kind:
-        return
-    zeros = "with zeros in the diagonal, "
-    text = _as_pandas_text(data)
-    if kind == DISTANCE_MATRIX:
-        advice = ADVICE_OF_DISTANCES
-    elif is_sparse(data):
-        advice += " (with S = data.toarray())"
-    elif numbered and not frame.index.equals(frame.columns) and frame is data:
-        advice += " (with S = data.set_axis(data.columns, axis=0) if its rows have no labels)"
-    remedy = f"{text}.rename(index='row {{}}'.format)"
-    if from_file and numbered:
-        remedy = "a DataFrame with labels of the rows"
-    raise DataError(
-        f"data of shape {data.shape} look like {kind}, square and "
-        f"symmetric, {zeros if kind == DISTANCE_MATRIX else ''}and here rows are observations: {advice}. "
-        f"If the rows are observations, give {remedy}."
-    )
-
-
-def _as_pandas_text(data: Any) -> str:
-    """Return the expression that makes a pandas frame of data called ``data``."""
-    if isinstance(data, pd.DataFrame):
-        return "data"
-    if is_sparse(data):
-        return "pd.DataFrame.sparse.from_spmatrix(data)"
-    return "pd.DataFrame(data)" if isinstance(data, np.ndarray) else "data.to_pandas()"
 
 
 def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:

@@ -640,3 +640,19 @@ def _values(column: pd.Series) -> Any:
         return column.to_numpy()
     cells = zip(column.to_list(), column.isna(), strict=True)
     return [None if missing else value for value, missing in cells]
+
+
+def as_pandas(data: Any) -> Any:
+    """Return a small square table of polars, pyarrow or narwhals as a pandas frame; other data unchanged.
+
+    A table with one column more than rows may have its names in a column.
+    """
+    try:
+        if library_of(data) not in ("polars", "pyarrow", "narwhals"):
+            return data
+        if data.shape[1] - data.shape[0] not in (0, 1):
+            return data
+        table = open_table(data)
+    except Exception:  # a lazy frame without a shape, or a table that is refused later with its reason
+        return data
+    return table.values

@@ -1,4 +1,4 @@
-"""Reading rows with or without a formula, and reading new rows the same way later."""
+"""Reading rows with or without a formula, and new rows the same way later; refusing what are no rows."""
 
 from __future__ import annotations
 
@@ -31,9 +31,19 @@ from spcastat.reading.checks import (
     kinds_of,
     read_weights,
     refuse,
+    require_numbers,
     require_rows,
     require_weight,
     rows_to_keep,
+)
+from spcastat.reading.covariance import (
+    ADVICE_OF_DISTANCES,
+    DISTANCE_MATRIX,
+    MATRIX,
+    MATRIX_TOLERANCE,
+    completed_matrix,
+    looks_like,
+    sparse_looks_like,
 )
 from spcastat.reading.design import (
     DEFAULT_OPTIONS,
@@ -46,7 +56,7 @@ from spcastat.reading.design import (
     take_labels,
 )
 from spcastat.reading.expressions import formula_name
-from spcastat.reading.frames import InputTable, numbers, open_table
+from spcastat.reading.frames import InputTable, as_pandas, numbers, open_table
 from spcastat.reading.model_matrix import evaluate, evaluate_with_gaps, learnt
 from spcastat.reading.value_labels import Codes, codes_of, with_numbers
 
@@ -686,3 +696,98 @@ def learnt_again(
             f"it makes {len(names)} columns of these rows and {len(spec.columns)} of all rows."
         )
     return matrix, replace(spec, model_spec=replace(model, context={}))
+
+
+# --- what are no rows: square matrices of pairs -----------------------------------------------------
+
+
+def matrix_kind(data: Any, unlabelled: bool = False) -> str:
+    """Return what data are if they are no rows: MATRIX, DISTANCE_MATRIX, or "" for rows.
+
+    Parameters
+    ----------
+    data : object
+        A data frame with equal row and column labels, perhaps with one triangle only; or an array, a sparse
+        matrix, or any data frame, if `unlabelled`. Anything else gives "".
+    unlabelled : bool
+        Whether to look at an array, or at a data frame whose rows have no labels of their own.
+    """
+    data = as_pandas(data)
+    framed = isinstance(data, pd.DataFrame)
+    try:
+        if unlabelled and is_sparse(data):
+            return sparse_looks_like(data)
+        if not (framed or (unlabelled and isinstance(data, np.ndarray))) or data.ndim != 2:
+            return ""
+        if data.shape[1] - data.shape[0] not in ((0, 1) if framed else (0,)) or not data.size:
+            return ""
+        data = completed_matrix(data)[0]
+        labelled = framed and data.index.equals(data.columns)
+        if data.shape[0] != data.shape[1] or not (labelled or unlabelled):
+            return ""
+        if framed:
+            require_numbers(data)
+        elif np.abs(data[0] - data[:, 0]).max() > MATRIX_TOLERANCE * np.abs(data[0]).max():
+            return ""  # before all of a large array in a file is read
+        S = data.to_numpy(dtype=np.float64, na_value=np.nan) if framed else np.asarray(data, dtype=np.float64)
+        return looks_like(S, labelled)
+    except Exception:  # of a user's class
+        return ""
+
+
+def looks_like_covariance(data: Any) -> bool:
+    """Whether data with labels look like a covariance matrix; see :func:`matrix_kind`."""
+    return matrix_kind(data, False) == MATRIX
+
+
+#: What is advised if a covariance or correlation matrix is given to a function of rows.
+ADVICE_OF_MATRIX = (
+    "give spca_cov(S, ...), sparse_loadings_cov(S, ...) or principal_variables_cov(S, ...), or "
+    "covariance=True to choose, choose_k and spca_path"
+)
+
+
+def refuse_covariance(data: Any, from_file: bool = False, advice: str = ADVICE_OF_MATRIX) -> None:
+    """Raise DataError if data that are to be taken as rows look like a square matrix of pairs.
+
+    Data frames whose rows have labels that are not those of the columns are taken for rows.
+
+    Parameters
+    ----------
+    data : object
+    from_file : bool
+        Whether a data frame comes from a file.
+    advice : str
+        What to do with a covariance matrix.
+    """
+    frame = as_pandas(data)
+    framed = isinstance(frame, pd.DataFrame)
+    numbered = framed and isinstance(frame.index, pd.RangeIndex)
+    kind = matrix_kind(frame, numbered or isinstance(data, np.ndarray) or is_sparse(data))
+    if not kind:
+        return
+    zeros = "with zeros in the diagonal, "
+    text = _as_pandas_text(data)
+    if kind == DISTANCE_MATRIX:
+        advice = ADVICE_OF_DISTANCES
+    elif is_sparse(data):
+        advice += " (with S = data.toarray())"
+    elif numbered and not frame.index.equals(frame.columns) and frame is data:
+        advice += " (with S = data.set_axis(data.columns, axis=0) if its rows have no labels)"
+    remedy = f"{text}.rename(index='row {{}}'.format)"
+    if from_file and numbered:
+        remedy = "a DataFrame with labels of the rows"
+    raise DataError(
+        f"data of shape {data.shape} look like {kind}, square and "
+        f"symmetric, {zeros if kind == DISTANCE_MATRIX else ''}and here rows are observations: {advice}. "
+        f"If the rows are observations, give {remedy}."
+    )
+
+
+def _as_pandas_text(data: Any) -> str:
+    """Return the expression that makes a pandas frame of data called ``data``."""
+    if isinstance(data, pd.DataFrame):
+        return "data"
+    if is_sparse(data):
+        return "pd.DataFrame.sparse.from_spmatrix(data)"
+    return "pd.DataFrame(data)" if isinstance(data, np.ndarray) else "data.to_pandas()"

@@ -21,7 +21,6 @@ from spcastat.search.criteria import Criterion, Fits, join_fits
 from spcastat.search.matrices import Dense, largest
 from spcastat.search.moves import CHOICE, FLAT, rebuild, refined, stationary, steepness
 from spcastat.search.objectives import OBJECTIVES
-from spcastat.solvers.solver import Searched
 
 # --- perturbed fits -------------------------------------------------------------------------------
 
@@ -611,6 +610,69 @@ def distinct(values: np.ndarray, count: int) -> np.ndarray:
 
 
 # --- the result of a search -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The course of a search, from which to judge whether a better fit is likely.
+
+    Attributes
+    ----------
+    starts : int
+        The number of starts.
+    hits : int
+        How many of them ended in the best fit.
+    chains, agreeing : int
+        The number of independent searches, and how many of them ended in the best fit.
+    unseen : float
+        The Good-Turing estimate of the probability that another start ends in a new optimum.
+    settled : bool or None
+        Whether every exchange of one variable in one component was tried and none improves the fit; None if
+        not all were tried.
+    proven : bool
+        Whether it is proven that no other loadings with these cardinalities are better.
+    variables : int or None
+        The size of the working set, if only some of the variables were searched.
+    sufficient : bool or None
+        For a working set: whether exchanges with all other variables were tested and none improves the fit.
+    flat : bool or None
+        Whether the gradient of the objective is zero on the supports. If not, the objective rises as
+        components or scores become linearly dependent, and no loadings on these supports are the best. None
+        if there was no search.
+    """
+
+    starts: int
+    hits: int
+    chains: int
+    agreeing: int
+    unseen: float
+    settled: bool | None
+    proven: bool
+    variables: int | None = None
+    sufficient: bool | None = None
+    flat: bool | None = None
+
+    def in_words(self, p: int) -> str:
+        """Return a sentence on the search; `p` is the number of variables."""
+        if self.proven:
+            return "proven: no other loadings with as many nonzeros are better"
+        parts = []
+        if self.starts > 1:
+            agreement = ""
+            if self.chains > 1 and self.agreeing == self.chains:
+                agreement = f" and by {'both' if self.chains == 2 else f'all {self.chains}'} searches"
+            elif self.chains > 1:
+                agreement = f" and by {self.agreeing} of {self.chains} searches"
+            parts.append(f"reached from {self.hits} of {self.starts} starts{agreement}")
+        if self.variables is not None and self.variables < p:
+            parts.append(f"searched among {self.variables} of {p} variables")
+        if self.sufficient is False:
+            parts.append("exchanges with the others may improve it")
+        else:
+            parts.append("no single exchange improves it" if self.settled else "not all exchanges were tried")
+        if self.flat is False:
+            parts.append("its loadings still rise where components or scores become dependent")
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

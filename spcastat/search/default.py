@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from math import comb, prod
 
 import numpy as np
 
 from spcastat.linalg.eigenvectors import symmetric, top_eigh, varimax
 from spcastat.linalg.operators import Gram, Operator, Rows, nearly_dependent, residual_covariances
 from spcastat.progress import stage
-from spcastat.search import chains
+from spcastat.search import chains, enumeration
 from spcastat.search.chains import Evidence, SearchResult, directly, result_of_climbs
 from spcastat.search.climbing import (
     EFFORTS,
@@ -30,8 +31,8 @@ from spcastat.search.criteria import (
     SupportRule,
     join_fits,
 )
-from spcastat.search.enumeration import best_of_all_supports, few_supports
 from spcastat.search.equal_variables import single_variables
+from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import refined
 from spcastat.search.objectives import OBJECTIVES
 from spcastat.search.working_set import (
@@ -172,9 +173,21 @@ def _among_all(
     return result_of_climbs(op, criterion, fit, evidence, objective, deep or compares_all or None)
 
 
+def few_supports(criterion: Criterion) -> bool:
+    """Return whether there are few enough choices of supports to compare all; the rule may forbid some."""
+    rule = criterion.rule
+    if isinstance(rule, GroupRule):
+        counts = [comb(rule.member.shape[1], c) for c in rule.counts]
+    else:
+        counts = [comb(criterion.m, c) for c in criterion.cards]
+    return prod(counts) <= enumeration.MOST_CHOICES
+
+
 def _compared(op: Operator, criterion: Criterion, fit: Fits, evidence: Evidence, objective: str) -> Fits:
     """Return the best fit of all supports; a better one than that of the search counts as another climb."""
-    best_fit = best_of_all_supports(criterion, fit, lambda V: float(OBJECTIVES[objective].measure(V, op)[-1]))
+    best_fit = enumeration.best_of_all_supports(
+        criterion, fit, lambda V: float(OBJECTIVES[objective].measure(V, op)[-1])
+    )
     if best_fit.value[0] > fit.value[0] * (1.0 + VALUE_TOLERANCE):
         evidence.add(best_fit.value)
         evidence.chains[int(np.argmax(evidence.chains))] = float(best_fit.value[0])

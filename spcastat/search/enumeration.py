@@ -40,16 +40,6 @@ MULTIPLIERS, MULTIPLIER_SIZES, MULTIPLIER_COST = 50, (-3.0, 0.0), 1e8
 FULL_ASCENTS = 8
 
 
-def few_supports(criterion: Criterion) -> bool:
-    """Return whether there are few enough choices of supports to compare all; the rule may forbid some."""
-    rule = criterion.rule
-    if isinstance(rule, GroupRule):
-        counts = [comb(rule.member.shape[1], c) for c in rule.counts]
-    else:
-        counts = [comb(criterion.m, c) for c in criterion.cards]
-    return prod(counts) <= MOST_CHOICES
-
-
 def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.ndarray], float]) -> Fits:
     """Return the best fit that ascents on all supports reach; at least `fit`, which is one fit.
 
@@ -58,7 +48,7 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
     Parameters
     ----------
     criterion : Criterion
-        With `few_supports`.
+        With `spcastat.search.default.few_supports`.
     fit : Fits
     measure : callable
         The value of loadings, shape (m, k), by a decomposition that is accurate for dependent scores.

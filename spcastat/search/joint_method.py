@@ -10,16 +10,16 @@ import numpy as np
 
 from spcastat.linalg.eigenvectors import HALF_DIGITS, symmetric
 from spcastat.linalg.operators import Operator
+from spcastat.search.chains import Searched, SearchResult
 from spcastat.search.climbing import VALUE_TOLERANCE
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.equal_variables import first_of_equals, first_order, first_single_variables
 from spcastat.search.grouped import GroupRule, with_zero
 from spcastat.search.objectives import ADJUSTED, OBJECTIVES, PEV
-from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Searched, Solution, Sparser
+from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Solution, Sparser
 
 if TYPE_CHECKING:
-    from spcastat.search.chains import SearchResult
     from spcastat.search.partition import Grouped
     from spcastat.search.sparsest import Sparsest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -13,67 +13,13 @@ from spcastat.config import plural
 from spcastat.linalg.operators import Operator
 
 
-@dataclass(frozen=True)
-class Searched:
-    """The course of a search, from which to judge whether a better fit is likely.
+class Course(Protocol):
+    """The course of a search: a record whose fields are stored with the fit."""
 
-    Attributes
-    ----------
-    starts : int
-        The number of starts.
-    hits : int
-        How many of them ended in the best fit.
-    chains, agreeing : int
-        The number of independent searches, and how many of them ended in the best fit.
-    unseen : float
-        The Good-Turing estimate of the probability that another start ends in a new optimum.
-    settled : bool or None
-        Whether every exchange of one variable in one component was tried and none improves the fit; None if
-        not all were tried.
-    proven : bool
-        Whether it is proven that no other loadings with these cardinalities are better.
-    variables : int or None
-        The size of the working set, if only some of the variables were searched.
-    sufficient : bool or None
-        For a working set: whether exchanges with all other variables were tested and none improves the fit.
-    flat : bool or None
-        Whether the gradient of the objective is zero on the supports. If not, the objective rises as
-        components or scores become linearly dependent, and no loadings on these supports are the best. None
-        if there was no search.
-    """
-
-    starts: int
-    hits: int
-    chains: int
-    agreeing: int
-    unseen: float
-    settled: bool | None
-    proven: bool
-    variables: int | None = None
-    sufficient: bool | None = None
-    flat: bool | None = None
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def in_words(self, p: int) -> str:
         """Return a sentence on the search; `p` is the number of variables."""
-        if self.proven:
-            return "proven: no other loadings with as many nonzeros are better"
-        parts = []
-        if self.starts > 1:
-            agreement = ""
-            if self.chains > 1 and self.agreeing == self.chains:
-                agreement = f" and by {'both' if self.chains == 2 else f'all {self.chains}'} searches"
-            elif self.chains > 1:
-                agreement = f" and by {self.agreeing} of {self.chains} searches"
-            parts.append(f"reached from {self.hits} of {self.starts} starts{agreement}")
-        if self.variables is not None and self.variables < p:
-            parts.append(f"searched among {self.variables} of {p} variables")
-        if self.sufficient is False:
-            parts.append("exchanges with the others may improve it")
-        else:
-            parts.append("no single exchange improves it" if self.settled else "not all exchanges were tried")
-        if self.flat is False:
-            parts.append("its loadings still rise where components or scores become dependent")
-        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -231,7 +177,7 @@ class Solution:
         The meaning of `objective`, if it is not ``Solver.criterion``.
     optima : tuple of (float, int)
         The distinct optima found, best first: share of the total variance, and how often it was found.
-    search : Searched, Grouping, Sparser, Constrained or None
+    search : Course or None
         The course of a search over supports.
     rotated : ndarray of shape (p, k) or None
         The dense loadings that a method has rotated and then cut, in the unit of the data.
@@ -246,7 +192,7 @@ class Solution:
     candidates: np.ndarray | None = None
     criterion: str | None = None
     optima: tuple[tuple[float, int], ...] = ()
-    search: Searched | Grouping | Sparser | Constrained | None = None
+    search: Course | None = None
     rotated: np.ndarray | None = None
 
 

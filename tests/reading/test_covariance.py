@@ -11,9 +11,9 @@ from spcastat.errors import (
     CovarianceError,
     SparseStructureError,
 )
-from spcastat.reading.covariance import looks_like_covariance, read_covariance
+from spcastat.reading.covariance import read_covariance
 from spcastat.reading.frames import checked_sparse
-from spcastat.reading.read import read_data
+from spcastat.reading.read import looks_like_covariance, read_data
 from spcastat.streams.base import read_block, spec_of
 
 

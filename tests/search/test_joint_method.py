@@ -15,9 +15,10 @@ import scipy.sparse as sps
 import spcastat as sp
 from spcastat.errors import ConvergenceWarning, FileError, OptionError, UnknownOptionError
 from spcastat.linalg.operators import Gram
+from spcastat.search.chains import Searched
 from spcastat.search.equal_variables import first_of_equals
 from spcastat.solvers.optimality import OPTIMALITY_TOLERANCE, proves
-from spcastat.solvers.solver import Searched, Sparser
+from spcastat.solvers.solver import Sparser
 from tests.fit.test_archive import seal
 from tests.search.conftest import draw
 
