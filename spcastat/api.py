@@ -535,7 +535,7 @@ def _fitting_data(data: Data, plan: Plan, k: int) -> Data:
 def finished(data: Data, plan: Plan, fit: Fit, call: Call) -> SpcaResult:
     """Return the result of a fit that `call` would make; warn if it has not converged."""
     result = _result_of(data, plan, fit, call)
-    if not result.converged:
+    if not result._state.record.converged:
         iterations = plural(result._state.record.n_iter, "iteration")
         warn(f"{result.method}: {ADVICE[result.status]} ({iterations}).", ConvergenceWarning)
     return result

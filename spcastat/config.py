@@ -3,7 +3,8 @@
 The last part is what a call with foreign, missing or repeated arguments is told, in place of Python's
 TypeError. Python refuses such a call before the function begins. `explained` is a decorator of public
 functions, and classes that derive from `Explained` have it on all their public methods. Signatures stay what
-they are.
+they are. Attributes of classes that derive from `Unchanging` cannot be set, and the error says what to do
+instead.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from types import FrameType
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, TypeVar, cast
 
 import numpy as np
 
@@ -679,6 +680,39 @@ class Explained:
         for name, member in list(vars(cls).items()):
             if inspect.isfunction(member) and not name.startswith("_"):
                 setattr(cls, name, explained(member))
+
+
+class Unchanging:
+    """Base of results, which do not change: their attributes are private, and are set once."""
+
+    #: What to do instead of setting an attribute.
+    _instead: ClassVar[str] = "call the function or method that returned it again, with other arguments"
+    #: Former attributes, and what took their place.
+    _former: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # type checkers know the attributes
+
+        def __getattr__(self, name: str) -> Any:
+            if name in self._former:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}; {self._former[name]}"
+                )
+            return object.__getattribute__(self, name)  # raises the error of the property, or the usual one
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") and name not in self.__dict__:
+            object.__setattr__(self, name, value)
+        else:
+            raise AttributeError(
+                f"{name} of {type(self).__name__} cannot be set, since results do not change: "
+                f"{self._instead}."
+            )
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(
+            f"{name} of {type(self).__name__} cannot be deleted, since results do not change: "
+            f"{self._instead}."
+        )
 
 
 def _refusal(

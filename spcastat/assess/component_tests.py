@@ -696,6 +696,8 @@ def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
     for numbers in (terms, factors):
         if numbers is not None:
             pairs = pairs[numbers[pairs[:, 0]] != numbers[pairs[:, 1]]]
+    if not len(pairs):
+        return []
     names = full_names(data.spec.columns)
     return [(names[i], names[j]) for i, j in pairs.tolist()]
 

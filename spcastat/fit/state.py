@@ -507,6 +507,11 @@ class Picklable:
     A result has the data in `_source`, the spec of the columns in `_state`, and the call in `_call`.
     """
 
+    def __init__(self, state: FitState, source: Data | None = None, call: Any = None) -> None:
+        self._state = state
+        self._source = source
+        self._call = call
+
     def __getstate__(self) -> dict[str, Any]:
         content = {
             name: value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypedDict, cast, overload
@@ -16,12 +16,10 @@ from spcastat.fit import frames, rows, saved_fits
 from spcastat.fit.call import Call
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import FitState, Picklable
-from spcastat.inputs.data import Data
 from spcastat.results import interpretation
 from spcastat.results.proofs import Certificate
 from spcastat.results.resampling import Bootstrap, LoadingTest, SplitInference, Stability
-from spcastat.show.renderings import Shown, Summary
-from spcastat.show.summary import NOTEBOOK
+from spcastat.show.renderings import Shown
 
 if TYPE_CHECKING:
     from spcastat import hints
@@ -31,12 +29,7 @@ if TYPE_CHECKING:
 class ComponentFit(Picklable, Shown):
     """A fit of components, from its state; the data and the call are None for a fit from a file."""
 
-    summary: Callable[..., Summary]  # each kind of fit has its own
-
-    def __init__(self, state: FitState, source: Data | None = None, call: Call | None = None) -> None:
-        self._state = state
-        self._source = source
-        self._call = call
+    _call: Call | None
 
     @property
     def k(self) -> int:
@@ -230,9 +223,6 @@ class ComponentFit(Picklable, Shown):
         >>> sp.load("judges.spca")  # doctest: +SKIP
         """
         saved_fits.save(self._state, self._source, path, scores)
-
-    def _tables(self, notebook: bool) -> Summary:
-        return self.summary(max_rows=NOTEBOOK if notebook else None)
 
 
 # --- inference that a fit shows -------------------------------------------------------------------

@@ -43,7 +43,7 @@ from spcastat.show.grid import VariableArrangement
 from spcastat.show.methods_text import Description
 from spcastat.show.renderings import Outcome, Screen, Summary
 from spcastat.show.report import write_report
-from spcastat.show.summary import Extras, print_of_fit, summarise
+from spcastat.show.summary import NOTEBOOK, Extras, print_of_fit, summarise
 from spcastat.show.workbook import write_workbook
 
 if TYPE_CHECKING:
@@ -2148,6 +2148,10 @@ class SpcaResult(ComponentFit):
 
     def _screen(self) -> Screen:
         return print_of_fit(self._state, self.notes)
+
+    def _tables(self, notebook: bool) -> Summary:
+        arrangement = VariableArrangement(max_rows=NOTEBOOK if notebook else None)
+        return summarise(self._state, self._source, arrangement=arrangement)
 
     def _row_scores(self) -> pd.DataFrame:
         """Return a copy of the scores of the rows, n x k."""

@@ -22,7 +22,7 @@ from spcastat.show.inference_prints import print_of_bootstrap
 from spcastat.show.methods_text import Description, describe_loadings
 from spcastat.show.renderings import Screen, Summary
 from spcastat.show.report import write_chapters
-from spcastat.show.summary import print_of_loadings
+from spcastat.show.summary import NOTEBOOK, print_of_loadings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -496,6 +496,9 @@ class SparseLoadings(ComponentFit):
 
     def _screen(self) -> Screen:
         return print_of_loadings(self._state, self.notes)
+
+    def _tables(self, notebook: bool) -> Summary:
+        return self.summary(max_rows=NOTEBOOK if notebook else None)
 
     @property
     def _has_scores(self) -> bool:

@@ -8,8 +8,7 @@ import pandas as pd
 
 from spcastat import hints
 from spcastat.fit import outliers
-from spcastat.fit.state import FitState, Picklable
-from spcastat.inputs.data import Data
+from spcastat.fit.state import Picklable
 from spcastat.plots.cell_map import checked_sizes, draw_cell_map, limits_in
 from spcastat.show.grid import Document
 from spcastat.show.outlier_tables import outlier_map, outliers_document, outliers_screen
@@ -24,9 +23,6 @@ class Outliers(Picklable, Summary):
 
     It prints what to look at first: rows that are far, and cells with the largest distance from their column.
     """
-
-    def __init__(self, state: FitState, source: Data | None) -> None:
-        self._state, self._source = state, source
 
     def _document(self) -> Document:
         return outliers_document(self._state)

@@ -59,9 +59,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         call: Call | None = None,
         request: KeepRequest | None = None,
     ) -> None:
-        self._state = state
-        self._source = source
-        self._call = call
+        super().__init__(state, source, call)
         self._base_request = request
 
     # --- numbers --------------------------------------------------------------------------------

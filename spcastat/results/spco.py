@@ -47,6 +47,8 @@ class SpcoResult(Picklable, Shown):
     are exactly zero. All output is labelled with the names in the data.
     """
 
+    _source: RowData
+
     def __init__(self, source: RowData, solver: SPCO, coordinates: Coordinates) -> None:
         self._source = source
         self._solver = solver

@@ -27,7 +27,7 @@ from functools import cache, partial
 from itertools import product, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
-from spcastat.config import Explained, plural, require_extra, unknown_argument
+from spcastat.config import Explained, Unchanging, plural, require_extra, unknown_argument
 from spcastat.fit.record import deep_copy
 from spcastat.labels import HEADING_WIDTH, NAME_WIDTH
 from spcastat.show import grid, html, latex, markdown
@@ -684,40 +684,8 @@ def _layout(method: str, options: Mapping[str, Any], **own: Any) -> grid.Layout:
     return grid.Layout(**own, **default | dict(options))
 
 
-class Shown(Explained, ABC):
-    """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word.
-
-    Results do not change: their attributes are private, and are set once.
-    """
-
-    #: What to do instead of setting an attribute.
-    _instead: ClassVar[str] = "call the function or method that returned it again, with other arguments"
-    #: Former attributes, and what took their place.
-    _former: ClassVar[Mapping[str, str]] = {}
-
-    if not TYPE_CHECKING:  # type checkers know the attributes
-
-        def __getattr__(self, name: str) -> Any:
-            if name in self._former:
-                raise AttributeError(
-                    f"{type(self).__name__!r} object has no attribute {name!r}; {self._former[name]}"
-                )
-            return object.__getattribute__(self, name)  # raises the error of the property, or the usual one
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name.startswith("_") and name not in self.__dict__:
-            object.__setattr__(self, name, value)
-        else:
-            raise AttributeError(
-                f"{name} of {type(self).__name__} cannot be set, since results do not change: "
-                f"{self._instead}."
-            )
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(
-            f"{name} of {type(self).__name__} cannot be deleted, since results do not change: "
-            f"{self._instead}."
-        )
+class Shown(Explained, Unchanging, ABC):
+    """Base of what prints as tables, in a console, in notebooks, and in their exports to PDF and Word."""
 
     @abstractmethod
     def _tables(self, notebook: bool) -> Summary:
