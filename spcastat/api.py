@@ -503,7 +503,7 @@ def _require_number(k: Any) -> None:
         )
 
 
-def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> str:
+def _hint(fit: Callable[..., Any], called: Callable[..., Any], name: str) -> tuple[str, str]:
     """Return advice about an argument that does not exist, for a fit that `called` makes."""
     homes = {
         "a fit of rows, spca(data, ...)": arguments_of(spca, hints.SpcaOptions),

@@ -888,6 +888,6 @@ def _rows_for(fitting: Mapping[str, Any], k: int, p: int) -> str:
     return make_plan(request(fitting, k, 1), p, _hint).rows_for
 
 
-def _hint(name: str) -> str:
+def _hint(name: str) -> tuple[str, str]:
     """Return advice about an option that no method has."""
     return hint("choose", arguments_of(choose, hints.ScanOptions), {}, (), name)

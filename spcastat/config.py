@@ -15,7 +15,6 @@ import inspect
 import itertools
 import math
 import numbers
-import re
 import reprlib
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -85,7 +84,13 @@ SHORT_WORD = 7
 
 
 def nearest(word: object, names: Iterable[object], used: Iterable[object] = ()) -> str:
-    """Return ``" Did you mean 'x'?"`` for the name closest to `word`, or an empty string.
+    """Return ``" Did you mean 'x'?"`` for the `nearest_name`, or an empty string."""
+    name = nearest_name(word, names, used)
+    return f" Did you mean {name!r}?" * bool(name)
+
+
+def nearest_name(word: object, names: Iterable[object], used: Iterable[object] = ()) -> str:
+    """Return the name closest to `word`, or an empty string.
 
     The word itself is never suggested, since it was refused, nor are names that the call has `used`.
     """
@@ -100,7 +105,7 @@ def nearest(word: object, names: Iterable[object], used: Iterable[object] = ()) 
     matches = matches or [name for name in candidates if sorted(name) == sorted(text)]  # letters exchanged
     cutoff = 0.6 if len(text) > SHORT_WORD else 0.7  # most letters of short words are alike by chance
     matches = matches or difflib.get_close_matches(text, candidates, n=1, cutoff=cutoff)
-    return f" Did you mean {matches[0]!r}?" if matches else ""
+    return matches[0] if matches else ""
 
 
 #: Adjusted p-values and q-values up to this are marked in plots, and shown in tables for zero loadings.
@@ -402,9 +407,6 @@ def warn(message: str, category: type[Warning]) -> None:
 # --- names in other programs ----------------------------------------------------------------------
 
 
-# --- names in other programs ----------------------------------------------------------------------
-
-
 _K = "the number of components is k="
 _SPARSITY = "the sparsity is set by card=, the nonzeros of each component, or by variance=, the share to keep"
 _SEED = "the seed is rng="
@@ -530,11 +532,11 @@ _OWN_NAMES = {name: own_names for names, own_names in _SYNONYMS for name in name
 
 
 def close_name(name: str, options: Collection[str]) -> str:
-    """Return ``" Did you mean 'rng'?"`` for the argument that `name` is elsewhere, or the closest name."""
+    """Return the name here of the argument that `name` is elsewhere, or the closest name, or ""."""
     for own_names in _OWN_NAMES.get(name, ()):
         if own_names in options:
-            return f" Did you mean {own_names!r}?"
-    return nearest(name, sorted(options))
+            return own_names
+    return nearest_name(name, sorted(options))
 
 
 def unknown_argument(function: str, name: str, options: Sequence[str]) -> UnknownOptionError:
@@ -547,8 +549,9 @@ def unknown_argument(function: str, name: str, options: Sequence[str]) -> Unknow
     if answer := method_advice or {**FEW_FUNCTIONS, "robust": WITHOUT_ROBUST}.get(name):
         return UnknownOptionError(f"{function}() has no argument {name}=; {answer}.")
     has = listed(options, 12) or "none"
-    hint = close_name(name, options)
-    return UnknownOptionError(f"{function}() has no argument {name}=; it has {has}.{hint}")
+    return UnknownOptionError(
+        f"{function}() has no argument {name}=; it has {has}.", close_name(name, options)
+    )
 
 
 #: Attribute of a fit in other programs -> what it is here.
@@ -665,11 +668,9 @@ def _without_given(
     Given were `count` arguments by place, and `options` by name.
     """
     argument_names = {*[*inspect.signature(function).parameters][:count], *options}
-    message = str(error)
-    suggestion = re.search(r" Did you mean '(\w+)'\?$", message)
-    if suggestion is None or suggestion[1] not in argument_names:
+    if isinstance(error, ArgumentsError) or error.suggestion not in argument_names:
         return error
-    return UnknownOptionError(message.removesuffix(suggestion[0]))
+    return UnknownOptionError(error.message)
 
 
 class Explained:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from spcastat.config import nearest, plural, real_number, warn, whole_number
+from spcastat.config import nearest_name, plural, real_number, warn, whole_number
 from spcastat.errors import ComponentsError, ConvergenceWarning, OptionError, UnknownOptionError
 from spcastat.fit.call import arguments_of, refuse_other_names, with_table_by_name
 from spcastat.fit.plan import require_components
@@ -110,7 +110,9 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     option_names = arguments_of(spco, TableReading)
     for name in options:
         if name not in option_names:
-            raise UnknownOptionError(f"spco() has no argument {name}=.{nearest(name, sorted(option_names))}")
+            raise UnknownOptionError(
+                f"spco() has no argument {name}=.", nearest_name(name, sorted(option_names))
+            )
     if k is None:
         raise ComponentsError("spco() was given no k, the number of components: spco(data, k=2, zeros=0.5).")
     k = whole_number("k", k, 1, error=ComponentsError)

@@ -111,7 +111,18 @@ class NotImputedError(OptionError, AttributeError):
 
 
 class UnknownOptionError(OptionError, TypeError):
-    """An option that the function or the chosen method does not have."""
+    """An option that the function or the chosen method does not have.
+
+    Parameters
+    ----------
+    message : str
+    suggestion : str
+        The name of an option that may be meant, with which the text ends; "" for none.
+    """
+
+    def __init__(self, message: str, suggestion: str = "") -> None:
+        super().__init__(message + f" Did you mean {suggestion!r}?" * bool(suggestion))
+        self.message, self.suggestion = message, suggestion
 
 
 class ArgumentsError(OptionError, TypeError):

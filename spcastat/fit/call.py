@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from spcastat.config import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained, listed, nearest, shown
+from spcastat.config import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained, listed, nearest_name, shown
 from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
 from spcastat.fit.method_table import CONTROLS, SOLVERS
 from spcastat.fit.plan import choose_method
@@ -263,8 +263,8 @@ def refuse_unknown(function: str, options: Iterable[str], argument_names: Set[st
     for name in options:
         if name not in argument_names:
             raise UnknownOptionError(
-                f"{function}() has no argument {name}=; it has {listed(sorted(argument_names), 40)}."
-                f"{nearest(name, sorted(argument_names))}"
+                f"{function}() has no argument {name}=; it has {listed(sorted(argument_names), 40)}.",
+                nearest_name(name, sorted(argument_names)),
             )
 
 
@@ -283,8 +283,8 @@ NO_PLACE = {
 
 def hint(
     function: str, option_names: Set[str], homes: Mapping[str, Set[str]], options: Iterable[str], name: str
-) -> str:
-    """Return advice about an argument that does not exist: where it belongs, or a similar name.
+) -> tuple[str, str]:
+    """Return advice about an argument that does not exist, as to where it belongs, and a similar name.
 
     Parameters
     ----------
@@ -299,18 +299,18 @@ def hint(
     name : str
     """
     if name in ARGUMENTS:
-        return f" Here {ARGUMENTS[name]}."
+        return f" Here {ARGUMENTS[name]}.", ""
     if place := _home_of(function, option_names, homes, name):
         single = name.removesuffix("s")
         suggestion = f" Did you mean {single!r}?" if single != name and single in option_names else ""
-        return f"{suggestion} {name}= {place}."
-    if suggestion := nearest(name, sorted(option_names | set(options))):
-        return suggestion
+        return f"{suggestion} {name}= {place}.", ""
+    if similar_name := nearest_name(name, sorted(option_names | set(options))):
+        return "", similar_name
     for arguments in homes.values():
-        if suggestion := nearest(name, sorted(arguments)):
-            word = suggestion.split("'")[1]
-            return f"{suggestion} That {_home_of(function, option_names, homes, word)}."
-    return ""
+        if similar_name := nearest_name(name, sorted(arguments)):
+            place = _home_of(function, option_names, homes, similar_name)
+            return f" Did you mean {similar_name!r}? That {place}.", ""
+    return "", ""
 
 
 def arguments_of(function: Callable[..., Any], options: type | None = None) -> set[str]:

@@ -555,6 +555,8 @@ DEFAULT = "joint"
 COMPARED_STARTS = 20
 #: Options for the length of an iteration, which the default method does not have.
 ITERATION_OPTIONS = ("n_init", "tol", "max_iter")
+#: Takes an option that no method has, and returns where it belongs, and the name of a similar one.
+Hint = Callable[[str], tuple[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -738,9 +740,7 @@ def require_rank(k: int, rows: int | None, centred: bool) -> None:
         )
 
 
-def make_plan(
-    request: Request, p: int, hint: Callable[[str], str] = lambda name: "", recorded: bool = False
-) -> Plan:
+def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), recorded: bool = False) -> Plan:
     """Check the arguments of a call and build the solver.
 
     Parameters
@@ -749,7 +749,8 @@ def make_plan(
     p : int
         Number of variables.
     hint : callable
-        Returns advice about an option that no method has, for the function that was called.
+        Returns where an option that no method has belongs, for the function that was called, and the name of
+        a similar one; each is "" if there is none.
     recorded : bool
         Whether the arguments are those that the record of a fit holds, with defaults, which may have no
         effect beside the others.
@@ -768,9 +769,7 @@ def make_plan(
     require_components(request.k, p)
     for name in options:
         if name not in method.options:
-            raise errors.UnknownOptionError(
-                _no_such_option(name, options, method, request.method is None, hint)
-            )
+            raise _no_such_option(name, options, method, request.method is None, hint)
     if method.controls and not any(name in options for name in (*method.controls, "disjoint")):
         if "variance" not in method.controls:
             controls = " or ".join(f"{name}=" for name in method.controls)
@@ -844,9 +843,9 @@ def can_be_constrained(p: int, k: int) -> bool:
 
 
 def _no_such_option(
-    name: str, given: Collection[str], method: Method, default: bool, hint: Callable[[str], str]
-) -> str:
-    """Return the message for an option that the method lacks: those that have it and the others given."""
+    name: str, given: Collection[str], method: Method, default: bool, hint: Hint
+) -> errors.UnknownOptionError:
+    """Return the error for an option that the method lacks: those that have it and the others given."""
     owners = [owner.name for owner in SOLVERS.values() if name in owner.options]
     accepting = [owner for owner in owners if set(given) <= set(SOLVERS[owner].options)]
     has: Sequence[str] = method.options
@@ -858,7 +857,7 @@ def _no_such_option(
         rules_text, options_text = (
             " and ".join(f"{option}=" for option in options) for options in (rules, option_names)
         )
-        return (
+        return errors.UnknownOptionError(
             f"nonneg= was given with {rules_text}, and no method accepts both: leave out nonneg=, or {way} "
             f"{options_text}."
         )
@@ -876,11 +875,15 @@ def _no_such_option(
         methods = listed(accepting or owners, 30)
         if not accepting:
             methods += ". None has all options of this call: leave one of them out"
-        return f"{called} has no option {shown(name)}; methods that have it: {methods}.{advice}"
+        return errors.UnknownOptionError(
+            f"{called} has no option {shown(name)}; methods that have it: {methods}.{advice}"
+        )
     if instead := REMOVED_ARGUMENTS.get(name):
-        return f"{shown(name)} is no longer an option of any method; {instead}."
-    return (
-        f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{hint(name)}"
+        return errors.UnknownOptionError(f"{shown(name)} is no longer an option of any method; {instead}.")
+    place, similar_name = hint(name)
+    return errors.UnknownOptionError(
+        f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{place}",
+        similar_name,
     )
 
 
