@@ -59,8 +59,8 @@ from spcastat.fit.call import (
     refuse_unknown,
     with_table_by_name,
 )
-from spcastat.fit.method_table import needs_rows
-from spcastat.fit.plan import RULE, Request, make_plan, require_feasible
+from spcastat.fit.method_table import RULE, needs_rows
+from spcastat.fit.plan import Request, make_plan, require_feasible
 from spcastat.fit.run import run
 from spcastat.inputs.constructors import (
     divided_options,

@@ -29,7 +29,8 @@ from spcastat.assess.candidates import (
 from spcastat.assess.folds import MOMENTS_VARIABLES, Folds, SparseModel
 from spcastat.assess.many_sets import DataSets, of_rotated, pruned, rotated_cards, sets_of, sizes
 from spcastat.errors import OptionError
-from spcastat.fit.plan import RULE, Plan
+from spcastat.fit.method_table import RULE
+from spcastat.fit.plan import Plan
 from spcastat.inputs.data import Data
 from spcastat.linalg.operators import Operator
 from spcastat.measures import adjusted_variances

@@ -13,8 +13,7 @@ import pandas as pd
 
 from spcastat.config import ARGUMENTS, FEW_FUNCTIONS, WITHOUT_ROBUST, explained, listed, nearest_name, shown
 from spcastat.errors import CardinalityError, OptionError, UnknownOptionError
-from spcastat.fit.method_table import CONTROLS, SOLVERS
-from spcastat.fit.plan import choose_method
+from spcastat.fit.method_table import CONTROLS, SOLVERS, choose_method
 from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data, copied_option
 

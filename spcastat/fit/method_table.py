@@ -1,20 +1,29 @@
-"""The table of methods: names, papers, solvers, and when to use them."""
+"""The table of methods: names, papers, solvers, when to use them, and which one a call means."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
 
-from spcastat.config import shown
-from spcastat.errors import OptionError
+from spcastat import errors
+from spcastat.config import FOREIGN_METHODS, REMOVED_ARGUMENTS, REMOVED_METHODS, listed, one_of, shown
+from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.objectives import ADJUSTED, OBJECTIVES
 from spcastat.solvers.solver import JointSolver, Solver
 
 #: Options that control how sparse a fit is.
 CONTROLS = ("card", "total", "t", "penalty", "threshold", "variance")
+#: Options that restrict the supports.
+RULE = ("include", "exclude", "disjoint", "together")
+#: The default method.
+DEFAULT = "joint"
+#: Options for the length of an iteration, which the default method does not have.
+ITERATION_OPTIONS = ("n_init", "tol", "max_iter")
+#: Takes an option that no method has, and returns where it belongs, and the name of a similar one.
+Hint = Callable[[str], tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -340,6 +349,125 @@ def needs_rows(method: object) -> bool:
     return isinstance(method, str) and method in SOLVERS and SOLVERS[method].solver.needs == "rows"
 
 
+# --- the method of a call --------------------------------------------------------------------------
+
+
+def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
+    """Return the method with a given name, or the method implied by the control of sparsity.
+
+    Parameters
+    ----------
+    method : str or None
+    given : Mapping
+        The options of the call.
+
+    Raises
+    ------
+    MethodError
+        If no method has that name.
+    errors.OptionError
+        If two options control the sparsity.
+
+    Notes
+    -----
+    The default method is "joint", with `card`, with `variance` or with neither. It has no nonnegative form
+    and no bound on the l1 norm: without a name, `nonneg` with `card` selects "bcd-l0", and `t` "bcd-l1".
+    """
+    if isinstance(method, str) and method == "spco":
+        raise errors.MethodError(
+            "method='spco' was given, and sparse principal coordinates have a separate function: use "
+            "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
+        )
+    if isinstance(method, str) and method in FOREIGN_METHODS:
+        advice = _equivalent(FOREIGN_METHODS[method], given)
+        raise errors.MethodError(f"method={method!r} is a name of another program; give {advice}.")
+    if isinstance(method, str) and method in REMOVED_METHODS:
+        raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
+    controls = [name for name in CONTROLS if name in given]
+    if isinstance(method, str) and method not in SOLVERS and (part := _in_parts(method)):
+        raise errors.MethodError(
+            f"method={method!r} is not known. Did you mean {part!r}? sp.methods() lists all methods."
+        )
+    named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
+    if named_method is not None and not set(controls) <= set(named_method.options):
+        return named_method  # whose plan refuses the option that it does not have
+    if len(controls) > 1:
+        raise errors.OptionError(
+            f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
+        )
+    if named_method is not None:
+        return named_method
+    if controls == ["t"]:
+        return SOLVERS["bcd-l1"]
+    return SOLVERS["bcd-l0" if controls == ["card"] and "nonneg" in given else DEFAULT]
+
+
+def _in_parts(method: str) -> str | None:
+    """Return the method whose name is part of another name, such as "zou" of "spca-zou", if there is one."""
+    return next((part for part in method.lower().replace("_", "-").split("-") if part in SOLVERS), None)
+
+
+def _equivalent(name: str, given: Mapping[str, Any]) -> str:
+    """Return how a method is given beside the options of a call, which it may not all have."""
+    method = SOLVERS[name]
+    words = f"method={name!r}, the name here"
+    if method.controls and not any(control in given for control in method.controls):
+        words += f", with {method.controls[0]}="
+    if missing_options := [f"{option}=" for option in given if option not in method.options]:
+        words += f", without {' and '.join(missing_options)}"
+    if method.solver.needs == "rows":
+        words += ", for rows"
+    is_single = sum(option in CONTROLS for option in given) < 2
+    if is_single and set(given) <= set(choose_method(None, given).options):
+        words += ", or leave method out for the default"
+    return words
+
+
+def no_such_option(
+    name: str, given: Collection[str], method: Method, default: bool, hint: Hint
+) -> errors.UnknownOptionError:
+    """Return the error for an option that the method lacks: those that have it and the others given."""
+    owners = [owner.name for owner in SOLVERS.values() if name in owner.options]
+    accepting = [owner for owner in owners if set(given) <= set(SOLVERS[owner].options)]
+    has: Sequence[str] = method.options
+    called = f"method={method.name!r}{', the default,' if default else ''}"
+    rules = [option for option in RULE if option in given]
+    if default and rules and "nonneg" in given:
+        option_names = [option for option in CONTROLS if option in given and option != "card"] + rules
+        way = "leave out" if "card" in given and option_names == rules else "give card= in place of"
+        rules_text, options_text = (
+            " and ".join(f"{option}=" for option in options) for options in (rules, option_names)
+        )
+        return errors.UnknownOptionError(
+            f"nonneg= was given with {rules_text}, and no method accepts both: leave out nonneg=, or {way} "
+            f"{options_text}."
+        )
+    if owners:
+        advice = " It sets its own starts and its own end: effort= says how long it searches." * (
+            name in ITERATION_OPTIONS and method.name == DEFAULT
+        )
+        if name in (*RULE, "constraint"):
+            without = " and ".join(["method="] * (not default) + ["nonneg="] * ("nonneg" in given))
+            advice += f" Only the default method accepts {name}=: give card= and {name}= without {without}."
+        if name in CONSTRAINTS and default:
+            advice += f" For the default, give constraint={name!r} with card=."
+        if name == "nonneg" and default:
+            advice += " Give card= and nonneg=" + " without variance=" * ("variance" in given) + "."
+        methods = listed(accepting or owners, 30)
+        if not accepting:
+            methods += ". None has all options of this call: leave one of them out"
+        return errors.UnknownOptionError(
+            f"{called} has no option {shown(name)}; methods that have it: {methods}.{advice}"
+        )
+    if instead := REMOVED_ARGUMENTS.get(name):
+        return errors.UnknownOptionError(f"{shown(name)} is no longer an option of any method; {instead}.")
+    place, similar_name = hint(name)
+    return errors.UnknownOptionError(
+        f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{place}",
+        similar_name,
+    )
+
+
 # --- options that do nothing beside others -------------------------------------------------------
 
 
@@ -482,7 +610,7 @@ CONFLICTS = (
 
 
 def refuse_conflicts(call: Combination) -> None:
-    """Raise OptionError for the first of CONFLICTS that a combination of options is."""
+    """Raise errors.OptionError for the first of CONFLICTS that a combination of options is."""
     for conflict in CONFLICTS:
         if conflict.applies(call):
-            raise OptionError(conflict.message.format(**call.words))
+            raise errors.OptionError(conflict.message.format(**call.words))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, cast
@@ -12,10 +12,7 @@ import pandas as pd
 
 from spcastat import errors
 from spcastat.config import (
-    FOREIGN_METHODS,
     LARGEST_SEED,
-    REMOVED_ARGUMENTS,
-    REMOVED_METHODS,
     each,
     elements,
     flag,
@@ -28,7 +25,15 @@ from spcastat.config import (
     shown,
     whole_number,
 )
-from spcastat.fit.method_table import CONTROLS, SOLVERS, Combination, Method, refuse_conflicts
+from spcastat.fit.method_table import (
+    RULE,
+    Combination,
+    Hint,
+    Method,
+    choose_method,
+    no_such_option,
+    refuse_conflicts,
+)
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names
 from spcastat.linalg.deflation import DEFLATIONS
@@ -69,8 +74,6 @@ def matched(start: Start, columns: pd.Index) -> Start:
 # --- rules for supports ---------------------------------------------------------------------------
 
 
-#: Options that restrict the supports.
-RULE = ("include", "exclude", "disjoint", "together")
 #: The largest number of variables for `together`: exchanges of groups use matrices of all variables.
 MOST_GROUPED = 300
 
@@ -549,14 +552,8 @@ class Request:
 
 #: Values of `order`.
 ORDERS = ("variance", "given", "best")
-#: The default method.
-DEFAULT = "joint"
 #: The starts of a nonnegative fit for another objective than the criterion of its method, which is not named.
 COMPARED_STARTS = 20
-#: Options for the length of an iteration, which the default method does not have.
-ITERATION_OPTIONS = ("n_init", "tol", "max_iter")
-#: Takes an option that no method has, and returns where it belongs, and the name of a similar one.
-Hint = Callable[[str], tuple[str, str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -650,77 +647,6 @@ class Plan:
         return [key for key, _ in masks], [card for _, card in masks]
 
 
-def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
-    """Return the method with a given name, or the method implied by the control of sparsity.
-
-    Parameters
-    ----------
-    method : str or None
-    given : Mapping
-        The options of the call.
-
-    Raises
-    ------
-    MethodError
-        If no method has that name.
-    OptionError
-        If two options control the sparsity.
-
-    Notes
-    -----
-    The default method is "joint", with `card`, with `variance` or with neither. It has no nonnegative form
-    and no bound on the l1 norm: without a name, `nonneg` with `card` selects "bcd-l0", and `t` "bcd-l1".
-    """
-    if isinstance(method, str) and method == "spco":
-        raise errors.MethodError(
-            "method='spco' was given, and sparse principal coordinates have a separate function: use "
-            "spcastat.spco(data, k, zeros=0.5), or penalty= instead of zeros=."
-        )
-    if isinstance(method, str) and method in FOREIGN_METHODS:
-        advice = _equivalent(FOREIGN_METHODS[method], given)
-        raise errors.MethodError(f"method={method!r} is a name of another program; give {advice}.")
-    if isinstance(method, str) and method in REMOVED_METHODS:
-        raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
-    controls = [name for name in CONTROLS if name in given]
-    if isinstance(method, str) and method not in SOLVERS and (part := _in_parts(method)):
-        raise errors.MethodError(
-            f"method={method!r} is not known. Did you mean {part!r}? sp.methods() lists all methods."
-        )
-    named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
-    if named_method is not None and not set(controls) <= set(named_method.options):
-        return named_method  # whose plan refuses the option that it does not have
-    if len(controls) > 1:
-        raise errors.OptionError(
-            f"{' and '.join(controls)} were both given; each sets the sparsity by itself, so give one."
-        )
-    if named_method is not None:
-        return named_method
-    if controls == ["t"]:
-        return SOLVERS["bcd-l1"]
-    return SOLVERS["bcd-l0" if controls == ["card"] and "nonneg" in given else DEFAULT]
-
-
-def _in_parts(method: str) -> str | None:
-    """Return the method whose name is part of another name, such as "zou" of "spca-zou", if there is one."""
-    return next((part for part in method.lower().replace("_", "-").split("-") if part in SOLVERS), None)
-
-
-def _equivalent(name: str, given: Mapping[str, Any]) -> str:
-    """Return how a method is given beside the options of a call, which it may not all have."""
-    method = SOLVERS[name]
-    words = f"method={name!r}, the name here"
-    if method.controls and not any(control in given for control in method.controls):
-        words += f", with {method.controls[0]}="
-    if missing_options := [f"{option}=" for option in given if option not in method.options]:
-        words += f", without {' and '.join(missing_options)}"
-    if method.solver.needs == "rows":
-        words += ", for rows"
-    is_single = sum(option in CONTROLS for option in given) < 2
-    if is_single and set(given) <= set(choose_method(None, given).options):
-        words += ", or leave method out for the default"
-    return words
-
-
 def require_components(k: int, p: int) -> None:
     """Raise ComponentsError for more components than variables."""
     if k > p:
@@ -762,14 +688,14 @@ def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), reco
     UnknownOptionError
         If the method does not have an option; the message names the methods that have it.
     OptionError
-        If a value is not allowed, or if options are one of the conflicts of `fit.conflicts`.
+        If a value is not allowed, or if options are one of the `CONFLICTS` of `fit.method_table`.
     """
     options = request.options
     method = choose_method(request.method, options)
     require_components(request.k, p)
     for name in options:
         if name not in method.options:
-            raise _no_such_option(name, options, method, request.method is None, hint)
+            raise no_such_option(name, options, method, request.method is None, hint)
     if method.controls and not any(name in options for name in (*method.controls, "disjoint")):
         if "variance" not in method.controls:
             controls = " or ".join(f"{name}=" for name in method.controls)
@@ -840,51 +766,6 @@ def can_be_constrained(p: int, k: int) -> bool:
     from spcastat.search.default import GRAM_LIMIT, SEQUENTIAL  # as slow to import as a small fit
 
     return p <= GRAM_LIMIT and k <= SEQUENTIAL
-
-
-def _no_such_option(
-    name: str, given: Collection[str], method: Method, default: bool, hint: Hint
-) -> errors.UnknownOptionError:
-    """Return the error for an option that the method lacks: those that have it and the others given."""
-    owners = [owner.name for owner in SOLVERS.values() if name in owner.options]
-    accepting = [owner for owner in owners if set(given) <= set(SOLVERS[owner].options)]
-    has: Sequence[str] = method.options
-    called = f"method={method.name!r}{', the default,' if default else ''}"
-    rules = [option for option in RULE if option in given]
-    if default and rules and "nonneg" in given:
-        option_names = [option for option in CONTROLS if option in given and option != "card"] + rules
-        way = "leave out" if "card" in given and option_names == rules else "give card= in place of"
-        rules_text, options_text = (
-            " and ".join(f"{option}=" for option in options) for options in (rules, option_names)
-        )
-        return errors.UnknownOptionError(
-            f"nonneg= was given with {rules_text}, and no method accepts both: leave out nonneg=, or {way} "
-            f"{options_text}."
-        )
-    if owners:
-        advice = " It sets its own starts and its own end: effort= says how long it searches." * (
-            name in ITERATION_OPTIONS and method.name == DEFAULT
-        )
-        if name in (*RULE, "constraint"):
-            without = " and ".join(["method="] * (not default) + ["nonneg="] * ("nonneg" in given))
-            advice += f" Only the default method accepts {name}=: give card= and {name}= without {without}."
-        if name in CONSTRAINTS and default:
-            advice += f" For the default, give constraint={name!r} with card=."
-        if name == "nonneg" and default:
-            advice += " Give card= and nonneg=" + " without variance=" * ("variance" in given) + "."
-        methods = listed(accepting or owners, 30)
-        if not accepting:
-            methods += ". None has all options of this call: leave one of them out"
-        return errors.UnknownOptionError(
-            f"{called} has no option {shown(name)}; methods that have it: {methods}.{advice}"
-        )
-    if instead := REMOVED_ARGUMENTS.get(name):
-        return errors.UnknownOptionError(f"{shown(name)} is no longer an option of any method; {instead}.")
-    place, similar_name = hint(name)
-    return errors.UnknownOptionError(
-        f"{shown(name)} is not an option of any method; {called} has {listed(has, 30) or 'none'}.{place}",
-        similar_name,
-    )
 
 
 # --- what can be fitted ---------------------------------------------------------------------------

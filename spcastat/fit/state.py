@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from spcastat.errors import NoRowsError, OptionError
-from spcastat.fit.plan import RULE, Plan
+from spcastat.fit.method_table import RULE
+from spcastat.fit.plan import Plan
 from spcastat.fit.record import Inference, PrincipalSet, Record, deep_copy, make_record
 from spcastat.fit.run import Fit
 from spcastat.inputs.cleaning import Cleaning
