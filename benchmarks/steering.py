@@ -125,8 +125,6 @@ OF_LOADINGS = (
 
 OF_ENUMERATION = (
     Change(enumeration, "MOST_CHOICES", 0),
-    Change(enumeration, "MULTIPLIERS", 0),
-    Change(enumeration, "MULTIPLIERS", 10),
     Change(enumeration, "FULL_ASCENTS", 2),
 )
 OF_NONNEGATIVE = (

@@ -30,11 +30,6 @@ from spcastat.solvers.thresholding import fitted
 
 #: All supports are compared if there are at most so many choices of one for each component.
 MOST_CHOICES = 20_000
-#: Bounds on adjusted variance from so many multipliers, which differ from the first by powers of ten between
-#: these exponents; fewer where their eigenvalues would take more operations than so many, about .1 s. For two
-#: components with 11 of 13 variables, 5,972 choices of supports were open without these bounds, 27 after 10
-#: multipliers, 18 after 50 and 14 after 200.
-MULTIPLIERS, MULTIPLIER_SIZES, MULTIPLIER_COST = 50, (-3.0, 0.0), 1e8
 #: Short ascents begin with the best loadings given the other components, and so many of the best fits go on
 #: to the end.
 FULL_ASCENTS = 8
@@ -57,10 +52,7 @@ def best_of_all_supports(criterion: Criterion, fit: Fits, measure: Callable[[np.
     threshold = value * (1.0 + GAIN)
     supports, index = _choices(criterion)
     bounds = _bounds(criterion, supports, index)
-    index, bounds = index[:, bounds > threshold], bounds[bounds > threshold]
-    if not criterion.exact_model:
-        index = _below_multiplier_bounds(criterion, supports, index, bounds, threshold)[0]
-    places = places_of(supports, index)
+    places = places_of(supports, index[:, bounds > threshold])
     if not len(places):
         return fit
     forward = range(criterion.k)
@@ -195,46 +187,6 @@ def union_bounds(membership: np.ndarray, leading_sums: Callable[[np.ndarray], np
         rows = np.flatnonzero(sizes == size)
         bounds[rows] = leading_sums(np.nonzero(unions[rows])[1].reshape(-1, size))
     return bounds[union_indices.reshape(-1)]
-
-
-def _below_multiplier_bounds(
-    criterion: Criterion, supports: list[np.ndarray], index: np.ndarray, bounds: np.ndarray, threshold: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the choices whose adjusted variance may exceed the threshold, with smaller upper bounds.
-
-    With X'X = S and orthonormal scores q_i, component i of support T_i adds at most q_i'A_i q_i, where A_i is
-    X_T X_T'. For every positive semidefinite matrix Y,
-
-        sum q_i'A_i q_i <= sum of the largest eigenvalues of A_i - Y, plus the trace of Y,
-
-    as the sum of q_i'Y q_i is at most the trace. Each Y gives a bound for all choices from one eigenvalue of
-    each support. The first Y has the leading eigenvectors of XX' with the excess of their eigenvalues over
-    the last, with which the bound of full supports is that of PCA; others differ from it at random.
-    """
-    k, diagonal = criterion.k, np.arange(criterion.m)
-    count = min(MULTIPLIERS, int(MULTIPLIER_COST / (sum(map(len, supports)) * criterion.m**3)))
-    if k == 1 or not count or not len(bounds):
-        return index, bounds
-    variables = diagonal[None]
-    values, vectors = np.linalg.eigh(criterion.M.blocks(variables, variables)[0])
-    values, vectors = values[::-1].clip(min=0.0), vectors[:, ::-1]
-    X = np.sqrt(values)[:, None] * vectors.T  # scores in the coordinates of the eigenvectors of XX'
-    products = [np.einsum("inc,jnc->nij", X[:, J], X[:, J]) for J in supports]
-    rng = np.random.default_rng(0)
-    for number in range(count):
-        if not len(bounds):
-            break
-        size = values[k - 1] * 10.0 ** rng.uniform(*MULTIPLIER_SIZES) if number else 0.0
-        Y = np.zeros(criterion.m)
-        Y[:k] = (values[:k] - values[k - 1] + size * rng.standard_normal(k)).clip(min=0.0)
-        upper = np.full(index.shape[1], Y.sum())
-        for products_of_component, rows in zip(products, index, strict=True):
-            shifted = products_of_component.copy()
-            shifted[:, diagonal, diagonal] -= Y
-            upper += np.linalg.eigvalsh(shifted)[rows, -1]
-        bounds = np.minimum(bounds, upper)
-        index, bounds = index[:, bounds > threshold], bounds[bounds > threshold]
-    return index, bounds
 
 
 def _ascended(criterion: Criterion, places: np.ndarray, initial_fits: Callable[..., Fits]) -> Fits:

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from spcastat.datasets import load_pitprops
-from spcastat.linalg.eigenvectors import symmetric_root
 from spcastat.linalg.operators import Gram
 from spcastat.measures import MEASURES
-from spcastat.search import enumeration
 from spcastat.search.criteria import SupportRule
 from spcastat.search.default import joint
 from spcastat.search.joint_method import Joint
@@ -176,25 +173,3 @@ def test_components_beyond_the_rank_never_explain_more_than_everything(seed):
         # five pairs of columns cover all six variables, and the first five scores span their four dimensions
         if name != "adjusted":
             assert found.value == pytest.approx(1.0, abs=1e-6)
-
-
-def test_bounds_by_multipliers_hold_and_leave_few_choices_open():
-    """Bounds are at least the values of ascents; 98 % of 6,084 choices of two times 11 of 13 close."""
-    S = load_pitprops().to_numpy() / 13.0
-    criterion = OBJECTIVES["adjusted"].of_matrix(S, (11, 11))
-    supports, index = enumeration._choices(criterion)
-    bounds = enumeration._bounds(criterion, supports, index)
-    best = joint(Gram(S), 2, (11, 11), "adjusted").value
-    assert len(bounds) == 78**2
-    still_open = (bounds > best).sum()
-    few, lower = enumeration._below_multiplier_bounds(criterion, supports, index, bounds, best)
-    assert few.shape[1] == len(lower) < 0.02 * still_open
-    # with a threshold of zero no choice is left out
-    every, upper = enumeration._below_multiplier_bounds(criterion, supports, index, bounds, 0.0)
-    assert every.shape == index.shape
-    assert (upper <= bounds).all()
-    F = symmetric_root(S)
-    rng = np.random.default_rng(0)
-    for number in rng.choice(every.shape[1], 15, replace=False):
-        pair = [supports[i][every[i, number]] for i in range(2)]
-        assert ascended("adjusted", S, F, pair, rng) <= upper[number] * (1.0 + 1e-9)
