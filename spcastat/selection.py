@@ -29,7 +29,7 @@ from spcastat.progress import listening
 from spcastat.proofs.principal_variables import first_bound
 from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.principal_variables import PrincipalVariablesResult
-from spcastat.search.principal_variables import RANDOM_STARTS_LIMIT
+from spcastat.search.principal_variables import SELECTION_EFFORTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["principal_variables", "principal_variables_cov"]
 
-#: Folds of the rows, and resamples of them, for up to `RANDOM_STARTS_LIMIT` variables.
+#: Folds of the rows, and resamples of them, where a search of the usual effort has random starts.
 DEFAULT_FOLDS, DEFAULT_RESAMPLES = 5, 50
 #: Arguments that are part of the call.
 CALL_ARGUMENTS = ("m", "k", "share", "budget", "cost", "include", "exclude", "together", "effort")
@@ -269,7 +269,7 @@ def _selection(
 ) -> PrincipalVariablesResult:
     """Check the arguments, choose the number of variables and the variables, and return the result."""
     request = requested(function.__name__, data, arguments)
-    is_small, seed = data.p <= RANDOM_STARTS_LIMIT, seed_of(rng)
+    is_small, seed = data.p <= SELECTION_EFFORTS["auto"].most_variables, seed_of(rng)
     if n_resamples is not None:
         n_resamples = whole_number("n_resamples", n_resamples, 0, MOST_DRAWS)
     data = data.for_components(request.k or request.m or 1)

@@ -13,12 +13,7 @@ import pandas as pd
 
 from spcastat.assess.candidates import CardinalitySet
 from spcastat.assess.folds import MOMENTS_VARIABLES
-from spcastat.assess.many_sets import (
-    DECOMPOSED_VARIABLES,
-    FORMED_VARIABLES,
-    near_card,
-    sparse_components,
-)
+from spcastat.assess.many_sets import SETS, near_card, sparse_components
 from spcastat.assess.prediction import PREDICTION, Prediction, prediction
 from spcastat.config import MOST_DRAWS, draw_generator, real_number, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError
@@ -284,7 +279,7 @@ class NoiseTests:
         With more variables than rows, a few related variables may exceed noise, and not an eigenvalue of all.
         Of fewer variables, small parts of general components would be counted so.
         """
-        if not self.noise.rows < self.noise.p <= FORMED_VARIABLES:
+        if not self.noise.rows < self.noise.p <= SETS.formed_variables:
             return np.nan
         residual, variance = self._after_sparse_components(j)
         flips = partial(_sparse_in_flips, residual)
@@ -638,7 +633,7 @@ def component_tests(
     noise, rows = tested.noise(seed, cells, within, terms)
     pulled = rows is not None and rows.pulled
     # folds of many variables are shared among processes, which threads do not start
-    at_once = n_jobs if pulled and tested.op.p <= DECOMPOSED_VARIABLES else 1
+    at_once = n_jobs if pulled and tested.op.p <= SETS.decomposed_variables else 1
     jobs = n_jobs if at_once == 1 else (n_jobs + 1) // 2
 
     def compared(noise: Noise, pull: bool) -> tuple[NoiseTests, Prediction]:

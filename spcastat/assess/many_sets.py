@@ -21,10 +21,41 @@ from spcastat.linalg.operators import DenseRows, Operator
 # --- data sets -------------------------------------------------------------------------------------
 
 
-#: Power steps for the leading eigenvector on a support of many variables.
-EIGENVECTOR_STEPS = 12
-#: Rounds in which variables change their group, and power steps in each.
-GROUP_ROUNDS, ROUND_STEPS = 20, 3
+@dataclass(frozen=True)
+class SetsTuning:
+    """The numbers of searches on several data sets; what they choose is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    eigenvector_steps : int
+        Power steps for the leading eigenvector on a support of many variables.
+    group_rounds, round_steps : int
+        Rounds in which variables change their group, and power steps in each.
+    group_variables : int
+        Up to this many variables, groups change by eigenvectors in place of a few power steps from the last
+        ones.
+    decomposed_variables, formed_variables : int
+        Up to this many variables covariance matrices of all folds are decomposed together, and up to so many
+        they are formed.
+    formed_rows : int
+        For more variables, products of up to so many rows are formed for each support: 64 rows of 1,500
+        variables took .35 of the time so, 250 rows of 900 about as long.
+    truncated_steps, component_starts : int
+        Truncated power steps, and number of starts for a sparse component.
+    """
+
+    eigenvector_steps: int = 12
+    group_rounds: int = 20
+    round_steps: int = 3
+    group_variables: int = 40
+    decomposed_variables: int = 200
+    formed_variables: int = 500
+    formed_rows: int = 200
+    truncated_steps: int = 8
+    component_starts: int = 4
+
+
+SETS = SetsTuning()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +102,7 @@ class DataSets(ABC):
         return self._rotated[k]
 
     def weights(
-        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = EIGENVECTOR_STEPS
+        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = SETS.eigenvector_steps
     ) -> np.ndarray:
         """Return the leading eigenvector on each support, by power steps.
 
@@ -108,11 +139,11 @@ class DataSets(ABC):
         V = np.stack([start_loadings] * len(groups))
         C = np.empty_like(V)
         changing = np.arange(len(start_loadings))  # data sets whose groups changed in the last round
-        for _ in range(GROUP_ROUNDS):
+        for _ in range(SETS.group_rounds):
             part = self if len(changing) == len(start_loadings) else self.part(changing.tolist())
             members = groups[:, changing, :, None] == group_numbers
             near_loadings = np.where(members, V[:, changing], 0.0) + 1e-3 * members
-            V[:, changing] = part.weights(members, near_loadings, ROUND_STEPS)
+            V[:, changing] = part.weights(members, near_loadings, SETS.round_steps)
             C[:, changing] = with_scores = part.with_scores(V[:, changing])
             regrouped = most_related(with_scores)
             still = (regrouped == groups[:, changing]).all(axis=(0, 2))
@@ -137,7 +168,7 @@ class Matrices(DataSets):
 
     @cached_property
     def eigenpairs(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.S.shape[-1] <= DECOMPOSED_VARIABLES:
+        if self.S.shape[-1] <= SETS.decomposed_variables:
             values, vectors = np.linalg.eigh(self.S)
             return values[:, ::-1][:, : self.most], vectors[:, :, ::-1][:, :, : self.most]
         pairs = [top_eigh(S, self.most) for S in self.S]
@@ -155,10 +186,10 @@ class Matrices(DataSets):
         return replace(self, S=self.S[np.asarray(numbers)])
 
     def weights(
-        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = EIGENVECTOR_STEPS
+        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = SETS.eigenvector_steps
     ) -> np.ndarray:
         m, f, p, k = masks.shape
-        if p > (DECOMPOSED_VARIABLES if steps >= EIGENVECTOR_STEPS else EIGH_ORDER):
+        if p > (SETS.decomposed_variables if steps >= SETS.eigenvector_steps else SETS.group_variables):
             return super().weights(masks, start_loadings, steps)
         columns = masks.transpose(0, 1, 3, 2).reshape(-1, p)
         of = np.tile(np.repeat(np.arange(f), k), m)
@@ -227,7 +258,7 @@ class FewRows(DataSets):
         return replace(self, ops=[self.ops[number] for number in numbers])
 
     def weights(
-        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = EIGENVECTOR_STEPS
+        self, masks: np.ndarray, start_loadings: np.ndarray, steps: int = SETS.eigenvector_steps
     ) -> np.ndarray:
         """Return the leading eigenvector on each support, by power steps.
 
@@ -263,8 +294,8 @@ def _settled_groups(
     members = groups[:, None] == np.arange(start_loadings.shape[1])
     scores = (Y @ (members * (start_loadings + 1e-3))).T
     products = _products_of_groups(Y, groups, start_loadings.shape[1])
-    for _ in range(GROUP_ROUNDS):
-        for _ in range(ROUND_STEPS):
+    for _ in range(SETS.group_rounds):
+        for _ in range(SETS.round_steps):
             scores = unit_rows((products @ scores[..., None])[..., 0])
         C = np.abs(Y.T @ scores.T)
         regrouped = most_related(C)
@@ -302,9 +333,9 @@ def unit_rows(Z: np.ndarray) -> np.ndarray:
 
 
 def sets_of(ops: Sequence[Operator], most: int) -> DataSets:
-    """Return data sets given by operators; up to FORMED_VARIABLES variables covariances are formed."""
-    if ops[0].p > FORMED_VARIABLES:
-        rows = [op for op in ops if isinstance(op, DenseRows) and op.n <= FORMED_ROWS]
+    """Return data sets given by operators; up to `SetsTuning.formed_variables` covariances are formed."""
+    if ops[0].p > SETS.formed_variables:
+        rows = [op for op in ops if isinstance(op, DenseRows) and op.n <= SETS.formed_rows]
         return FewRows(most, rows) if len(rows) == len(ops) else Operators(most, ops)
     every = np.arange(ops[0].p)
     return Matrices(most, np.stack([op.block(every) for op in ops]))
@@ -314,16 +345,6 @@ def unit_columns(V: np.ndarray) -> np.ndarray:
     """Return V, shape (..., p, k), with columns of unit length; columns of zeros stay."""
     lengths = np.sqrt(np.einsum("...pk,...pk->...k", V, V))
     return np.asarray(V / np.where(lengths > 0, lengths, 1.0)[..., None, :])
-
-
-#: Up to this many variables covariance matrices of all folds are decomposed together, and up to so many they
-#: are formed.
-DECOMPOSED_VARIABLES, FORMED_VARIABLES = 200, 500
-#: For more variables, products of up to so many rows are formed for each support: 64 rows of 1,500 variables
-#: took .35 of the time so, 250 rows of 900 about as long.
-FORMED_ROWS = 200
-#: Up to this many variables, groups change by eigenvectors in place of a few power steps from the last ones.
-EIGH_ORDER = 40
 
 
 # --- supports --------------------------------------------------------------------------------------
@@ -438,10 +459,6 @@ def rotated_cards(sets: DataSets, k: int, numbers: Sequence[int]) -> list[tuple[
 # --- sparse components one after another ---------------------------------------------------------
 
 
-#: Truncated power steps, and number of starts for a component.
-POWER_STEPS, COMPONENT_STARTS = 8, 4
-
-
 def near_card(p: int) -> int:
     """Return the cardinality for variables whose number is not known: 1.5 log(p), at least 2."""
     return min(p, max(2, round(1.5 * np.log(p))))
@@ -461,9 +478,9 @@ def sparse_components(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     p = S.shape[1]
     card = near_card(p)
     norms = np.partition(S**2, p - card, axis=1)[:, p - card :].sum(axis=1)
-    columns = np.argsort(-norms, axis=1, kind="stable")[:, :COMPONENT_STARTS, None]
+    columns = np.argsort(-norms, axis=1, kind="stable")[:, : SETS.component_starts, None]
     W = np.take_along_axis(S, columns, axis=1)
-    for _ in range(POWER_STEPS):
+    for _ in range(SETS.truncated_steps):
         W = _truncated(W, card) @ S
     places = _largest_places(W, card)
     data = np.arange(len(S))

@@ -28,7 +28,7 @@ from spcastat.assess.folds import (
     batched_squares,
 )
 from spcastat.assess.many_sets import (
-    DECOMPOSED_VARIABLES,
+    SETS,
     DataSets,
     Matrices,
     of_rotated,
@@ -53,8 +53,8 @@ class PredictionTuning:
     ----------
     folds : int
     divisions, divisions_of_many : int
-        Divisions into folds for up to DECOMPOSED_VARIABLES variables, and for more. Of the wines, five folds
-        in four divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.
+        Divisions into folds for up to `SetsTuning.decomposed_variables`, and for more. Of the wines, five
+        folds in four divisions gave 2 or 4 components by seed, ten folds in two divisions always 4.
     sizes : int
         Numbers of loadings of the partitions, and of the supports of rotated loadings, for each number of
         components.
@@ -106,7 +106,7 @@ class Prediction:
     least : float
         What each further component must predict more, as a share of the mean variance of a variable.
     dense_errors : Errors or None
-        Of PCA with each number of components; None for more than DECOMPOSED_VARIABLES.
+        Of PCA with each number of components; None for more than `SetsTuning.decomposed_variables`.
     """
 
     errors: Errors
@@ -215,7 +215,7 @@ def checked_least(least: float) -> float:
 
 def divisions(p: int) -> int:
     """Return the number of divisions of rows of p variables into folds."""
-    return PREDICTION.divisions if p <= DECOMPOSED_VARIABLES else PREDICTION.divisions_of_many
+    return PREDICTION.divisions if p <= SETS.decomposed_variables else PREDICTION.divisions_of_many
 
 
 def prediction(
@@ -280,7 +280,7 @@ class _Predictor:
     def __init__(self, rows: FoldRows, disjoint: bool, n_jobs: int) -> None:
         self.p, self.disjoint, self.n_jobs = rows.Z.shape[1], disjoint, n_jobs
         self.is_wide = len(rows.Z) < self.p
-        self.by_rows = self.p > DECOMPOSED_VARIABLES and (
+        self.by_rows = self.p > SETS.decomposed_variables and (
             len(rows.Z) < 2 * self.p or self.p > MOMENTS_VARIABLES
         )
         if self.by_rows:
@@ -298,7 +298,7 @@ class _Predictor:
         self.eigenvectors = 0  # number of components whose eigenvectors have been computed
         self.sets: Matrices | None = None
         self.stacked: tuple[np.ndarray, np.ndarray] | None = None
-        if self.p <= DECOMPOSED_VARIABLES:
+        if self.p <= SETS.decomposed_variables:
             self.stacked = self._stacked()
 
     def _replaced_cells(self, rows: FoldRows, is_replaced: np.ndarray) -> list[WeightedCells]:

@@ -286,8 +286,27 @@ def refit_of(
 
 Drawn = TypeVar("Drawn")
 
-#: Number of samples tried for one draw before giving up, as some samples cannot be fitted.
-ATTEMPTS = 100
+
+@dataclass(frozen=True)
+class SamplesTuning:
+    """The numbers of fits of samples; what intervals from them cover is in benchmarks/results/trust.md.
+
+    Attributes
+    ----------
+    attempts : int
+        Number of samples tried for one draw before giving up, as some samples cannot be fitted.
+    first_draws : int
+        So many bootstrap draws are fitted first, and their fits are starts for the others, if there are as
+        many or more. Beside 50 draws, searches on 100 other draws of wine and breast cancer lost .016 and
+        .012 % on average of the best known value, beside 80 .005 and .010 %, and .027 and .078 % from the
+        starts of the first draws.
+    """
+
+    attempts: int = 100
+    first_draws: int = 50
+
+
+SAMPLES = SamplesTuning()
 
 
 def attempted(draw: Callable[[], Drawn]) -> tuple[Drawn, int]:
@@ -301,14 +320,14 @@ def attempted(draw: Callable[[], Drawn]) -> tuple[Drawn, int]:
     DataError
         If 100 consecutive samples cannot be fitted.
     """
-    for failed in range(ATTEMPTS):
+    for failed in range(SAMPLES.attempts):
         try:
             return draw(), failed
         except (ComponentsError, ConstantColumnError, MissingValuesError) as error:
             reason = str(error)
     raise DataError(
-        f"{ATTEMPTS} successive samples of the rows could not be fitted; the reason for the last: {reason} "
-        "Use more rows, or, of several components, fewer."
+        f"{SAMPLES.attempts} successive samples of the rows could not be fitted; the reason for the last: "
+        f"{reason} Use more rows, or, of several components, fewer."
     )
 
 
@@ -427,12 +446,6 @@ def by_place(
 # --- bootstrap -----------------------------------------------------------------------------------
 
 
-#: So many draws are fitted first, and their fits are starts for the others, if there are as many or more.
-#: Beside 50 draws, searches on 100 other draws of wine and breast cancer lost .016 and .012 % on average of
-#: the best known value, beside 80 .005 and .010 %, and .027 and .078 % from the starts of the first draws.
-FIRST_DRAWS = 50
-
-
 class _BootstrapJob(SampleFits):
     def samples(self, rng: np.random.Generator, number: int) -> list[Operator]:
         return [self.resampling.sampler.of_draw(number).bootstrap(rng)]
@@ -451,9 +464,9 @@ class _BootstrapJob(SampleFits):
 def _bootstrap_draws(resampling: Resampling, n: int) -> list[Any]:
     """Return the results of n draws; the fits of the first ones are starts for the others."""
     job, refit = _BootstrapJob(resampling), resampling.refit
-    if not refit.learns or n < 2 * FIRST_DRAWS:
+    if not refit.learns or n < 2 * SAMPLES.first_draws:
         return job.run(n, "bootstrap").results
-    first_draws = job.run(FIRST_DRAWS, "first draws")
+    first_draws = job.run(SAMPLES.first_draws, "first draws")
     if first_draws.interrupted:
         return first_draws.results
     fits = [refit.V]
@@ -465,7 +478,8 @@ def _bootstrap_draws(resampling: Resampling, n: int) -> list[Any]:
     distinct_fits = {(V != 0).tobytes(): V for V in fits}
     others = replace(resampling, refit=replace(refit, known_fits=list(distinct_fits.values())))
     try:
-        return [*first_draws.results, *_BootstrapJob(others).run(n, "bootstrap", first=FIRST_DRAWS).results]
+        other_draws = _BootstrapJob(others).run(n, "bootstrap", first=SAMPLES.first_draws)
+        return [*first_draws.results, *other_draws.results]
     except KeyboardInterrupt:
         return first_draws.results
 

@@ -32,7 +32,7 @@ from spcastat.linalg.eigenvectors import flip_signs
 from spcastat.linalg.operators import Operator
 from spcastat.search.matrices import PIVOT_TOLERANCE
 from spcastat.search.principal_variables import (
-    STARTS_BY_EFFORT,
+    SELECTION_EFFORTS,
     Selection,
     best_combinations,
     combinations_of,
@@ -143,7 +143,7 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
         _costs(get("cost"), places, names, of, groups),
         tuple(include),
         candidates,
-        one_of("effort", "auto" if get("effort") is None else get("effort"), STARTS_BY_EFFORT),
+        one_of("effort", "auto" if get("effort") is None else get("effort"), SELECTION_EFFORTS),
     )
     _require_possible(request, columns)
     return request

@@ -24,14 +24,35 @@ from spcastat.search.matrices import PIVOT_TOLERANCE
 
 #: Candidates whose values are computed at once; only those whose bound is above the best value are.
 CANDIDATES_AT_ONCE = 64
-#: Random starts by effort. With 4 starts, 1 of 21 settings on tables of 13 to 100 variables ended below the
-#: best set known, with 16 none.
-STARTS_BY_EFFORT = {"quick": 0, "auto": 16, "thorough": 60}
-#: Sizes above that of the set to which greedy choices go before they are reduced, by effort.
-EXCESS: dict[str, tuple[int, ...]] = {"quick": (2,), "auto": (2, 4), "thorough": (1, 2, 4, 6)}
-#: Above so many variables there are no random starts unless effort is "thorough": each takes seconds, and
-#: with 2,000 variables exchanges gain .1 % over greedy choices.
-RANDOM_STARTS_LIMIT = 200
+
+
+@dataclass(frozen=True)
+class SelectionEffort:
+    """How long to search for principal variables.
+
+    Attributes
+    ----------
+    random_starts : int
+        With 4 of them, 1 of 21 settings on tables of 13 to 100 variables ended below the best set known, with
+        16 none.
+    excess : tuple of int
+        Sizes above that of the set to which greedy choices go before they are reduced.
+    most_variables : float
+        With more variables there is only the greedy start: each of the others takes seconds, and with 2,000
+        variables exchanges gain .1 % over greedy choices.
+    """
+
+    random_starts: int
+    excess: tuple[int, ...]
+    most_variables: float = 200
+
+
+#: effort -> how long to search.
+SELECTION_EFFORTS = {
+    "quick": SelectionEffort(0, (2,)),
+    "auto": SelectionEffort(16, (2, 4)),
+    "thorough": SelectionEffort(60, (1, 2, 4, 6), np.inf),
+}
 
 
 def top_sum(A: np.ndarray, k: int) -> np.ndarray:
@@ -273,9 +294,10 @@ class Selection:
             Further sets to start from.
         """
         starts = [self.greedy(), *(self.greedy(self._fitting(U)) for U in further_sets)]
-        if len(self.candidates) and (len(self.S) <= RANDOM_STARTS_LIMIT or effort == "thorough"):
-            starts += [self.reduced(excess) for excess in EXCESS[effort]]
-            starts += [self.random(rng) for _ in range(STARTS_BY_EFFORT[effort])]
+        settings = SELECTION_EFFORTS[effort]
+        if len(self.candidates) and len(self.S) <= settings.most_variables:
+            starts += [self.reduced(excess) for excess in settings.excess]
+            starts += [self.random(rng) for _ in range(settings.random_starts)]
         distinct = {tuple(sorted(U)): U for U in starts}
         ends = [self.exchanged(U) for U in distinct.values()]
         best_value = max(value for _, value in ends)

@@ -87,7 +87,7 @@ def test_most_draws_start_from_the_first_ones_by_any_number_of_processes(wine, m
     """The first ones are fitted in batches of another size, which changes the ends of climbs by 1e-9."""
     together = wine.bootstrap(110)._numbers
     np.testing.assert_array_equal(together.values, wine.bootstrap(110, n_jobs=2)._numbers.values)
-    monkeypatch.setattr(samples, "FIRST_DRAWS", 1000)
+    monkeypatch.setattr(samples, "SAMPLES", replace(samples.SAMPLES, first_draws=1000))
     apart = wine.bootstrap(110)._numbers
     np.testing.assert_allclose(together.variances[:50], apart.variances[:50], rtol=1e-7)
     assert not np.allclose(together.variances, apart.variances, rtol=1e-3)
@@ -98,7 +98,7 @@ def test_fits_of_first_draws_have_the_cardinalities_of_the_fit(monkeypatch):
     rows = np.random.default_rng(0).standard_normal((40, 8))
     fit = sp.spca(rows, k=3, card=[2, 6, 3])
     given = []
-    monkeypatch.setattr(samples, "FIRST_DRAWS", 15)
+    monkeypatch.setattr(samples, "SAMPLES", replace(samples.SAMPLES, first_draws=15))
     original = samples.replace
 
     def recording(record, **changes):

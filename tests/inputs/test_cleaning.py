@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from itertools import pairwise, permutations
 from statistics import NormalDist
 
@@ -459,8 +460,8 @@ def test_replaced_cells_are_left_out_by_moments_and_by_rows_alike(monkeypatch):
     warnings.filterwarnings("ignore", message=".*were pulled in", category=DataWarning)
     monkeypatch.setattr(prediction, "divisions", lambda p: 2)
     tables = []
-    for variables in (prediction.DECOMPOSED_VARIABLES, 0):
-        monkeypatch.setattr(prediction, "DECOMPOSED_VARIABLES", variables)
+    for variables in (prediction.SETS.decomposed_variables, 0):
+        monkeypatch.setattr(prediction, "SETS", replace(prediction.SETS, decomposed_variables=variables))
         choice = sp.choose_k(X, scale=True, robust="cells", rng=0, kmax=3)
         tables.append(choice.table.loc[:"PC3", ["predicted", "gain"]].to_numpy(float))
     np.testing.assert_allclose(tables[0], tables[1], rtol=1e-9)  # sums in another order
