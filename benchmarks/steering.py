@@ -94,7 +94,6 @@ SEARCH = (
     Change(chains, "START_ROWS_LEAST", 25),
     Change(chains, "ELITE", 1),
     Change(chains, "BELOW_BEST", 1.0),
-    Change(chains, "REBUILT_TRIED", 1),
     Change(chains, "REBUILT_CLIMBS", 1),
     Change(climbing, "SHORT", 3),
     Change(climbing, "VALUED", 6),

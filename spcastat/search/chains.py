@@ -437,9 +437,8 @@ def search(
     return best_fit, evidence
 
 
-#: Groups from which a component is rebuilt, how many of the components found are tried, and climbs from the
-#: best of these fits.
-REBUILT_FROM, REBUILT_TRIED, REBUILT_CLIMBS = 40, 2, 2
+#: Groups from which a component is rebuilt, and climbs from the best of these fits.
+REBUILT_FROM, REBUILT_CLIMBS = 40, 2
 
 
 def with_components_replaced(
@@ -466,16 +465,11 @@ def with_components_replaced(
         return fit
     groups = groups_of_matrix(criterion.M.M, max(criterion.cards))
     for _ in range(k):
-        trial_fits = fit.subset(np.zeros(k * REBUILT_TRIED, dtype=int))
-        place, pick = np.repeat(np.arange(k), REBUILT_TRIED), np.arange(REBUILT_TRIED)
-        criterion.empty(trial_fits, place[:, None] == np.arange(k))
-        # the scores are the same for all fits without the same component
-        seeds = groups.seeds(
-            trial_fits.M_products[::REBUILT_TRIED], trial_fits.G[::REBUILT_TRIED], REBUILT_FROM
-        )
+        trial_fits = fit.subset(np.zeros(k, dtype=int))
+        criterion.empty(trial_fits, np.eye(k, dtype=bool))
+        seeds = groups.seeds(trial_fits.M_products, trial_fits.G, REBUILT_FROM)
         for i in range(k):
-            fit_indices = np.flatnonzero(place == i)
-            rebuild(criterion, trial_fits, fit_indices, i, np.tile(seeds[i], (len(fit_indices), 1)), pick)
+            rebuild(criterion, trial_fits, np.array([i]), i, seeds[[i]], np.zeros(1, dtype=int))
         trial_fits = reordered(
             criterion, climbing.sweep(criterion, criterion.mended(trial_fits), effort.sweeps)
         )
