@@ -142,7 +142,7 @@ def best_of_all(case: Case, measure: str, seed: int = 0) -> tuple[float, np.ndar
     p, best, V = len(case.S), -np.inf, np.zeros((len(case.S), len(case.cards)))
     orders = sorted(set(permutations(case.cards))) if measure == "adjusted" else [case.cards]
     for cards in orders:
-        criterion = OBJECTIVES[measure].of_matrix(case.S, cards)
+        criterion = OBJECTIVES[measure].criterion.of_matrix(case.S, cards)
         choices = product(*(combinations(range(p), c) for c in cards))
         if measure != "adjusted":  # the order is no matter: one of those that differ in it only
             choices = (one for one in choices if _sorted(one, cards))

@@ -669,7 +669,7 @@ class Incumbent:
         self.V = V
         self.cards = tuple(int(c) for c in np.count_nonzero(V, axis=0))
         self.measure = measure
-        self.criterion = OBJECTIVES[measure].of_matrix(S, self.cards)
+        self.criterion = OBJECTIVES[measure].criterion.of_matrix(S, self.cards)
         self.rng = np.random.default_rng(0)
         self.value = self._measured(V)
 

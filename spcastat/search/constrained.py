@@ -261,7 +261,7 @@ class _ConstrainedSearch:
         eigenvalues, vectors = np.linalg.eigh(self.S)
         self.vectors = vectors[:, ::-1][:, : min(2 * len(self.cards), len(self.S))]
         # products are covariances, inner products or correlations, and values are variances
-        variances = self.constraint.of_scores and not self.objective.squares
+        variances = self.constraint.of_scores and not self.objective.criterion.squares
         self.unit = 1.0 / eigenvalues[-1] if variances else eigenvalues[-1]
         self.levels, self.strict = self._with_penalties(LEVELS), self._with_penalties(LEVELS[-1:])
         self.loadings = ExactLoadings(self.S, self.cards, self.constraint, self.objective)
@@ -314,7 +314,7 @@ class _ConstrainedSearch:
             places, x = np.concatenate([places, start_fits.places]), np.concatenate([x, start_fits.x])
         ends = self.settle(places, x)
         patience = self.settings.patience
-        if self.is_tight and self.objective.squares:
+        if self.is_tight and self.objective.criterion.squares:
             patience *= TIGHT_ROUNDS
         without_gain = 0
         while ends.size and self._is_improvable() and without_gain < patience:
@@ -367,7 +367,7 @@ class _ConstrainedSearch:
     def _neighbours(self, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return exchanges of the first fits that have not been exchanged before: places and loadings."""
         fit_count, neighbours = TIGHT_FITS, self.settings.neighbours
-        if self.objective.squares:
+        if self.objective.criterion.squares:
             fit_count, neighbours = 2 * fit_count, (neighbours + 1) // 2
         fits = [end for end in ends.tolist() if end not in self.exchanged][:fit_count]
         self.exchanged.update(fits)
@@ -518,12 +518,12 @@ class PenalisedCriterion(Criterion):
         objective: Objective,
         rhos: tuple[float, ...],
     ):
-        self.ratio = objective.squares
-        of_variances = constraint.of_scores and not objective.squares
+        self.ratio = objective.criterion.squares
+        of_variances = constraint.of_scores and not objective.criterion.squares
         #: The multiples of S.
         self.multiples = np.array(rhos) if of_variances else 1.0 / np.array(rhos)
         scaled = self.multiples[:, None, None] * S
-        main = scaled @ scaled if objective.squares else scaled
+        main = scaled @ scaled if objective.criterion.squares else scaled
         M: matrices.SymmetricMatrix = matrices.Identity(len(S))
         if constraint.of_scores:
             M = _dense(scaled)

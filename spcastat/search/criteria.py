@@ -34,11 +34,12 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spcastat.linalg.operators import Operator
 from spcastat.search import matrices
 
 
@@ -268,6 +269,8 @@ class Criterion(ABC):
     #: Whether the model of one column given the others is exact; then the order of components does not
     #: matter.
     exact_model: bool
+    #: Whether it needs the product S S, products with which are expensive.
+    squares: ClassVar[bool] = False
     #: Whether good optima lie far apart, so that climbing from unpromising starts is worthwhile.
     rugged: bool = False
     #: Which supports are allowed; None for all.
@@ -293,6 +296,29 @@ class Criterion(ABC):
         self.kinds = cards
         #: Indicators of the components among the entries of x, shape (N, k)
         self.member = (self.owner[:, None] == np.arange(self.k)).astype(float)
+
+    @classmethod
+    def of_matrix(cls, S: np.ndarray, cards: tuple[int, ...], rows: np.ndarray | None = None) -> Self:
+        """Return the criterion for a covariance matrix of total variance one, or for several, (D, m, m).
+
+        `rows` are few rows with these cross-products; see `spcastat.search.matrices.Dense`.
+        """
+        squares = matrices.Dense(S @ S) if cls.squares else None
+        return cls.of_products(matrices.Dense(S, rows=rows), squares, cards)
+
+    @classmethod
+    def of_operator(cls, op: Operator, cards: tuple[int, ...]) -> Self:
+        """Return the criterion for an operator whose covariance matrix is not kept in memory."""
+        return cls.of_products(
+            matrices.Products(op), matrices.Products(op, 2) if cls.squares else None, cards
+        )
+
+    @classmethod
+    def of_products(
+        cls, S: matrices.SymmetricMatrix, squares: matrices.SymmetricMatrix | None, cards: tuple[int, ...]
+    ) -> Self:
+        """Return the criterion for S and, if it needs it, the product S S."""
+        return cls(S, squares, cards)
 
     @property
     def equal(self) -> bool:
@@ -535,6 +561,12 @@ class Adjusted(Criterion):
     def __init__(self, S: matrices.SymmetricMatrix, cards: tuple[int, ...]):
         super().__init__(S, None, cards)
 
+    @classmethod
+    def of_products(
+        cls, S: matrices.SymmetricMatrix, squares: matrices.SymmetricMatrix | None, cards: tuple[int, ...]
+    ) -> Self:
+        return cls(S, cards)
+
     def value(self, G: np.ndarray, N: np.ndarray) -> np.ndarray:
         return self._of(self.variances(G))
 
@@ -682,11 +714,14 @@ def triangle(G: np.ndarray, jitter: float = matrices.JITTER) -> tuple[np.ndarray
 
 
 class Projected(Criterion):
-    """The share of the variance in a projection: on the span of the loadings or of the scores."""
+    """The share of the variance in a projection: with M = S and T = S S, on the span of the scores."""
 
     exact_model = True
+    squares = True
 
-    def __init__(self, M: matrices.SymmetricMatrix, T: matrices.SymmetricMatrix, cards: tuple[int, ...]):
+    def __init__(
+        self, M: matrices.SymmetricMatrix, T: matrices.SymmetricMatrix | None, cards: tuple[int, ...]
+    ):
         super().__init__(M, T, cards)
         self.rugged = M.identity
 
@@ -767,6 +802,18 @@ class Projected(Criterion):
         K = H[at] * (T - cross - cross.T + MV @ W @ MV.T) - W[at] * (M - P @ MV.T)
         outer_products = P[:, self.owner] * gradient[:, self.owner].T
         return K - outer_products - outer_products.T
+
+
+class Reconstruction(Projected):
+    """The share of the variance in the projection on the span of the loadings, with M = I and T = S."""
+
+    squares = False
+
+    @classmethod
+    def of_products(
+        cls, S: matrices.SymmetricMatrix, squares: matrices.SymmetricMatrix | None, cards: tuple[int, ...]
+    ) -> Self:
+        return cls(matrices.Identity(S.m), S, cards)
 
 
 def inverse_of_gram(G: np.ndarray) -> np.ndarray:

@@ -123,7 +123,7 @@ def joint(
         return _wide(wide, effort, seeded, starts)
     search_result = _among_all(op, k, card, objective, effort, seeded, starts, rule)
     is_rounding = search_result.value < search_result.optima[0][0] * (1.0 - VALUE_TOLERANCE)
-    if OBJECTIVES[objective].squares:
+    if OBJECTIVES[objective].criterion.squares:
         remaining = op.score_basis(search_result.V)[0]
         is_rounding = is_rounding or nearly_dependent(op, search_result.V, remaining)
     if not is_rounding:
@@ -158,7 +158,7 @@ def _among_all(
         )
         starts = (*starts, lower_result.V)
     S = op.block(np.arange(op.p)) / op.total
-    criterion = OBJECTIVES[objective].of_matrix(symmetric(S), card).under(rule)
+    criterion = OBJECTIVES[objective].criterion.of_matrix(symmetric(S), card).under(rule)
     if rule is None and k == 1:
         fit, evidence = best_predictor(criterion)
         return result_of_climbs(op, criterion, fit, evidence, objective, True)
@@ -319,7 +319,7 @@ def along_path(
             previous_loadings: list[np.ndarray] = []
             for i in reversed(range(m)) if remaining_passes % 2 else range(m):
                 advance(1)
-                criterion = OBJECTIVES[objective].of_matrix(S, cards[i])
+                criterion = OBJECTIVES[objective].criterion.of_matrix(S, cards[i])
                 if min(cards[i]) >= op.p:
                     ends = chains.from_directions(criterion, [vectors[:, :k]])
                 else:
@@ -334,7 +334,7 @@ def along_path(
         if min(card) >= op.p:
             results.append(joint(op, k, card, objective))
             continue
-        criterion = OBJECTIVES[objective].of_matrix(S, card)
+        criterion = OBJECTIVES[objective].criterion.of_matrix(S, card)
         fit = chains.from_directions(criterion, best_loadings[i][:1])
         evidence[i].chains = fit.value.tolist()
         if few_supports(criterion):
@@ -510,7 +510,7 @@ def nearby_optima(
             for op, starts_of_set in zip(ops, starts, strict=True)
         ]
     if is_large:
-        criterion = OBJECTIVES[objective].of_operator(ops[0], card)
+        criterion = OBJECTIVES[objective].criterion.of_operator(ops[0], card)
     else:
         criterion = several(ops, card, objective).under(rule)
     fits = fits_at_starts(criterion, starts)
@@ -533,7 +533,7 @@ def several(ops: Sequence[Operator], card: tuple[int, ...], objective: str) -> C
     all_variables = np.arange(ops[0].p)
     S = np.stack([op.block(all_variables) / op.total for op in ops])
     S = 0.5 * (S + S.mT)
-    return OBJECTIVES[objective].of_matrix(S if len(ops) > 1 else S[0], card)
+    return OBJECTIVES[objective].criterion.of_matrix(S if len(ops) > 1 else S[0], card)
 
 
 def fits_at_starts(criterion: Criterion, starts: Sequence[Sequence[np.ndarray]]) -> Fits:

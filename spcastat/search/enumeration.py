@@ -329,7 +329,7 @@ class _NonnegativeProblem:
 
     @cached_property
     def criterion(self) -> Criterion:
-        return self.aim.of_matrix(self.S, self.cards)
+        return self.aim.criterion.of_matrix(self.S, self.cards)
 
     @cached_property
     def root(self) -> np.ndarray:
@@ -360,7 +360,7 @@ class _NonnegativeProblem:
         np.put_along_axis(membership, places, True, axis=1)
 
         def leading_sums(J: np.ndarray) -> np.ndarray:
-            if self.aim.squares:
+            if self.aim.criterion.squares:
                 _, sizes, bases = np.linalg.svd(self.root[J], full_matrices=False)
                 bases = bases * (sizes > NEGLIGIBLE_SHARE * sizes[:, :1])[:, :, None]
                 explained = np.linalg.eigvalsh(bases @ self.S @ bases.mT)
@@ -381,7 +381,7 @@ class _NonnegativeProblem:
         if self.aim.ordered:
             triangles = np.linalg.qr(self.root @ V.mT, mode="r")
             return np.asarray((np.einsum("bii->bi", triangles) ** 2).sum(axis=1))
-        if self.aim.squares:
+        if self.aim.criterion.squares:
             V = V @ self.root
             V = V / np.linalg.norm(V, axis=2, keepdims=True).clip(min=np.finfo(float).tiny)
         Q = np.linalg.svd(V, full_matrices=False)
@@ -571,7 +571,7 @@ class _NonnegativeProblem:
         lower = np.zeros(upper.shape)
         lower[1 : m + 1, in_all] = -np.inf
         span = _ContrastProblem(self.S, (1,) * (k + 1), self.aim, m).span
-        image = self.root if self.aim.squares else np.eye(V.shape[1])
+        image = self.root if self.aim.criterion.squares else np.eye(V.shape[1])
 
         def negative(y: np.ndarray) -> tuple[float, np.ndarray]:
             Q, R = np.linalg.qr(image @ (span @ y.reshape(upper.shape)).T)
@@ -674,7 +674,7 @@ class _ContrastProblem(_NonnegativeProblem):
         return span
 
     def _blocks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        T, M = (self.S @ self.S, self.S) if self.aim.squares else (self.S, np.eye(len(self.S)))
+        T, M = (self.S @ self.S, self.S) if self.aim.criterion.squares else (self.S, np.eye(len(self.S)))
         return T[places[:, :, None], places[:, None, :]], M[places[:, :, None], places[:, None, :]]
 
     def _values_and_slopes(

@@ -55,7 +55,7 @@ class ExactLoadings:
     def __init__(self, S: np.ndarray, cards: tuple[int, ...], constraint: Constraint, objective: Objective):
         self.scale = float(np.diag(S).max())
         self.S = S / self.scale
-        self.square = self.S @ self.S if objective.squares else None
+        self.square = self.S @ self.S if objective.criterion.squares else None
         self.constraint = constraint
         k = self.k = len(cards)
         self.owner = np.repeat(np.arange(k), cards)

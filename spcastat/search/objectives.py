@@ -9,10 +9,16 @@ from typing import Literal
 import numpy as np
 
 from spcastat.errors import OptionError
-from spcastat.linalg.operators import Operator, residual_covariances
+from spcastat.linalg.operators import residual_covariances
 from spcastat.measures import MEASURES, Measure
-from spcastat.search.criteria import Adjusted, Criterion, Projected, inverse_of_gram, triangle
-from spcastat.search.matrices import Dense, Identity, Products, SymmetricMatrix
+from spcastat.search.criteria import (
+    Adjusted,
+    Criterion,
+    Projected,
+    Reconstruction,
+    inverse_of_gram,
+    triangle,
+)
 
 # --- values of groups ----------------------------------------------------------------------------
 
@@ -120,10 +126,8 @@ class Objective:
         The value of ``objective=``, and the name in prints.
     measure : Measure
         The share of the total variance that is maximised.
-    criterion : callable
-        Takes S, the product S S if `squares` (else None), and the cardinalities.
-    squares : bool
-        Whether the criterion needs S S, products with which are expensive.
+    criterion : type
+        The class of what is maximised, a Criterion; `of_matrix` of it makes one.
     ordered : bool
         Whether the value depends on the order of the components, as each counts what it adds to earlier ones.
     equals_variance : bool
@@ -141,25 +145,13 @@ class Objective:
     name: str
     label: str
     measure: Measure
-    criterion: Callable[[SymmetricMatrix, SymmetricMatrix | None, tuple[int, ...]], Criterion]
-    squares: bool = False
+    criterion: type[Criterion]
     ordered: bool = False
     equals_variance: bool = False
     proxy: Objective | None = None
     groups: GroupSearch | None = None
     relaxation: str | None = None
     shares: bool = False
-
-    def of_matrix(self, S: np.ndarray, cards: tuple[int, ...], rows: np.ndarray | None = None) -> Criterion:
-        """Return the criterion for a covariance matrix of total variance one, or for several, (D, m, m).
-
-        `rows` are few rows with these cross-products; see `Dense`.
-        """
-        return self.criterion(Dense(S, rows=rows), Dense(S @ S) if self.squares else None, cards)
-
-    def of_operator(self, op: Operator, cards: tuple[int, ...]) -> Criterion:
-        """Return the criterion for an operator whose covariance matrix is not kept in memory."""
-        return self.criterion(Products(op), Products(op, 2) if self.squares else None, cards)
 
     def group_search(self) -> GroupSearch:
         """Return what a search over partitions of all variables needs.
@@ -192,24 +184,11 @@ class Objective:
         return self.relaxation
 
 
-def _adjusted(S: SymmetricMatrix, T: SymmetricMatrix | None, cards: tuple[int, ...]) -> Criterion:
-    return Adjusted(S, cards)
-
-
-def _reconstruction(S: SymmetricMatrix, T: SymmetricMatrix | None, cards: tuple[int, ...]) -> Criterion:
-    return Projected(Identity(S.m), S, cards)
-
-
-def _regression(S: SymmetricMatrix, T: SymmetricMatrix | None, cards: tuple[int, ...]) -> Criterion:
-    assert T is not None
-    return Projected(S, T, cards)
-
-
 ADJUSTED = Objective(
     "adjusted",
     "adjusted variance",
     MEASURES["adjusted"],
-    _adjusted,
+    Adjusted,
     ordered=True,
     equals_variance=True,
     groups=GroupSearch("upper", adjusted_slope, adjusted_values),
@@ -220,7 +199,7 @@ PEV = Objective(
     "pev",
     "PEV",
     MEASURES["pev"],
-    _reconstruction,
+    Reconstruction,
     equals_variance=True,
     groups=GroupSearch("equal", pev_slope, pev_values),
     relaxation="projection",
@@ -229,8 +208,7 @@ LEAST_SQUARES = Objective(
     "least_squares",
     "least-squares share",
     MEASURES["least_squares"],
-    _regression,
-    squares=True,
+    Projected,
     proxy=ADJUSTED,
     groups=GroupSearch(None, regression_slope, regression_values, ratio=True),
     relaxation="regression",

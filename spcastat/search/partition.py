@@ -243,7 +243,7 @@ class GroupLoadings:
     def __init__(self, S: np.ndarray, k: int, objective: Objective):
         self.S, self.k, self.objective = S, k, objective
         self.search = objective.group_search()
-        self.square = S @ S if objective.squares else None
+        self.square = S @ S if objective.criterion.squares else None
 
     def fit(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Fit partitions from the leading eigenvectors of their groups.
@@ -599,7 +599,7 @@ class Climber:
     ):
         self.S, self.rule, self.target = S, rule, target
         self.sorts = rule is None or len(set(rule.kinds([0] * k))) == 1
-        self.square = S @ S if objective.squares else None
+        self.square = S @ S if objective.criterion.squares else None
         self.p, self.k, self.search = len(S), k, objective.group_search()
         self.vectors_by_group: dict[int, np.ndarray] = {}
         self.values_by_partition: dict[tuple[int, ...], float] = {}

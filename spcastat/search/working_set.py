@@ -183,7 +183,7 @@ def prepared(
         truncated = [_truncated(D, card) for D in directions]
         return Prepared(op, card, objective, vectors, explained, groups, truncated, None)
     record = OBJECTIVES[objective]
-    criterion = (record.proxy or record).of_operator(op, card)
+    criterion = (record.proxy or record).criterion.of_operator(op, card)
     greedy = rebuilt(criterion, groups, greedy_from(criterion, groups, 1, None))
     fits = _swept(criterion, criteria.join_fits([greedy, from_directions(criterion, directions)]))
     return Prepared(op, card, objective, vectors, explained, groups, [], Swept(criterion, fits))
@@ -289,7 +289,7 @@ def restricted(
         tested = deep
         if deep:
             fit_inside = replace(fit_inside, fit=exchange_until_optimal(criterion, fit))
-        if not settings.rounds or len(variables) == op.p or OBJECTIVES[objective].squares:
+        if not settings.rounds or len(variables) == op.p or OBJECTIVES[objective].criterion.squares:
             sufficient = True if len(variables) == op.p else None
             break
         V = fit_inside.loadings(op.p)
@@ -359,7 +359,7 @@ def _starting_loadings(
         )
     order = np.argsort(-fits.value, kind="stable")
     loadings = list(criterion.dense(fits.subset(order[: settings.climbs])))
-    if OBJECTIVES[problem.objective].squares:  # sweeps of adjusted variance may make these worse
+    if OBJECTIVES[problem.objective].criterion.squares:  # sweeps of adjusted variance may make these worse
         loadings = [*starts, *loadings]
     return loadings if settings.rounds else loadings[:QUICK_CLIMBS]
 
@@ -399,7 +399,7 @@ def _swept_again(
     """
     op = problem.op
     V = fit_inside.loadings(op.p)
-    if not OBJECTIVES[problem.objective].squares:  # its sweeps would take products of products
+    if not OBJECTIVES[problem.objective].criterion.squares:  # its sweeps would take products of products
         rebuilt_fits = rebuilt(criterion, groups, from_directions(criterion, [V]))
         V = criterion.dense(_swept(criterion, rebuilt_fits))[0]
     return _Basis([V], op.dot(V) / op.total, np.zeros(0, dtype=int))
@@ -480,9 +480,9 @@ def criterion_on(
     """Return the criterion on some variables; the others still count in the least-squares objective."""
     S = op.block(variables) / op.total
     S = symmetric(S)
-    if not OBJECTIVES[objective].squares:
+    if not OBJECTIVES[objective].criterion.squares:
         rows = op.values(variables) / np.sqrt(op.total) if isinstance(op, Rows) and op.n < max(card) else None
-        return OBJECTIVES[objective].of_matrix(S, card, rows)
+        return OBJECTIVES[objective].criterion.of_matrix(S, card, rows)
     T = np.empty_like(S)
     for start in range(0, len(variables), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)

@@ -743,7 +743,7 @@ def cautions(state: FitState, largest: pd.Series, card: pd.Series) -> Iterator[F
     if record.sparse:
         yield fact("weights in table")
     objective = _objective(record)
-    if record.sparse and objective is not None and objective.squares:
+    if record.sparse and objective is not None and objective.criterion.squares:
         table = frames.variance(state)
         share, of_pca = (table[f"cumulative {name}"].iloc[-1] for name in ("least squares", "PCA"))
         if share > 1.0 - EXACT_SHARE:

@@ -188,7 +188,7 @@ def problem(seed: int, p: int, rank: int | None = None) -> np.ndarray:
 def best_of_all(S: np.ndarray, cards: tuple[int, ...], seed: int) -> tuple[float, np.ndarray]:
     """The largest adjusted variance of ascents from random loadings on all supports."""
     rng = np.random.default_rng(seed)
-    criterion = OBJECTIVES["adjusted"].of_matrix(S, cards)
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S, cards)
     chosen = [np.concatenate(T) for T in product(*(list(combinations(range(len(S)), c)) for c in cards))]
     places = np.array(chosen)
     fits = criterion.fits(np.concatenate([places] * 2), rng.standard_normal((2 * len(places), sum(cards))))
@@ -229,7 +229,7 @@ def test_supports_that_the_multiplier_leaves_out_have_no_better_fit():
     assert set(map(tuple, (np.flatnonzero(v) for v in V.T))) <= kept | {()}
     left_out = [T for T in combinations(range(6), 2) if T not in kept]
     assert left_out
-    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2, 2))
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S, (2, 2))
     places = np.array([(*T, *U) for T in left_out for U in combinations(range(6), 2)])
     start = np.random.default_rng(0).standard_normal((len(places), 4))
     assert refined(criterion, criterion.fits(places, start), 60).value.max() <= best * (1.0 + GAP_TARGET)
@@ -256,7 +256,7 @@ def test_leaves_of_two_components_are_closed_and_never_below_what_is_attained(se
     supports = [np.sort(rng.permutation(6)[:3]) for _ in range(2)]
     values = []
     for order in (supports, supports[::-1]):
-        criterion = OBJECTIVES["adjusted"].of_matrix(S, (3, 3))
+        criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S, (3, 3))
         start = rng.standard_normal((40, 6))
         fits = criterion.fits(np.tile(np.concatenate(order), (40, 1)), start)
         values.append(float(refined(criterion, fits, 100).value.max()))

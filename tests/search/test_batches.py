@@ -29,7 +29,7 @@ def problem(objective, cards=CARDS, p=P, seed=3, count=B):
     """A criterion, its covariance matrix, and random fits."""
     S = draw(p, seed)
     S /= np.trace(S)
-    criterion = OBJECTIVES[objective].of_matrix(S, cards)
+    criterion = OBJECTIVES[objective].criterion.of_matrix(S, cards)
     rng = np.random.default_rng(seed)
     places = np.array(
         [np.concatenate([np.sort(rng.permutation(p)[:c]) for c in cards]) for _ in range(count)]
@@ -151,7 +151,7 @@ def test_climbs_continue_while_a_round_raises_the_value_and_the_best_is_within_r
 
 def test_components_of_equal_cardinality_are_sorted_by_variance_if_the_value_stays():
     S = np.diag([3.0, 5.0, 4.0, 1.0, 4.0, 2.0, 9.0, 8.0]) / 36.0
-    criterion = OBJECTIVES["adjusted"].of_matrix(S, (1, 2, 1, 1, 3))
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S, (1, 2, 1, 1, 3))
     fits = criterion.fits(np.array([[4, 0, 3, 2, 1, 5, 6, 7]]), np.ones((1, 8)))
     # uncorrelated scores: every order is as good; of the variances 4, 4 and 5 of the single variables
     expected = [1, 0, 3, 2, 4, 5, 6, 7]
@@ -304,7 +304,7 @@ def test_the_largest_distinct_values_are_taken_and_the_first_of_equals():
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("effort", ["quick", "auto"])
 def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, effort):
-    criterion = OBJECTIVES[objective].of_matrix(S, CHAIN_CARDS)
+    criterion = OBJECTIVES[objective].criterion.of_matrix(S, CHAIN_CARDS)
     fit, evidence = chains.search(criterion, VECTORS, EFFORTS[effort], np.random.default_rng(0))
     assert len(evidence.chains) == EFFORTS[effort].chains
     assert fit.value[0] >= max(evidence.chains) * (1 - 1e-12)
@@ -315,7 +315,7 @@ def test_the_best_of_all_chains_is_returned_and_no_chain_is_better(objective, ef
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_start_that_is_given_is_never_lost(objective):
-    criterion = OBJECTIVES[objective].of_matrix(S, CHAIN_CARDS)
+    criterion = OBJECTIVES[objective].criterion.of_matrix(S, CHAIN_CARDS)
     best, _ = chains.search(criterion, VECTORS, EFFORTS["auto"], np.random.default_rng(0))
     poor = np.eye(CHAIN_P)[:, ::-1][:, :6]
     short = replace(EFFORTS["quick"], chains=1, starts=3, sweeps=0, rounds=0)

@@ -42,7 +42,7 @@ def criterion_of(name: str, S: np.ndarray, cards: tuple[int, ...]):
     """One of the three criteria, or how nearly nine tenths are kept after every component."""
     if name == "promised":
         return TargetCriterion(Dense(S), cards, VarianceTarget(0.9, True, np.linalg.eigvalsh(S)[::-1][:3]))
-    return OBJECTIVES[name].of_matrix(S, cards)
+    return OBJECTIVES[name].criterion.of_matrix(S, cards)
 
 
 @pytest.fixture(params=[*OBJECTIVES, "promised"])
@@ -181,7 +181,7 @@ def test_exchange_values_are_lower_bounds_that_tell_which_exchanges_rise(problem
 def large_supports(name: str):
     """Return a criterion with components of 45 of 100 variables, and a batch of three fits."""
     S = draw(100, 3)
-    criterion = OBJECTIVES[name].of_matrix(S / np.trace(S), (45, 45))
+    criterion = OBJECTIVES[name].criterion.of_matrix(S / np.trace(S), (45, 45))
     rng = np.random.default_rng(2)
     places = [np.concatenate([np.sort(rng.permutation(100)[:45]) for _ in range(2)]) for _ in range(3)]
     fits = criterion.fits(np.array(places), rng.standard_normal((3, 90)))
@@ -265,7 +265,7 @@ def test_a_large_support_in_data_of_few_rows_needs_no_eigenvectors_of_zero():
 
     X = np.random.default_rng(7).standard_normal((20, 530))
     S = X.T @ X
-    criterion = OBJECTIVES["adjusted"].of_matrix(S / np.trace(S), (510, 510))
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S / np.trace(S), (510, 510))
     rng = np.random.default_rng(8)
     places = [np.concatenate([np.sort(rng.permutation(530)[:510]) for _ in range(2)]) for _ in range(2)]
     fits = refined(criterion, criterion.fits(np.array(places), rng.standard_normal((2, 1020))), 20)
@@ -333,7 +333,7 @@ def test_random_ascents_end_on_flat_ground_or_with_dependent_components(name):
         p, k = int(rng.integers(5, 11)), int(rng.integers(1, 5))
         cards = (p // k,) * k if supports == "disjoint" else tuple(rng.integers(1, p, size=k).tolist())
         S = covariance_with_copies(p, rng) if kind == "copies" else covariance(kind, p, rng)
-        criterion = OBJECTIVES[name].of_matrix(S / np.trace(S), cards)
+        criterion = OBJECTIVES[name].criterion.of_matrix(S / np.trace(S), cards)
         places = np.array([random_supports(supports, p, cards, rng) for _ in range(8)])
         fits = criterion.fits(places, rng.standard_normal(places.shape))
         found = refined(criterion, fits, 300)
@@ -352,7 +352,7 @@ def test_random_ascents_end_on_flat_ground_or_with_dependent_components(name):
 def test_no_two_neighbours_change_places_for_the_better():
     S = draw(P, 9)
     cards = (3, 2, 3, 3, 2, 3, 3, 2, 3)
-    criterion = OBJECTIVES["adjusted"].of_matrix(S / np.trace(S), cards)
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S / np.trace(S), cards)
     rng = np.random.default_rng(2)
     places = np.array([np.concatenate([np.sort(rng.permutation(P)[:c]) for c in cards])] * 5)
     fits = criterion.fits(places, rng.standard_normal(places.shape))
@@ -374,7 +374,7 @@ def test_rounding_does_not_add_to_the_least_squares_share():
         X = rng.standard_normal((8, 5)) * 10.0 ** rng.uniform(-8.0, 0.0, size=5)
         S = X.T @ X
         S /= np.trace(S)
-        criterion = OBJECTIVES["least_squares"].of_matrix(S, CARDS)
+        criterion = OBJECTIVES["least_squares"].criterion.of_matrix(S, CARDS)
         places = np.array(
             [np.concatenate([np.sort(rng.permutation(5)[:c]) for c in CARDS]) for _ in range(10)]
         )
@@ -488,7 +488,7 @@ def test_wide_rows_end_at_rest():
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_flat_and_dependent_components_are_left_in_peace(name):
     twice = np.kron(draw(4, 1), np.ones((2, 2)))
-    criterion = OBJECTIVES[name].of_matrix(twice / np.trace(twice), (8, 8, 8))
+    criterion = OBJECTIVES[name].criterion.of_matrix(twice / np.trace(twice), (8, 8, 8))
     flat = joint(Gram(twice), 3, (8, 8, 8), name)
     assert np.isfinite(flat.V).all()
     np.testing.assert_allclose(np.linalg.norm(flat.V, axis=0), 1.0, rtol=1e-14)
@@ -500,7 +500,7 @@ def test_flat_and_dependent_components_are_left_in_peace(name):
 def test_from_a_saddle_the_way_leads_up():
     # the second eigenvector of the support: at rest, but not the best there
     S = np.diag([3.0, 2.0, 1.0]) / 6.0
-    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2,))
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S, (2,))
     fit = criterion.fits(np.array([[0, 1]]), np.array([[1e-3, 1.0]]))
     found = stationary(criterion, fit)
     assert found.value[0] == pytest.approx(0.5, rel=1e-14)

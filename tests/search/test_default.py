@@ -340,8 +340,8 @@ def test_a_matrix_that_rounding_made_indefinite_is_whitened():
 def test_criteria_by_products_are_those_of_the_matrix(objective):
     op = gram()
     V = op.leading(3)[1]
-    one = OBJECTIVES[objective].of_operator(op, (4, 2, 3))
-    other = OBJECTIVES[objective].of_matrix(op.S / op.total, (4, 2, 3))
+    one = OBJECTIVES[objective].criterion.of_operator(op, (4, 2, 3))
+    other = OBJECTIVES[objective].criterion.of_matrix(op.S / op.total, (4, 2, 3))
     fits = [from_directions(criterion, [V, V[::-1]]) for criterion in (one, other)]
     np.testing.assert_allclose(fits[0].value, fits[1].value, rtol=1e-9)
     for i in range(3):
@@ -373,7 +373,7 @@ def test_greedy_fits_of_many_variables_start_from_those_of_largest_variance(seed
     """Of 400 variables three have a larger variance and go together; few random rows would miss them."""
     S = np.eye(400)
     S[:3, :3] = 1.8 + 0.2 * np.eye(3)
-    criterion = OBJECTIVES["pev"].of_matrix(S / np.trace(S), (3,))
+    criterion = OBJECTIVES["pev"].criterion.of_matrix(S / np.trace(S), (3,))
     found = pool.greedy(criterion, 1, np.random.default_rng(seed), plain=True)
     assert found.places.tolist() == [[0, 1, 2]]
 
@@ -382,7 +382,7 @@ def test_greedy_fits_of_many_variables_start_from_those_of_largest_variance(seed
 def test_a_rebuilt_component_has_the_best_loadings_on_its_support(objective):
     """The leading generalised eigenvalue; and the second best component is not better than the best."""
     op = gram()
-    criterion = OBJECTIVES[objective].of_matrix(op.S / op.total, (3, 4))
+    criterion = OBJECTIVES[objective].criterion.of_matrix(op.S / op.total, (3, 4))
     fits = from_directions(criterion, [op.leading(2)[1]] * 5)
     criterion.empty(fits, np.tile(np.arange(criterion.k) == 1, (len(fits), 1)))
     model = criterion.model_given_others(fits)
@@ -420,7 +420,7 @@ def test_the_last_of_many_components_are_rebuilt_together():
     """
     correlations = np.linspace(0.9, 0.1, 12)
     S = pairs(correlations)
-    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2,) * 8)
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S, (2,) * 8)
     start = from_directions(criterion, [on_pairs(S, np.array([0, 1, 2, 3, 8, 9, 10, 11]))])
     # one in a hundred reaches the best: that none of 1500 does has probability 3e-7
     tried = pool.perturb(criterion, start.subset(np.zeros(1500, dtype=int)), np.random.default_rng(0))
@@ -435,7 +435,7 @@ def test_components_are_replaced_by_those_of_any_other_variables():
     correlations = np.random.default_rng(1).permutation(np.linspace(0.1, 0.9, 75))
     order = np.argsort(-correlations)
     S = pairs(correlations)
-    criterion = OBJECTIVES["adjusted"].of_matrix(S, (2,) * 3)
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S, (2,) * 3)
     start = from_directions(criterion, [on_pairs(S, order[-3:])])
     evidence = Evidence()
     found = pool.with_components_replaced(criterion, start, EFFORTS["auto"], evidence)
@@ -451,7 +451,7 @@ def test_components_are_replaced_by_those_of_any_other_variables():
 def test_nearby_fits_keep_their_supports_if_asked(objective):
     op = gram()
     start = np.roll(np.eye(12)[:, :2], 4, axis=0) + 1e-3 * op.leading(2)[1]
-    criterion = OBJECTIVES[objective].of_matrix(op.S / op.total, (3, 2))
+    criterion = OBJECTIVES[objective].criterion.of_matrix(op.S / op.total, (3, 2))
     cut = from_directions(criterion, [start])
     kept, free = (nearby_optima([op], (3, 2), objective, [[start]], fixed)[0] for fixed in (True, False))
     expected = criterion.dense(refined(criterion, cut, 300))[0]
@@ -464,7 +464,7 @@ def test_chains_that_ended_in_the_best_fit_agree():
     found = default.joint(op, 2, (3, 2), "pev")
     assert found.chains == EFFORTS["auto"].chains
     assert EFFORTS["auto"].agree <= found.agreeing <= found.chains
-    criterion = OBJECTIVES["pev"].of_matrix(op.S / op.total, (3, 2))
+    criterion = OBJECTIVES["pev"].criterion.of_matrix(op.S / op.total, (3, 2))
     fit = from_directions(criterion, [op.leading(2)[1]])
     evidence = Evidence([0.4, 0.5, 0.4], [0.5, 0.5 * (1 - 0.9e-6), 0.5 * (1 - 1.1e-6)])
     assert result_of_climbs(op, criterion, fit, evidence, "pev", True).agreeing == 2

@@ -41,12 +41,19 @@ def squared_share(V: np.ndarray, op: Operator) -> np.ndarray:
     ])  # fmt: skip
 
 
+class Squared(Projected):
+    """The share of S S in the span of the loadings."""
+
+    @classmethod
+    def of_products(cls, S, squares, cards):
+        return cls(Identity(S.m), squares, cards)
+
+
 SQUARED = Objective(
     "squared",
     "share of squared covariances",
     replace(MEASURES["pev"], function=squared_share),
-    lambda S, T, cards: Projected(Identity(S.m), T, cards),
-    squares=True,
+    Squared,
     proxy=PEV,
 )
 
@@ -62,7 +69,10 @@ def faults(record: Objective, seed: int) -> set[str]:
     places = np.concatenate([np.flatnonzero(v) for v in V.T])[None]
     loadings = np.concatenate([v[v != 0] for v in V.T])[None]
     found = set()
-    for criterion in (record.of_matrix(op.S / op.total, cards), record.of_operator(op, cards)):
+    for criterion in (
+        record.criterion.of_matrix(op.S / op.total, cards),
+        record.criterion.of_operator(op, cards),
+    ):
         # the ridge of 1e-12 on correlations, times a condition of a few hundred
         if not np.isclose(criterion.fits(places, loadings).value[0], value, rtol=1e-8, atol=0.0):
             found.add("criterion")
@@ -73,7 +83,7 @@ def faults(record: Objective, seed: int) -> set[str]:
         np.isclose(record.measure(V[:, :1], op)[-1], variance, rtol=1e-8, atol=0.0)
     ):
         found.add("equals_variance")
-    if record.squares and (record.proxy or record).squares:
+    if record.criterion.squares and (record.proxy or record).criterion.squares:
         found.add("proxy")
     if record.groups is not None:
         found |= group_faults(record, record.groups, op)
@@ -95,7 +105,7 @@ def group_faults(record: Objective, groups: GroupSearch, op: Gram) -> set[str]:
         return float(record.measure(V, op)[-1])
 
     def products(V: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        return (S @ V)[None], (S @ S @ V)[None] if record.squares else None
+        return (S @ V)[None], (S @ S @ V)[None] if record.criterion.squares else None
 
     # in the order of their variances, which the values of ordered objectives are for
     labels, x = np.array([0, 1, 0, 0, 1, 0, 1]), rng.standard_normal(len(S))

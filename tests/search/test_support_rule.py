@@ -59,7 +59,7 @@ def supports_of(cards: tuple[int, ...], rule: SupportRule) -> list[tuple[tuple[i
 
 def enumerated(S: np.ndarray, cards: tuple[int, ...], rule: SupportRule, objective: str) -> float:
     """Return the best value over all supports: ascents of the loadings from pairs of eigenvectors."""
-    criterion = OBJECTIVES[objective].of_matrix(S / np.trace(S), cards)
+    criterion = OBJECTIVES[objective].criterion.of_matrix(S / np.trace(S), cards)
     places = np.array([np.concatenate(one) for one in supports_of(cards, rule)])
     vectors = [np.linalg.eigh(S[places[:, part, None], places[:, None, part]])[1] for part in criterion.parts]
     best = 0.0
@@ -194,7 +194,7 @@ def grouped_enumerated(S: np.ndarray, solver: Joint, objective: str) -> float:
         batches.setdefault(tuple(map(len, supports)), []).append(supports)
     best = 0.0
     for sizes, batch in batches.items():
-        criterion = OBJECTIVES[objective].of_matrix(S / np.trace(S), sizes)
+        criterion = OBJECTIVES[objective].criterion.of_matrix(S / np.trace(S), sizes)
         places = np.array([np.concatenate(supports) for supports in batch])
         vectors = [
             np.linalg.eigh(S[places[:, part, None], places[:, None, part]])[1] for part in criterion.parts

@@ -204,7 +204,7 @@ def cases() -> list[tuple[str, int, int]]:
 
 def polished(S: np.ndarray, V: np.ndarray, cards: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return loadings that are improved from V on by exchanges, and their supports."""
-    criterion = OBJECTIVES["pev"].of_matrix(S / np.trace(S), cards)
+    criterion = OBJECTIVES["pev"].criterion.of_matrix(S / np.trace(S), cards)
     fits = climb(criterion, from_directions(criterion, [V]), len(S), OUTSIDE_EXCHANGES)
     W = criterion.dense(exchange_until_optimal(criterion, fits))[0]
     return W, [np.flatnonzero(w) for w in W.T]
@@ -256,7 +256,7 @@ def test_a_quick_search_rebuilds_a_component_that_its_climbs_leave_behind():
     for i, strength in enumerate((3.0, 2.0, 2.2)):
         X[:, 10 * i : 10 * i + 10] += strength * rng.standard_normal((400, 1))
     S = np.cov(X, rowvar=False)
-    criterion = OBJECTIVES["adjusted"].of_matrix(S / np.trace(S), (10, 10))
+    criterion = OBJECTIVES["adjusted"].criterion.of_matrix(S / np.trace(S), (10, 10))
     loadings = np.zeros((330, 2))
     loadings[:10, 0] = loadings[10:20, 1] = 1.0
     start = from_directions(criterion, [loadings])
