@@ -130,8 +130,6 @@ OF_NONNEGATIVE = (
     Change(enumeration, "MOST_CHOICES", 0),
     Change(enumeration, "PROMISING_SUPPORTS", 100),
     Change(enumeration, "RANDOM_LOADINGS", 0),
-    Change(enumeration, "LONGER_ASCENT", 12),
-    Change(enumeration, "FULL_NONNEGATIVE_ASCENTS", 8),
     Change(enumeration, "SIMILAR", (1.0,)),
     Change(enumeration, "NEARLY_EQUAL", 0.0),
     Change(enumeration, "DRAWINGS", 2),

@@ -222,10 +222,6 @@ def _of_variables(criterion: Criterion, places: np.ndarray, x: np.ndarray) -> np
 
 #: From so many of the best choices of supports there are ascents from so many random loadings.
 PROMISING_SUPPORTS, RANDOM_LOADINGS = 1_000, 4
-#: Steps of the ascents from further starts.
-LONGER_ASCENT = 40
-#: So many of the best fits go on to the end.
-FULL_NONNEGATIVE_ASCENTS = 20
 #: Added to the inner products of unit loadings, so that dependent ones have an inverse. With 1e-12, values of
 #: nearly equal components were mostly rounding, and took the places of others.
 INVERSE_RIDGE = 1e-10
@@ -238,6 +234,8 @@ NEARLY_EQUAL, DRAWINGS, LEAST_DISTANCE = 0.3, 8, 1e-6
 #: The share of the contrast of two components that are equal but for it, in each of the two from which they
 #: go on.
 CONTRAST = 1e-3
+#: Steps of the ascents of such components by their common part and their contrasts.
+CONTRAST_STEPS = 40
 #: Loadings of a fit at the end that are smaller than this share of the largest count as zero, as do
 #: directions of components.
 NEGLIGIBLE_SHARE = 1e-7
@@ -285,13 +283,13 @@ def best_of_all_choices(
     promising = promising[bounds[promising] > max(value, best_values.max()) * (1.0 + GAIN)]
     rng = np.random.default_rng(0)
     if len(promising):
-        ends.append(problem.ascended(places[promising], ends[0].x[promising], LONGER_ASCENT))
+        ends.append(problem.ascended(places[promising], ends[0].x[promising], SHORT))
     for number in range(RANDOM_LOADINGS if len(promising) else 0):
         size = SIMILAR[number % len(SIMILAR)]
         common = rng.exponential(size=(len(promising), len(S)))
         x = (1.0 - size) * np.take_along_axis(common, places[promising], axis=1)
         x += size * rng.exponential(size=x.shape)
-        ends.append(problem.ascended(places[promising], x, LONGER_ASCENT))
+        ends.append(problem.ascended(places[promising], x, SHORT))
     # the adjusted variance does not rise as components become equal
     k = 0 if OBJECTIVES[objective].ordered else len(cards)
     for group in chain.from_iterable(combinations(range(k), m) for m in range(2, k + 1)):
@@ -301,7 +299,7 @@ def best_of_all_choices(
             ends.append(problem.nearly_equal(places[promising][is_sharing], group, rng))
     all_ends = _concatenation(ends)
     accurate_values = problem.values_of(problem.dense(all_ends))
-    final = problem.finished(all_ends.subset(distinct(accurate_values, FULL_NONNEGATIVE_ASCENTS)))
+    final = problem.finished(all_ends.subset(distinct(accurate_values, FULL_ASCENTS)))
     final_values = problem.values_of(final)
     best_index = int(np.argmax(final_values))
     return final[best_index].T if final_values[best_index] > value * (1.0 + GAIN) else V
@@ -441,7 +439,7 @@ class _NonnegativeProblem:
         lower = np.where(of_common & (problem.part == 1), -np.inf, 0.0)
         upper = np.where(of_common | (problem.part > 0), np.inf, 0.0)
         x = np.where(lower < 0.0, rng.standard_normal(lower.shape), rng.exponential(size=lower.shape))
-        ends = problem.ascended(variables, x, LONGER_ASCENT, (lower, upper))
+        ends = problem.ascended(variables, x, CONTRAST_STEPS, (lower, upper))
         middle, *components = problem.dense(ends).swapaxes(0, 1)
         V = np.empty((len(places), len(self.cards), len(self.S)))
         for number, component in zip((*group, *other_numbers), components, strict=True):
