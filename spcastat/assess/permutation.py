@@ -33,11 +33,11 @@ import numpy as np
 from spcastat.assess.samples import Refit, Resampling, align
 from spcastat.config import draw_generator
 from spcastat.fit.record import Tested
+from spcastat.inputs.noise import rotated
 from spcastat.inputs.row_groups import RowGroups
 from spcastat.inputs.samplers import RowSampler
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.linalg.eigenvectors import HALF_DIGITS, RELATIVE, SUM_ROUNDING
-from spcastat.linalg.regression import rotated
 from spcastat.linalg.standardisation import CONSTANT
 from spcastat.progress import run_jobs
 

@@ -25,9 +25,16 @@ import numpy as np
 from spcastat.errors import CovarianceError, DataError, OptionError
 from spcastat.inputs.row_groups import RowGroups, StandardRows, are_counts
 from spcastat.linalg.accumulate import SquareProducts, is_sparse, weights_or_ones
-from spcastat.linalg.eigenvectors import NORMAL_MAD, RELATIVE, top_dense, top_eigh
+from spcastat.linalg.eigenvectors import (
+    NORMAL_MAD,
+    RELATIVE,
+    column_sizes,
+    factors_of,
+    ranked,
+    top_dense,
+    top_eigh,
+)
 from spcastat.linalg.operators import Operator
-from spcastat.linalg.regression import in_complement, rotated
 
 #: Up to this many cells, rows are drawn and their signs flipped; for more, the central limit theorem is used.
 ROW_CELLS = 3_000_000
@@ -579,3 +586,123 @@ def tails_of(source: StandardRows, S: np.ndarray) -> Tails | None:
     ratio = fourth / (1.0 + 2.0 * correlations**2)
     sizes = squares.sizes / max(int(np.count_nonzero(deviations)), 1)
     return Tails(ratio, sizes) if np.isfinite(ratio).all() else None
+
+
+# --- rows that are exchangeable ---------------------------------------------------------------------
+
+
+#: Of more weighted rows, correlations in a basis of the complement of their mean are negligible.
+WEIGHTED_ROWS = 1000
+
+
+def rotated(
+    Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, group: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rotate residuals to exchangeable rows with the same cross-products.
+
+    The residuals of n rows on covariates of rank r lie in a space of n - 1 - r dimensions. In an orthonormal
+    basis of it independent errors stay independent: Huh and Jhun (2001), Random permutation testing in
+    multiple linear regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+        Residuals, multiplied by the square roots of the weights.
+    Z : ndarray of shape (n, q)
+        Covariates; with q = 0, rows centred at their means are rotated.
+    weights : ndarray of shape (n,) or None
+    group : ndarray of int, shape (n,), optional
+        The groups of the rows, for rows that are not independent. See :func:`in_complement`.
+
+    Returns
+    -------
+    rows : ndarray of shape (n - 1 - r, p)
+        With weights, n is the number of rows with a positive weight.
+    group : ndarray of shape (n - 1 - r,) or None
+        The groups of these rows.
+    """
+    w = weights_or_ones(weights, len(Z))
+    positive = w > 0
+    centred = Z - (w / w.sum()) @ Z
+    regressors = np.column_stack([np.ones(len(Z)), centred / column_sizes(centred)])
+    U = factors_of((np.sqrt(w)[:, None] * regressors)[positive])[0]
+    if (
+        group is None
+        and U.shape[1] == 1
+        and (w[positive] != w[positive][0]).any()
+        and positive.sum() <= WEIGHTED_ROWS
+    ):
+        return _uncorrelated(Y[positive], U, w[positive]), None
+    return in_complement(Y[positive], U, None if group is None else group[positive])
+
+
+def in_complement(
+    Y: np.ndarray, U: np.ndarray, group: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the rows of Y in a basis of the orthogonal complement of U that is close to the rows themselves.
+
+    Householder reflections replace the j smallest rows by multiples of them that are added to the other rows,
+    so that a large row remains a single row. Rows of a group are first rotated among themselves, until U is
+    nonzero in at most j of them. Reflections that mix groups then change no other rows.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, p)
+        Columns orthogonal to U.
+    U : ndarray of shape (n, j)
+        Orthonormal columns.
+    group : ndarray of int, shape (n,), optional
+        Ascending.
+
+    Returns
+    -------
+    rows : ndarray of shape (n - j, p)
+        With the cross-products Y'Y.
+    group : ndarray of shape (n - j,) or None
+        The groups of these rows, ascending.
+    """
+    if group is not None:
+        Y, U = _concentrated(Y, U, group)
+    order = ranked(U.any(axis=1).astype(float), -np.linalg.norm(Y, axis=1))
+    rows = _reflected(Y[order], U[order])[U.shape[1] :]
+    if group is None:
+        return rows, None
+    group = group[order[U.shape[1] :]]
+    by_group = np.argsort(group, kind="stable")
+    return rows[by_group], group[by_group]
+
+
+def _uncorrelated(Y: np.ndarray, U: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return what `in_complement` does for the means of weighted rows, U of shape (n, 1), uncorrelated.
+
+    Independent rows times the roots of unequal weights are correlated in most bases of the complement. They
+    are not in the eigenvectors of their covariance matrix, which are the contrasts of rows of equal weight,
+    and one vector less than there are different weights.
+    """
+    order = np.lexsort((np.linalg.norm(Y, axis=1), weights))
+    kinds, starts, kind = np.unique(weights[order], return_index=True, return_inverse=True)
+    Y, U = _concentrated(Y[order], U[order], kind)
+    basis = np.linalg.qr(U[starts], mode="complete")[0][:, 1:]
+    basis = basis @ np.linalg.eigh((basis.T * kinds) @ basis)[1]
+    return np.vstack([basis.T @ Y[starts], np.delete(Y, starts, axis=0)])
+
+
+def _concentrated(Y: np.ndarray, U: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotate the rows of each group so that at most j of its rows of U, shape (n, j), are not zero."""
+    Y, U, j = Y.copy(), U.copy(), U.shape[1]
+    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    for start, end in zip(starts, np.append(starts[1:], len(Y)), strict=True):
+        if end - start > j:
+            part = U[start:end].copy()
+            Y[start:end], U[start:end] = _reflected(Y[start:end], part), _reflected(part, part)
+            U[start + j : end] = 0.0
+    return Y, U
+
+
+def _reflected(Y: np.ndarray, U: np.ndarray) -> np.ndarray:
+    """Return Q'Y for the orthonormal Q, shape (n, n), of the QR decomposition of U."""
+    from scipy.linalg import lapack, qr
+
+    (reflections, tau), _ = qr(U, mode="raw")
+    product: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y, 64 * Y.shape[1])[0]
+    return product

@@ -606,3 +606,16 @@ def leading(values: NDArray[np.float64], count: int) -> NDArray[np.intp]:
 def numerical_rank(values: np.ndarray, p: int) -> int:
     """Return how many of the largest eigenvalues of a p x p matrix, shape (k,), exceed rounding errors."""
     return int(np.count_nonzero(values > np.finfo(float).eps * p * max(values[0], 0.0)))
+
+
+def factors_of(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the singular value decomposition of X up to its rank."""
+    U, values, T = np.linalg.svd(X, full_matrices=False)
+    rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(float).eps)
+    return U[:, :rank], values[:rank], T[:rank]
+
+
+def column_sizes(X: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value of each column, 1 for columns of zeros."""
+    largest = np.abs(X).max(axis=0)
+    return np.where(largest > 0.0, largest, 1.0)

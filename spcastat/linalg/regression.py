@@ -21,9 +21,10 @@ from spcastat.linalg.eigenvectors import (
     RELATIVE,
     ROUNDING,
     SUM_ROUNDING,
+    column_sizes,
+    factors_of,
     first_max,
     levelled,
-    ranked,
     symmetric,
     tie_width,
 )
@@ -33,8 +34,6 @@ from spcastat.linalg.eigenvectors import (
 
 #: Up to this many groups, a rank shows whether covariates other than indicators determine them.
 RANKED_GROUPS = 500
-#: Of more weighted rows, correlations in a basis of the complement of their mean are negligible.
-WEIGHTED_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +99,14 @@ def regress(
     w = weights_or_ones(weights, len(Y))
     share = w / w.sum()
     root = np.sqrt(share)[:, None]
-    largest = _sizes(Y)  # so that squares stay within the range of floating-point numbers
+    largest = column_sizes(Y)  # so that squares stay within the range of floating-point numbers
     scaled = Y / largest
     about = root * (scaled - share @ scaled)
     size = np.linalg.norm(root * scaled, axis=0)
     mean = share @ Z
     centred = root * (Z - mean)
-    spread = _sizes(centred)
-    U, values, T = _factors(centred / spread)
+    spread = column_sizes(centred)
+    U, values, T = factors_of(centred / spread)
     B = (T.T / values) @ (U.T @ about)
     total_norms = np.linalg.norm(about, axis=0)
     varies = total_norms > SUM_ROUNDING * size
@@ -119,119 +118,6 @@ def regress(
     shares = 1.0 - (residual_norms / np.where(varies, total_norms, 1.0)) ** 2
     shares = np.where(determined, 1.0, np.where(varies, shares.clip(0.0, np.nextafter(1.0, 0.0)), 0.0))
     return Regression(mean, B / spread[:, None] * largest, shares, len(values))
-
-
-def rotated(
-    Y: np.ndarray, Z: np.ndarray, weights: np.ndarray | None, group: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Rotate residuals to exchangeable rows with the same cross-products.
-
-    The residuals of n rows on covariates of rank r lie in a space of n - 1 - r dimensions. In an orthonormal
-    basis of it independent errors stay independent: Huh and Jhun (2001), Random permutation testing in
-    multiple linear regression, Communications in Statistics: Theory and Methods 30, 2023-2032.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (n, p)
-        Residuals, multiplied by the square roots of the weights.
-    Z : ndarray of shape (n, q)
-        Covariates; with q = 0, rows centred at their means are rotated.
-    weights : ndarray of shape (n,) or None
-    group : ndarray of int, shape (n,), optional
-        The groups of the rows, for rows that are not independent. See :func:`in_complement`.
-
-    Returns
-    -------
-    rows : ndarray of shape (n - 1 - r, p)
-        With weights, n is the number of rows with a positive weight.
-    group : ndarray of shape (n - 1 - r,) or None
-        The groups of these rows.
-    """
-    w = weights_or_ones(weights, len(Z))
-    positive = w > 0
-    centred = Z - (w / w.sum()) @ Z
-    regressors = np.column_stack([np.ones(len(Z)), centred / _sizes(centred)])
-    U = _factors((np.sqrt(w)[:, None] * regressors)[positive])[0]
-    if (
-        group is None
-        and U.shape[1] == 1
-        and (w[positive] != w[positive][0]).any()
-        and positive.sum() <= WEIGHTED_ROWS
-    ):
-        return _uncorrelated(Y[positive], U, w[positive]), None
-    return in_complement(Y[positive], U, None if group is None else group[positive])
-
-
-def in_complement(
-    Y: np.ndarray, U: np.ndarray, group: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the rows of Y in a basis of the orthogonal complement of U that is close to the rows themselves.
-
-    Householder reflections replace the j smallest rows by multiples of them that are added to the other rows,
-    so that a large row remains a single row. Rows of a group are first rotated among themselves, until U is
-    nonzero in at most j of them. Reflections that mix groups then change no other rows.
-
-    Parameters
-    ----------
-    Y : ndarray of shape (n, p)
-        Columns orthogonal to U.
-    U : ndarray of shape (n, j)
-        Orthonormal columns.
-    group : ndarray of int, shape (n,), optional
-        Ascending.
-
-    Returns
-    -------
-    rows : ndarray of shape (n - j, p)
-        With the cross-products Y'Y.
-    group : ndarray of shape (n - j,) or None
-        The groups of these rows, ascending.
-    """
-    if group is not None:
-        Y, U = _concentrated(Y, U, group)
-    order = ranked(U.any(axis=1).astype(float), -np.linalg.norm(Y, axis=1))
-    rows = _reflected(Y[order], U[order])[U.shape[1] :]
-    if group is None:
-        return rows, None
-    group = group[order[U.shape[1] :]]
-    by_group = np.argsort(group, kind="stable")
-    return rows[by_group], group[by_group]
-
-
-def _uncorrelated(Y: np.ndarray, U: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return what `in_complement` does for the means of weighted rows, U of shape (n, 1), uncorrelated.
-
-    Independent rows times the roots of unequal weights are correlated in most bases of the complement. They
-    are not in the eigenvectors of their covariance matrix, which are the contrasts of rows of equal weight,
-    and one vector less than there are different weights.
-    """
-    order = np.lexsort((np.linalg.norm(Y, axis=1), weights))
-    kinds, starts, kind = np.unique(weights[order], return_index=True, return_inverse=True)
-    Y, U = _concentrated(Y[order], U[order], kind)
-    basis = np.linalg.qr(U[starts], mode="complete")[0][:, 1:]
-    basis = basis @ np.linalg.eigh((basis.T * kinds) @ basis)[1]
-    return np.vstack([basis.T @ Y[starts], np.delete(Y, starts, axis=0)])
-
-
-def _concentrated(Y: np.ndarray, U: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rotate the rows of each group so that at most j of its rows of U, shape (n, j), are not zero."""
-    Y, U, j = Y.copy(), U.copy(), U.shape[1]
-    starts = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
-    for start, end in zip(starts, np.append(starts[1:], len(Y)), strict=True):
-        if end - start > j:
-            part = U[start:end].copy()
-            Y[start:end], U[start:end] = _reflected(Y[start:end], part), _reflected(part, part)
-            U[start + j : end] = 0.0
-    return Y, U
-
-
-def _reflected(Y: np.ndarray, U: np.ndarray) -> np.ndarray:
-    """Return Q'Y for the orthonormal Q, shape (n, n), of the QR decomposition of U."""
-    from scipy.linalg import lapack, qr
-
-    (reflections, tau), _ = qr(U, mode="raw")
-    product: np.ndarray = lapack.dormqr("L", "T", reflections, tau, Y, 64 * Y.shape[1])[0]
-    return product
 
 
 def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -247,7 +133,7 @@ def centred_within(X: np.ndarray, groups: np.ndarray, weights: np.ndarray | None
     w = weights_or_ones(weights, len(X))
     number = np.unique(groups, return_inverse=True)[1]
     count = np.bincount(number, weights=w)
-    sizes = _sizes(X)
+    sizes = column_sizes(X)
     scaled = np.asarray(X, dtype=float) / sizes
     sums = np.zeros((len(count), X.shape[1]))
     np.add.at(sums, number, scaled * w[:, None])
@@ -327,19 +213,6 @@ def partial_covariance(
     coefficients = B * spread[complement] / spread[given][:, None]
     regression = Regression(np.zeros(len(given)), coefficients, shares.clip(0.0), int(rank_mask.sum()))
     return residual * np.outer(scales, scales), regression
-
-
-def _factors(X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the singular value decomposition of X up to its rank."""
-    U, values, T = np.linalg.svd(X, full_matrices=False)
-    rank = np.count_nonzero(values > values[0] * max(X.shape) * np.finfo(float).eps)
-    return U[:, :rank], values[:rank], T[:rank]
-
-
-def _sizes(X: np.ndarray) -> np.ndarray:
-    """Return the largest absolute value of each column, 1 for columns of zeros."""
-    largest = np.abs(X).max(axis=0)
-    return np.where(largest > 0.0, largest, 1.0)
 
 
 def _require_left(empty: np.ndarray, names: Iterable[object]) -> None:
