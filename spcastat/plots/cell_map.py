@@ -12,7 +12,6 @@ import pandas as pd
 from spcastat.config import plural, whole_number
 from spcastat.labels import short_names
 from spcastat.linalg.wrapping import BEND, END
-from spcastat.plots.blocks import labels_for, width_of
 from spcastat.plots.drawing import (
     NAMES_SHARE,
     axes_for,
@@ -23,6 +22,7 @@ from spcastat.plots.drawing import (
     shade,
     write_note,
 )
+from spcastat.plots.texts import labels_for, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,18 +20,16 @@ from spcastat.plots import drawing
 from spcastat.plots.blocks import (
     BLOCK_LINE,
     LARGEST_FONT,
-    NAME_LINES,
     NAMED_VARIABLES,
     SCALE_LINES,
     Block,
     BlockLayout,
     BlockSpace,
     NamedBar,
-    lines_of,
     tick_text,
-    width_of,
 )
 from spcastat.plots.drawing import place_of, position_of
+from spcastat.plots.texts import NAME_LINES, lines_of, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from spcastat.labels import HEADING_WIDTH, name_text, short_name
 from spcastat.plots import drawing
-from spcastat.plots.blocks import labels_for, lines_of, width_of
 from spcastat.plots.drawing import ink, line, shade
+from spcastat.plots.texts import labels_for, lines_of, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,16 +18,9 @@ from numpy.typing import NDArray
 from spcastat.labels import HEADING_WIDTH, short_name
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
-from spcastat.plots.blocks import (
-    BLOCK_LINE,
-    LARGEST_FONT,
-    MeasuredText,
-    labels_for,
-    lines_of,
-    loading_text,
-    width_of,
-)
+from spcastat.plots.blocks import BLOCK_LINE, LARGEST_FONT, loading_text
 from spcastat.plots.drawing import place_of, position_of
+from spcastat.plots.texts import MeasuredText, labels_for, lines_of, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,17 +19,9 @@ from matplotlib.ticker import Locator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.plots.blocks import (
-    BLOCK_LINE,
-    HINTED,
-    NAME_LINES,
-    Block,
-    BlockLayout,
-    BlockSpace,
-    width_of,
-    wrapped,
-)
+from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace
 from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
+from spcastat.plots.texts import HINTED, NAME_LINES, width_of, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,9 +15,9 @@ from spcastat.labels import full_names, short_name
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
-from spcastat.plots.blocks import labels_for, width_of
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
 from spcastat.plots.score_plots import legend_above
+from spcastat.plots.texts import labels_for, width_of
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
 from spcastat.plots import drawing
-from spcastat.plots.blocks import BOLD, MeasuredText, width_of
 from spcastat.plots.frame import edge_of, limits_of, rows_outside
+from spcastat.plots.texts import BOLD, MeasuredText, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,6 @@ from spcastat.errors import ComponentsError
 from spcastat.hints import ByRow, Palette, Several
 from spcastat.labels import short_name
 from spcastat.plots import drawing
-from spcastat.plots.blocks import width_of
 from spcastat.plots.drawing import accents, area, line, need_coloured, shade
 from spcastat.plots.names import Names
 from spcastat.plots.score_plots import (
@@ -27,6 +26,7 @@ from spcastat.plots.score_plots import (
     row_labels,
     scatter_groups,
 )
+from spcastat.plots.texts import width_of
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from spcastat.errors import DataError, OptionError, ShapeError
 from spcastat.hints import ByRow
 from spcastat.labels import flat_labels, short_name, short_names
 from spcastat.plots import drawing
-from spcastat.plots.blocks import width_of
 from spcastat.plots.drawing import (
     MARKERS,
     accents,
@@ -26,6 +25,7 @@ from spcastat.plots.drawing import (
     shade,
 )
 from spcastat.plots.names import TIP_COVER, Names
+from spcastat.plots.texts import width_of
 from spcastat.reading.checks import aligned, frame_values, real_array
 
 if TYPE_CHECKING:

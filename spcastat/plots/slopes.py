@@ -14,10 +14,11 @@ from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
 from spcastat.labels import full_names, short_name, short_names
 from spcastat.plots import drawing
-from spcastat.plots.blocks import labels_for, tick_text, width_of
+from spcastat.plots.blocks import tick_text
 from spcastat.plots.drawing import MARKERS, line, shade
 from spcastat.plots.kept_plots import rows_with_room
 from spcastat.plots.score_plots import legend_above
+from spcastat.plots.texts import labels_for, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,13 +18,14 @@ from matplotlib.text import Text
 import spcastat as sp
 from spcastat.measures import measures_of
 from spcastat.plots.arrows import plot_correlations, plot_correlations_data
-from spcastat.plots.blocks import Block, _shortening, loading_text, tick_text, width_of
+from spcastat.plots.blocks import Block, _shortening, loading_text, tick_text
 from spcastat.plots.loading_blocks import balanced
 from spcastat.plots.loading_curves import numbers_of
 from spcastat.plots.loading_table import LoadingTable
 from spcastat.plots.loadings_plot import plot_loadings, plot_loadings_data
 from spcastat.plots.measure_plots import plot_compare, plot_compare_data
 from spcastat.plots.names import Names
+from spcastat.plots.texts import width_of
 from tests.plots.conftest import note_of
 
 

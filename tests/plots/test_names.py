@@ -22,10 +22,11 @@ from matplotlib.transforms import Bbox
 import spcastat as sp
 from spcastat import plots
 from spcastat.plots.biplot import biplot, biplot_data
-from spcastat.plots.blocks import Block, MeasuredText
+from spcastat.plots.blocks import Block
 from spcastat.plots.frame import EdgeMarks
 from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
+from spcastat.plots.texts import MeasuredText
 from tests.plots.conftest import note_of
 
 from .shapes import SHAPES
