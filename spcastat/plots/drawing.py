@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from spcastat.config import elements, is_whole, listed, nearest, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
 from spcastat.labels import short_name
+from spcastat.plots.texts import HINTED, wrapped
 from spcastat.reading.checks import frame_values, real_array
 
 if TYPE_CHECKING:
@@ -259,8 +259,8 @@ def _contrast(a: np.ndarray, b: np.ndarray) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-#: The gid of the note below the axes.
-NOTE = "note"
+#: The gid of the note below the axes, and its width as a share of that of their place.
+NOTE, NOTE_WIDTH = "note", 0.98
 #: Sides of the frame that are not drawn: in most plots, and in plots of named rows.
 OPEN, ROWS_ONLY = ("top", "right"), ("top", "right", "left")
 #: The share of the place of axes that the names of their rows may always have.
@@ -562,7 +562,8 @@ def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
 
     style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
     style["xycoords"] = (names_beside, ax.xaxis.label)
-    return write(ax, _wrapped(ax, sentences), (0.0, 0.0), (0, -4), **style)
+    lines = wrapped(" ".join(filter(None, sentences)), NOTE_WIDTH * place_width(ax) / HINTED, _note_size())
+    return write(ax, "\n".join(lines), (0.0, 0.0), (0, -4), **style)
 
 
 def note_below(ax: Axes, text: str, size: float) -> Text:
@@ -570,25 +571,6 @@ def note_below(ax: Axes, text: str, size: float) -> Text:
     style: dict[str, Any] = {"fontsize": size, "color": shade(ax, 0.7), "gid": NOTE, "parse_math": False}
     style["transform"] = figure_of(ax).transFigure
     return ax.text(0.0, 0.0, text, va="bottom", linespacing=1.15, **style)
-
-
-def _wrapped(ax: Axes, sentences: Iterable[str]) -> str:
-    """Wrap sentences to the width that the axes have with the names beside them."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    font, text = FontProperties(size=_note_size()), " ".join(filter(None, sentences))
-    width = 0.94 * place_width(ax)
-    for columns in range(max(int(width / (0.45 * _note_size())), 20), 19, -2):
-        lines = textwrap.wrap(text, columns, break_on_hyphens=False)
-        longest = max(lines, key=len, default="")
-        widest = [line for line in lines if len(line) > 0.9 * len(longest)]
-        if all(
-            text_to_path.get_text_width_height_descent(text_line, font, False)[0] <= width
-            for text_line in widest
-        ):
-            break
-    return "\n".join(lines)
 
 
 def place_width(ax: Axes) -> float:

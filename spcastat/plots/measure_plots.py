@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
@@ -370,6 +371,7 @@ def screeplot(
     kind: Literal["variance", "share", "cumulative"] = "variance",
     sparse: bool = True,
     parallel: Any = None,
+    chosen: int | None = None,
     max_components: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -395,6 +397,9 @@ def screeplot(
         line: dense components above it exceed those of data without structure. Marks of the components
         before the first one below it are filled. The method of a fit also takes what `choose_k` or `choose`
         returned.
+    chosen : int, optional
+        The number of components chosen, at a vertical line; the marks of dense components up to there are
+        filled instead.
     max_components : int, optional
         The largest number of components of the spectrum to draw; never fewer than were fitted.
     ax : Axes, optional
@@ -410,9 +415,10 @@ def screeplot(
         If a column is missing, there is no component, or the spectrum has fewer than k values.
     OptionError
         If `kind` does not exist, values are not numbers, the spectrum is not descending, `sparse` is not a
-        bool, or `ax` is not an Axes.
+        bool, `chosen` is below 0, or `ax` is not an Axes.
     """
     sparse = flag("sparse", sparse)
+    chosen = None if chosen is None else whole_number("chosen", chosen, 0)
     data = screeplot_data(
         variance, spectrum, kind=kind, sparse=sparse, parallel=parallel, max_components=max_components
     )
@@ -426,8 +432,11 @@ def screeplot(
     style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
     if values["dense"].notna().any() and (sparse or count > k):
         label = "dense PCA" if sparse else "PCA" + ", further components" * bool(k)
-        if "parallel" in values and kind != "cumulative" and count <= MOST_MARKS:
+        filled = _filled(values, kind, chosen)
+        if chosen is None and "parallel" in values and len(filled):
             label += " (filled: by parallel analysis)"
+        elif len(filled):
+            label += " (filled: chosen)"
         marks: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "mfc": ax.get_facecolor()}
         ax.plot(
             place,
@@ -438,28 +447,37 @@ def screeplot(
             clip_on=False,  # marks at zero are whole
             **(marks if count <= MOST_MARKS else {}),
         )
+        if len(filled):
+            marks |= {"mfc": ink(ax), "color": ink(ax), "ls": "none", "zorder": 4, "clip_on": False}
+            ax.plot(filled + 1, values["dense"].iloc[filled], **marks)
     if "parallel" in values:
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
         ax.plot(place, values["parallel"], color=orange, **style, **dashes)
-        _fill_marks(ax, values, kind)
+    if chosen is not None:
+        dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
+        ax.axvline(chosen + 0.5, color=ink(ax), label=f"chosen: k = {chosen}", **dotted)
     largest = float(np.nanmax(values.to_numpy(), initial=0.0))
     ax.set_ylim(0, (1.06 if kind != "cumulative" else 1.02) * largest if largest > 0 else 1.0)
     _ticks(ax, list(data.index), k)
     drawing.label_components(ax, (ax.get_xlabel(), VALUE_AXES[kind]), drawing.name_size())
-    _legend(ax, values)
+    _legend(ax, values, chosen or 0)
     if kind == "share":
         _write_shares(ax, values, k)
     drawing.write_note(ax, filter(None, [getattr(parallel, "attrs", {}).get("note", "")]))
     return ax
 
 
-def _fill_marks(ax: Axes, data: pd.DataFrame, kind: str) -> None:
-    """Fill the marks of the dense components before the first that does not exceed parallel analysis."""
-    if kind == "cumulative" or len(data) > MOST_MARKS:
-        return
-    exceeds = np.cumprod((data["dense"] > data["parallel"]).to_numpy()).astype(bool)
-    style: dict[str, Any] = {"marker": "o", "markersize": line(4.5), "ls": "none", "zorder": 4}
-    ax.plot(np.arange(1, len(data) + 1)[exceeds], data["dense"][exceeds], color=ink(ax), **style)
+def _filled(data: pd.DataFrame, kind: str, chosen: int | None) -> NDArray[np.intp]:
+    """Return the positions of the dense components whose marks are filled.
+
+    Those chosen, or those before the first that does not exceed parallel analysis; none without marks.
+    """
+    if len(data) > MOST_MARKS or (chosen is None and ("parallel" not in data or kind == "cumulative")):
+        return np.arange(0)
+    if chosen is not None:
+        return np.arange(min(chosen, len(data)))
+    exceeds = (data["dense"] > data["parallel"]).to_numpy()
+    return np.flatnonzero(np.cumprod(exceeds))
 
 
 def _spectrum(spectrum: Any, k: int) -> np.ndarray:
@@ -574,7 +592,7 @@ class NumbersFromOne(MaxNLocator):
         return np.unique(np.maximum(numbers, 1.0))
 
 
-def _legend(ax: Axes, values: pd.DataFrame) -> None:
+def _legend(ax: Axes, values: pd.DataFrame, chosen: int) -> None:
     """Write the legend at the upper right if it is above everything there, else above the axes."""
     drawing.run_layout(ax)
     size, (width, height) = drawing.name_size(), drawing.size_of(ax)
@@ -588,6 +606,7 @@ def _legend(ax: Axes, values: pd.DataFrame) -> None:
     )
     covered_values = values[np.arange(1, len(values) + 1) > left_edge - 1.0].to_numpy()
     has_room = len(covered_values) > 0 and float(np.nanmax(covered_values, initial=0.0)) < bottom
+    has_room = has_room and chosen + 0.5 < left_edge
     place = {"loc": "upper right"} if has_room else legend_above(ax, names)
     ax.legend(frameon=False, fontsize=size, **place)
 

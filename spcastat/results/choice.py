@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from spcastat.config import plural, whole_number
 from spcastat.errors import NoComponentsError, NoRowsError, OptionError
 from spcastat.fit.record import deep_copy
 from spcastat.fit.state import SAME_MOMENTS
+from spcastat.plots import drawing
 from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
 from spcastat.show.choice_facts import Chosen, NothingChosen
@@ -152,7 +153,8 @@ class ComponentChoice(Outcome):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the leading eigenvalues, and the values that noise exceeds with probability `alpha`.
 
-        Marks are filled up to the last component that exceeds noise.
+        A vertical line follows the last component that was chosen; the marks of those chosen are filled. The
+        reason stands below.
 
         Parameters
         ----------
@@ -167,9 +169,11 @@ class ComponentChoice(Outcome):
         noise = tests.table["noise"]
         count = max(FEWEST_EIGENVALUES, len(noise))
         eigenvalues = tests.spectrum["eigenvalue"]
-        ax = plots.screeplot(None, eigenvalues, sparse=False, parallel=noise, max_components=count, ax=ax)
+        options: dict[str, Any] = {"parallel": noise, "chosen": self.k, "max_components": count}
+        ax = plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)
         if tests.large is not None:
             ax.set_ylabel("Variance (large rows shrunk)")
+        drawing.write_note(ax, [choice_tables.number_reason(tests)])
         return ax
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:

@@ -103,6 +103,11 @@ def number_reasons(tests: ComponentTests) -> str:
     return " ".join(notes(choice_facts.number_reasons(tests)))
 
 
+def number_reason(tests: ComponentTests) -> str:
+    """Return the reason for the number of components in a sentence."""
+    return part(choice_facts.number_of_components(tests))
+
+
 def _test_lines(tests: ComponentTests) -> Table:
     """Return what components predict, and their tests, with a line below the chosen ones."""
     table, rows = tests.table, []

@@ -763,6 +763,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
         note="k = {k}: {reason}{end?; {end}}.{doubt? Single divisions into folds give {doubt}.} For "
         "comparison: parallel analysis {parallel}{rules?, Kaiser {kaiser}}.",
+        part="k = {k}: {reason}{end?; {end}}.",
     ),
     "component predicts": Template(
         part="{single?component {last} explains|components {first} {pair?and|to} {last} together explain} a "

@@ -12,6 +12,7 @@ from spcastat.errors import OptionError
 from spcastat.plots.measure_plots import plot_path, plot_path_data, screeplot, screeplot_data
 from spcastat.plots.names import Names
 from spcastat.plots.score_plots import plot_diagnostics, plot_diagnostics_data
+from tests.plots.conftest import note_of
 
 # --- scree ----------------------------------------------------------------------------------------
 
@@ -289,3 +290,41 @@ def test_the_legend_of_a_path_or_a_choice_covers_no_line(size):
         assert legend.x0 >= figure.bbox.x0
         assert legend.x1 <= figure.bbox.x1
         assert legend.y1 <= figure.bbox.y1
+
+
+@pytest.mark.parametrize("kind", ["variance", "share", "cumulative"])
+@pytest.mark.parametrize("chosen", [0, 2, 5])
+def test_the_chosen_number_is_marked(kind, chosen):
+    """A line follows the last component chosen; marks of those chosen are filled, whatever exceeds noise."""
+    spectrum = [4.0, 2.0, 1.0, 0.6, 0.4, 0.2]
+    ax = screeplot(None, spectrum, kind=kind, sparse=False, parallel=[1.6, 1.2, 1.1], chosen=chosen)
+    line = next(one for one in ax.lines if one.get_label() == f"chosen: k = {chosen}")
+    assert list(line.get_xdata()) == [chosen + 0.5] * 2
+    filled = [one for one in ax.lines if one.get_linestyle() == "None"]
+    assert [len(one.get_xdata()) for one in filled] == [chosen] * bool(chosen)
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"chosen: k = {chosen}" in names
+    assert any("filled: chosen" in name for name in names) == bool(chosen)
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
+@pytest.mark.parametrize("chosen", [1, 4, 12])
+def test_the_line_of_the_chosen_number_crosses_no_legend(size, chosen):
+    axes = plt.figure(figsize=size).subplots()
+    ax = screeplot(None, np.linspace(5.0, 0.1, 20), sparse=False, parallel=np.ones(8), chosen=chosen, ax=axes)
+    ax.figure.canvas.draw()
+    box = ax.get_legend().get_window_extent()
+    x, _ = ax.transData.transform((chosen + 0.5, 0.0))
+    assert not box.x0 < x < box.x1 or box.y0 >= ax.get_window_extent().y1 - 1.0
+
+
+def test_the_plot_of_a_number_of_components_states_it_and_its_reason():
+    choice = sp.choose_k(sp.datasets.load_pitprops(), n_obs=180)
+    ax = choice.plot()
+    assert f"chosen: k = {choice.k}" in [text.get_text() for text in ax.get_legend().get_texts()]
+    words = " ".join(note_of(ax).split())
+    assert words
+    assert choice.reason.startswith(words)
+    ax.figure.canvas.draw()
+    right = max(text.get_window_extent().x1 for text in ax.texts)
+    assert right <= ax.figure.bbox.x1
