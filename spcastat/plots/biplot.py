@@ -469,11 +469,11 @@ def _points(
         solid = {**style, "alpha": 1.0, "linewidths": 0, "color": artist.to_rgba(numbers[far])}
         EdgeMarks(ax.scatter(*xy[far].T, **solid), shade(ax, 0.6))
         return None, score_plots.colour_bar(ax, artist, title, size)
-    artists = []
     out = data.points["left_out"].to_numpy()
+    near_clouds = [replace(cloud, rows=cloud.rows & ~out & ~far) for cloud in clouds]
+    score_plots.scatter_groups(ax, xy, near_clouds, **style)
     for cloud in clouds:
         mark: dict[str, Any] = {"color": [cloud.colour], "marker": cloud.marker, "linewidths": 0, **style}
-        artists.append(ax.scatter(*xy[cloud.rows & ~out & ~far].T, **mark))
         if (open_points := xy[cloud.rows & out & ~far]).size:
             score_plots.open_points(ax, open_points, cloud, style)
         if (far_points := xy[cloud.rows & ~out & far]).size:
@@ -484,7 +484,8 @@ def _points(
         return None, None
     options: dict[str, Any] = {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.2, "labelspacing": 0.25}
     options |= {"columnspacing": 1.0, "handlelength": 1.4, "fontsize": size, "title_fontsize": size}
-    legend = drawing.write_legend(ax, artists, [cloud.name for cloud in clouds], title=title, **options)
+    marks, names = [cloud.mark() for cloud in clouds], [cloud.name for cloud in clouds]
+    legend = drawing.write_legend(ax, marks, names, title=title, alignment="left", **options)
     return legend, None
 
 

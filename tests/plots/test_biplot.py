@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -115,12 +116,27 @@ def test_groups_differ_in_colour_and_marker(scores, loadings):
         [["z", "_hidden", "$m$"][i % 3] for i in range(60)], ["z", "_hidden", "$m$", "none"]
     )
     ax = biplot(scores, loadings, groups=groups)
-    drawn = [c for c in ax.collections if not isinstance(c, Quiver)]
-    assert [len(c.get_offsets()) for c in drawn] == [20, 20, 20]
-    assert len({tuple(c.get_facecolor()[0]) for c in drawn}) == 3
-    assert len({c.get_paths()[0].vertices.tobytes() for c in drawn}) == 3
+    (drawn,) = (c for c in ax.collections if not isinstance(c, Quiver))
+    looks = list(zip(map(tuple, drawn.get_facecolor()), drawn.get_paths(), strict=True))
+    kinds = Counter((colour, path.vertices.tobytes()) for colour, path in looks)
+    assert list(kinds.values()) == [20, 20, 20]
+    assert len({colour for colour, _ in kinds}) == len({shape for _, shape in kinds}) == 3
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["z", "_hidden", "$m$"]
     ax.figure.canvas.draw()
+
+
+def test_no_group_hides_the_others(scores, loadings):
+    """Points of a large and of a small group are drawn in a mixed order, those at one place too."""
+    scores.iloc[:] = scores.iloc[:1].to_numpy() + np.arange(60)[:, None] % 2
+    groups = np.array(["large"] * 48 + ["small"] * 12)
+    ax = biplot(scores, loadings, groups=groups)
+    (drawn,) = (c for c in ax.collections if not isinstance(c, Quiver))
+    xy, faces = np.asarray(drawn.get_offsets()), drawn.get_facecolor()[:, :3]
+    small = np.flatnonzero((faces == colours_of(ax, None, ["large", "small"])[1]).all(axis=1))
+    assert len(small) == 12
+    assert small.min() < 24 <= small.max()  # one after the other they are all before, or all after
+    data = biplot_data(scores, loadings, groups=groups).points
+    np.testing.assert_allclose(np.sort(xy, axis=0), np.sort(data[["x", "y"]], axis=0))
 
 
 def test_a_series_is_matched_by_its_labels(scores, loadings):
@@ -150,8 +166,11 @@ def test_colours_of_groups_can_be_given(scores, loadings):
     groups = ["a", "b"] * 30
     for palette in ({"b": "red", "a": "#00ff00"}, ["#00ff00", "red"]):
         ax = biplot(scores, loadings, groups=groups, palette=palette)
-        drawn = [c for c in ax.collections if not isinstance(c, Quiver)]
-        assert [tuple(c.get_facecolor()[0][:3]) for c in drawn] == [(0, 1, 0), (1, 0, 0)]
+        (drawn,) = (c for c in ax.collections if not isinstance(c, Quiver))
+        faces = drawn.get_facecolor()[np.lexsort(np.asarray(drawn.get_offsets()).T)]
+        points = biplot_data(scores, loadings).points[["x", "y"]].to_numpy()
+        expected = np.array([(0, 1, 0), (1, 0, 0)] * 30)[np.lexsort(points.T)]
+        np.testing.assert_allclose(faces[:, :3], expected)
 
 
 def test_numbers_as_colours_have_a_bar(scores, loadings):
@@ -228,7 +247,8 @@ def test_a_style_without_colours_is_drawn_in_greys(scores, loadings):
     groups = [f"g{i % 9}" for i in range(len(scores))]
     with plt.style.context("grayscale"):
         ax = biplot(scores, loadings, groups=groups)
-    faces = {tuple(found.get_facecolor()[0][:3]) for found in ax.collections if not isinstance(found, Quiver)}
+    points = [found for found in ax.collections if not isinstance(found, Quiver)]
+    faces = {tuple(face[:3]) for found in points for face in found.get_facecolor()}
     assert len(faces) == 9
     assert all(red == green == blue for red, green, blue in faces)
     coloured = biplot(scores, loadings, groups=groups)
@@ -262,7 +282,7 @@ def test_many_points_are_rasterised(loadings):
     assert many.get_rasterized()
     assert not few.get_rasterized()
     assert many.get_sizes()[0] < few.get_sizes()[0]
-    assert many.get_alpha() < few.get_alpha()
+    assert many.get_facecolor()[0, 3] < few.get_facecolor()[0, 3]
 
 
 def test_the_layout_of_a_figure_with_a_colour_bar_may_be_changed(scores, loadings):
