@@ -258,7 +258,7 @@ def plot_correlations(
     reach = max(1.08, 1.06 * float(np.abs(tips).max(initial=0.0))) * np.array([NAME_ROOM, 1.0])
     draw_arrows(ax, data)
     name_arrows(ax, Names(ax, size, np.empty((0, 2)), tips), data)
-    sentences = " ".join(_sentences(data, len(correlations), r))
+    sentences = " ".join(_sentences(data, bars, len(correlations), r))
     x_heading, y_heading = short_names([names[i] for i in pair])
     Margins(
         ax,
@@ -310,17 +310,26 @@ def plot_correlations_data(
     return _circle(correlations, loadings, components, max_arrows, supplementary)[0]
 
 
-def _sentences(data: pd.DataFrame, p: int, r: float) -> list[str]:
+def hollow_bars(bars: pd.DataFrame) -> str:
+    """Return what hollow bars are, after what bars are; nothing without any."""
+    return "; hollow: negative" if (bars["value"] < 0).any() else ""
+
+
+def kinds_of_variables(arrows: pd.DataFrame, bars: pd.DataFrame) -> list[str]:
+    """Return what faint arrows, and arrows and bars in another colour are; nothing without any."""
+    faint = (~arrows["nonzero"] & ~arrows["supplementary"]).any()
+    coloured = arrows["supplementary"].any() or bars["supplementary"].any()
+    return ["Faint: loading zero on both."] * bool(faint) + ["Coloured: supplementary."] * bool(coloured)
+
+
+def _sentences(data: pd.DataFrame, bars: pd.DataFrame, p: int, r: float) -> list[str]:
     """Return the sentences of the note."""
     sentences = []
     if abs(r) > NOTABLE:
         correlation = drawing.correlation_text(r)
         sentences.append(f"Scores correlate ({correlation}): arrows may leave the circle.")
-    sentences.append("Bars: correlations.")
-    if (~data["nonzero"] & ~data["supplementary"]).any():
-        sentences.append("Faint: loading zero on both.")
-    if data["supplementary"].any():
-        sentences.append("Coloured: supplementary.")
+    sentences.append(f"Bars: correlations{hollow_bars(bars)}.")
+    sentences += kinds_of_variables(data, bars)
     count = int((~data["supplementary"]).sum())
     if count < p:
         sentences.append(f"{count} of the {p} variables are drawn: the longest of each component.")

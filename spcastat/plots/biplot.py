@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import floor, log10
@@ -23,6 +24,8 @@ from spcastat.plots.arrows import (
     bars_of,
     draw_arrows,
     draw_bars,
+    hollow_bars,
+    kinds_of_variables,
     name_arrows,
     same_components,
     variables_of,
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 #: With arrows, both axes have one scale unless the data would fill a smaller share of width or height.
 FILLED_WITH_ARROWS = 0.2
+#: Kind of ellipse -> its distribution.
+DISTRIBUTIONS = {"normal": "a normal distribution", "t": "a t (5 degrees of freedom) distribution"}
 #: Room for names beyond the tips of arrows, as a multiple of their length.
 TIP_ROOM = 1.12
 
@@ -113,7 +118,8 @@ def biplot(
         one_of("outline", outline, score_plots.OUTLINES)
     level = checked_level(level)
     centroids, blocks = flag("centroids", centroids), flag("blocks", blocks)
-    note = ax is None if note is None else flag("note", note)
+    note_may_go = note is None and ax is not None
+    note = True if note is None else flag("note", note)
     need_coloured(palette, groups is not None or color is not None, "groups= or color")
     data = biplot_data(
         scores,
@@ -155,10 +161,10 @@ def biplot(
         radius = float(np.sqrt(drawing.area(score_plots.CENTROID))) / 2.0
         texts.add(middle, cloud.name, cloud.colour, most_covered=TIP_COVER, weight="bold", radius=radius)
     _name_points(ax, texts, data, frame, 0.0 if labels is None else ROW_COVER)
-    statements = "" if shares is None else f" %: {shares.attrs.get('share', 'adjusted variance')}."
-    if outline in ("normal", "t"):
-        kind = "normal" if outline == "normal" else "t (5 degrees of freedom)"
-        statements += f" Ellipses: {100 * level:g} % of a {kind} distribution."
+    marks = [] if outline in (None, "hull") else [f"Ellipses: {100 * level:g} % of {DISTRIBUTIONS[outline]}."]
+    marks += ["Large marks: means of the groups."] * (centroids and bool(named_clouds))
+    statements = [] if shares is None else [f"Percentages: {shares.attrs.get('share', 'adjusted variance')}."]
+    caption = partial(_caption_within, data, marks, statements)
     Margins(
         ax,
         draw_bars(ax, data.blocks, data.components, data.arrows) if blocks else None,
@@ -167,8 +173,9 @@ def biplot(
         (frame.low, frame.high),
         scale < 1 or len(data.arrows) > 0,
         legend=legend,
-        note=drawing.note_below(ax, data.caption + statements, size) if note else None,
-        caption=partial(_caption_within, data, statements),
+        note=drawing.note_below(ax, caption(frame.low, frame.high), size) if note else None,
+        caption=caption,
+        note_may_go=note_may_go,
         bar=bar,
         filled=FILLED_WITH_ARROWS if len(data.arrows) else FILLED,
     )
@@ -358,44 +365,59 @@ class BiplotData:
 
     @property
     def caption(self) -> str:
-        """How points, arrows and bars are scaled, and what is not drawn."""
-        return self._caption(int(self.points["far"].sum()), int(self.new["far"].sum()))
+        """How points, arrows and bars are scaled, what the other marks are, and what is not drawn."""
+        return " ".join(self._sentences(int(self.points["far"].sum()), int(self.new["far"].sum())))
 
-    def _caption(self, rows: int, new_rows: int) -> str:
-        """Return the caption with these numbers of rows and of new rows that are triangles."""
+    def _sentences(self, rows: int, new_rows: int, marks: Sequence[str] = ()) -> list[str]:
+        """Return the sentences of the caption, those that matter most first.
+
+        `rows` and `new_rows` are the numbers of rows that are triangles; `marks` are sentences on further
+        marks.
+        """
         power = "" if self.scale == 1 else f"^{self.scale:g}"
         sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
-        out = int(self.points["left_out"].sum())
-        if out:
-            sentences.append(f"Open: {plural(out, 'row')} left out of the fit.")
-        ringed = int(self.ringed.sum())
-        if ringed:
-            sentences.append(f"Rings: {plural(ringed, 'row')} with outlying values, which the fit replaces.")
+        sentences += self._marks_of_points(rows, new_rows)
         if len(self.arrows):
             markers = "loadings" if self.scale == 0 else f"loadings × sd{power}"
             markers = "correlations with the scores" if self.kind == "correlations" else markers
             sentences.append(f"Arrows: {markers} × {self.stretch:.3g}.")
         if len(self.blocks):
             value = loading_text(float(self.blocks["value"].abs().max()))
-            sentences.append(f"Bars: {self.kind}, up to {value}.")
+            sentences.append(f"Bars: {self.kind}, up to {value}{hollow_bars(self.blocks)}.")
+        sentences += [*kinds_of_variables(self.arrows, self.blocks), *marks]
         if abs(self.correlation) > NOTABLE:
             r = drawing.correlation_text(self.correlation)
             sentences.append(f"Correlated scores ({r}): inner products are approximate.")
         if self.undrawn:
             count = int(self.arrows["nonzero"].sum())
             sentences.append(f"{count} of {count + self.undrawn} arrows are drawn, the longest.")
-        for count, name in ((rows, "row"), (new_rows, "new row")):
-            if count:
-                sentences.append(f"Triangles at the edge: {plural(count, name)} farther out.")
-        return " ".join(sentences)
+        return sentences
+
+    def _marks_of_points(self, rows: int, new_rows: int) -> list[str]:
+        """Return what the points are that do not look like the others."""
+        out, ringed = int(self.points["left_out"].sum()), int(self.ringed.sum())
+        marks = {
+            f"Open: {plural(out, 'row')} left out of the fit.": out,
+            f"Rings: {plural(ringed, 'row')} with outlying values, which the fit replaces.": ringed,
+            f"Triangles at the edge: {plural(rows, 'row')} farther out.": rows,
+            f"Triangles at the edge: {plural(new_rows, 'new row')} farther out.": new_rows,
+            "Crosses: new rows.": len(self.new) - new_rows,
+            "Diamonds: means of levels.": len(self.levels),
+        }
+        return [sentence for sentence, count in marks.items() if count]
 
 
 def _caption_within(
-    data: BiplotData, statements: str, low: NDArray[np.float64], high: NDArray[np.float64]
+    data: BiplotData,
+    marks: Sequence[str],
+    statements: Sequence[str],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
 ) -> str:
-    """Return the caption of axes from `low` to `high`, which may reach far rows, and the statements."""
+    """Return the caption of axes from `low` to `high`, which may reach far rows, with further sentences."""
     far_rows = (table.loc[table["far"], ["x", "y"]].to_numpy(float) for table in (data.points, data.new))
-    return data._caption(*(int(rows_outside(xy, low, high).sum()) for xy in far_rows)) + statements
+    rows, new_rows = (int(rows_outside(xy, low, high).sum()) for xy in far_rows)
+    return " ".join([*data._sentences(rows, new_rows, marks), *statements])
 
 
 # --- points ---------------------------------------------------------------------------------------

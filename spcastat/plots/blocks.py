@@ -44,8 +44,8 @@ COLUMN_GAP = 10.0
 ARROW, ARROW_MIDDLE = 1.5, 1.05
 #: What a name may take of the space before its arrow, in font sizes.
 BEFORE_ARROW = 0.4
-#: The number of variables of a component that should be named.
-NAMED_VARIABLES = 5
+#: The number of variables of a component that should be named, and what each of these left out costs besides.
+NAMED_VARIABLES, NAMED_COST = 5, 5.0
 #: Writing the values is worth shortening names by so much (see `_shortening`).
 VALUES_WORTH = 2.0
 #: A name shortened to this number of characters is as easy to read as a longer one.
@@ -116,7 +116,7 @@ class BlockLayout:
     hidden : int
         Number of rows that are not shown.
     cost : float
-        What the layout hides: 1 for each name left out, 4 more if it is one of the largest
+        What the layout hides: 1 for each name left out, NAMED_COST more if it is one of the largest
         NAMED_VARIABLES, and 1 to 6 for each name shortened.
     rows : list of NamedBar
         Those that are shown: those of the largest values.
@@ -272,7 +272,7 @@ class BlockSpace:
         depth = max(line + len(text) for (_, line), text in zip(places, [*texts, [""]], strict=False))
         left_out = len(rows) - len(visible_rows)
         cost = left_out + _shortening([row.name for row in visible_rows], labels)
-        cost += 4.0 * max(min(NAMED_VARIABLES, len(rows)) - len(visible_rows), 0)
+        cost += NAMED_COST * max(min(NAMED_VARIABLES, len(rows)) - len(visible_rows), 0)
         names = [
             widest(text, self.size) + _room_after(row, self.size)
             for text, row in zip(texts, visible_rows, strict=True)

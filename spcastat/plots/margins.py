@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 BESIDE_SHARES, BELOW_SHARES = (0.30, 0.38, 0.46), (0.16, 0.22, 0.30, 0.38, 0.46)
 #: Share of the height for a block in columns below the axes if the other one is beside them.
 CORNER_SHARE = 0.30
-#: Space between the axes and a block, in points.
-SPACE = 9.0
-#: Each side of the axes should have this many points.
-SMALLEST_SIDE = 80.0
-#: How many points of the side of the axes a unit of the cost of a block is worth, or a
-#: missing point of a side.
-COST = 5.0
+#: Space between the axes and a block, in points, and between two blocks, in lines.
+SPACE, BLOCK_GAP = 9.0, 0.5
+#: Each side of the axes should have this many points, and this share of that of the place.
+SMALLEST_SIDE, SMALLEST_SHARE = 80.0, 0.45
+#: How many points of the side of the axes a missing point of a side is worth, and which share of the width of
+#: the place a unit of the cost of a block is.
+MISSING, COST = 5.0, 0.024
 #: Default of the smallest share of width and height that the data fill if both axes have one scale.
 FILLED = 0.45
 #: What the note says if they have not.
@@ -59,7 +59,7 @@ PITCH, SMALLEST_PITCH, LARGEST_PITCH = 26.0, 22.0, 70.0
 #: A note takes at most this share of the height.
 NOTE_SHARE = 0.11
 #: Between two sentences of a note.
-SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z%])")
+SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\d])")
 
 Box = tuple[float, float, float, float]
 
@@ -118,6 +118,8 @@ class Margins:
     legend : Legend, optional
     note : Text, optional
         Written below everything, wrapped to the width of the place.
+    note_may_go : bool
+        Whether the note is left out where the axes would be too small with it.
     caption : callable, optional
         Returns the text of the note from the smallest and the largest x and y of the axes.
     bar : Axes, optional
@@ -140,13 +142,14 @@ class Margins:
         bar: Axes | None = None,
         filled: float = FILLED,
         caption: Callable[[NDArray[np.float64], NDArray[np.float64]], str] | None = None,
+        note_may_go: bool = False,
     ) -> None:
         self.ax, self.blocks, self.headings, self.size = ax, blocks, headings, size
         self.low, self.high = limits
         self.equal, self.legend, self.note, self.bar = equal, legend, note, bar
         texts = [] if legend is None else [text.get_text() for text in legend.get_texts()]
         self.entries = list(zip(legend.legend_handles, texts, strict=True)) if legend is not None else []
-        self.filled = filled
+        self.filled, self.note_may_go = filled, note_may_go
         self.text, self.caption = "" if note is None else note.get_text(), caption
         values = [abs(row.value) for block in blocks or () for row in block.rows]
         self.largest = max(values, default=1.0)
@@ -191,8 +194,10 @@ class Margins:
         """Return the best arrangement above a note of these sentences."""
         lines = [] if self.note is None else self._note_lines(sentences, width, height)
         note = BLOCK_LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
-        options = self._options(width, height, note)
-        return replace(max(options, key=lambda option: option.value), note="\n".join(lines))
+        best = max(self._options(width, height, note), key=lambda option: option.value)
+        if lines and self.note_may_go and self._missing(best.axes, width, height):
+            return max(self._options(width, height, 0.0), key=lambda option: option.value)
+        return replace(best, note="\n".join(lines))
 
     def _options(self, width: float, height: float, note: float) -> Iterator[Arrangement]:
         """Yield the arrangements that are tried."""
@@ -203,6 +208,7 @@ class Margins:
             return
         for share in BESIDE_SHARES:
             yield self._corner(self.blocks, width, height, share, note)
+            yield self._column(self.blocks, width, height, share, note)
         for share in BELOW_SHARES:
             yield self._under(self.blocks, width, height, share, note)
 
@@ -231,10 +237,8 @@ class Margins:
 
         first, second = _alike(laid_out)
         bottom = note + first.height + 0.3 * SPACE + self._ticks()
-        legend_width, legend_height = self._legend_size(1)
-        inside = self._legend() is not None and legend_width <= room
-        inside = inside and legend_height + second.height + self._line() <= height - bottom
-        edge = max(second.width, legend_width if inside else 0.0)
+        inside = self._has_legend_room(room, height - bottom - second.height)
+        edge = max(second.width, self._legend_size(1)[0] * inside)
         columns, above = (1, self._bar_height()) if inside else self._above(width)
         axes = (0.0, bottom, width - edge - SPACE, height - above)
         return Arrangement(
@@ -245,7 +249,42 @@ class Margins:
             ],
             columns,
             (width - edge - 2.0, bottom) if inside else None,
-            self._value(axes, first, second),
+            self._value(axes, width, height, first, second),
+        )
+
+    def _column(
+        self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
+    ) -> Arrangement:
+        """Both components to the right of the axes, one below the other; the legend below them or above."""
+        unit, room, gap = self._unit(width), share * width - SPACE, BLOCK_GAP * self._line()
+        columns, above = self._above(width)
+        ends = [end for block in blocks for row in block.rows for end in row.ends]
+        space = BlockSpace(unit, self.size, room, 0, name_lines=NAME_LINES, span=(min(ends), max(ends)))
+        lines = self._lines(height - above - note - gap)
+
+        def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
+            def within(i: int, limit: int) -> BlockLayout:
+                own_space = replace(space, lines=max(limit, 2), heading=self.headings[i])
+                return own_space.lay_out(blocks[i].rows, with_values)
+
+            first = within(0, lines // 2)
+            second = within(1, lines - round(first.height / self._line()))
+            return within(0, lines - round(second.height / self._line())), second
+
+        first, second = _alike(laid_out)
+        bottom, depth = note + self._ticks(), first.height + gap + second.height
+        inside = self._has_legend_room(room, height - note - depth)
+        legend_width, legend_height = self._legend_size(1)
+        columns, above = (1, self._bar_height()) if inside else (columns, above)
+        edge, top = max(first.width, second.width, legend_width * inside), height - above
+        axes = (0.0, bottom, width - edge - SPACE, top)
+        places = [
+            Place(blocks[0], first, width - edge, top),
+            Place(blocks[1], second, width - edge, top - first.height - gap),
+        ]
+        corner = width - edge - 2.0, min(bottom, top - depth - self._line() - legend_height)
+        return Arrangement(
+            axes, places, columns, corner if inside else None, self._value(axes, width, height, first, second)
         )
 
     def _under(
@@ -270,17 +309,22 @@ class Margins:
         columns, above = self._above(width)
         axes = (0.0, depth + 0.3 * SPACE + self._ticks(), width, height - above)
         places = [Place(blocks[0], first, 0.0, depth), Place(blocks[1], second, half + 1.5 * SPACE, depth)]
-        return Arrangement(axes, places, columns, None, self._value(axes, first, second))
+        return Arrangement(axes, places, columns, None, self._value(axes, width, height, first, second))
 
-    def _value(self, axes: Box, *layouts: BlockLayout) -> float:
+    def _value(self, axes: Box, width: float, height: float, *layouts: BlockLayout) -> float:
         """Return the side of a square as large as the data in the axes, minus the costs of the blocks."""
         size = np.maximum([axes[2] - axes[0], axes[3] - axes[1]], 1.0)
         extent = self.high - self.low if self.equal else np.ones(2)
         scales = size / extent
         scales = np.minimum(scales, scales.min() if self.equal else ELONGATION * size.min() / extent)
-        missing = float(np.maximum(SMALLEST_SIDE - size, 0.0).sum())
+        missing = self._missing(axes, width, height)
         hidden = sum(layout.cost for layout in layouts)
-        return float(np.sqrt((scales * extent).prod())) - COST * (hidden + missing)
+        return float(np.sqrt((scales * extent).prod())) - COST * width * hidden - MISSING * missing
+
+    def _missing(self, axes: Box, width: float, height: float) -> float:
+        """Return by how many points the sides of the axes are too small for a place of this size."""
+        needed = np.maximum(SMALLEST_SHARE * np.array([width, height]), SMALLEST_SIDE)
+        return float(np.maximum(needed - [axes[2] - axes[0], axes[3] - axes[1]], 0.0).sum())
 
     # --- sizes in points --------------------------------------------------------------------------
 
@@ -326,6 +370,12 @@ class Margins:
         lines = -(-len(texts) // columns) + bool(title)
         width = max(entry * columns + size * (columns - 1), width_of(title, size))
         return width, 1.3 * size * lines + 2.0
+
+    def _has_legend_room(self, width: float, height: float) -> bool:
+        """Return whether there is a legend that has room, in one column, below a block beside the axes."""
+        legend_width, legend_height = self._legend_size(1)
+        fits = legend_width <= width and legend_height + self._line() <= height
+        return self._legend() is not None and fits
 
     def _bar_height(self) -> float:
         if self.bar is None:

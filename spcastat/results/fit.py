@@ -1673,7 +1673,8 @@ class SpcaResult(ComponentFit):
         blocks : bool
             Whether the variables are drawn as bars in the margins.
         note : bool, optional
-            Whether the caption of `biplot_data` is written below the plot; by default on a new figure only.
+            Whether the caption of `biplot_data` is written below the plot, as many sentences as have room; by
+            default on a new figure, and in given axes unless the points would have too little room.
         ax : Axes, optional
             By default a new figure is created. The bars are drawn in the place of the axes, which are
             smaller; ``ax.get_position()`` gives the position of the points after the first draw.

@@ -154,12 +154,49 @@ def test_the_note_says_how_both_are_scaled_and_that_scores_correlate(scores, loa
     assert f"r = {data.correlation:.2f}" in note
     assert f"Points: scores / sd. Arrows: loadings × sd × {data.stretch:.3g}." in note
     largest = loadings[["PC1", "PC2"]].abs().max().max()
-    assert f"Bars: loadings, up to {f'{largest:.2f}'.removeprefix('0')}." in note
+    assert f"Bars: loadings, up to {f'{largest:.2f}'.removeprefix('0')}; hollow: negative." in note
     assert "Points: scores. Arrows: loadings × " in note_of(biplot(scores, loadings, scale=0))
     assert note_of(biplot(scores, loadings, note=False)) == ""
-    assert note_of(biplot(scores, loadings, ax=plt.figure().subplots())) == ""
     scores["PC2"] -= scores["PC1"] * (scores["PC1"] @ scores["PC2"]) / (scores["PC1"] @ scores["PC1"])
     assert "Correlated" not in note_of(biplot(scores, loadings))
+
+
+@pytest.mark.parametrize("size", [(2.5, 2.5), (3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
+def test_given_axes_have_the_note_where_the_points_keep_their_room(scores, loadings, size):
+    """Points with a note have 45 % of the width and height, and 80 points; ``note=False`` omits it."""
+    axes = plt.figure(figsize=size, layout="constrained").subplots()
+    ax = biplot(scores, loadings, ax=axes)
+    ax.figure.canvas.draw()
+    sides = np.array([ax.get_window_extent().width, ax.get_window_extent().height]) * 72 / ax.figure.dpi
+    if note := note_of(ax):
+        assert note.startswith("Points: scores / sd.")
+        assert sides.min() >= 80
+    assert bool(note) or min(size) < 3
+    bare = biplot(scores, loadings, note=False, ax=plt.figure(figsize=size).subplots())
+    bare.figure.canvas.draw()
+    assert note_of(bare) == ""
+
+
+def test_the_caption_explains_every_kind_of_mark(scores, loadings):
+    r = pd.DataFrame(0.3, loadings.index, loadings.columns)
+    r.iloc[0, 0] = -0.3
+    means = scores.iloc[:2].set_axis(["a = 1", "a = 2"])
+    options: dict = {"arrows": "correlations", "correlations": r, "new": scores.iloc[:3], "levels": means}
+    data = biplot_data(scores, loadings, **options, supplementary=r.iloc[:1].set_axis(["further"]))
+    for words in (
+        "Crosses: new rows.",
+        "Diamonds: means of levels.",
+        "hollow: negative.",
+        "Faint: loading zero on both.",
+        "Coloured: supplementary.",
+    ):
+        assert words in data.caption
+        assert words not in biplot_data(scores, loadings.abs()).caption
+    ax = biplot(scores, loadings, groups=["a", "b"] * 30, outline="t", centroids=True, level=0.9)
+    ax.figure.set_size_inches(12, 9)
+    ax.figure.canvas.draw()
+    assert "Ellipses: 90 % of a t (5 degrees of freedom) distribution." in note_of(ax)
+    assert "Large marks: means of the groups." in note_of(ax)
 
 
 def test_colours_of_groups_can_be_given(scores, loadings):

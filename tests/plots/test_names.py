@@ -118,6 +118,8 @@ def test_nothing_overlaps_or_leaves_the_figure(name, size):
         ax = fit.biplot(**options, note=layout == "tight", ax=figure.subplots())
         assert_layout(ax)
         assert_names_have_room(ax)
+        if min(size) >= 3.0:
+            assert ax.get_window_extent().width >= figure.bbox.width / 3
         plt.close(figure)
 
 
