@@ -33,6 +33,7 @@ from spcastat.plots.arrows import (
 from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import EdgeMarks, Frame, positions, rows_outside
+from spcastat.plots.legends import title_of, write_legend
 from spcastat.plots.margins import FILLED, Margins, SteadyTicks
 from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
 
@@ -148,7 +149,7 @@ def biplot(
     named_clouds = [cloud for cloud in clouds if cloud.name != score_plots.GROUP_MISSING]
     corners = [] if outline is None else _outlines(ax, data, named_clouds, outline, level)
     data, frame = _framed(data, *corners)
-    title = drawing.title_of(groups if groups is not None else color)
+    title = title_of(groups if groups is not None else color)
     legend, bar = _points(ax, data, clouds, title, palette, size)
     _draw_further_points(ax, data)
     draw_arrows(ax, data.arrows)
@@ -504,11 +505,8 @@ def _points(
             EdgeMarks(score_plots.open_points(ax, far_points, cloud, style), cloud.colour)
     if "group" not in data.points:
         return None, None
-    options: dict[str, Any] = {"borderpad": 0, "borderaxespad": 0, "handletextpad": 0.2, "labelspacing": 0.25}
-    options |= {"columnspacing": 1.0, "handlelength": 1.4, "fontsize": size, "title_fontsize": size}
     marks, names = [cloud.mark() for cloud in clouds], [cloud.name for cloud in clouds]
-    legend = drawing.write_legend(ax, marks, names, title=title, alignment="left", **options)
-    return legend, None
+    return write_legend(ax, marks, names, size, title=title, borderaxespad=0.0), None
 
 
 def _rings(ax: Axes, xy: NDArray[np.float64], style: dict[str, Any]) -> None:

@@ -22,7 +22,8 @@ from spcastat.plots.drawing import (
     shade,
     write_note,
 )
-from spcastat.plots.texts import labels_for, width_of
+from spcastat.plots.legends import columns_within, write_legend
+from spcastat.plots.texts import labels_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -211,20 +212,18 @@ def _legend(ax: Axes, colours: Any, cell_map: CellMap) -> None:
         entries["not judged"] = np.nan
     shades = colours((1.0 + _strength(np.array(list(entries.values())))) / 2)
     handles = [Patch(facecolor=colour, label=label) for label, colour in zip(entries, shades, strict=True)]
-    size = _small_text()
-    style: dict[str, Any] = {"frameon": False, "fontsize": size, "columnspacing": 1.0}
-    style |= {"borderaxespad": 0.2, "handlelength": 1.0, "handletextpad": 0.4}
-    width = sum(width_of(label, size) + 2.6 * size for label in entries)
-    rows = 1 if width <= LEGEND_LINE_SHARE * place_width(ax) else 2
-    style |= {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": -(-len(entries) // rows)}
-    ax.legend(handles=handles, **style)
+    names, size = list(entries), _small_text()
+    columns = columns_within(names, None, LEGEND_LINE_SHARE * place_width(ax), size)
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
+    write_legend(ax, handles, names, size, **place)
 
 
 def _sentences(cell_map: CellMap) -> Sequence[str]:
     left_out = f"Rows above the line are left out ({cell_map.left_out})." if cell_map.left_out else ""
     grey = "Not judged: missing values too." if np.isnan(cell_map.values).any() else ""
     nothing = "" if len(cell_map.values) else "No row is left out or has an outlying cell."
-    return [nothing, left_out, grey, cell_map.remark]
+    z = "z: distance from the variable's centre in robust standard deviations; minus: below."
+    return [nothing, z if len(cell_map.values) else "", left_out, grey, cell_map.remark]
 
 
 def checked_sizes(rows: Any, columns: Any) -> tuple[int, int]:

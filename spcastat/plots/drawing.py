@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
-    from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
     from matplotlib.text import Annotation, Text
 
@@ -265,13 +264,6 @@ NOTE, NOTE_WIDTH = "note", 0.98
 OPEN, ROWS_ONLY = ("top", "right"), ("top", "right", "left")
 #: The share of the place of axes that the names of their rows may always have.
 NAMES_SHARE = 0.4
-#: Position of a legend above the axes.
-ABOVE: dict[str, Any] = {
-    "loc": "lower left",
-    "bbox_to_anchor": (0.0, 1.0),
-    "borderaxespad": 0.2,
-    "columnspacing": 1.2,
-}
 
 # --- axes -----------------------------------------------------------------------------------------
 
@@ -509,7 +501,7 @@ def correlation_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(np.nansum(dx * dy) / size) if size > 0 else float("nan")
 
 
-# --- texts and legends ----------------------------------------------------------------------------
+# --- texts --------------------------------------------------------------------------------------
 
 
 def write(ax: Axes, text: str, at: Any, away: tuple[float, float] = (0.0, 0.0), **style: Any) -> Annotation:
@@ -518,41 +510,14 @@ def write(ax: Axes, text: str, at: Any, away: tuple[float, float] = (0.0, 0.0), 
     return ax.annotate(text, at, away, **plain, **style)
 
 
-def write_legend(
-    ax: Axes,
-    artists: Sequence[Any] | None,
-    names: Sequence[str],
-    size: float | str = "small",
-    **options: Any,
-) -> Legend:
-    """Add a legend of these names to the axes, with opaque marks of one size; return it.
-
-    The names are set afterwards, because matplotlib leaves out those that begin with "_".
-    """
-    numbers = [str(i) for i in range(len(names))]
-    style: dict[str, Any] = {"frameon": False, "fontsize": size, "title_fontsize": size, **options}
-    legend = ax.legend(**style) if artists is None else ax.legend(artists, numbers, **style)
-    for text, handle, name in zip(legend.get_texts(), legend.legend_handles, names, strict=True):
-        text.set_parse_math(False)
-        text.set_text(name)
-        if handle is not None and artists is not None:
-            handle.set_alpha(1)
-            if hasattr(handle, "set_sizes"):
-                handle.set_sizes([28])
-    return legend
-
-
-def title_of(values: Any) -> str | None:
-    """Return the name of a Series of groups or numbers as the title of a legend; None without a name."""
-    name = getattr(values, "name", None)
-    return None if name is None else short_name(name)
-
-
 # --- the note below the axes ----------------------------------------------------------------------
 
 
-def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
-    """Write sentences below the label of the x axis, from the left end of the names beside the axes."""
+def write_note(ax: Axes, sentences: Iterable[str], below: float | None = None) -> Annotation | None:
+    """Write sentences below the label of the x axis, from the left end of the names beside the axes.
+
+    With `below`, so many points below the axes, whose label it does not follow.
+    """
     if not any(sentences := list(sentences)):
         return None
 
@@ -561,9 +526,9 @@ def write_note(ax: Axes, sentences: Iterable[str]) -> Annotation | None:
         return Bbox.union([ax.get_window_extent(renderer), *(box for box in boxes if box is not None)])
 
     style: dict[str, Any] = {"va": "top", "fontsize": _note_size(), "color": shade(ax, 0.7), "gid": NOTE}
-    style["xycoords"] = (names_beside, ax.xaxis.label)
+    style["xycoords"] = (names_beside, ax.xaxis.label if below is None else "axes fraction")
     lines = wrapped(" ".join(filter(None, sentences)), NOTE_WIDTH * place_width(ax) / HINTED, _note_size())
-    return write(ax, "\n".join(lines), (0.0, 0.0), (0, -4), **style)
+    return write(ax, "\n".join(lines), (0.0, 0.0), (0, -(below or 4.0)), **style)
 
 
 def note_below(ax: Axes, text: str, size: float) -> Text:

@@ -14,8 +14,8 @@ from spcastat.labels import NAME_WIDTH, full_names, short_names
 from spcastat.plots import drawing
 from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import accents, ink, line, shade
+from spcastat.plots.legends import legend_above, write_legend
 from spcastat.plots.names import NAME_HEIGHT
-from spcastat.plots.score_plots import legend_above
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     size = drawing.name_size()
     drawing.label_components(ax, ("Variables kept", "% of the variance"), size)
     names = ax.get_legend_handles_labels()[1]
-    ax.legend(frameon=False, fontsize=size, handlelength=1.6, **legend_above(ax, names))
+    write_legend(ax, None, names, size, **legend_above(ax, names))
     return ax
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from spcastat.labels import HEADING_WIDTH, name_text, short_name
 from spcastat.plots import drawing
 from spcastat.plots.drawing import ink, line, shade
+from spcastat.plots.legends import title_of
 from spcastat.plots.texts import labels_for, lines_of, width_of
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def draw_curves(
         panel.tick_params(labelsize=size)
         panel.set_ylabel(value_label if j == middle else "", fontsize=size + 1.0, parse_math=False)
         _write_heading(panel, x, column, heading, size)
-    label = drawing.title_of(loadings.index) or unit or ("" if with_names else "Column")
+    label = title_of(loadings.index) or unit or ("" if with_names else "Column")
     label = short_name(label, LABEL_WIDTH) if label else ""
     panels[-1].set_xlabel(label, fontsize=size + 1.0, parse_math=False)
     if with_names:

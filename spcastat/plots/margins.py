@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace
 from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
+from spcastat.plots.legends import columns_within, legend_size
 from spcastat.plots.texts import HINTED, NAME_LINES, width_of, wrapped
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ SPACE, BLOCK_GAP = 9.0, 0.5
 SMALLEST_SIDE, SMALLEST_SHARE = 80.0, 0.45
 #: How many points of the side of the axes a missing point of a side is worth, and which share of the width of
 #: the place a unit of the cost of a block is.
-MISSING, COST = 5.0, 0.024
+MISSING_POINT, COST = 5.0, 0.024
 #: Default of the smallest share of width and height that the data fill if both axes have one scale.
 FILLED = 0.45
 #: What the note says if they have not.
@@ -56,6 +57,8 @@ LINE_COST = 0.25
 BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
 #: The smallest distance of ticks in points when it is chosen, and the range in which it is kept.
 PITCH, SMALLEST_PITCH, LARGEST_PITCH = 26.0, 22.0, 70.0
+#: Space between the axes and the legend above them, in points.
+LEGEND_SPACE = 2.0
 #: A note takes at most this share of the height.
 NOTE_SHARE = 0.11
 #: Between two sentences of a note.
@@ -194,10 +197,10 @@ class Margins:
         """Return the best arrangement above a note of these sentences."""
         lines = [] if self.note is None else self._note_lines(sentences, width, height)
         note = BLOCK_LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
-        best = max(self._options(width, height, note), key=lambda option: option.value)
-        if lines and self.note_may_go and self._missing(best.axes, width, height):
+        arrangement = max(self._options(width, height, note), key=lambda option: option.value)
+        if lines and self.note_may_go and self._missing(arrangement.axes, width, height):
             return max(self._options(width, height, 0.0), key=lambda option: option.value)
-        return replace(best, note="\n".join(lines))
+        return replace(arrangement, note="\n".join(lines))
 
     def _options(self, width: float, height: float, note: float) -> Iterator[Arrangement]:
         """Yield the arrangements that are tried."""
@@ -237,9 +240,9 @@ class Margins:
 
         first, second = _alike(laid_out)
         bottom = note + first.height + 0.3 * SPACE + self._ticks()
-        inside = self._has_legend_room(room, height - bottom - second.height)
-        edge = max(second.width, self._legend_size(1)[0] * inside)
-        columns, above = (1, self._bar_height()) if inside else self._above(width)
+        has_legend = self._has_legend_room(room, height - bottom - second.height)
+        edge = max(second.width, self._legend_size(1)[0] * has_legend)
+        columns, above = (1, self._bar_height()) if has_legend else self._above(width)
         axes = (0.0, bottom, width - edge - SPACE, height - above)
         return Arrangement(
             axes,
@@ -248,7 +251,7 @@ class Margins:
                 Place(beside, second, width - edge, height - above),
             ],
             columns,
-            (width - edge - 2.0, bottom) if inside else None,
+            (width - edge - 2.0, bottom) if has_legend else None,
             self._value(axes, width, height, first, second),
         )
 
@@ -257,34 +260,38 @@ class Margins:
     ) -> Arrangement:
         """Both components to the right of the axes, one below the other; the legend below them or above."""
         unit, room, gap = self._unit(width), share * width - SPACE, BLOCK_GAP * self._line()
-        columns, above = self._above(width)
+        columns, space_above = self._above(width)
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         space = BlockSpace(unit, self.size, room, 0, name_lines=NAME_LINES, span=(min(ends), max(ends)))
-        lines = self._lines(height - above - note - gap)
+        lines = self._lines(height - space_above - note - gap)
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
-            def within(i: int, limit: int) -> BlockLayout:
+            def block_layout(i: int, limit: int) -> BlockLayout:
                 own_space = replace(space, lines=max(limit, 2), heading=self.headings[i])
                 return own_space.lay_out(blocks[i].rows, with_values)
 
-            first = within(0, lines // 2)
-            second = within(1, lines - round(first.height / self._line()))
-            return within(0, lines - round(second.height / self._line())), second
+            upper_block = block_layout(0, lines // 2)
+            lower_block = block_layout(1, lines - round(upper_block.height / self._line()))
+            return block_layout(0, lines - round(lower_block.height / self._line())), lower_block
 
-        first, second = _alike(laid_out)
-        bottom, depth = note + self._ticks(), first.height + gap + second.height
-        inside = self._has_legend_room(room, height - note - depth)
+        upper_block, lower_block = _alike(laid_out)
+        bottom, depth = note + self._ticks(), upper_block.height + gap + lower_block.height
+        has_legend = self._has_legend_room(room, height - note - depth)
         legend_width, legend_height = self._legend_size(1)
-        columns, above = (1, self._bar_height()) if inside else (columns, above)
-        edge, top = max(first.width, second.width, legend_width * inside), height - above
+        columns, space_above = (1, self._bar_height()) if has_legend else (columns, space_above)
+        edge, top = max(upper_block.width, lower_block.width, legend_width * has_legend), height - space_above
         axes = (0.0, bottom, width - edge - SPACE, top)
         places = [
-            Place(blocks[0], first, width - edge, top),
-            Place(blocks[1], second, width - edge, top - first.height - gap),
+            Place(blocks[0], upper_block, width - edge, top),
+            Place(blocks[1], lower_block, width - edge, top - upper_block.height - gap),
         ]
         corner = width - edge - 2.0, min(bottom, top - depth - self._line() - legend_height)
         return Arrangement(
-            axes, places, columns, corner if inside else None, self._value(axes, width, height, first, second)
+            axes,
+            places,
+            columns,
+            corner if has_legend else None,
+            self._value(axes, width, height, upper_block, lower_block),
         )
 
     def _under(
@@ -319,12 +326,12 @@ class Margins:
         scales = np.minimum(scales, scales.min() if self.equal else ELONGATION * size.min() / extent)
         missing = self._missing(axes, width, height)
         hidden = sum(layout.cost for layout in layouts)
-        return float(np.sqrt((scales * extent).prod())) - COST * width * hidden - MISSING * missing
+        return float(np.sqrt((scales * extent).prod())) - COST * width * hidden - MISSING_POINT * missing
 
     def _missing(self, axes: Box, width: float, height: float) -> float:
         """Return by how many points the sides of the axes are too small for a place of this size."""
-        needed = np.maximum(SMALLEST_SHARE * np.array([width, height]), SMALLEST_SIDE)
-        return float(np.maximum(needed - [axes[2] - axes[0], axes[3] - axes[1]], 0.0).sum())
+        least_sides = np.maximum(SMALLEST_SHARE * np.array([width, height]), SMALLEST_SIDE)
+        return float(np.maximum(least_sides - [axes[2] - axes[0], axes[3] - axes[1]], 0.0).sum())
 
     # --- sizes in points --------------------------------------------------------------------------
 
@@ -365,11 +372,8 @@ class Margins:
         if legend is None:
             return 0.0, 0.0
         texts, title = legend.get_texts(), legend.get_title().get_text()
-        size = _size(texts[0])
-        entry = max(width_of(text.get_text(), size) for text in texts) + 2.2 * size
-        lines = -(-len(texts) // columns) + bool(title)
-        width = max(entry * columns + size * (columns - 1), width_of(title, size))
-        return width, 1.3 * size * lines + 2.0
+        width, height = legend_size([text.get_text() for text in texts], title, columns, _size(texts[0]))
+        return width, height + LEGEND_SPACE
 
     def _has_legend_room(self, width: float, height: float) -> bool:
         """Return whether there is a legend that has room, in one column, below a block beside the axes."""
@@ -387,8 +391,8 @@ class Margins:
         legend = self._legend()
         if legend is None:
             return 1, self._bar_height()
-        counts = range(len(legend.get_texts()), 0, -1)
-        columns = next((count for count in counts if self._legend_size(count)[0] <= width), 1)
+        names, title = [text.get_text() for text in legend.get_texts()], legend.get_title().get_text()
+        columns = columns_within(names, title, width, _size(legend.get_texts()[0]))
         return columns, self._legend_size(columns)[1] + self._title() + self._bar_height()
 
     def _note_lines(self, sentences: str, width: float, height: float) -> list[str]:
@@ -415,7 +419,7 @@ class Margins:
             self.note.set_position(in_figure(self.ax, at(0.0, 0.0)))
         if (legend := self._legend()) is not None:
             _set_columns(legend, arrangement.legend_columns, self.entries)
-            corner = arrangement.legend or (left, top + self._title() + self._bar_height() + 2.0)
+            corner = arrangement.legend or (left, top + self._title() + self._bar_height() + LEGEND_SPACE)
             legend.set_loc("lower left")
             legend.set_bbox_to_anchor(in_figure(self.ax, at(*corner)), figure_of(self.ax).transFigure)
         if self.bar is not None:

@@ -17,7 +17,7 @@ from spcastat.linalg.accumulate import is_sparse
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
-from spcastat.plots.score_plots import legend_above
+from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, write_legend
 from spcastat.plots.texts import labels_for, width_of
 from spcastat.reading.checks import real_array
 
@@ -89,7 +89,7 @@ def _labelled(ax: Axes, x: str, y: str, whole: bool = True) -> Axes:
     size = drawing.name_size()
     drawing.label_components(ax, (x, y), size)
     names = ax.get_legend_handles_labels()[1]
-    ax.legend(frameon=False, fontsize=size, handlelength=1.6, **legend_above(ax, names))
+    write_legend(ax, None, names, size, **legend_above(ax, names))
     return ax
 
 
@@ -208,7 +208,7 @@ def plot_choice(
     x = data.index.to_numpy(dtype=float)
     curve = data[~data["unequal"]]
     if (curve["upper"] > curve["lower"]).any():
-        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "1 standard error"}
+        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "± 1 standard error"}
         ax.fill_between(curve.index, curve["lower"], curve["upper"], **band)
         for edge in ("lower", "upper"):  # Matplotlib places legends away from lines, but not from bands
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
@@ -333,7 +333,8 @@ def plot_compare(measures: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.grid(axis="x", color=shade(ax, 0.12), linewidth=line(0.6))
     ax.set_axisbelow(True)
     title = "fit (nonzeros)" if counted else None
-    drawing.write_legend(ax, None, fits, title=title, alignment="left", size=size, **drawing.ABOVE)
+    place = {**legend_above(ax, fits), "ncols": 1}
+    write_legend(ax, None, fits, size, title=title, **place)
     return ax
 
 
@@ -355,12 +356,10 @@ VALUE_AXES = {
 }
 #: Height of the number of a point in font sizes, and its distance from the point.
 NUMBER_HEIGHT, NUMBER_ABOVE = 1.25, 4
+#: The least space between the legend and what is drawn, in font sizes.
+LEGEND_GAP = 1.0
 #: Largest number of components to draw.
 COMPONENTS_DRAWN = 10_000
-
-
-#: The height of a line of a legend, and the width of its marks and edges, in font sizes.
-LEGEND_LINE, LEGEND_LEFT = 1.45, 4.5
 
 
 @explained
@@ -371,7 +370,7 @@ def screeplot(
     kind: Literal["variance", "share", "cumulative"] = "variance",
     sparse: bool = True,
     parallel: Any = None,
-    chosen: int | None = None,
+    k: int | None = None,
     max_components: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -397,7 +396,7 @@ def screeplot(
         line: dense components above it exceed those of data without structure. Marks of the components
         before the first one below it are filled. The method of a fit also takes what `choose_k` or `choose`
         returned.
-    chosen : int, optional
+    k : int, optional
         The number of components chosen, at a vertical line; the marks of dense components up to there are
         filled instead.
     max_components : int, optional
@@ -415,25 +414,33 @@ def screeplot(
         If a column is missing, there is no component, or the spectrum has fewer than k values.
     OptionError
         If `kind` does not exist, values are not numbers, the spectrum is not descending, `sparse` is not a
-        bool, `chosen` is below 0, or `ax` is not an Axes.
+        bool, `k` is below 0, or `ax` is not an Axes.
     """
     sparse = flag("sparse", sparse)
-    chosen = None if chosen is None else whole_number("chosen", chosen, 0)
+    k = None if k is None else whole_number("k", k, 0)
     data = screeplot_data(
         variance, spectrum, kind=kind, sparse=sparse, parallel=parallel, max_components=max_components
     )
-    k, count = 0 if variance is None else len(variance), len(data)
+    bars, count = 0 if variance is None else len(variance), len(data)
     ax = drawing.axes_for(ax, float(np.clip(3.0 + 0.35 * count, 4.4, 8.0)), 3.6, drawing.OPEN)
     blue, orange = accents(ax)
     place, values = np.arange(1, count + 1), data if kind == "variance" else 100 * data
     label = "sparse PCA (adjusted)" if sparse else "PCA"
-    if k:
-        ax.bar(place[:k], values["sparse"].iloc[:k], width=0.66, color=blue, alpha=0.6, label=label, zorder=2)
+    if bars:
+        ax.bar(
+            place[:bars],
+            values["sparse"].iloc[:bars],
+            width=0.66,
+            color=blue,
+            alpha=0.6,
+            label=label,
+            zorder=2,
+        )
     style: dict[str, Any] = {"linewidth": line(1.2), "zorder": 3}
-    if values["dense"].notna().any() and (sparse or count > k):
-        label = "dense PCA" if sparse else "PCA" + ", further components" * bool(k)
-        filled = _filled(values, kind, chosen)
-        if chosen is None and "parallel" in values and len(filled):
+    if values["dense"].notna().any() and (sparse or count > bars):
+        label = "dense PCA" if sparse else "PCA" + ", further components" * bool(bars)
+        filled = _filled(values, kind, k)
+        if k is None and "parallel" in values and len(filled):
             label += " (filled: by parallel analysis)"
         elif len(filled):
             label += " (filled: chosen)"
@@ -453,29 +460,29 @@ def screeplot(
     if "parallel" in values:
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
         ax.plot(place, values["parallel"], color=orange, **style, **dashes)
-    if chosen is not None:
+    if k is not None:
         dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
-        ax.axvline(chosen + 0.5, color=ink(ax), label=f"chosen: k = {chosen}", **dotted)
+        ax.axvline(k + 0.5, color=ink(ax), label=f"chosen: k = {k}", **dotted)
     largest = float(np.nanmax(values.to_numpy(), initial=0.0))
     ax.set_ylim(0, (1.06 if kind != "cumulative" else 1.02) * largest if largest > 0 else 1.0)
-    _ticks(ax, list(data.index), k)
+    _ticks(ax, list(data.index), bars)
     drawing.label_components(ax, (ax.get_xlabel(), VALUE_AXES[kind]), drawing.name_size())
-    _legend(ax, values, chosen or 0)
+    _legend(ax, values, k or 0)
     if kind == "share":
-        _write_shares(ax, values, k)
+        _write_shares(ax, values, bars)
     drawing.write_note(ax, filter(None, [getattr(parallel, "attrs", {}).get("note", "")]))
     return ax
 
 
-def _filled(data: pd.DataFrame, kind: str, chosen: int | None) -> NDArray[np.intp]:
+def _filled(data: pd.DataFrame, kind: str, k: int | None) -> NDArray[np.intp]:
     """Return the positions of the dense components whose marks are filled.
 
     Those chosen, or those before the first that does not exceed parallel analysis; none without marks.
     """
-    if len(data) > MOST_MARKS or (chosen is None and ("parallel" not in data or kind == "cumulative")):
+    if len(data) > MOST_MARKS or (k is None and ("parallel" not in data or kind == "cumulative")):
         return np.arange(0)
-    if chosen is not None:
-        return np.arange(min(chosen, len(data)))
+    if k is not None:
+        return np.arange(min(k, len(data)))
     exceeds = (data["dense"] > data["parallel"]).to_numpy()
     return np.flatnonzero(np.cumprod(exceeds))
 
@@ -592,23 +599,20 @@ class NumbersFromOne(MaxNLocator):
         return np.unique(np.maximum(numbers, 1.0))
 
 
-def _legend(ax: Axes, values: pd.DataFrame, chosen: int) -> None:
+def _legend(ax: Axes, values: pd.DataFrame, k: int) -> None:
     """Write the legend at the upper right if it is above everything there, else above the axes."""
     drawing.run_layout(ax)
     size, (width, height) = drawing.name_size(), drawing.size_of(ax)
     names = ax.get_legend_handles_labels()[1]
     low, high = ax.get_ylim()
-    bottom = high - (len(names) + 1) * LEGEND_LINE * size / height * (high - low)
-    left_edge = (
-        len(values)
-        + 0.6
-        - (max(width_of(name, size) for name in names) + LEGEND_LEFT * size) / width * len(values)
-    )
+    sides = np.array(legend_size(names, None, 1, size)) + (2.0 * EDGE_SPACE + LEGEND_GAP) * size
+    bottom = high - sides[1] / height * (high - low)
+    left_edge = len(values) + 0.6 - sides[0] / width * len(values)
     covered_values = values[np.arange(1, len(values) + 1) > left_edge - 1.0].to_numpy()
     has_room = len(covered_values) > 0 and float(np.nanmax(covered_values, initial=0.0)) < bottom
-    has_room = has_room and chosen + 0.5 < left_edge
+    has_room = has_room and k + 0.5 < left_edge
     place = {"loc": "upper right"} if has_room else legend_above(ax, names)
-    ax.legend(frameon=False, fontsize=size, **place)
+    write_legend(ax, None, names, size, **place)
 
 
 def _numbers(what: str, values: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,18 +16,16 @@ from spcastat.hints import ByRow, Palette, Several
 from spcastat.labels import short_name
 from spcastat.plots import drawing
 from spcastat.plots.drawing import accents, area, line, need_coloured, shade
+from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, title_of, write_legend
 from spcastat.plots.names import Names
 from spcastat.plots.score_plots import (
-    LEGEND_ENTRY,
-    Group,
     dots,
     group_rows,
     groups_of,
-    legend_above,
     row_labels,
     scatter_groups,
 )
-from spcastat.plots.texts import width_of
+from spcastat.plots.texts import HINTED, width_of
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ FEWEST_FOR_DENSITY = 5
 MOST_ROWS_MARKED = 1000
 #: The area of a panel whose points are as large as those of other plots, in squared points.
 PAIR_AREA = 8000.0
-#: The heights of a line of a legend and of its edges, in font sizes.
-PANEL_LEGEND_LINE, LEGEND_EDGES = 1.35, 1.0
+#: The note is so many points below the panels, below the labels of the last ones.
+BELOW_LABELS = 30.0
 #: Room above a pair for its correlation, in font sizes.
 TITLE_ROOM = 1.9
 
@@ -84,8 +83,8 @@ def plot_scores(
     shares : Series, optional
         The fraction of variance of each component, for the axis labels.
     ax : Axes, optional
-        The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row;
-        the title of a pair is its correlation.
+        The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row.
+        The correlation of a pair stands on the other side of the diagonal, or without densities above it.
 
     Returns
     -------
@@ -104,7 +103,7 @@ def plot_scores(
     table = plot_scores_data(scores, components=components, groups=groups, against=against)
     values, categories = _with_groups(table, groups)
     labels = drawing.axis_names(list(values.columns), shares)
-    title = drawing.title_of(groups)
+    title = title_of(groups)
     sentences = []
     if _over_index(scores.index, against):
         ax = _draw_over_index(ax, values, labels, categories, palette, title)
@@ -115,10 +114,8 @@ def plot_scores(
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
         sentences.append(f"{first_and_last} of {scores.shape[1]} components.")
-    note = drawing.write_note(ax, sentences)
-    if note is not None:  # below the labels of the last panels
-        note.xy, note.xycoords = (0.0, 0.0), "axes fraction"
-        note.set_position((0, -30))
+    drawing.write_note(ax, sentences, BELOW_LABELS)
+    drawing.run_layout(ax)  # ticks of the panels follow their sizes
     return ax
 
 
@@ -177,20 +174,22 @@ def _draw_pairs(
     ax.set_axis_off()
     size = drawing.name_size()
     width, height = drawing.size_of(ax) / side
-    gap = max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
+    gap = 1.0 - PANEL_WIDTH if densities else max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
     shortest = min(PANEL_WIDTH * width, (1.0 - gap) * height)
     if any(width_of(name, size + 1.0) > shortest for name in names):
         names = [short_name(name, 12) for name in values.columns]  # without their shares
     columns: dict[int, Axes] = {}
+    panels: list[Axes] = []
     share = width * height * PANEL_WIDTH * (1.0 - gap) / PAIR_AREA
     for i in range(k - side, k):
         for j in range(i + 1 if densities else i):
             row = i - (k - side)
             panel = ax.inset_axes((j / side, 1 - (row + 1) / side, PANEL_WIDTH / side, (1 - gap) / side))
+            panels.append(panel)
             if i == j:
                 _draw_density(panel, xy[:, j], groups, palette)
             else:
-                _draw_pair(panel, xy[:, [j, i]], groups, palette, size, share)
+                _draw_pair(panel, xy[:, [j, i]], groups, palette, share)
             panel.xaxis.set_major_locator(InnerTicks(size - 0.5, 1.0 / PANEL_WIDTH - 1.0))
             if i != j:
                 panel.yaxis.set_major_locator(InnerTicks(size - 0.5, gap / (1.0 - gap)))
@@ -203,26 +202,28 @@ def _draw_pairs(
             style: dict[str, Any] = {"parse_math": False, "fontsize": size + 1.0}
             panel.set_xlabel(names[j] if i == k - 1 else "", **style)
             panel.set_ylabel(names[i] if j == 0 and i != j else "", **style)
+    _write_correlations(ax, panels, xy, side, densities)
     if groups is not None:
         kinds = list(groups_of(ax, groups, len(xy), palette))
-        names, place = [kind.name for kind in kinds], _legend_place(ax, kinds, title, side, gap)
-        drawing.write_legend(ax, [kind.mark() for kind in kinds], names, title=title, size=size, **place)
+        names = [kind.name for kind in kinds]
+        inner_place = None if densities or side == 1 else _legend_place(ax, names, title, side, gap)
+        place = inner_place or legend_above(ax, names, 0.0 if densities else TITLE_ROOM, title)
+        write_legend(ax, [kind.mark() for kind in kinds], names, size, title=title, **place)
     return ax
 
 
-def _legend_place(ax: Axes, kinds: list[Group], title: str | None, side: int, gap: float) -> dict[str, Any]:
-    """Return the options of a legend right of the diagonal, or above the panels if it has no room there."""
+def _legend_place(
+    ax: Axes, names: list[str], title: str | None, side: int, gap: float
+) -> dict[str, Any] | None:
+    """Return the options of a legend right of the diagonal, or None if it has no room there."""
     drawing.run_layout(ax)
     size, (width, height) = drawing.name_size(), drawing.size_of(ax)
-    names = [kind.name for kind in kinds]
-    entry = max(width_of(name, size) for name in names) + LEGEND_ENTRY * size
     for columns in range(1, len(names) + 1):
-        lines = -(-len(names) // columns) + (title is not None)
-        depth = (PANEL_LEGEND_LINE * lines + LEGEND_EDGES) * size * side / height  # in rows of panels
-        if columns * entry <= (side - int(np.ceil(depth - gap))) * width / side:
-            place = {"loc": "upper right", "bbox_to_anchor": (1.0, 1.0), "alignment": "left"}
-            return {**place, "ncols": columns}
-    return legend_above(ax, names)
+        legend_width, depth = legend_size(names, title, columns, size)
+        rows = int(np.ceil((depth + 2.0 * EDGE_SPACE * size) * side / height - gap))
+        if legend_width + 2.0 * EDGE_SPACE * size <= (side - max(rows, 1)) * width / side:
+            return {"loc": "upper right", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
+    return None
 
 
 class InnerTicks(MaxNLocator):
@@ -262,16 +263,34 @@ class InnerTicks(MaxNLocator):
         return ticks
 
 
-def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, size: float, share: float) -> None:
+def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, share: float) -> None:
     """Draw the points of two components, smaller in a panel of a small `share` of the usual area."""
     drawing.cross(panel, 0.18, 0.7)
     style = dots(len(xy), 16.0, share)
     scatter_groups(panel, xy, list(groups_of(panel, groups, len(xy), palette)), **style, zorder=2)
     panel.margins(x=0.06, y=0.12)
     panel.spines[["top", "right"]].set_visible(False)
-    r = drawing.correlation_of(*xy.T)
-    title = drawing.correlation_text(r) if np.isfinite(r) else ""
-    panel.set_title(title, fontsize=size - 0.5, color=shade(panel, 0.75), pad=1.5)
+
+
+def _write_correlations(
+    ax: Axes, panels: Sequence[Axes], xy: np.ndarray, side: int, is_mirrored: bool
+) -> None:
+    """Write the correlation of each pair on the opposite side of the diagonal, or above its panel."""
+    k, size = xy.shape[1], drawing.name_size()
+    pairs = [(i, j) for i in range(k) for j in range(i)]
+    r = [drawing.correlation_of(xy[:, j], xy[:, i]) for i, j in pairs]
+    texts = [drawing.correlation_text(value) if np.isfinite(value) else "" for value in r]
+    if not is_mirrored:
+        for panel, words in zip(panels, texts, strict=True):
+            panel.set_title(words, fontsize=size - 0.5, color=shade(panel, 0.75), pad=1.5)
+        return
+    room = PANEL_WIDTH * float(drawing.size_of(ax)[0]) / side
+    if (widest := max((HINTED * width_of(words, size) for words in texts), default=0.0)) > room:
+        size = max(size * room / widest, drawing.SMALLEST_NAME)
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "gid": "correlation"}
+    for (i, j), words in zip(pairs, texts, strict=True):
+        middle = ((i + PANEL_WIDTH / 2.0) / side, 1.0 - (j + PANEL_WIDTH / 2.0) / side)
+        drawing.write(ax, words, middle, xycoords="axes fraction", color=shade(ax, 0.75), **style)
 
 
 # --- densities ------------------------------------------------------------------------------------
@@ -328,7 +347,7 @@ def _over_index(index: pd.Index, against: Any) -> bool:
 
 def _positions(index: pd.Index) -> tuple[np.ndarray, str]:
     """Return the dates or numbers of an index, or the numbers of the rows from 1; and what they are."""
-    title = drawing.title_of(index) or ""
+    title = title_of(index) or ""
     if not index.hasnans:
         if isinstance(index, pd.PeriodIndex):
             return index.to_timestamp().to_numpy(), title
@@ -375,10 +394,8 @@ def _draw_over_index(
     panels[-1].set_xlabel(title_of_x, fontsize=size + 1.0, parse_math=False)
     if groups is not None:
         names = [kind.name for kind in kinds]
-        place = legend_above(panels[0], names)
-        drawing.write_legend(
-            panels[0], [kind.mark() for kind in kinds], names, title=title, size=size, **place
-        )
+        place = legend_above(panels[0], names, title=title)
+        write_legend(panels[0], [kind.mark() for kind in kinds], names, size, title=title, **place)
     return ax
 
 
@@ -445,7 +462,7 @@ def plot_coordinates(
         if j == 0 and categories is not None:
             names = [kind.name for kind in kinds]
             place = legend_above(panel, names, TITLE_ROOM)
-            drawing.write_legend(panel, [kind.mark() for kind in kinds], names, size=size, **place)
+            write_legend(panel, [kind.mark() for kind in kinds], names, size, **place)
         _name_rows(panel, values.index, column)
         title = f"{int((~zero).sum())} of {n} nonzero"
         panel.set_title(title, fontsize=size, color=shade(panel, 0.75), pad=2)

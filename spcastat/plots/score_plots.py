@@ -24,8 +24,8 @@ from spcastat.plots.drawing import (
     paper,
     shade,
 )
+from spcastat.plots.legends import legend_above, title_of, write_legend
 from spcastat.plots.names import TIP_COVER, Names
-from spcastat.plots.texts import width_of
 from spcastat.reading.checks import aligned, frame_values, real_array
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.collections import PathCollection
     from matplotlib.lines import Line2D
 
-#: What an entry of a legend takes besides its name, the height of the name of a limit, and the width of the
-#: numbers beside the axes, in font sizes.
-LEGEND_ENTRY, LIMIT_NAME, BESIDE_AXES = 2.7, 1.6, 4.0
+#: The height of the name of a limit, in font sizes.
+LIMIT_NAME = 1.6
 #: The least area of the mark of a named row, in squared points.
 NAMED_AREA = 14.0
 #: Largest number of groups: more could not be distinguished.
@@ -442,7 +441,7 @@ def plot_diagnostics(
     _scales(ax, xy, limits)
     if groups is not None:
         kinds = list(groups_of(ax, points["group"].array, len(xy)))
-        title = drawing.title_of(groups)
+        title = title_of(groups)
     else:
         out = (points["beyond"] != "").to_numpy()
         blue, orange = accents(ax)
@@ -454,8 +453,9 @@ def plot_diagnostics(
     scatter_groups(ax, xy, kinds, zorder=2, **style)
     if groups is not None or len(kinds) > 1:
         names = [kind.name for kind in kinds]
-        place = {**legend_above(ax, names, LIMIT_NAME), "handlelength": 1.0, "size": drawing.name_size()}
-        drawing.write_legend(ax, [kind.mark() for kind in kinds], names, title=title, **place)
+        place = legend_above(ax, names, LIMIT_NAME, title)
+        marks = [kind.mark() for kind in kinds]
+        write_legend(ax, marks, names, drawing.name_size(), title=title, **place)
     _limit_lines(ax, limits)
     drawing.label_components(ax, ("Hotelling T²", "Q"), drawing.name_size())
     labelled = np.flatnonzero(is_named)
@@ -466,21 +466,6 @@ def plot_diagnostics(
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
     return ax
-
-
-def legend_above(ax: Axes, names: list[str], lines: float = 0.0) -> dict[str, Any]:
-    """Return the options of a legend of these names above the axes, and above so many lines of text there.
-
-    It begins at the left end of the axes, or above their numbers, if so it has more columns.
-    """
-    size = drawing.name_size()
-    width, height = (float(side) for side in drawing.size_of(ax))
-    entry = max(width_of(name, size) for name in names) + LEGEND_ENTRY * size
-    columns, more_columns = (max(int(room / entry), 1) for room in (width, width + BESIDE_AXES * size))
-    right = float(min(more_columns, len(names)) > columns)
-    place: dict[str, Any] = {"loc": "lower right" if right else "lower left", "ncols": more_columns}
-    place |= {"bbox_to_anchor": (right, 1.0 + lines * size / height)}
-    return {**drawing.ABOVE, **place, "handletextpad": 0.3, "alignment": "left"}
 
 
 @explained

@@ -17,7 +17,7 @@ from spcastat.plots import drawing
 from spcastat.plots.blocks import tick_text
 from spcastat.plots.drawing import MARKERS, line, shade
 from spcastat.plots.kept_plots import rows_with_room
-from spcastat.plots.score_plots import legend_above
+from spcastat.plots.legends import legend_above, write_legend
 from spcastat.plots.texts import labels_for, width_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def plot_slopes(
     drawing.write_note(ax, notes)
     draw_panels(ax, scale, columns, len(terms))
     names = [short_name(group) for group in groups]
-    drawing.write_legend(ax, marks, names, size=size, **legend_above(ax, names, HEADING_ROOM))
+    write_legend(ax, marks, names, size, **legend_above(ax, names, HEADING_ROOM))
     return ax
 
 

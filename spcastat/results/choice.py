@@ -169,7 +169,7 @@ class ComponentChoice(Outcome):
         noise = tests.table["noise"]
         count = max(FEWEST_EIGENVALUES, len(noise))
         eigenvalues = tests.spectrum["eigenvalue"]
-        options: dict[str, Any] = {"parallel": noise, "chosen": self.k, "max_components": count}
+        options: dict[str, Any] = {"parallel": noise, "k": self.k, "max_components": count}
         ax = plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)
         if tests.large is not None:
             ax.set_ylabel("Variance (large rows shrunk)")

@@ -1937,7 +1937,8 @@ class SpcaResult(ComponentFit):
             these (DatetimeIndex or PeriodIndex), and otherwise against one another.
         ax : Axes, optional
             The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by
-            row; the title of a pair is its correlation.
+            row. The correlation of a pair stands on the other side of the diagonal, or without densities
+            above it.
 
         Returns
         -------

@@ -206,7 +206,8 @@ def test_marks_are_filled_before_the_first_component_within_noise():
         "PCA (filled: by parallel analysis)",
         "parallel analysis",
     ]
-    np.testing.assert_array_equal(ax.lines[-1].get_xydata(), [[1, 5], [2, 3]])
+    (filled,) = (line for line in ax.lines if line.get_linestyle() == "None")
+    np.testing.assert_array_equal(filled.get_xydata(), [[1, 5], [2, 3]])
 
 
 def test_a_path_of_coordinates_is_drawn_over_the_share_of_zeros():
@@ -290,6 +291,32 @@ def test_the_legend_of_scores_covers_no_panel(size, names, k):
     assert legend.x0 >= figure.bbox.x0
     assert legend.x1 <= figure.bbox.x1 + 1
     assert legend.y1 <= figure.bbox.y1 + 1
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_correlations_of_scores_stand_opposite_their_pairs(size, k):
+    """Each in the row of its first component, over the column of the second; they touch nothing."""
+    values = np.random.default_rng(0).standard_normal((80, k)) @ np.triu(np.ones((k, k)))
+    table = pd.DataFrame(values).add_prefix("PC", axis=1)
+    figure = plt.figure(figsize=size, layout="constrained")
+    ax = plots.plot_scores(table, groups=["a", "b"] * 40, ax=figure.subplots())
+    figure.canvas.draw()
+    texts = [text for text in ax.texts if text.get_gid() == "correlation"]
+    boxes = [text.get_window_extent() for text in texts]
+    panels = [panel.get_window_extent() for panel in ax.child_axes]
+    diagonal = [panels[i * (i + 3) // 2] for i in range(k)]
+    pairs = [(i, j) for i in range(k) for j in range(i)]
+    for text, box, (i, j) in zip(texts, boxes, pairs, strict=True):
+        r = np.corrcoef(values[:, i], values[:, j])[0, 1]
+        assert text.get_text() == f"r = {r:.2f}".replace("-", "−")
+        assert diagonal[i].x0 < (box.x0 + box.x1) / 2 < diagonal[i].x1
+        assert diagonal[j].y0 < (box.y0 + box.y1) / 2 < diagonal[j].y1
+    assert not any(box.overlaps(other) for a, box in enumerate(boxes) for other in [*boxes[:a], *panels])
+    (note,) = (text.get_window_extent() for text in ax.texts if text.get_gid() == "note")
+    assert note.x0 >= 0
+    assert note.x1 <= figure.bbox.x1
+    assert note.y0 >= -1
 
 
 def test_named_rows_of_diagnostics_are_dark_and_large():

@@ -297,7 +297,7 @@ def test_the_legend_of_a_path_or_a_choice_covers_no_line(size):
 def test_the_chosen_number_is_marked(kind, chosen):
     """A line follows the last component chosen; marks of those chosen are filled, whatever exceeds noise."""
     spectrum = [4.0, 2.0, 1.0, 0.6, 0.4, 0.2]
-    ax = screeplot(None, spectrum, kind=kind, sparse=False, parallel=[1.6, 1.2, 1.1], chosen=chosen)
+    ax = screeplot(None, spectrum, kind=kind, sparse=False, parallel=[1.6, 1.2, 1.1], k=chosen)
     line = next(one for one in ax.lines if one.get_label() == f"chosen: k = {chosen}")
     assert list(line.get_xdata()) == [chosen + 0.5] * 2
     filled = [one for one in ax.lines if one.get_linestyle() == "None"]
@@ -311,7 +311,7 @@ def test_the_chosen_number_is_marked(kind, chosen):
 @pytest.mark.parametrize("chosen", [1, 4, 12])
 def test_the_line_of_the_chosen_number_crosses_no_legend(size, chosen):
     axes = plt.figure(figsize=size).subplots()
-    ax = screeplot(None, np.linspace(5.0, 0.1, 20), sparse=False, parallel=np.ones(8), chosen=chosen, ax=axes)
+    ax = screeplot(None, np.linspace(5.0, 0.1, 20), sparse=False, parallel=np.ones(8), k=chosen, ax=axes)
     ax.figure.canvas.draw()
     box = ax.get_legend().get_window_extent()
     x, _ = ax.transData.transform((chosen + 0.5, 0.0))
