@@ -16,6 +16,7 @@ from spcastat.plots.texts import (
     BOLD,
     NAME_INDENT,
     MeasuredText,
+    give_one_size,
     labels_for,
     widest,
     width_of,
@@ -415,10 +416,7 @@ class Block(Artist):
         """Draw bars and names."""
         if self.layout is not None and self.get_visible():
             parts = list(self._parts(self.layout))
-            texts = [part for part in parts if isinstance(part, MeasuredText)]
-            size = min([text.fitting_size(renderer) for text in texts], default=self.layout.size)
-            for text in texts:  # all in one size, with which each has room
-                text.set_fontsize(size)
+            give_one_size([part for part in parts if isinstance(part, MeasuredText)], renderer)
             for part in parts:
                 part.draw(renderer)
 

@@ -470,7 +470,7 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
     return [f"{name} ({share})" if share else name for name, share in pairs]
 
 
-def share_texts(components: Sequence[Any], shares: Any) -> list[str]:
+def share_texts(components: Sequence[Any], shares: Any, decimals: int = 1) -> list[str]:
     """Return the shares of components as text, "" without one; raise as `axis_names`."""
     if shares is None:
         return [""] * len(components)
@@ -482,8 +482,21 @@ def share_texts(components: Sequence[Any], shares: Any) -> list[str]:
         )
     numbers_of = dict(zip(shares.index, numbers.tolist(), strict=True))
     return [
-        f"{100 * numbers_of[component]:.1f} %" if component in numbers_of else "" for component in components
+        f"{100 * numbers_of[component]:.{decimals}f} %" if component in numbers_of else ""
+        for component in components
     ]
+
+
+def draw_colour_bar(bar_axes: Axes, artist: Any, title: str | None, size: float, **options: Any) -> Axes:
+    """Draw the colour bar of an artist in axes, whose place their locator sets; return these."""
+    bar = figure_of(bar_axes).colorbar(artist, cax=bar_axes, **options)
+    bar.outline.set_visible(False)
+    if bar.solids is not None:
+        bar.solids.set_alpha(1.0)
+    bar_axes.tick_params(labelsize=size, length=2.5, pad=1.5)
+    if title:
+        bar.set_label(title, fontsize=size, parse_math=False)
+    return bar_axes
 
 
 # --- numbers as text ------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ NARROW_CELL = 1.5
 #: The most images beside one another in a new figure, space between images in points, and height of a title
 #: in font sizes.
 MOST_IN_LINE, IMAGE_GAP, TITLE = 4, 6.0, 1.6
+#: Width of a colour bar, and of its numbers and its label, in font sizes.
+COLOUR_BAR, BAR_NUMBERS = 0.9, 6.0
 #: The longest label of the axis.
 LABEL_WIDTH = 40
 
@@ -197,12 +199,15 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int],
         panel.set(xticks=[], yticks=[])
         for spine in panel.spines.values():
             spine.set_color(shade(ax, 0.4))
-    _colour_bar(ax, image, label, fraction=0.035, pad=0.02, aspect=30)
+    bar = drawing.draw_colour_bar(ax.inset_axes((0.0, 0.0, 0.1, 1.0)), image, label, drawing.name_size())
+    bar.set_axes_locator(grid.place_bar)
     return ax
 
 
 class ImageGrid:
     """Places of images within axes whenever the figure is drawn: as large as the axes allow, with titles.
+
+    They stand in the middle, beside a colour bar.
 
     Parameters
     ----------
@@ -221,26 +226,48 @@ class ImageGrid:
 
     def place(self, j: int, panel: Any, renderer: Any) -> Bbox:
         """Write the title of image j, and return its position within the figure."""
-        size, title_height = drawing.name_size(), TITLE * drawing.name_size()
-        width, height = drawing.size_of(self.ax).tolist()
-        count = len(self.names)
-
-        def width_in(columns: int) -> float:
-            room = height / -(-count // columns) - title_height
-            return max(min((width + IMAGE_GAP) / columns - IMAGE_GAP, room / self.tall), 1.0)
-
-        columns = max(range(1, count + 1), key=width_in)
-        side = width_in(columns)
+        size, count = drawing.name_size(), len(self.names)
+        columns, side = self._columns()
         titles = self.titles
         if max(width_of(title, size) for title in titles) > side:
             titles = labels_for(self.names, [side] * count, size)
         panel.set_title(titles[j], fontsize=size, pad=0.25 * size, parse_math=False)
         row, column = divmod(j, columns)
+        x, y = column * (side + IMAGE_GAP), row * (TITLE * size + self.tall * side)
+        return self._position(panel, x, y + TITLE * size, side, self.tall * side)
+
+    def place_bar(self, bar: Any, renderer: Any) -> Bbox:
+        """Return the position of the colour bar within the figure: beside the images, as high as these."""
+        size, (columns, side) = drawing.name_size(), self._columns()
+        x, height = columns * (side + IMAGE_GAP), self._height(columns, side) - TITLE * size
+        return self._position(bar, x, TITLE * size, COLOUR_BAR * size, height)
+
+    def _columns(self) -> tuple[int, float]:
+        """Return the number of columns, and the width of an image in points."""
+        width, height = drawing.size_of(self.ax).tolist()
+        width -= (COLOUR_BAR + BAR_NUMBERS) * drawing.name_size()
+        count = len(self.names)
+
+        def width_in(columns: int) -> float:
+            room = height / -(-count // columns) - TITLE * drawing.name_size()
+            return max(min(width / columns - IMAGE_GAP, room / self.tall), 1.0)
+
+        columns = max(range(1, count + 1), key=width_in)
+        return columns, width_in(columns)
+
+    def _height(self, columns: int, side: float) -> float:
+        """Return the height of all images with their titles in points."""
+        return -(-len(self.names) // columns) * (TITLE * drawing.name_size() + self.tall * side)
+
+    def _position(self, panel: Any, x: float, y: float, width: float, height: float) -> Bbox:
+        """Return the position of a box within the figure, from the upper left corner of the images."""
+        columns, side = self._columns()
+        used_width = columns * (side + IMAGE_GAP) + (COLOUR_BAR + BAR_NUMBERS) * drawing.name_size()
+        free = (drawing.size_of(self.ax) - [used_width, self._height(columns, side)]) / 2.0
         pixels, axes = drawing.figure_of(panel).dpi / 72.0, self.ax.get_window_extent()
-        top = axes.y1 - (title_height + row * (title_height + self.tall * side)) * pixels
-        x = axes.x0 + column * (side + IMAGE_GAP) * pixels
-        right, bottom = x + side * pixels, top - self.tall * side * pixels
-        return drawing.position_of(panel, Bbox.from_extents(x, bottom, right, top))
+        left, top = axes.x0 + (free[0] + x) * pixels, axes.y1 - (free[1] + y) * pixels
+        box = Bbox.from_extents(left, top - height * pixels, left + width * pixels, top)
+        return drawing.position_of(panel, box)
 
 
 def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
@@ -258,12 +285,3 @@ def _image(ax: Axes, values: np.ndarray, largest: float, **style: Any) -> Any:
     ax.set_facecolor(tuple(background))
     style |= {"cmap": colours, "vmin": -largest, "vmax": largest, "interpolation": "nearest"}
     return ax.imshow(np.ma.masked_equal(values, 0), **style)
-
-
-def _colour_bar(ax: Axes, image: Any, label: str, **style: Any) -> None:
-    figure = ax.get_figure()
-    assert figure is not None
-    bar = figure.colorbar(image, ax=ax, **style)
-    bar.outline.set_visible(False)
-    bar.set_label(label, fontsize="small", parse_math=False)
-    bar.ax.tick_params(labelsize="small")

@@ -20,7 +20,7 @@ from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
 from spcastat.plots.blocks import BLOCK_LINE, LARGEST_FONT, loading_text
 from spcastat.plots.drawing import place_of, position_of
-from spcastat.plots.texts import MeasuredText, labels_for, lines_of, width_of
+from spcastat.plots.texts import MeasuredText, give_one_size, labels_for, lines_of, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +38,10 @@ CELL, CELL_BESIDE_LABEL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 8.0, 0.3
 LABEL_GAP, NAME_GAP = 4.0, 5.0
 #: A number is written in black on cells lighter than this.
 LIGHT = 0.55
+#: The gid of the names of variables.
+NAME = "name"
+#: The least space between two shares of components, in font sizes.
+SHARE_GAP = 0.5
 #: The longest names of sections.
 ROW_SECTION_WIDTH = 20
 
@@ -56,12 +60,13 @@ class LoadingTable(Artist):
         Number of variables with a nonzero loading that are not in `data`.
     label : str
         What the values are, written above the names, or below the table if these are too short.
-    shares : sequence of str
-        Shares of the components, written below their names; "" without a share.
+    shares : sequence of sequences of str
+        Shares of the components, "" without a share. The first of these sequences whose texts have room is
+        written below the names.
     """
 
     def __init__(
-        self, ax: Axes, data: pd.DataFrame, hidden: int, label: str, shares: Sequence[str] = ()
+        self, ax: Axes, data: pd.DataFrame, hidden: int, label: str, shares: Sequence[Sequence[str]] = ()
     ) -> None:
         super().__init__()
         self.ax = ax
@@ -69,7 +74,7 @@ class LoadingTable(Artist):
         self.names: list[str] = data.attrs["names"]
         self.sections = [short_name(name, ROW_SECTION_WIDTH) for name in data.attrs["sections"]]
         self.headings = [short_name(name, HEADING_WIDTH) for name in data.columns]
-        self.label, self.shares = label, list(shares) if any(shares) else []
+        self.label, self.shares = label, [texts for texts in shares if any(texts)]
         self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
         self.labels: list[str] = []
@@ -158,6 +163,14 @@ class LoadingTable(Artist):
             names_width = label_width
         return min(names_width, width - 2.0 * k), depth
 
+    def _shares_within(self, cell: float) -> tuple[Sequence[str], float]:
+        """Return the shares that have room in cells of this width in points, none if none has; their size."""
+        for texts in [] if self.is_turned else self.shares:
+            for size in (self.size, drawing.SMALLEST_NAME):
+                if max(width_of(text, size) for text in texts) <= cell - SHARE_GAP * size:
+                    return texts, size
+        return [], self.size
+
     def _complete(self) -> bool:
         """Return whether no name is shortened."""
         return self.labels == [self.names[i] for i in self.rows]
@@ -183,8 +196,12 @@ class LoadingTable(Artist):
     def draw(self, renderer: Any) -> None:
         """Draw names, headings, cells and sections."""
         if self.get_visible():
-            for part in self._parts():
+            parts = list(self._parts())
+            for part in parts:
                 part.set_figure(drawing.figure_of(self.ax))
+            names = [part for part in parts if isinstance(part, MeasuredText) and part.get_gid() == NAME]
+            give_one_size(names, renderer)
+            for part in parts:
                 part.draw(renderer)
 
     def _parts(self) -> Iterator[Artist]:
@@ -192,11 +209,13 @@ class LoadingTable(Artist):
         k = len(self.headings)
         pitch = self.cells.height / max(len(self.rows) + bool(self.hidden), 1)
         width = self.cells.width / k
+        shares, share_size = self._shares_within(width / pixels)
         for j, name in enumerate(self.headings):
             x, y = self.cells.x0 + (j + 0.5) * width, self.cells.y1 + 0.3 * self.size * pixels
-            if self.shares and not self.is_turned:
+            if shares:
                 grey = drawing.shade(self.ax, 0.7)
-                yield self._text(x, y, self.shares[j], ha="center", va="bottom", color=grey)
+                style = {"color": grey, "fontsize": share_size}
+                yield self._text(x, y, shares[j], ha="center", va="bottom", **style)
                 y += HEAD_LINE * self.size * pixels
             yield self._text(x, y, name, ha="center", va="bottom", rotation=90 if self.is_turned else 0)
         yield from self._label_parts(pixels)
@@ -205,7 +224,7 @@ class LoadingTable(Artist):
         fits = width > (width_of("−.00", number) + 1.0) * pixels
         for line, (i, label) in enumerate(zip(self.rows.tolist(), self.labels, strict=True)):
             y = self.cells.y1 - (line + 0.5) * pitch
-            yield self._text(self.cells.x0 - LABEL_GAP * pixels, y, label, ha="right")
+            yield self._text(self.cells.x0 - LABEL_GAP * pixels, y, label, ha="right", gid=NAME)
             for j in np.flatnonzero(self.values[i]).tolist():
                 value, x = float(self.values[i, j]), self.cells.x0 + j * width
                 colour = colours[i, j]

@@ -112,7 +112,7 @@ def plot_loadings(
         Height and width of an image, pixels row by row; needed for ``kind="image"``.
     ax : Axes, optional
         By default a new figure is created, as high as the variables need. The panels of lines and images, its
-        ``child_axes``, are drawn inside it; images use some of the space for the colour bar.
+        ``child_axes``, are drawn inside it; the colour bar of images is the last.
 
     Returns
     -------
@@ -156,7 +156,9 @@ def plot_loadings(
     nonzero_drawn = data != 0
     if kind == "table":
         count = int(nonzero_everywhere.any(axis=1).sum() - len(data))
-        LoadingTable(ax, data, count, label, drawing.share_texts(list(data.columns), shares))
+        LoadingTable(
+            ax, data, count, label, [drawing.share_texts(list(data.columns), shares, i) for i in (1, 0)]
+        )
         return ax
     limits = None if intervals is None else intervals_of(intervals, data)
     strong = None if selected is None else _selected(selected, loadings, data)

@@ -212,16 +212,9 @@ def scatter_numbers(
 def colour_bar(ax: Axes, artist: PathCollection, title: str | None, size: float) -> Axes:
     """Draw a horizontal colour bar in child axes, which the locator of the axes places; return these."""
     bar_axes = ax.inset_axes((0.0, 1.02, 1.0, 0.04))
-    figure = ax.get_figure()
-    assert figure is not None
-    bar = figure.colorbar(artist, cax=bar_axes, orientation="horizontal", ticklocation="top")
-    bar.outline.set_visible(False)
-    if bar.solids is not None:
-        bar.solids.set_alpha(1.0)
-    bar_axes.tick_params(labelsize=size, length=2.5, pad=1.5)
-    if title:
-        bar.set_label(title, fontsize=size, parse_math=False)
-    return bar_axes
+    return drawing.draw_colour_bar(
+        bar_axes, artist, title, size, orientation="horizontal", ticklocation="top"
+    )
 
 
 def dots(n: int, size: float = 22.0, share: float = 1.0) -> dict[str, Any]:

@@ -113,6 +113,13 @@ class MeasuredText(Text):
         return float(renderer.get_text_width_height_descent(words, font, False)[0])
 
 
+def give_one_size(texts: Sequence[MeasuredText], renderer: Any) -> None:
+    """Give texts the largest font with which each has room."""
+    size = min((text.fitting_size(renderer) for text in texts), default=0.0)
+    for text in texts:
+        text.set_fontsize(size)
+
+
 def widest(lines: Sequence[str], size: float) -> float:
     """Return the width of a name of one or more lines, those after the first indented."""
     return max(width_of(line, size) + NAME_INDENT * size * (i > 0) for i, line in enumerate(lines))

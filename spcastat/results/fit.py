@@ -1844,7 +1844,7 @@ class SpcaResult(ComponentFit):
             Height and width of an image, pixels row by row; needed for ``kind="image"``.
         ax : Axes, optional
             By default a new figure is created, as high as the variables need. The panels of lines and images,
-            its ``child_axes``, are drawn inside it; images use some of the space for the colour bar.
+            its ``child_axes``, are drawn inside it; the colour bar of images is the last.
 
         Returns
         -------

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 import spcastat as sp
 from spcastat.measures import measures_of
@@ -25,7 +26,7 @@ from spcastat.plots.loading_table import LoadingTable
 from spcastat.plots.loadings_plot import plot_loadings, plot_loadings_data
 from spcastat.plots.measure_plots import plot_compare, plot_compare_data
 from spcastat.plots.names import Names
-from spcastat.plots.texts import width_of
+from spcastat.plots.texts import give_one_size, width_of
 from tests.plots.conftest import note_of
 
 
@@ -385,7 +386,7 @@ def test_images_are_the_loadings_pixel_by_pixel():
     values[[0, 5], 0], values[11, 1] = [0.6, -0.8], 1.0
     frame = pd.DataFrame(values, columns=["PC1", "PC2"])
     ax = plot_loadings(frame, kind="image", shape=(3, 4))
-    for j, panel in enumerate(ax.child_axes):
+    for j, panel in enumerate(ax.child_axes[:-1]):
         shown = np.ma.filled(panel.images[0].get_array(), 0.0)
         np.testing.assert_array_equal(shown, values[:, j].reshape(3, 4))
         assert panel.images[0].get_clim() == (-1.0, 1.0)
@@ -615,14 +616,19 @@ def test_images_are_as_large_as_the_axes_allow_and_their_titles_do_not_touch(k, 
     for side in (ax.figure.get_size_inches(), (5.0, 5.0)):
         ax.figure.set_size_inches(side)
         ax.figure.canvas.draw()
-        titles = [panel.title.get_window_extent() for panel in ax.child_axes]
-        images = [panel.get_window_extent() for panel in ax.child_axes]
+        *panels, bar = ax.child_axes
+        titles = [panel.title.get_window_extent() for panel in panels]
+        images = [panel.get_window_extent() for panel in panels]
         for a, b in itertools.combinations([*titles, *images], 2):
             assert not a.padded(-1).overlaps(b.padded(-1))
         place = ax.get_window_extent().padded(1)
         assert all(place.contains(*corner) for image in images for corner in (image.min, image.max))
-        assert sum(image.width * image.height for image in images) >= 0.3 * place.width * place.height
-        assert all(panel.get_title().startswith(f"PC{j + 1}") for j, panel in enumerate(ax.child_axes))
+        assert sum(image.width * image.height for image in images) >= 0.25 * place.width * place.height
+        assert all(panel.get_title().startswith(f"PC{j + 1}") for j, panel in enumerate(panels))
+        colours, together = bar.get_window_extent(), Bbox.union(images)
+        assert 0 < (colours.x0 - together.x1) * 72 / ax.figure.dpi < 10
+        np.testing.assert_allclose([colours.y0, colours.y1], [together.y0, together.y1], atol=1)
+        assert bar.get_tightbbox().x1 <= ax.figure.bbox.x1
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
@@ -631,7 +637,7 @@ def test_zeros_of_images_are_the_background_and_large_loadings_differ_from_it(st
     loadings = pd.DataFrame({"PC1": [0.0, 1.0, -1.0, 0.5]})
     with plt.style.context(style):
         ax = plot_loadings(loadings, kind="image", shape=(2, 2))
-        (panel,) = ax.child_axes
+        panel, _ = ax.child_axes
         background = np.array(to_rgb(ax.figure.get_facecolor()))
     image = panel.images[0]
     np.testing.assert_allclose(to_rgb(panel.get_facecolor()), background)
@@ -654,6 +660,28 @@ def test_a_table_names_its_values_and_the_shares_of_the_components(judges_fit):
     assert "Squared cosine (correlated scores: sums above 1)" in words
     shares = judges_fit.variance["share of total"]
     assert [word for word in words if word.endswith(" %")] == [f"{100 * share:.1f} %" for share in shares]
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
+@pytest.mark.parametrize("k", [3, 6, 9])
+def test_shares_of_a_table_do_not_touch_and_its_names_have_one_size(size, k):
+    values = pd.DataFrame(np.random.default_rng(0).normal(size=(12, k)), [f"v{'o' * i}" for i in range(12)])
+    values.columns = [f"PC{j + 1}" for j in range(k)]
+    shares = pd.Series(np.linspace(0.36, 0.11, k), values.columns)
+    ax = plot_loadings(values, kind="table", shares=shares, ax=plt.figure(figsize=size).subplots())
+    ax.figure.canvas.draw()
+    table = next(child for child in ax.get_children() if child.get_gid() == "table")
+    parts, renderer = list(table._parts()), ax.figure.canvas.get_renderer()
+    for part in parts:
+        part.set_figure(ax.figure)
+    written = [part for part in parts if getattr(part, "get_text", str)().endswith(" %")]
+    boxes = [part.get_window_extent(renderer) for part in written]
+    assert all(a.x1 + 2 <= b.x0 for a, b in itertools.pairwise(boxes))
+    assert len(boxes) in (0, k)
+    assert boxes or k == 9
+    give_one_size(names := [part for part in parts if part.get_gid() == "name"], renderer)
+    assert len(names) == 12
+    assert len({part.get_fontsize() for part in names}) == 1
 
 
 def test_a_loading_of_one_column_among_thousands_is_a_line_from_zero():
