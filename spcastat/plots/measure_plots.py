@@ -18,7 +18,7 @@ from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
 from spcastat.plots.drawing import MARKERS, accents, colours_of, ink, line, shade
 from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, write_legend
-from spcastat.plots.texts import labels_for, width_of
+from spcastat.plots.texts import HINTED, labels_for, width_of
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
@@ -354,8 +354,8 @@ VALUE_AXES = {
     "share": "% of the total variance",
     "cumulative": "Cumulative % of the total variance",
 }
-#: Height of the number of a point in font sizes, and its distance from the point.
-NUMBER_HEIGHT, NUMBER_ABOVE = 1.25, 4
+#: Height of the number of a point in font sizes, its distance from the point, and from the next number.
+NUMBER_HEIGHT, NUMBER_ABOVE, NUMBER_GAP = 1.25, 4, 2.0
 #: The least space between the legend and what is drawn, in font sizes.
 LEGEND_GAP = 1.0
 #: Largest number of components to draw.
@@ -544,25 +544,30 @@ def screeplot_data(
 
 
 def _write_shares(ax: Axes, data: pd.DataFrame, k: int) -> None:
-    """Write percentages at the bottom of the bars and beside points, up to one where another line is."""
+    """Write percentages at the bottom of the bars and beside points, up to one where another line is.
+
+    A bar whose bottom a line crosses has none.
+    """
     size = drawing.SMALLEST_NAME
     pitch = drawing.name_room(ax, 1.0) / len(data)
-    decimals = 1 if width_of("00.0", size) < pitch else 0
-    if width_of("00", size) > pitch:
+    decimals = 1 if HINTED * width_of("00.0", size) + NUMBER_GAP < pitch else 0
+    if HINTED * width_of("00", size) + NUMBER_GAP > pitch:
         return
     style: dict[str, Any] = {"va": "bottom", "fontsize": size, "color": ink(ax), "zorder": 4}
     high = 1.06 * ax.get_ylim()[1]
     ax.set_ylim(0.0, high)
     height = (NUMBER_ABOVE + NUMBER_HEIGHT * size) / float(drawing.size_of(ax)[1]) * high
-    nothing = pd.Series(np.nan, data.index)
+    lines = [name for name in ("dense", "parallel") if name in data]
+    nothing, places = pd.Series(np.nan, data.index), np.arange(len(data))
     for i, (sparse, dense) in enumerate(zip(data["sparse"], data["dense"], strict=True)):
-        if i < k and np.isfinite(sparse):
+        nearby = [np.interp(i + np.array([-0.5, 0.0, 0.5]), places, data[name]) for name in lines]
+        if i < k and np.isfinite(sparse) and not np.nanmin(nearby, initial=np.inf) < height:
             drawing.write(ax, f"{sparse:.{decimals}f}", (i + 1, 0.0), (0, 2), ha="center", **style)
         text = f"{dense:.{decimals}f}"
         beside = i + np.array([0.0, width_of(text, size) / pitch])
-        noise = np.interp(beside, np.arange(len(data)), data.get("parallel", nothing).fillna(0.0))
+        noise = np.interp(beside, places, data.get("parallel", nothing).fillna(0.0))
         covers = noise.max() >= dense and noise.min() <= dense + height
-        if np.isfinite(dense) and not covers and not sparse > dense:
+        if np.isfinite(dense) and text != "0" and not covers and not sparse > dense:
             drawing.write(ax, text, (i + 1, dense), (1, NUMBER_ABOVE), ha="left", **style)
         elif i >= k:
             break

@@ -292,6 +292,25 @@ def test_the_legend_of_a_path_or_a_choice_covers_no_line(size):
         assert legend.y1 <= figure.bbox.y1
 
 
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (5.0, 4.0), (7.0, 5.0)])
+@pytest.mark.parametrize("largest", [84.0, 30.0])
+def test_percentages_touch_neither_each_other_nor_the_line(size, largest):
+    """A bar of a component whose line is at its bottom has none."""
+    spectrum = largest * 0.3 ** np.arange(12)
+    adjusted = np.array([0.4 * largest, 0.05 * largest, 0.11 * largest])
+    columns = {"adjusted variance": adjusted, "share of total": adjusted / spectrum.sum()}
+    table = pd.DataFrame({**columns, "cumulative PCA": np.cumsum(spectrum[:3]) / spectrum.sum()})
+    axes = plt.figure(figsize=size, layout="constrained").subplots()
+    ax = screeplot(table.set_axis(["PC1", "PC2", "PC3"]), spectrum, kind="share", ax=axes)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) >= 2
+    assert not any(box.overlaps(other) for i, box in enumerate(boxes) for other in boxes[:i])
+    line = next(one for one in ax.lines if one.get_label() == "dense PCA")
+    curve = line.get_transform().transform_path(line.get_path())
+    assert not any(curve.intersects_bbox(box.padded(-1), filled=False) for box in boxes)
+
+
 @pytest.mark.parametrize("kind", ["variance", "share", "cumulative"])
 @pytest.mark.parametrize("chosen", [0, 2, 5])
 def test_the_chosen_number_is_marked(kind, chosen):
