@@ -20,9 +20,20 @@ from spcastat.fit.principal_variables import (
 )
 from spcastat.fit.record import PrincipalSet
 from spcastat.fit.state import FitState
-from spcastat.labels import full_names, name_text, short_name, some_of
+from spcastat.labels import NAME_WIDTH, full_names, name_text, short_name, some_of
 from spcastat.show import facts
-from spcastat.show.grid import Chapter, Document, Layout, Picture, Row, Table, fixed, percent, restyled
+from spcastat.show.grid import (
+    Chapter,
+    Document,
+    Layout,
+    Picture,
+    Row,
+    Table,
+    fixed,
+    percent,
+    restyled,
+    short,
+)
 from spcastat.show.methods_text import Description, description
 from spcastat.show.renderings import (
     LINES,
@@ -60,14 +71,11 @@ def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> 
     most_kept, other_limit = _room(used_lines, len(selection)) if max_rows is None else (max_rows, max_rows)
     if other_limit == 0 and len(represented):
         remarks = ("The variables not kept are in the table represented.", *remarks)
-    document = Document(
-        _title(state),
-        about_all,
-        tuple(filter(None, (_kept_rows(selection, most_kept), _represented_rows(represented, other_limit)))),
-        remarks,
-    )
-    tables = {"variables": selection, "represented": represented, "path": path}
-    return Summary(restyled(document, digits + 1), tables)
+    names = _all_names(selection, represented)
+    tables = _kept_rows(selection, most_kept, names), _represented_rows(represented, other_limit, names)
+    document = Document(_title(state), about_all, tuple(filter(None, tables)), remarks)
+    frames = {"variables": selection, "represented": represented, "path": path}
+    return Summary(restyled(document, digits + 1), frames)
 
 
 def print_of(state: FitState) -> Screen:
@@ -152,10 +160,12 @@ def _notes(state: FitState) -> Iterator[Fact]:
     about = set_of(state)
     columns = full_names(state.spec.columns)
     if len(about.further):
-        names = labels_of(state, about.further)
-        shares = about.with_further
+        names = short(_all_names(kept_table(state), represented_table(state)), NAME_WIDTH)
         additions = [
-            f"{short_name(name)} ({percent(share)})" for name, share in zip(names, shares, strict=True)
+            f"{names.get(name) or short_name(name)} ({percent(share)})"
+            for name, share in zip(
+                full_names(labels_of(state, about.further)), about.with_further, strict=True
+            )
         ]
         yield fact("next variables", names=", ".join(additions))
     yield fact("columns of variables", draws=about.draws, normal=about.is_normal)
@@ -166,16 +176,23 @@ def _notes(state: FitState) -> Iterator[Fact]:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _kept_rows(selection: pd.DataFrame, limit: int) -> Table:
+def _all_names(selection: pd.DataFrame, represented: pd.DataFrame) -> list[str]:
+    """Return the names of all variables and groups, among which a short name has to be told from others."""
+    substitutes = selection["instead"].dropna()
+    names = [*selection.index, *represented.index, *represented["most_by"], *substitutes]
+    return list(dict.fromkeys(full_names(names)))
+
+
+def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str]) -> Table:
     has_frequency, has_cost = "frequency" in selection, "cost" in selection
     labels = full_names(selection.index[:limit])
-    name_limit = cell_name_width(labels, 2 + has_cost + has_frequency)
+    in_cells = short(names, cell_name_width(labels, 2 + has_cost + has_frequency))
     rows = []
     for label, (_, row) in zip(labels, selection.iloc[:limit].iterrows(), strict=True):
         substitute = row["instead"]
         cells = [
             percent(row["without"]),
-            "" if substitute is None else short_name(substitute, name_limit),
+            "" if substitute is None else in_cells[name_text(substitute)],
             "" if substitute is None else percent(row["with_instead"]),
         ]
         cells += [f"{row['cost']:g}"] if has_cost else []
@@ -189,7 +206,7 @@ def _kept_rows(selection: pd.DataFrame, limit: int) -> Table:
     return Table("Keep", tuple(headings), tuple(rows), align, hidden_note)
 
 
-def _represented_rows(represented: pd.DataFrame, limit: int) -> Table | None:
+def _represented_rows(represented: pd.DataFrame, limit: int, names: list[str]) -> Table | None:
     if not len(represented) or limit == 0:
         return None
     count = len(represented)
@@ -197,14 +214,15 @@ def _represented_rows(represented: pd.DataFrame, limit: int) -> Table | None:
     if count > limit:
         head = (limit - 1) - (limit - 1) // 2
         places = [*range(head), -1, *range(count - (limit - 1 - head), count)]
-    name_limit = cell_name_width(full_names(represented.index[[i for i in places if i >= 0]]), 2)
+    labels = full_names(represented.index[[i for i in places if i >= 0]])
+    in_cells = short(names, cell_name_width(labels, 2))
     rows = []
     for i in places:
         if i < 0:
             rows.append(Row(DOTS, ("", "", "")))
             continue
         R2, by, r = represented.iloc[i][["R2", "most_by", "r"]]
-        cells = (fixed(R2, 2), short_name(by, name_limit), fixed(r, 2))
+        cells = (fixed(R2, 2), in_cells[name_text(by)], fixed(r, 2))
         rows.append(Row(name_text(represented.index[i]), cells))
     return Table("Represented", ("R2", "most by", "r"), tuple(rows), "rlr")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -536,3 +537,15 @@ def test_a_print_with_remarks_on_the_rows_is_one_screen(m):
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
     assert "Represented" in text or "table represented" in text
+
+
+def test_long_names_in_a_print_differ_where_the_variables_differ():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12)) + np.repeat(rng.normal(size=(60, 3)), 4, axis=1)
+    names = [f"How often did you feel that you had no time for question {j}?" for j in range(12)]
+    chosen = sp.principal_variables(pd.DataFrame(X, columns=names), 3, scale=True)
+    text = " ".join(str(chosen).split())
+    (further,) = re.findall(r"Next to add: (.*?)\. In %", text)
+    assert len(set(re.findall(r"question \d+", further))) == 3
+    for name in chosen.variables["instead"]:
+        assert f"question {name.split()[-1]} " in text, name
