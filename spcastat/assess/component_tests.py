@@ -21,6 +21,7 @@ from spcastat.fit.plan import Request, make_plan
 from spcastat.fit.run import run
 from spcastat.fit.state import near_copies
 from spcastat.inputs.data import Data
+from spcastat.inputs.dependence import gaps_warning
 from spcastat.inputs.noise import ROW_CELLS, Noise
 from spcastat.inputs.row_data import RowData
 from spcastat.inputs.samplers import columns_near
@@ -68,6 +69,8 @@ class NoiseTuning:
 
 
 NOISE = NoiseTuning()
+#: Variances that differ by less than this share are equal.
+EQUAL_VARIANCES = 1e-6
 #: Takes random generators and returns the largest variances in draws from each.
 Drawn = Callable[[Sequence[np.random.Generator]], Iterable[float]]
 
@@ -429,6 +432,50 @@ class LargeRows:
     n: int
 
 
+@dataclass(frozen=True)
+class TestedData:
+    """What the data of tests are.
+
+    Attributes
+    ----------
+    rows : int or None
+        Number of rows, where known.
+    variables : int
+        Number of variables; a factor is one.
+    dropped : int
+        Number of rows that were left out because of missing values.
+    scaling : str
+        How the variables were scaled.
+    is_matrix : bool
+        Whether they are a covariance matrix, so that held-out rows are simulated.
+    has_equal_variances : bool
+        Whether gains can be expressed in variables.
+    """
+
+    rows: int | None = None
+    variables: int = 0
+    dropped: int = 0
+    scaling: str = "none"
+    is_matrix: bool = False
+    has_equal_variances: bool = True
+
+    @classmethod
+    def of(cls, data: Data) -> TestedData:
+        """Return what data are."""
+        groups, variances = data.groups, data.op.diagonal()
+        in_factors = 0  # columns that are no variables
+        if groups is not None and groups.kind == "mixed":
+            in_factors = int((groups.of >= 0).sum()) - len(groups.names)
+        return cls(
+            rows=data.n,
+            variables=data.p - in_factors,
+            dropped=data.dropped,
+            scaling="none" if data.standard is None else data.standard.scaling,
+            is_matrix=not data.from_rows,
+            has_equal_variances=bool(np.allclose(variances, variances.max(), rtol=EQUAL_VARIANCES)),
+        )
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComponentTests:
     """The tests of the number of components.
@@ -455,6 +502,8 @@ class ComponentTests:
         Whether the rows are a sample of those of the data.
     n : int or None
         Number of different rows, where known.
+    data : TestedData
+        What the data are.
     """
 
     found: Standing
@@ -468,6 +517,7 @@ class ComponentTests:
     copies: Sequence[tuple[str, str]] = ()
     sampled: bool = False
     n: int | None = None
+    data: TestedData = TestedData()
 
     @cached_property
     def spectrum(self) -> pd.DataFrame:
@@ -676,6 +726,7 @@ def component_tests(
         copies=copies_among(tested, terms),
         sampled=data.is_sample,
         n=tested.different_rows,
+        data=TestedData.of(data),
     )
 
 
@@ -700,7 +751,9 @@ def copies_among(data: Data, terms: np.ndarray | None) -> list[tuple[str, str]]:
 def about_rows(data: Data) -> list[str]:
     """Return warnings of few clusters, and of rows that may not be independent."""
     record = None if data.design is None else data.design.as_record
-    return [remark for remark in (few_clusters(record), data.remark()) if remark]
+    in_time = record is not None and record["block_length"] is not None
+    gaps = gaps_warning(data.dropped) if in_time and data.dropped else ""
+    return [remark for remark in (few_clusters(record), data.remark(), gaps) if remark]
 
 
 def checked_numbers(p: int, rank: int, kmax: Any) -> tuple[int, int]:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtrc
 
-from spcastat.config import shown, whole_percent
+from spcastat.config import plural, shown, whole_percent
 from spcastat.inputs.row_groups import StandardRows, content_keys, equal_by_chance
 from spcastat.linalg.accumulate import blocks, is_sparse
 from spcastat.linalg.regression import centred_within
@@ -98,6 +98,8 @@ def dependence_remark(rows: StandardRows) -> str:
     look = rows.neighbours
     sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
     doubtful = len(sentences) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
+    if rows.dropped and (look.kind == SERIAL or isinstance(rows.index, pd.DatetimeIndex | pd.PeriodIndex)):
+        sentences.append(gaps_warning(rows.dropped))
     return " ".join([*sentences, *[TREATED_AS_INDEPENDENT] * doubtful])
 
 
@@ -106,6 +108,14 @@ def serial_warning(r: float) -> str:
     return (
         f"Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain: for "
         "a time series give block_length='auto', for clusters of rows give clusters=."
+    )
+
+
+def gaps_warning(dropped: int) -> str:
+    """Return the warning that rows in the order of time have gaps, since some were dropped."""
+    return (
+        f"{plural(dropped, 'row')} with missing values {'was' if dropped == 1 else 'were'} dropped, so some "
+        "successive rows are further apart in time than others; na='em' keeps all rows."
     )
 
 

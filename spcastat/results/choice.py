@@ -22,6 +22,7 @@ from spcastat.results.fit import SpcaResult
 from spcastat.show import choice_tables
 from spcastat.show.choice_facts import Chosen, NothingChosen
 from spcastat.show.grid import Chapter, Document, VariableArrangement
+from spcastat.show.methods_text import Description
 from spcastat.show.renderings import Outcome, Screen, Summary
 from spcastat.show.report import write_report
 
@@ -447,6 +448,16 @@ class Choice(Summary):
     def method_text(self) -> str:
         """Text for a methods section on how the numbers of nonzero loadings were chosen."""
         return choice_tables.choice_methods(self._reasons)
+
+    def describe(self) -> Description:
+        """Return a paragraph on the fit and on how it was chosen for a methods section, with references.
+
+        Raises
+        ------
+        NoComponentsError
+            If no component was chosen.
+        """
+        return self._fit.describe()
 
     def stability(self, n: int = 20, *, rng: int | None = None) -> ChoiceStability:
         """Repeat the choice on random halves of the rows, and report how much it varies.

@@ -447,15 +447,21 @@ def _document(
         rows += [
             Row(label, fixed_values(measures[name], 4), "Held-out error") for name, label in HELD_OUT.items()
         ]
+    definitions = (
+        "PEV: share reproduced by projection on the loadings; RRE, its error: the square root of 1 - PEV. "
+        "Least squares: share explained by regression on the scores."
+    )
     notes = [
-        "Agreement: mean Jaccard index of the supports, components matched without regard to order and "
-        "sign. Angle: the largest principal angle between the spans of the loadings."
+        definitions,
+        "Agreement: mean Jaccard index of the supports (the variables with nonzero loadings); components are "
+        "matched without regard to order and sign. Angle: the largest principal angle between the spans of "
+        "the loadings.",
     ]
     if "held_out" in measures:
         notes.append(
-            "Held-out error: mean squared error of cells predicted from the other cells of their row, by "
-            "fits without their fold, relative to the column means. Differences are paired by fold; with few "
-            "folds small ones mean nothing."
+            "Held-out error: mean squared error of cells that are predicted from the other cells of their "
+            "row by fits to the rows of the other folds, relative to predictions by the column means. "
+            "Differences are paired by fold; small differences are meaningless if there are few folds."
         )
     alerts = list(remarks)
     missed = [name_text(name) for name in names if not measures.loc[name, "converged"]]
@@ -471,7 +477,14 @@ def _document(
         Table("Agreement", headings, number_rows(agreement, 2)),
         Table("Angle, degrees", headings, number_rows(angles, 1)),
     )
-    return Document(f"Comparison of {len(names)} fits", (), tables, (*notes, *alerts), alerts=tuple(alerts))
+    return Document(
+        f"Comparison of {len(names)} fits",
+        (),
+        tables,
+        (*notes, *alerts),
+        alerts=tuple(alerts),
+        print_notes=(definitions,),
+    )
 
 
 # --- held-out errors -----------------------------------------------------------------------------

@@ -46,14 +46,40 @@ def number_of_components(tests: ComponentTests) -> Fact:
     )
 
 
+def gains_are_shares(tests: ComponentTests) -> bool:
+    """Return whether gains are shares of the variance, since a variable is no unit if variances differ."""
+    return not tests.data.has_equal_variances
+
+
+def gain(tests: ComponentTests, value: float, key: str = "gain") -> Fact:
+    """Return a gain in variables, or as a share of the variance."""
+    is_share = gains_are_shares(tests)
+    return fact(key, value=value / tests.p if is_share else value, share=is_share)
+
+
+def data_of_tests(tests: ComponentTests) -> Fact:
+    """Return the fact about the data."""
+    about = tests.data
+    return fact(
+        "tested data",
+        matrix=about.is_matrix,
+        n=about.rows or 0,
+        known_n=about.rows is not None,
+        p=about.variables,
+        dropped=about.dropped,
+        scaling=fact(f"scaling {about.scaling}"),
+    )
+
+
 def _first_prediction(tests: ComponentTests) -> dict[str, Any]:
     """Return what the first component predicts."""
     row = tests.table.iloc[0]
-    nothing = round(row["gain"], 2) <= 0
     return {
-        "gain": row["gain"],
-        "se": row["gain_se"],
-        "nothing": nothing,
+        "gain": gain(tests, row["gain"]),
+        "se": gain(tests, row["gain_se"]),
+        "share": gains_are_shares(tests),
+        "simulated": tests.data.is_matrix,
+        "nothing": round(row["gain"], 2) <= 0,
         "predicting": tests.found.predicting,
     }
 
@@ -84,7 +110,9 @@ def last_prediction(tests: ComponentTests) -> Fact:
         last=last_place + 1,
         pair=last_place == previous_count + 1,
         single=last_place == previous_count,
-        gain=table["gain"].iloc[last_place],
+        gain=gain(tests, table["gain"].iloc[last_place]),
+        share=gains_are_shares(tests),
+        simulated=tests.data.is_matrix,
         p=_noise_p_value(tests, standing.k - 1),
     )
 
@@ -105,11 +133,11 @@ def next_refusal(tests: ComponentTests) -> Fact | None:
     return fact(
         "predicts too little",
         next=standing.k + 1,
-        gain=row["gain"],
+        gain=gain(tests, row["gain"]),
         negative=row["gain"] <= 0,
         unclear=row["gain"] >= minimum_gain,
-        se=row["gain_se"],
-        least=minimum_gain,
+        se=gain(tests, row["gain_se"]),
+        least=gain(tests, minimum_gain, "least gain"),
     )
 
 
@@ -122,7 +150,9 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
         "methods of number",
         folds=PREDICTION.folds,
         joint=joint,
-        least=tests.found.prediction.least,
+        least=gain(tests, tests.found.prediction.least, "least gain"),
+        share=gains_are_shares(tests),
+        simulated=tests.data.is_matrix,
         dense=tests.found.prediction.counts_pca,
         draws=draws.most,
         level=level(tests),
@@ -202,12 +232,14 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
     draws = tests.found.draws
     return fact(
         "headings of tests",
-        least=tests.found.prediction.least,
+        least=gain(tests, tests.found.prediction.least, "least gain"),
+        share=gains_are_shares(tests),
+        simulated=tests.data.is_matrix,
         dense=tests.found.prediction.counts_pca,
         tested=tests.tested,
         draws=draws.n_draws,
         most=draws.most,
-        share=1.0 - draws.alpha,
+        quantile=1.0 - draws.alpha,
         level=level(tests),
         rules=tests.has_rules,
         stick=tests.broken_stick,
@@ -459,14 +491,13 @@ def sparseness(choice: Chosen) -> Fact:
     )
 
 
-def share_of_best(choice: Chosen) -> Fact:
+def share_of_best(choice: Chosen, past: bool = False) -> Fact:
     """Return the share that the fit keeps of the best prediction, or of what is explained in these data."""
     line = choice.line
     if choice.by == "variance":
         return fact("share of PCA", share=line["relative_adjusted"])
-    return fact(
-        "share of best prediction" if choice.predicted else "share of most explained", share=line["kept"]
-    )
+    key = "share of best prediction" if choice.predicted else "share of most explained"
+    return fact(key, share=line["kept"], past=past)
 
 
 def rule_of_choice(choice: Chosen, past: bool = False) -> Fact:
@@ -504,7 +535,7 @@ def choice_methods(choice: Chosen) -> Iterator[Fact]:
     yield fact(
         "methods of choice",
         groups=bool(choice.groups),
-        criterion=CRITERION_NAMES[choice.by],
+        criterion=None if choice.predicted else fact(f"criterion {choice.by}"),
         predicted=choice.predicted,
         folds=choice.folds,
         several=choice.repeats > 1,
@@ -517,8 +548,10 @@ def choice_methods(choice: Chosen) -> Iterator[Fact]:
         "methods of rule",
         groups=bool(choice.groups),
         dense=is_dense(choice, choice.line),
-        kept=share_of_best(choice),
+        kept=share_of_best(choice, past=True),
         rule=rule_of_choice(choice, past=True),
+        named=choice.by in ("cv", "ebic"),
+        name=choice.rule,
     )
 
 

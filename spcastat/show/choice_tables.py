@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 def number_document(tests: ComponentTests) -> Document:
     """Return the comparison of numbers of components, their tests, and the reasons for the choice."""
-    header = [fact("drawn", text=tests.drawn)] if tests.drawn else []
+    header = [choice_facts.data_of_tests(tests)]
+    header += [fact("drawn", text=tests.drawn)] if tests.drawn else []
     header += [*choice_facts.rows_tested(tests), choice_facts.number_of_components(tests)]
     about = [*choice_facts.number_cautions(tests), choice_facts.headings_of_tests(tests)]
     title = f"Number of components: {tests.found.k}"
@@ -70,14 +71,37 @@ def print_of_number(tests: ComponentTests) -> Screen:
     headings = 2 + any(row.rule for row in table.rows)  # with rules
 
     def body(room: int) -> list[str]:
-        part_shown = _ends(table, room - len(header) - 1 - headings, tests.found.k)
-        return stacked_blocks([header, render_tables(Document("", tables=(part_shown,)), WIDTH)])
+        rows_shown = _ends(table, room - len(header) - 1 - headings, tests.found.k)
+        return stacked_blocks([header, _in_one_panel(rows_shown)])
 
     key, end = part(choice_facts.headings_of_tests(tests)), ending("k_choice", document.sentences)
     line_count = (
         len(header) + headings + len(table.rows) + len(filled(f"{key} {end}", WIDTH).splitlines()) + 4
     )
     return Screen(document.heading, body, (key,) if line_count <= LINES else (), (), end)
+
+
+#: Columns that are left out of a print that has no room for all, in this order.
+LEFT_OUT = ("cum. %", "eigenvalue", "p", "shrunk")
+
+
+def _in_one_panel(table: Table) -> list[str]:
+    """Return a table with as many columns as fit side by side; the summary has all."""
+    lines: list[str] = []
+    for count in range(len(LEFT_OUT) + 1):
+        rows_shown = _without_columns(table, LEFT_OUT[:count])
+        lines = render_tables(Document("", tables=(rows_shown,)), WIDTH)
+        if "" not in lines:  # a blank line is between two panels
+            break
+    return lines
+
+
+def _without_columns(table: Table, names: Sequence[str]) -> Table:
+    """Return a table without the columns of these names."""
+    places = [place for place, heading in enumerate(table.headings) if heading not in names]
+    rows = tuple(replace(row, cells=tuple(row.cells[place] for place in places)) for row in table.rows)
+    headings = tuple(table.headings[place] for place in places)
+    return replace(table, headings=headings, rows=rows, align="".join(table.align[place] for place in places))
 
 
 def _ends(table: Table, count: int, k: int) -> Table:
@@ -113,6 +137,8 @@ def _test_lines(tests: ComponentTests) -> Table:
     table, rows = tests.table, []
     m, given_values = len(table), tests.given_values
     has_shrunk_rows = tests.large is not None
+    are_shares = choice_facts.gains_are_shares(tests)
+    gain_unit = 100.0 / tests.p if are_shares else 1.0
     values = alike([*given_values[:m], *table["observed"], *table["noise"]])
     cumulative = np.cumsum(given_values) / given_values.sum()
 
@@ -125,8 +151,8 @@ def _test_lines(tests: ComponentTests) -> Table:
     for i, (name, line) in enumerate(table.iterrows()):
         cells = (
             "" if np.isnan(line["predicted"]) else percent(line["predicted"], 1),
-            cell(line["gain"], 2),
-            cell(line["gain_se"], 2),
+            cell(line["gain"] * gain_unit, 2),
+            cell(line["gain_se"] * gain_unit, 2),
             p_cell(tests.found.noise_p_values[i]),
             *(values[i], values[m + i])[: 1 + has_shrunk_rows],
             values[2 * m + i],
@@ -135,7 +161,8 @@ def _test_lines(tests: ComponentTests) -> Table:
         )
         rows.append(Row(str(name), cells, rule=i == tests.found.k > 0))
     eigenvalues = ("eigenvalue", "shrunk")[: 1 + has_shrunk_rows]
-    headings = ("predicts %", "gain", "se", "next p", *eigenvalues, "noise", "p", "cum. %")
+    gain_heading = "gain %" if are_shares else "gain"
+    headings = ("predicts %", gain_heading, "se", "next p", *eigenvalues, "noise", "p", "cum. %")
     return Table("", headings, tuple(rows))
 
 

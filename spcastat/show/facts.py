@@ -18,7 +18,7 @@ from spcastat.fit.record import PRINCIPAL_VARIABLES, Record
 from spcastat.fit.sparse_loadings import loadings_variance
 from spcastat.fit.state import FitState, forced, groups_of, rule_words, shares
 from spcastat.inputs.cleaning import OUTLIERS, Cleaning
-from spcastat.inputs.dependence import serial_warning
+from spcastat.inputs.dependence import gaps_warning, serial_warning
 from spcastat.labels import full_names, name_text, some_of
 from spcastat.linalg.standardisation import ScalingGroups, variance_ratio
 from spcastat.linalg.wrapping import END
@@ -63,6 +63,8 @@ def data(state: FitState) -> Iterator[Fact]:
     r = record.serial_correlation()
     if r is not None:
         yield fact("successive rows", r=r, remark=serial_warning(r))
+    if record.dropped and (r is not None or (record.row_design or {}).get("block_length")):
+        yield gaps(record)
     if record.missing is not None:
         yield missing(record)
     if record.matrix is not None and "completed" in record.matrix:
@@ -120,7 +122,7 @@ def dataset(state: FitState) -> Fact:
     }
     mixed = record.scaling == "mixed"
     if record.from_rows:
-        values |= {"p": _variables_of_mixed(record), "columns": record.p} if mixed else {"columns": 0}
+        values |= {"p": variables_of_mixed(record), "columns": record.p} if mixed else {"columns": 0}
         return fact(
             "rows",
             **values,
@@ -224,6 +226,11 @@ def weighted_groups(record: Record) -> Iterator[Fact]:
         yield fact("scaled by blocks", names=", ".join(record.groups["names"]))
 
 
+def gaps(record: Record) -> Fact:
+    """Return the fact about rows that were dropped between others in time."""
+    return fact("gaps", dropped=record.dropped, remark=gaps_warning(record.dropped))
+
+
 def draws(record: Record) -> Fact:
     """Return the fact about the rows that belong together."""
     in_time = (record.row_design or {}).get("block_length")
@@ -300,7 +307,7 @@ def missing(record: Record) -> Fact:
     """Return the fact about missing values."""
     about = record.missing or {}
     mixed = record.scaling == "mixed"
-    cells = (record.n or 0) * (_variables_of_mixed(record) if mixed else record.p)
+    cells = (record.n or 0) * (variables_of_mixed(record) if mixed else record.p)
     if not about["cells"]:
         return fact("none missing", model=about["how"] == "em", rank=about.get("rank"))
     share = 100.0 * about["cells"] / cells if cells else 0.0
@@ -311,7 +318,7 @@ def missing(record: Record) -> Fact:
     return fact("missing by pairs", **values, nearest=change)
 
 
-def _variables_of_mixed(record: Record) -> int:
+def variables_of_mixed(record: Record) -> int:
     """Return the number of numbers and factors, of which `p` counts the levels."""
     groups = record.groups or {"names": [], "of": []}
     return record.p - sum(of >= 0 for of in groups["of"]) + len(groups["names"])

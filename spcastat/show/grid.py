@@ -320,6 +320,8 @@ class Document:
         Lines of the header that are warnings, as full sentences.
     alerts : tuple of str
         Notes that are warnings: prints have the beginning of each.
+    print_notes : tuple of str
+        Sentences below the tables of a print, which explain their headings.
     """
 
     title: str
@@ -332,6 +334,7 @@ class Document:
     label: str = ""
     warnings: tuple[str, ...] = ()
     alerts: tuple[str, ...] = ()
+    print_notes: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:

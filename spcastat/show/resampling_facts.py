@@ -15,7 +15,7 @@ from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
 from spcastat.labels import full_names, name_text
 from spcastat.reading.design import few_clusters
 from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
-from spcastat.show.facts import copies
+from spcastat.show.facts import copies, gaps
 from spcastat.show.grid import is_smallest_p
 from spcastat.show.templates import Fact, fact
 
@@ -63,6 +63,8 @@ def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
         if text:
             uncapitalised = f"{text[0].lower()}{text[1:]}"
             yield fact("notice", text=text, uncapitalised=uncapitalised, doubtful=doubtful)
+    if state.record.dropped and (state.record.row_design or {}).get("block_length"):
+        yield gaps(state.record)
     yield from copies(state)
 
 

@@ -380,6 +380,7 @@ def document(
         ),
         tuple(notes(about)),
         alerts=tuple(warnings(about)),
+        print_notes=(part(fact("congruence of groups")),),
     )
 
 

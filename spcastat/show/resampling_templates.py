@@ -236,8 +236,11 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         line="{names?{names}|none with p <= .05, adjusted for all variables and components}",
     ),
     "congruence of groups": Template(
-        note="Congruence: with the first principal component of the same variables within the group; % of "
-        "PCA: the variance of the component relative to that principal component."
+        note="Congruence: absolute cosine between the loadings and those of the first principal component of "
+        "the same variables within the group. % of PCA: the variance of the component relative to that of "
+        "this principal component.",
+        part="Congruence: cosine with the group's first principal component of the same variables, whose "
+        "variance is 100 % of PCA.",
     ),
     "slopes of groups": Template(
         note="A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "

@@ -64,6 +64,7 @@ def loadings_table(
     dense: pd.DataFrame | None = None,
     intervals: tuple[pd.DataFrame, pd.DataFrame] | None = None,
     stars: pd.DataFrame | None = None,
+    row_name: str = "variable",
 ) -> Table:
     """Return the loadings as a table with one row for each variable and one column for each component.
 
@@ -88,6 +89,8 @@ def loadings_table(
         Lower and upper bounds, shown below nonzero loadings.
     stars : DataFrame of str, p x k, optional
         Marks that follow each loading.
+    row_name : str
+        What has a row: a variable, or a column of mixed data, in which a factor has several.
 
     Returns
     -------
@@ -120,11 +123,12 @@ def loadings_table(
             interval_cells[i, step * j] = Figures.of((lower[i, j], upper[i, j]), digits)
         under = [Row("", tuple(line), group) for line, group in zip(interval_cells, groups, strict=True)]
         rows = [row for pair in zip(rows, under, strict=True) for row in pair]
+    of_signs = _loading_notes(values, loadings.index, kept_values, arrangement.cut, contributions, row_name)
     return Table(
         title="Contributions, %" if contributions else "Loadings",
         headings=tuple(headings),
         rows=tuple(rows),
-        notes=tuple(_loading_notes(values, loadings.index, kept_values, arrangement.cut, contributions)),
+        notes=tuple(of_signs),
         sparse=True,
         column_step=step,
     )
@@ -150,6 +154,7 @@ def _loading_notes(
     visible: NDArray[np.float64],
     threshold: float,
     contributions: bool,
+    row_name: str,
 ) -> Iterator[str]:
     """Yield the notes: what blanks and marks mean, and which variables are not in the table."""
     loaded, hidden = (
@@ -166,17 +171,17 @@ def _loading_notes(
     count = int(loaded.sum())
     if len(visible) < count:
         yield (
-            f"{len(visible)} of {count} variables with a loading are shown, those with the largest loadings "
-            "of each component."
+            f"{len(visible)} of {count} {row_name}s with a loading are shown, those with the largest "
+            f"loadings of each component."
         )
     if count < len(values):
         zero_names = list(names[~loaded].to_flat_index())
-        yield _zero_in_all(zero_names, len(values))
+        yield _zero_in_all(zero_names, plural(len(values), row_name))
 
 
-def _zero_in_all(names: list[Any], p: int) -> str:
+def _zero_in_all(names: list[Any], of_all: str) -> str:
     """Return the note on variables that are zero in all components; it names them if they are few."""
-    count = f"{len(names)} of {plural(p, 'variable')}"
+    count = f"{len(names)} of {of_all}"
     for texts in (full_names(names), short_names(names)) if len(names) < LISTED_NAMES else ():
         if len(text := ", ".join(texts)) <= LISTED_NAMES:
             return f"Zero in all components ({count}): {text}."
@@ -437,7 +442,8 @@ def summarise(
     loadings, variance, extras = frames.loadings(state), frames.variance(state), extras or Extras()
     options, signs, remarks = loading_columns(state, source, extras)
     largest = largest_with_another(frames.score_correlation(state))
-    of_loadings = loadings_table(loadings, arrangement, **options)
+    row_name = "column" if record.scaling == "mixed" else "variable"
+    of_loadings = loadings_table(loadings, arrangement, row_name=row_name, **options)
     of_loadings = replace(of_loadings, notes=(*of_loadings.notes, *signs))
     of_variance = variance_table(variance, largest if record.k > 1 else None)
     if tables == "loadings":
@@ -487,11 +493,11 @@ def largest_with_another(correlation: pd.DataFrame) -> pd.Series:
 
 
 def _title(record: Record, card: pd.Series) -> str:
-    components = plural(record.k, "component")
+    count = facts.variables_of_mixed(record) if record.scaling == "mixed" else record.p
+    components = f"{plural(record.k, 'component')} of {plural(count, 'variable')}"
     if not record.sparse:
-        return f"PCA: {components} of {plural(record.p, 'variable')}"
-    loadings = plural(int(card.sum()), "nonzero loading")
-    return f"Sparse PCA: {components} of {plural(record.p, 'variable')}, {loadings}"
+        return f"PCA: {components}"
+    return f"Sparse PCA: {components}, {plural(int(card.sum()), 'nonzero loading')}"
 
 
 def header_facts(state: FitState) -> Iterator[Fact]:

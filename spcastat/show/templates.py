@@ -357,9 +357,15 @@ TEMPLATES: dict[str, Template] = {
         methods="Loadings and variances were computed from the {cells?cleaned data|other rows}."
     ),
     "successive rows": Template(
-        label="Rows",
+        label="Caution",
         line="{remark}",
         warning="scores of successive rows are correlated (r = {r:.2f}).",
+    ),
+    "gaps": Template(
+        label="Gaps",
+        line="{remark}",
+        warning="{dropped|# row|# rows} with missing values {dropped|was|were} dropped between successive "
+        "rows.",
     ),
     "none missing": Template(
         label="Missing", line="no value{model?; a model of rank {rank} is kept for new rows}"
@@ -766,20 +772,28 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="k = {k}: {reason}{end?; {end}}.",
     ),
     "component predicts": Template(
-        part="{single?component {last} explains|components {first} {pair?and|to} {last} together explain} a "
-        "further {gain:.2f} variables' worth of held-out variance{single?|, and component {k}} {single?and "
-        "exceeds|exceeds} noise ({p})"
+        part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} a "
+        "further {gain}{share? of the| variables' worth of} variance in held-out{simulated? simulated} "
+        "rows{single?|, and component {k}} {single?and exceeds|exceeds} noise ({p})"
     ),
     "not above noise": Template(part="component {next} does not exceed noise ({p}, level {level} %)"),
     "predicts too little": Template(
-        part="component {next} would add {negative?nothing|{gain:.2f}{unclear? with a standard error of "
-        "{se:.2f}, less than two of them| ({least:.2g} needed)}}"
+        part="component {next} would add {negative?nothing|only {gain}{unclear?, less than two standard "
+        "errors ({se} each)| ({least} needed)}}"
     ),
     "nothing predicted": Template(
-        part="{predicting?components predict held-out cells but do not exceed noise|none predicts "
-        "held-out cells "
-        "clearly better than the column means{nothing?| (the first by {gain:.2f} of a variable, with a "
-        "standard error of {se:.2f})}}"
+        part="{predicting?components predict held-out{simulated? simulated} rows but do not exceed "
+        "noise|none predicts held-out{simulated? simulated} rows clearly better than the column "
+        "means{nothing?| (the first one by {gain}{share? of the variance| of a variable}, with a standard "
+        "error of {se})}}"
+    ),
+    "gain": Template(part="{share?{value:%.2f} %|{value:.2f}}"),
+    "least gain": Template(part="{share?{value:%.2g} %|{value:.2g}}"),
+    "tested data": Template(
+        label="Data",
+        line="{matrix?matrix of {p|# variable|# variables}{known_n?, from {n|# row|# rows}}; rows are "
+        "simulated from a normal distribution with this matrix|{known_n?{n|# row|# rows} x }{p|# variable|# "
+        "variables}{dropped?, {dropped|# row|# rows} with missing values dropped}, {scaling}}",
     ),
     "nothing chosen": Template(
         line="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:plain2}, "
@@ -793,25 +807,25 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "nevertheless.",
     ),
     "methods of number": Template(
-        methods="Components were retained if they predicted held-out rows in {folds}-fold cross-validation "
-        "and exceeded noise. Held-out rows were predicted by {predicting|# component|# components}: "
-        "{one?it|each}{joint?, alone or together with those just before it,|} predicted at least {least:.2g} "
-        "of a variable{joint? per component|} more than {one?the "
-        "means|those before it}, by more than two standard errors, in sparse fits with at most as many "
-        "loadings as variables"
-        "{dense?, or in PCA, and 1.5 times this for every further loading per variable|}. Noise was "
-        "simulated by flipping the signs of the residuals from the earlier components (Hong, Sheng and "
-        "Dobriban, 2020; up to {draws|# draw|# draws}, level {level} %), and {fewer?{deflated} of these|"
-        "{one?the component|all of these}} exceeded it.",
+        methods="Components were retained if they predicted held-out{simulated? simulated normal} rows in "
+        "{folds}-fold cross-validation and exceeded noise. Held-out rows were predicted by {predicting|# "
+        "component|# components}: {one?it|each}{joint?, alone or together with the components just before "
+        "it,|} increased the predicted variance by at least {least} of the {share?total variance|mean "
+        "variance of a variable}{joint? per component|}, and by more than two standard errors. Predictions "
+        "were made by sparse fits with at most as many nonzero loadings as variables{dense?, or by PCA if it "
+        "predicted 1.5 times as much for each further loading per variable|}. Noise was simulated by random "
+        "signs of the residuals from the earlier components (Hong, Sheng and Dobriban, 2020; up to {draws|# "
+        "draw|# draws}, level {level} %), and {fewer?only {deflated|# component|# components}|{one?the "
+        "component|all {predicting} components}} exceeded it.",
     ),
     "last counts": Template(
         note="The last of {number|# component|# components} compared still counts; {possible?a larger kmax "
         "compares more|no more can be compared}."
     ),
     "large rows": Template(
-        label="Rows",
-        line="{pulled} large ones of {n|# row was|# rows were} shrunk for the tests of k (without this, k = "
-        "{k_unshrunk}).",
+        label="Shrunk",
+        line="{pulled} of {n|# row|# rows} for the tests of k, since {pulled|it is|they are} large (without "
+        "this, k = {k_unshrunk}).",
         note=_LARGE_ROWS + " A fit with robust=True is less influenced by such rows.",
         methods=_LARGE_ROWS.replace(" is|", " was|")
         .replace(" are}", " were}")
@@ -823,8 +837,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         methods=_UNTESTED,
     ),
     "shrunk rows": Template(
-        label="Rows",
-        line="{pulled} of {n|# row was|# rows were} shrunk for the tests of k, to 1.5 times the median "
+        label="Shrunk",
+        line="{pulled} of {n|# row|# rows} for the tests of k, to 1.5 times the median "
         "distance from the medians of the variables, in median absolute deviations{differs?; without this, k "
         "would be {k_unshrunk}}. The fit uses the rows as they are.",
         methods="For these tests, {pulled|# row|# rows} farther from the centre than 1.5 times the median "
@@ -835,20 +849,21 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         line=_COPIES_TESTED,
         note=_COPIES_TESTED,
     ),
-    "remark on rows": Template(label="Rows", line="{remark}"),
+    "remark on rows": Template(label="Caution", line="{remark}"),
     "drawn": Template(label="Draws", line="{text}"),
     "headings of tests": Template(
-        note="predicts %: of the variance of held-out cells, from the others of their row. gain: how many "
-        "variables' worth of held-out variance more than the last number of components that counts; "
-        "{least:.2g} for each further one{dense? (by PCA with p loadings each, 1.5 times this for every p "
-        "loadings beyond the first)|}, and two standard errors (se), are needed. next p: of the first "
-        "eigenvalue after removing the earlier components, {wide?or of a sparse component, }of those that "
-        "predict (level {level} %; {draws} sign flips, up to {most} if p is near it). noise, p: parallel "
-        "analysis, the {share:%0} % quantile of the eigenvalue of that rank, "
-        "and its p{large?; it and next p refer to the eigenvalues of the shrunk rows (shrunk)}."
-        " cum. %: cumulative "
-        "variance{tested? of the tested variables}.{rules? Broken stick {stick}.}",
-        part="next p: against noise, after removing the earlier components. noise, p: parallel "
+        note="predicts %: the share of the variance of held-out cells{simulated? of simulated rows} that is "
+        "predicted from the other cells of their row. gain{share? %}: how much more this is than with the "
+        "last number of components that counts, {share?in % of the variance|in multiples of the mean "
+        "variance of a variable}; each further component must add {least}{dense? (PCA with p loadings for "
+        "each component, 1.5 times this for every p loadings beyond the first p)|} and two standard errors "
+        "(se). next p: the p-value of the first eigenvalue after removing the earlier components{wide?, or "
+        "of a sparse component}, for components that predict (level {level} %; {draws} sign flips, up to "
+        "{most} if p is near the level). noise, p: parallel analysis, with the {quantile:%0} % quantile of "
+        "the eigenvalue of the same rank in noise, and the p-value{large?; it and next p refer to the "
+        "eigenvalues of the shrunk rows (shrunk)}. cum. %: the cumulative variance{tested? of the tested "
+        "variables}.{rules? Broken stick: {stick}.}",
+        part="next p: test against noise after removing the earlier components. noise, p: parallel "
         "analysis{large?. shrunk: eigenvalues of the shrunk rows}.",
     ),
     # --- the cardinalities
@@ -879,33 +894,46 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "share of best prediction": Template(part="{share:%0} % of the best prediction"),
     "share of most explained": Template(
-        part="{share:%0} % of the most that a candidate explains in these data"
+        part="{share:%0} % of the largest share of variance that any candidate {past?explained|explains} in "
+        "these data"
     ),
     "share of PCA": Template(part="{share:%1} % of dense PCA's variance"),
     "not worth adding": Template(
         part="further {groups?groups|{past?loadings|ones}} {past?were|are} not worth adding"
     ),
     "fewest that keep": Template(
-        part="{past?the fewest loadings that kept|they are the fewest that keep} {share:%0} %{variance?, all "
-        "components together}"
+        part="{past?its loadings were the fewest that kept|they are the fewest that keep} {share:%0} "
+        "%{variance?, all components together}"
     ),
     "keeps too little": Template(part="no candidate {past?kept|keeps} {share:%0} %"),
-    "within an error": Template(part="the sparsest fit within one standard error of the smallest error"),
-    "within a paired error": Template(
-        part="the sparsest fit within one standard error of the difference, paired by fold"
+    "within an error": Template(
+        part="{past?it was |}the sparsest fit within one standard error of the smallest error"
     ),
-    "within two": Template(part="the sparsest fit whose EBIC is within 2 of the smallest"),
-    "best value": Template(part="{predicted?the best prediction|the {largest?largest|smallest} {criterion}}"),
+    "within a paired error": Template(
+        part="{past?it was |}the sparsest fit within one standard error of the difference, paired by fold"
+    ),
+    "within two": Template(
+        part="{past?it was |}the sparsest fit whose EBIC {past?was|is} within 2 of the smallest"
+    ),
+    "best value": Template(
+        part="{past?it had |}{predicted?the best prediction|the {largest?largest|smallest} {criterion}}"
+    ),
     "fit of choice": Template(label="Fit", line="{call}"),
     "methods of choice": Template(
-        methods="The {groups?numbers of groups|numbers of nonzero loadings} were chosen by {criterion}"
-        "{predicted? ({folds} folds{several?, {repeats} divisions}; each held-out cell predicted from the "
-        "other cells of its row)} among {equal?equal cardinalities}{rotated?{equal?, }cardinalities of the "
-        "largest rotated loadings}"
-        "{partitions?{rotated?, and }partitions of the variables}.",
+        methods="The numbers of {groups?groups of variables|nonzero loadings} were chosen by "
+        "{predicted?{folds}-fold cross-validation{several?, repeated for {repeats} divisions into folds}, in "
+        "which each held-out cell was predicted from the other cells of its row|{criterion}}. "
+        "The candidates were fits with {equal?equal cardinalities}{rotated?{equal?{partitions?, | and }}the "
+        "cardinalities of the largest rotated loadings}{partitions?{equal?{rotated?,} and }partitions of the "
+        "variables}.",
     ),
+    "criterion ebic": Template(part="the extended Bayesian information criterion (EBIC)"),
+    "criterion bic": Template(part="the BIC of Allen and Maletic-Savatic"),
+    "criterion is": Template(part="the index of sparseness"),
+    "criterion variance": Template(part="their share of the variance that dense PCA explained"),
     "methods of rule": Template(
-        methods="{dense?Every {groups?group|loading} was needed.|The chosen fit kept {kept} ({rule}).}"
+        methods='{dense?Every {groups?group|loading} was needed{named? (rule "{name}")}.|The chosen fit '
+        'reached {kept}{named? (rule "{name}"): |; }{rule}.}'
     ),
     "divisions": Template(
         note="The {repeats} divisions into folds, taken singly, choose {low:,} to {high:,} nonzero "
@@ -924,7 +952,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "heading of best by error": Template(part="of best %: relative to the best of all candidates and PCA"),
     "heading of best": Template(
-        part="of best %: the share explained in these data, relative to the largest of all candidates"
+        part="of best %: the share of variance explained in these data, relative to the largest of all "
+        "candidates"
     ),
     "heading of EBIC": Template(part="EBIC: difference from the smallest"),
     "heading of IS": Template(part="IS: index of sparseness"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,7 +35,11 @@ def test_planted_components_are_counted(X):
     found = sp.choose_k(X)
     assert (found.k, found.predicting) == (2, 2)
     assert found.table["p"].iloc[:2].tolist() == [1 / 200] * 2  # no draw of 199 as large
-    assert "component 2 explains a further" in found.reason
+    # the variances differ, so that gains are shares of their sum
+    assert re.search(
+        r"component 2 predicts a further \d+\.\d\d % of the variance in held-out rows", found.reason
+    )
+    assert "variables' worth" in sp.choose_k(X, scale=True).reason
 
 
 def test_noise_is_rejected_at_the_level():
@@ -78,7 +84,7 @@ def test_components_of_all_variables_count_and_minor_factors_do_not():
     ]
     assert sum(choice.k == 3 for choice in dense) >= 6
     by_pca = next(choice for choice in dense if choice._standing.prediction.counts_pca)
-    assert "by PCA with p loadings each" in " ".join(" ".join(by_pca.notes).split())
+    assert "PCA with p loadings for each component" in " ".join(" ".join(by_pca.notes).split())
     minor = [sp.choose_k(minor_factors(seed, 300), scale=True, n_draws=99, kmax=5).k for seed in range(4)]
     assert minor == [3] * 4
     noisy = [sp.choose_k(noise(60, 10, seed), n_draws=99, least=0.0) for seed in range(4)]
@@ -452,7 +458,7 @@ def test_a_text_for_a_paper_says_where_components_predict_together_only():
         table = pd.DataFrame(rng.normal(size=(60, 9)) + np.repeat(rng.normal(size=(60, 3)), 3, axis=1))
         choice = sp.choose_k(table.add_prefix("x", axis=1), scale=True, rng=0, n_draws=99)
         counts = choice.table["counts"].iloc[: choice.predicting]
-        together = "alone or together with those just before it" in choice.method_text
+        together = "alone or together with the components just before it" in choice.method_text
         assert together == (not all(counts == True))  # noqa: E712  # an object column
         if together:
             return
@@ -470,3 +476,12 @@ def test_a_print_of_many_components_has_its_reasons_and_the_last_rows():
     assert "..." in lines
     assert not any(line.endswith(" ...") for line in lines)
     assert any(line.startswith(f"PC{choice.k} ") for line in lines)
+
+
+def test_a_matrix_says_that_its_rows_are_simulated(X):
+    text = " ".join(str(sp.choose_k(X.cov(), n_obs=100)).split()).replace("held- out", "held-out")
+    assert "matrix of 12 variables, from 100 rows; rows are simulated from a normal distribution" in text
+    assert "variance in held-out simulated rows" in text
+    assert "simulated" not in str(sp.choose_k(X))
+    text = sp.choose(X.cov(), n_obs=100, k=None).method_text
+    assert "chosen by the extended Bayesian information criterion" in text

@@ -218,3 +218,20 @@ def test_the_check_is_computed_once_for_the_data(walk, monkeypatch):
     for text in (fit, fit.bootstrap(20), fit.stability(3), fit):
         str(text)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"block_length": 8}])
+def test_rows_dropped_between_dates_are_named(options):
+    """Rows without their neighbours in time are further apart than blocks and correlations assume."""
+    rng = np.random.default_rng(0)
+    factors = pd.DataFrame(rng.normal(size=(200, 2))).ewm(alpha=0.2).mean().to_numpy() * 3
+    X = factors @ rng.normal(size=(2, 8)) + rng.normal(size=(200, 8)) / 2
+    table = pd.DataFrame(X, index=pd.date_range("2020-01-01", periods=200)).add_prefix("v")
+    gaps = table.mask(rng.random(table.shape) < 0.03)
+    dropped = int(gaps.isna().any(axis=1).sum())
+    fit = sp.spca(gaps, 2, 3, method="greedy", scale=True, na="drop", **options)
+    results = [fit, fit.bootstrap(9, rng=0), sp.choose_k(gaps, scale=True, na="drop", **options)]
+    for result in results:
+        assert f"{dropped} rows with missing values were dropped" in " ".join(str(result).split())
+    complete = sp.spca(table, 2, 3, method="greedy", scale=True, **options)
+    assert "dropped" not in str(complete) + str(complete.summary())

@@ -86,7 +86,7 @@ CHOICES = [
     ("sp.choose(X, scael=True)", OptionError, "Did you mean 'scale'"),
     ("sp.choose(X.cov(), k=2)", OptionError, "n_obs"),
     ("sp.choose(X.cov(), k=2, by='cv', n_obs=120)", NoRowsError, "by='cv'"),
-    ("sp.choose(noise).fit", NoComponentsError, "No component is chosen: none predicts held-out cells"),
+    ("sp.choose(noise).fit", NoComponentsError, "No component is chosen: none predicts held-out rows"),
     *[(f"sp.choose(X.iloc[:3], k=1, cards=[1, 2], folds={n})", TooFewRowsError,
        "3 rows; .* 1 component needs 4 or more") for n in (2, 3, 5)],
     # 12 columns and 7 rows outside a fold

@@ -171,12 +171,14 @@ def test_how_numbers_were_chosen_is_known_to_the_fit_of_a_choice(tmp_path):
 
 
 def test_the_choice_of_components_is_described_with_its_levels_and_source(planted_rows):
-    found = sp.choose(planted_rows, n_draws=99).fit.describe()
-    assert (
-        "predicted at least 0.2 of a variable more than those before it, by more than two standard"
-        in found.text
-    )
-    assert "by flipping the signs of the residuals from the earlier components" in found.text
+    choice = sp.choose(planted_rows, n_draws=99)
+    found = choice.describe()
+    assert found.text == choice.fit.describe().text
+    assert "of the total variance, and by more than two standard errors" in found.text
+    assert "of the mean variance of a variable" in sp.choose(planted_rows, scale=True).describe().text
+    assert "by random signs of the residuals from the earlier components" in found.text
+    assert "by 5-fold cross-validation" in found.text
+    assert '(rule "worth"): further loadings were not worth adding.' in found.text
     assert "up to 396 draws, level 1 %" in found.text  # four times as many if a p-value is near the level
     source = "Hong, D., Sheng, Y. and Dobriban, E. (2020)"
     assert any(reference.startswith(source) for reference in found.references)
