@@ -419,10 +419,10 @@ def test_the_counts_of_the_papers_are_those_of_the_record():
         every += counts
         own += own_counts
     stated = re.search(
-        r"Of (\d+) printed rows (\d+) are reproduced, (\d+) of them with a setting that the paper omits or "
-        r"within its own chance, (\d+) are better than printed, (\d+) contradict another printed figure, "
-        r"(\d+) cannot be decided from what is published, and (\d+) are not reproduced; of the (\d+) rows "
-        r"of the papers' own methods (\d+) are not",
+        r"Of (\d+) printed rows, (\d+) are reproduced, (\d+) of these with a setting that the paper omits or "
+        r"within its sampling error; (\d+) are better than printed, (\d+) contradict another printed figure, "
+        r"(\d+) cannot be decided from the papers, and (\d+) are not reproduced. Of the (\d+) rows "
+        r"of the papers' own methods, (\d+) are not",
         " ".join(README.split()),
     )
     assert stated is not None
