@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
@@ -88,7 +89,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 #: the level of heading that they have in RESULTS.md.
 suppress_warnings = ["ref.python", "myst.header"]
 
-#: Longer signatures have one parameter on a line.
+#: Longer signatures have one parameter on a line; of many parameters, `short_signature` leaves some out.
 maximum_signature_line_length = 88
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -190,6 +191,39 @@ def with_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
             lines += ["", f"{heading}: {', '.join(links)}.", ""]
 
 
+#: A signature of more parameters is short: those that need no name, and dots for the others.
+MOST_PARAMETERS = 8
+#: Name of a function or method -> its whole signature, where the page begins with a short one.
+WHOLE_SIGNATURES: dict[str, str] = {}
+
+
+def short_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str, str | None] | None:
+    """Shorten a long signature, of which the list of parameters below describes every one."""
+    if what not in ("function", "method") or not signature:
+        return None
+    parameters = list(inspect.signature(obj).parameters.values())
+    if len(parameters) <= MOST_PARAMETERS:
+        return None
+    WHOLE_SIGNATURES[name] = signature
+    places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    shown = [str(one.replace(annotation=one.empty)) for one in places if one.name != "self"]
+    shown = ["data" if text == "data_or_formula=None" else text for text in shown]
+    return f"({', '.join([*shown, '...'])})", returns
+
+
+def with_whole_signature(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Add the whole signature, folded, where the page begins with a short one."""
+    if signature := WHOLE_SIGNATURES.get(name):
+        text = textwrap.fill(
+            f"{name.rpartition('.')[2]}{signature}", PAGE_WIDTH - 8, subsequent_indent="    "
+        )
+        code = [f"      {line}" for line in text.splitlines()]
+        lines += ["", ".. dropdown:: All arguments with their defaults", ""]
+        lines += ["   .. code-block:: python", "", *code, ""]
+
+
 def whole_sentences(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Undo for properties what Napoleon does to "One thing: another", which it reads as a type and a text."""
     for line in [line for line in lines if what == "property" and line.startswith(":type: ")]:
@@ -238,4 +272,6 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", plain_bars, priority=400)
     app.connect("autodoc-process-docstring", page_links, priority=400)
     app.connect("autodoc-process-docstring", whole_sentences, priority=600)
+    app.connect("autodoc-process-signature", short_signature)
+    app.connect("autodoc-process-docstring", with_whole_signature, priority=650)
     app.connect("autodoc-process-docstring", with_pages, priority=700)
