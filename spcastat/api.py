@@ -114,8 +114,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     ``sp.spca(df, k=3, card=5, scale=True)`` scales the variables to unit variance and finds three components
     of five variables each; ``sp.choose(df, scale=True)`` chooses both numbers. The columns of V are called
-    loadings here, but are weights: a zero means that the variable is not needed to compute the score. For
-    sparse loadings in the sense of factor analysis see :func:`sparse_loadings`.
+    loadings in this package, although they are weights: a zero means that the variable is not needed to
+    compute the score. For sparse loadings in the sense of factor analysis see :func:`sparse_loadings`.
 
     Parameters
     ----------
@@ -133,18 +133,18 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Number of nonzero loadings: one number for all components, one for each, or numbers by name
         (``{"PC1": 5, "PC2": 3}``).
     variance : float in (0, 1], optional
-        Share of dense PCA's explained variance to keep, with as few nonzeros as the method finds; an
-        alternative to `card`. If neither is given, 0.9 is used.
+        Share of dense PCA's explained variance that the fit has to reach, with as few nonzeros as the method
+        finds; an alternative to `card`. If neither is given, 0.9 is used.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     method : str, optional
         A name in :func:`methods`. The default is "joint", which searches the supports of all components
         together from many starts, or "bcd-l0" with `card` and `nonneg`. Others follow their papers.
     objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised. "adjusted", the default of "joint": the variance of each score that earlier scores
-        do not explain. "pev": the share of the total variance that the projection on the loadings
-        reconstructs (the default with ``disjoint=True`` alone). "least_squares": the share that regressions
-        on the scores explain.
+        The measure that is maximised. "adjusted", the default of "joint": the variance of each score that
+        earlier scores do not explain. "pev": the share of the total variance that the projection on the
+        loadings reconstructs (the default with ``disjoint=True`` alone). "least_squares": the share that
+        regressions on the scores explain.
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches; "auto" by default.
     include, exclude : list of names, or mapping, optional
@@ -161,7 +161,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     rng : None, int or numpy Generator
         Seed of random starts. None uses a fixed seed, so repeated runs give identical results.
     progress : None, bool or callable
-        True shows a bar on stderr; None does so after three seconds in a terminal or notebook. A callable is
+        True shows a bar on stderr; None does so after three seconds in a terminal or notebook. A function is
         called with each :class:`spcastat.progress.Step`, and may raise an exception to end the fit.
 
     Returns
@@ -254,7 +254,8 @@ def spca_cov(
 ) -> SpcaResult:
     """Fit sparse principal components to a covariance or correlation matrix.
 
-    The loadings are weights, as for :func:`spca`; see :func:`sparse_loadings_cov` for the other sense.
+    The loadings are weights, as for :func:`spca`; :func:`sparse_loadings_cov` fits loadings in the sense of
+    factor analysis.
 
     Parameters
     ----------
@@ -421,9 +422,9 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     differ from the fit on the path. Fits of one component, with other objectives or with more than 1000
     variables are those of single calls, unless the objective would then decrease.
 
-    Published methods that use starts also start each fit from the previous one, so it is never worse
-    than the same fit alone, which its `call` and `refit` return. "greedy" with one component finds all
-    cardinalities in one run.
+    Published methods that use starts also start each fit from the previous fit, so a fit on the path is never
+    worse than the fit that its `call` and `refit` return. "greedy" with one component finds all cardinalities
+    in one run.
 
     Examples
     --------

@@ -146,8 +146,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         Largest number of components that are compared; by default 8, or more until two in a row do not count.
         In both cases the comparison ends with the first component that does not exceed noise.
     least : float
-        How much a further component must predict in held-out rows, in variables: 0.2 is a fifth of the mean
-        variance of a variable.
+        The additional variance of held-out rows that a further component must predict, in multiples of the
+        mean variance of a variable.
     alpha : float
         Level of parallel analysis; the test of each component after removing earlier ones uses a fifth of it.
     n_draws : int
@@ -200,9 +200,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       are found one after another. A number of components counts if, compared with the last number that
       counts, it predicts at least `least` variables more for each further component, by more than two
       standard errors, paired by fold. With many rows each minor component would improve the prediction by
-      PCA; fits with one loading per variable have no loadings for them. PCA with one more component than the
-      last number that counts (up to 200 variables, without `disjoint`) counts if, in addition, it predicts
-      1.5 `least` more for each p of its loadings beyond the first p.
+      PCA, whereas fits with one loading per variable have no loadings left for minor components. PCA with one
+      more component than the last number that counts (up to 200 variables, without `disjoint`) counts if, in
+      addition, it predicts 1.5 `least` more for each p of its loadings beyond the first p.
     - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
       after removing the earlier components is compared with sign flips of these residuals, at the level
       `alpha` / 5. With more variables than rows, and up to 500, an eigenvalue rarely reveals a component
@@ -210,9 +210,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       variance of a sparse component is compared at the same level, after regression on the earlier sparse
       ones.
 
-    For comparison, parallel analysis keeps the leading components whose eigenvalues are exceeded by the
-    eigenvalue of the same rank in at most a share `alpha` of the draws. A strong general component masks the
-    others there.
+    For comparison, parallel analysis retains the leading components whose eigenvalues are exceeded by the
+    eigenvalue of the same rank in at most a share `alpha` of the draws. In parallel analysis a strong general
+    component masks the others.
 
     Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
     of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The n centred rows are
@@ -228,27 +228,26 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
     that read a common column are flipped together, since they are correlated by construction.
 
-    A frequency weight of 2 is two equal rows. Chance makes rows of a few columns of few values equal, such as
-    answers to a questionnaire: these are separate observations. Other equal rows are copies of one
+    A frequency weight of 2 is two equal rows. Rows of a few columns with few values, such as answers to a
+    questionnaire, may be equal by chance; they are separate observations. Other equal rows are copies of one
     observation, which would make components of noise: they are in one fold, and their signs are flipped
     together, up to 20 million cells. The signs of a row with a sampling weight are also flipped together.
 
-    A covariance matrix is treated as that of normal rows, which are drawn to have exactly this matrix; a
-    matrix of polychoric
-    correlations from :func:`spcastat.correlation` raises an error, as these vary more. For more than 20
-    million cells, draws are made from the covariance matrix by the central limit theorem, with the fourth
-    moments of the rows and the norms of the largest rows, so these draws also allow for rows of very
-    unequal norms. The signs of a variable in a cluster or block are flipped together.
-    From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are
-    fewer). One very large row can hide all components, or appear as one. If one of the dense rows in memory
-    has more than 2.5 times the median size, with the variables standardised by median and median absolute
-    deviation, then all rows of more than 1.5 times the median size are first shrunk to that size. The
-    eigenvalues are computed from the shrunk rows; each variable keeps its variance. Rows that change the
-    number are reported.
+    A covariance matrix is treated as the covariance matrix of normal rows, which are simulated so that they
+    have exactly this matrix. A matrix of polychoric correlations from :func:`spcastat.correlation` raises an
+    error, since polychoric correlations vary more. For more than 20 million cells, draws are made from the
+    covariance matrix by the central limit theorem, with the fourth moments of the rows and the norms of the
+    largest rows, so these draws also allow for rows of very unequal norms. The signs of a variable in a
+    cluster or block are flipped together. From rows in chunks a sample of at most 50,000 is drawn in one pass
+    (64 million values, if these are fewer). One very large row can hide all components, or appear as one. If
+    one of the dense rows in memory has more than 2.5 times the median size, with the variables standardised
+    by median and median absolute deviation, then all rows of more than 1.5 times the median size are first
+    shrunk to that size. The eigenvalues are computed from the shrunk rows; each variable keeps its variance.
+    Rows that change the number are reported.
 
-    Correlated noise, as between neighbours in time or space, is not noise in this sense: components predict
-    in it and exceed noise, unless `clusters` or `block_length` say which rows belong together. These are then
-    held out as a whole.
+    Noise that is correlated between neighbouring rows, in time or space, is not noise in this sense:
+    components of such noise predict held-out rows and exceed noise, unless `clusters` or `block_length`
+    define the rows that belong together, which are then held out together.
 
     With ``na="em"`` or ``na="pairwise"``, missing values are replaced by the mean of their column, in the
     data and in the draws, and measured values are scaled to the variance of the column. A model of the
@@ -387,18 +386,18 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         with `together`. A sequence such as (5, 3) has one for each component.
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
         Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
-        `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit that keeps
-        the `share` of dense PCA's variance, all components together (``spca(variance=)`` keeps it after every
-        component, unless ``promise="total"``). The last three compare only equal cardinalities.
+        `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit whose
+        components together explain the `share` of dense PCA's variance (``spca(variance=)`` requires it after
+        every component, unless ``promise="total"``). The last three compare only equal cardinalities.
     rule : {"worth", "keep", "1se", "paired", "min"}
         "worth" is the sparsest fit to which no further loadings are worth adding: see Notes. "keep" is the
-        sparsest fit that keeps the `share` of the best prediction ("cv" only). "1se" is the sparsest fit
+        sparsest fit that reaches the `share` of the best prediction ("cv" only). "1se" is the sparsest fit
         whose error is within one standard error of the smallest error; "paired" the sparsest whose error
         exceeds the smallest by less than one standard error of that difference ("cv" only); "min" the best
         value. With "ebic", a difference of 2 takes the place of one standard error, and "worth" uses the
         prediction error within the data.
     share : float, optional
-        The share to keep, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
+        The share to reach, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
     family : {"auto", "equal", "rotated", "partition"}
         The fits that are compared. "equal": the same cardinality in all components. "rotated": cardinalities
         that count the largest of all varimax-rotated loadings, sixteen numbers of them. "partition": every
@@ -413,7 +412,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     kmax : int, optional
         Largest number of components that are compared, if `k` is not given. See :func:`choose_k`.
     least : float
-        How much a further component must predict, in variables, if `k` is not given. See :func:`choose_k`.
+        The additional variance that a further component must predict, if `k` is not given. See
+        :func:`choose_k`.
     alpha : float
         Level of parallel analysis, if `k` is not given. See :func:`choose_k`.
     n_draws : int
@@ -499,17 +499,17 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     predicts. A fit with s' > s loadings is worth them if it predicts better by more than one standard error
     of the difference, paired by fold, and by more than .2 sqrt(q) (s' - s) g / s, where q is the share of
     loadings in the sparsest fit that is within one such standard error of the best. The choice is the
-    sparsest fit for which no larger fit is worth its loadings, and no other fit with as few loadings
-    predicts better, that keeps at least four fifths of the best prediction. If prediction is best with all
+    sparsest fit that reaches at least four fifths of the best prediction, for which no larger fit is worth
+    its loadings and no other fit with as few loadings predicts better. If prediction is best with all
     loadings, loadings below .45 of the root mean square of their component are dropped in this way. Errors of
-    different fits are strongly correlated, so their difference varies much less than either, a fact that the
-    rule "1se" ignores: it chooses too few loadings for few rows (n = 50, say) and for skewed or heavy-tailed
-    data.
+    different fits are strongly correlated, so their difference varies much less than each error. The rule
+    "1se" ignores this, and selects too few loadings with few rows (such as n = 50) and for skewed or
+    heavy-tailed data.
 
     With `constraint`, candidates satisfy it too, also in the rows outside every fold: equal cardinalities and
     the cardinalities of rotated loadings, without the smallest, for which uncorrelated scores may not exist.
-    The number of components is chosen without it. With it, three components of wine take about ten times as
-    long.
+    The number of components is chosen without the constraint. The choice for three components of the wines
+    takes about ten times as long with a constraint.
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
     ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of

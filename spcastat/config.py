@@ -784,6 +784,6 @@ def _too_many(
     )
     takes = f"only {', '.join(place_names)}" if place_names else "none"
     return ArgumentsError(
-        f"{called}() was given {plural(count, 'argument')} without a name, of which it takes {takes}; "
+        f"{called}() was given {plural(count, 'argument')} without a name, of which it accepts {takes}; "
         f"{advice}."
     )

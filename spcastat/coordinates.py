@@ -74,7 +74,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     k : int
         Number of components.
     penalty : float, optional
-        In the units of the (scaled) data: coordinates whose dense score is smaller become zero.
+        A threshold in the units of the (scaled) data: coordinates whose dense score is smaller become zero.
     zeros : float in [0, 1), optional
         Instead of `penalty`: the share of all coordinates that should be zero, where a row of weight 2 counts
         as two rows. One of the two must be given.
@@ -87,9 +87,9 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     weights
         As for :func:`rows`.
     tol : float
-        The fit has converged when a sweep changes no loading by more than this.
+        The fit has converged when an iteration changes no loading by more than this.
     max_iter : int
-        Largest number of sweeps.
+        Largest number of iterations.
     center, blocks, categorical, context, codes
         As for :func:`rows`.
 

@@ -357,11 +357,11 @@ def correlation(
 ) -> pd.DataFrame:
     """Return the correlation matrix of the columns of a table, by default by the types of the variables.
 
-    Each correlation uses the rows in which both variables are observed. Two ordinal variables have their
-    polychoric correlation: that of the normal variables whose categories they are assumed to be. An ordinal
-    and a continuous variable have their polyserial correlation, between the number and such a normal
-    variable, and two continuous variables have Pearson's correlation. Few or skewed categories attenuate
-    Pearson correlations, but not polychoric and polyserial correlations.
+    Each correlation uses the rows in which both variables are observed. For two ordinal variables the
+    polychoric correlation is estimated, the correlation of the normal variables that are assumed to underlie
+    their categories. For an ordinal and a continuous variable it is the polyserial correlation, between the
+    continuous variable and such a normal variable, and for two continuous variables Pearson's correlation.
+    Few or skewed categories attenuate Pearson correlations, but not polychoric and polyserial correlations.
 
     Parameters
     ----------
@@ -377,7 +377,7 @@ def correlation(
         The largest absolute polychoric correlation, below 1. If a corner of the table of two items is empty,
         the likelihood may have no maximum below 1.
     codes : bool
-        Whether unordered categories count, too: by the numbers of the value labels that
+        Whether unordered categories are also used: by the numbers of the value labels that
         :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise in the order of the categories.
 
     Returns
@@ -518,13 +518,13 @@ def _numbers(column: pd.Series, name: Any) -> np.ndarray:
         if isinstance(column.dtype, pd.CategoricalDtype):
             remedy += ", or codes=True if its value labels, or its categories as they are, have the order"
         raise ColumnTypeError(
-            f"Column {shown(name)} holds {column.dtype}; correlations need numbers or ordered categories: "
+            f"Column {shown(name)} contains {column.dtype}; correlations need numbers or ordered categories: "
             f"leave it out, {remedy}."
         )
     values = column.to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():
         raise InfiniteValuesError(
-            f"Column {shown(name)} holds infinite values; correlations need finite numbers."
+            f"Column {shown(name)} contains infinite values; correlations need finite numbers."
         )
     return values
 

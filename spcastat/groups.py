@@ -97,8 +97,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
 
     Common components are fitted to the covariances within groups. For each group, variable and component the
     slope of the variable on the score is computed, cov(x, t) / var(t), and equality of slopes is tested by
-    permutation. Groups that differ in means, in sizes, or in the variances of components or of all variables,
-    but not in the slopes, count as equal.
+    permutation. Groups whose means, sizes, or variances of components or of all variables differ, but not
+    their slopes, count as equal.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
-        Number of nonzero loadings, as for :func:`spca`; without it the sparsest that keep .9 of PCA's
-        variance.
+        Number of nonzero loadings, as for :func:`spca`; by default the smallest number found that explains .9
+        of PCA's variance.
     n_draws : int
         Number of permutations. The smallest p-value is 1 / (n_draws + 1).
     formula : str, optional
@@ -122,8 +122,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     na : {"raise", "drop"}
         Whether missing values, also in `groups` and `clusters`, raise an error, or such rows are left out.
     clusters : Series, array of length n, or str, optional
-        Rows that are not independent, such as those of a school: labels of whole clusters are permuted, and
-        variances are those of clusters. Each cluster lies in one group.
+        Rows that are not independent, such as the pupils of a school: labels of whole clusters are permuted,
+        and variances are computed from clusters. Each cluster belongs to one group.
     method, objective, effort
         How the common components are fitted. See :func:`spca`.
     categorical, context, codes

@@ -69,10 +69,10 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
 ) -> SparseLoadings:
     """Fit sparse loadings to rows: X ≈ TP′, where P is sparse and the scores T are uncorrelated.
 
-    This is the other sense of "sparse PCA". :func:`spca` has sparse *weights*: a component is the weighted
-    sum of few variables, and answers which few variables to measure. Here each variable depends on few
-    components, as in factor analysis, while scores may use all variables: "which components does each item
-    reflect?" The vignette "Weights or loadings?" compares the two.
+    "Sparse PCA" has two meanings. :func:`spca` fits sparse *weights*: a component is the weighted sum of a
+    few variables, and the fit shows which few variables to measure. With sparse loadings each variable
+    depends on few components, as in factor analysis, while scores may use all variables; the fit shows which
+    components each variable reflects. The vignette "Weights or loadings?" compares both.
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
         As for :func:`spca`; also what :func:`rows` returned. The first argument without a name, or
         ``data=``.
     k : int
-        Number of components. :func:`choose_k` can choose it; :func:`choose` chooses cardinalities of weights
-        and has nothing for loadings yet.
+        Number of components. :func:`choose_k` can choose it; :func:`choose` chooses cardinalities of weights,
+        but not of loadings.
     card : int, sequence of k ints, or mapping, optional
         Number of nonzero loadings: one number for all components, one for each, or numbers by name.
     total : int, optional
         Number of nonzero loadings of all components together, instead of `card`.
     variance : float in (0, 1], optional
-        Share of dense PCA's explained variance to keep, with as few nonzeros as the search finds, instead of
-        `card`. If none of the three is given, 0.9 is used.
+        Share of dense PCA's explained variance that the fit has to reach, with as few nonzeros as the search
+        finds, instead of `card`. If none of the three is given, 0.9 is used.
     formula, scale, na, weights
         As for :func:`rows`.
     n_init : int, optional
@@ -129,7 +129,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     in the best local optima as long as this improves them. This need not be the global optimum.
 
     Components of the same cardinality are sorted by explained variance; others stay in the order of `card`.
-    There is no rotation after the fit, and no likelihood: for these take a factor model.
+    There is no rotation after the fit, and no likelihood; both are available in factor models.
 
     Examples
     --------

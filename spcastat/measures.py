@@ -157,7 +157,7 @@ def _loadings(V: Any, p: int, labels: pd.Index, is_labelled: bool) -> np.ndarray
         rows = plural(p, "row")
         raise ShapeError(f"V has shape {matrix.shape}; it must have {rows}, one for each variable.")
     if not np.isfinite(matrix).all():
-        raise MissingValuesError("V holds missing or infinite values.")
+        raise MissingValuesError("V contains missing or infinite values.")
     empty = np.flatnonzero(~matrix.any(axis=0))
     if empty.size:
         raise ShapeError(

@@ -63,7 +63,7 @@ try:
 except ImportError as error:
     raise ImportError(
         "spcastat.sklearn needs scikit-learn 1.6 or newer, which could not be imported; install it with "
-        "pip install 'spcastat[sklearn]'. spcastat.spca() does without."
+        "pip install 'spcastat[sklearn]'. spcastat.spca() does not need it."
     ) from error
 
 if TYPE_CHECKING:

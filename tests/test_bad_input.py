@@ -173,8 +173,8 @@ def test_options_that_are_refused(options, error, phrase):
     [
         ({"scale": 2.0}, errors.OptionError, r"scale=2.0.*True, False, or 4 numbers"),
         ({"center": 0.0}, errors.OptionError, r"center=0.0"),
-        ({"scale": [1, 2, 0, 4]}, errors.OptionError, r"scale holds 0.*positive"),
-        ({"center": [np.nan] * 4}, errors.WeightsError, r"center holds 4 missing"),
+        ({"scale": [1, 2, 0, 4]}, errors.OptionError, r"scale contains 0.*positive"),
+        ({"center": [np.nan] * 4}, errors.WeightsError, r"center contains 4 missing"),
         ({"weights": [1] * 29}, errors.WeightsError, r"shape \(29,\)"),
         ({"formula": "~ a + nix"}, errors.FormulaError, r"'nix'.*not a column.*'a', 'b', 'c', 'd'"),
         (

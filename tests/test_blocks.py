@@ -174,7 +174,7 @@ def test_the_command_the_path_and_the_estimator(rows, tmp_path, capsys):
         ({"scale": "blocks", "blocks": {**BLOCKS, "more": ["d"]}}, r"'d' twice, in 'shape', 'more'"),
         ({"scale": "blocks", "blocks": {"size": list("abc")}}, r"lacks 'd', 'e', 'f'"),
         ({"scale": "blocks", "blocks": {**BLOCKS, "more": []}}, r"\['more'\] is empty"),
-        ({"scale": "blocks", "blocks": {**BLOCKS, "alone": "e"}}, r"\['alone'\] is 'e'; it takes a list"),
+        ({"scale": "blocks", "blocks": {**BLOCKS, "alone": "e"}}, r"\['alone'\] is 'e'; it accepts a list"),
     ],
 )
 def test_blocks_that_are_no_partition(rows, options, phrase):
@@ -193,7 +193,7 @@ def test_what_does_not_vary_or_is_too_wide(rows):
         sp.spca(still, 1, 2, scale="raw blocks", blocks=BLOCKS)
     first = pd.DataFrame(np.eye(5, 3001)).add_prefix("v")
     wide = [first, first.set_axis(range(5, 10))]
-    with pytest.raises(errors.OptionError, match=r"3,001 variables; in chunks it takes 3,000"):
+    with pytest.raises(errors.OptionError, match=r"3,001 variables; in chunks it accepts 3,000"):
         sp.spca(wide, 1, 2, scale="blocks", blocks={"all": list(wide[0].columns)})
 
 

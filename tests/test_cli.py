@@ -257,7 +257,7 @@ def test_chunks_name_the_line_that_is_wrong(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(input_tables, "CHUNK_ROWS", 7)
     error = refused(capsys, "fit", path, "--k", 1, "--card", 1, "--index-col", "id")
     assert "chunk 3 of the function that reads rows.csv" in error
-    assert "not hold real numbers: 'b'" in error
+    assert "not contain real numbers: 'b'" in error
 
 
 def test_options_of_the_method(hastie, capsys):

@@ -103,10 +103,10 @@ def test_names_that_there_are_not_are_refused_with_the_nearest():
     refused("exclude names 'PC1'", exclude=["PC1"])
     refused("include names the component 'PC3'; with k=2 they are 'PC1', 'PC2'", include={"PC3": "clear"})
     refused("include names the component 0", include={0: "clear"})
-    refused(r"include=\[\['clear'\]\] was given; it takes a list of names", include=[["clear"]])
+    refused(r"include=\[\['clear'\]\] was given; it accepts a list of names", include=[["clear"]])
     refused("disjoint=1 was given; it must be True or False", disjoint=1)
-    refused("it takes a list of names", include=iter(["clear"]))  # which a refit would find empty
-    refused("it takes a list of names", exclude=[("a", [1])])
+    refused("it accepts a list of names", include=iter(["clear"]))  # which a refit would find empty
+    refused("it accepts a list of names", exclude=[("a", [1])])
 
 
 def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
@@ -116,7 +116,7 @@ def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
     refused(r"exclude leaves PC1 3 variables \(clear, knots, diaknot\)", exclude=NAMES[:10])
     refused("include gives clear to PC1, PC2, and disjoint=True", include="clear", disjoint=True)
     refused(r"card=\[7, 7\] asks for 14 nonzeros", 2, 7, disjoint=True)
-    refused("compete for too few variables", exclude={"PC1": NAMES[7:], "PC2": NAMES[7:]}, disjoint=True)
+    refused("there are too few variables", exclude={"PC1": NAMES[7:], "PC2": NAMES[7:]}, disjoint=True)
 
 
 def test_what_knows_no_rule_refuses_it_and_names_the_nearest_call():
@@ -504,7 +504,7 @@ def test_a_choice_counts_groups(grouped_rows):
     assert choice.table["groups"].tolist() == choice.table["card"].tolist() == [1, 2, 3, 4, 5]
     assert choice.table["nonzeros"].iloc[-1] == 8
     assert "further groups are not worth adding" in " ".join(str(choice).split())
-    assert "The numbers of groups were chosen" in choice.method_text
+    assert "The numbers of groups of variables were chosen" in choice.method_text
     with pytest.raises(CardinalityError, match="it counts groups; there are 5"):
         sp.choose(grouped_rows, 1, cards=[2, 6], scale="mixed", together="terms")
     gaps = sp.datasets.pitprops_sample().copy()
@@ -539,4 +539,4 @@ def test_the_command_takes_groups(grouped_rows, tmp_path, capsys):
     assert main([*call, "--together", "pair=a", "--together", "pair=c"]) == 0
     assert "the variables of pair enter together" in " ".join(capsys.readouterr().out.split())
     assert main([*call, "--together", "pair"]) != 0
-    assert "it takes terms, or a group and one of its" in capsys.readouterr().err
+    assert "it accepts terms, or a group and one of its" in capsys.readouterr().err

@@ -65,7 +65,9 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
             f"cards=range(1, {end})."
         )
     elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
-        raise CardinalityError(f"cards holds more than {MOST_FITS:,} cardinalities, the maximum; give fewer.")
+        raise CardinalityError(
+            f"cards contains more than {MOST_FITS:,} cardinalities, the maximum; give fewer."
+        )
     found: dict[Any, CardinalitySet] = {}
     for card in cards:
         wanted = cardinalities(card, k, p, "cards")
@@ -73,7 +75,7 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
     if not found:
         raise CardinalityError("cards is empty; give one cardinality or more.")
     if len({isinstance(key, tuple) for key in found}) > 1:
-        raise CardinalityError("cards mixes numbers and sequences; give one kind.")
+        raise CardinalityError("cards mixes numbers and sequences; give either numbers or sequences.")
     keys = sorted(found, key=lambda key: (sum(found[key]), found[key]))
     return keys, [found[key] for key in keys]
 

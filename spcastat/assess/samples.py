@@ -195,7 +195,7 @@ class Refit:
         count = max(k, min(2 * k, op.rank_limit)) if searched else k
         values, vectors = op.leading(min(count, op.p))
         if k > op.rank_limit or values[k - 1] <= np.finfo(float).eps * op.p * max(values[0], 0.0):
-            raise ComponentsError(f"The rows of a draw have a rank below {k}.")
+            raise ComponentsError(f"The rank of the rows of a draw is below {k}.")
         if self.known_fits:
             return [vectors[:, :k]]
         if not searched:
@@ -326,8 +326,8 @@ def attempted(draw: Callable[[], Drawn]) -> tuple[Drawn, int]:
         except (ComponentsError, ConstantColumnError, MissingValuesError) as error:
             reason = str(error)
     raise DataError(
-        f"{SAMPLES.attempts} successive samples of the rows could not be fitted; the reason for the last: "
-        f"{reason} Use more rows, or, of several components, fewer."
+        f"{SAMPLES.attempts} successive samples of the rows could not be fitted. The reason for the last one: "
+        f"{reason} Use more rows, or fewer components if there are several."
     )
 
 

@@ -81,10 +81,11 @@ def cardinalities(text: str) -> list[Any]:
             cards.append(card(part))
         elif max(len(low), len(high)) > 18 or int(high) - int(low) + len(cards) >= MOST_CARDS:
             raise argparse.ArgumentTypeError(
-                f"{shorten(text, 60)!r} holds more than {MOST_CARDS:,} cardinalities; give fewer: 5;10;20;50"
+                f"{shorten(text, 60)!r} contains more than {MOST_CARDS:,} cardinalities; give fewer: "
+                "5;10;20;50"
             )
         elif int(low) > int(high):
-            raise argparse.ArgumentTypeError(f"{part.strip()!r} decreases; a range is written 2-8")
+            raise argparse.ArgumentTypeError(f"{part.strip()!r} decreases; a range is written as 2-8")
         else:
             cards += range(int(low), int(high) + 1)
     return cards
@@ -168,7 +169,7 @@ def show(args: argparse.Namespace) -> str:
     from spcastat.results.principal_variables import PrincipalVariablesResult
 
     if os.path.isfile(args.fit) and not is_saved_fit(args.fit):
-        raise FileError(f"{args.fit} is not a saved fit; spcastat fit DATA --save FIT.spca makes one.")
+        raise FileError(f"{args.fit} is not a saved fit; spcastat fit DATA --save FIT.spca writes one.")
     fit = load(args.fit)
     if isinstance(fit, PrincipalVariablesResult):
         return kept_variables(fit, kind, args)
@@ -221,7 +222,9 @@ def _size(text: str) -> tuple[float, float]:
     """Read ``6.4x4.4`` as a width and a height in inches."""
     match = _FIGURE_SIZE.fullmatch(text)
     if match is None or not all(0.5 <= float(side) <= 100 for side in match.groups()):
-        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes inches from 0.5 to 100: 6.4x4.4")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} was given; it must be the width and height in inches, from 0.5 to 100: 6.4x4.4"
+        )
     return float(match[1]), float(match[2])
 
 
@@ -405,7 +408,7 @@ def cost(text: str) -> tuple[str, float]:
             return name, float(value)
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"{text!r} was given; it takes a name and a number: lab=30")
+    raise argparse.ArgumentTypeError(f"{text!r} was given; it accepts a name and a number: lab=30")
 
 
 def keep_arguments(parser: argparse.ArgumentParser) -> None:

@@ -86,7 +86,7 @@ def group_and_name(text: str) -> tuple[str, str]:
     match = re.fullmatch(r"([^=]+)=(.+)", text, re.DOTALL)
     if match is None and text != "terms":
         raise argparse.ArgumentTypeError(
-            f"{text!r} was given; it takes terms, or a group and one of its variables: size=length"
+            f"{text!r} was given; it accepts terms, or a group and one of its variables: size=length"
         )
     return (match[1], match[2]) if match else ("", text)
 
@@ -97,7 +97,7 @@ def card(text: str) -> int | list[int]:
         cards = [int(part) for part in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} was given; it takes a whole number, or one for each component: 7,4,4"
+            f"{text!r} was given; it accepts a whole number, or one for each component: 7,4,4"
         ) from None
     return cards if "," in text else cards[0]
 
@@ -106,7 +106,7 @@ def rows_of_block(text: str) -> int | str:
     """Read ``20`` as 20, and ``auto`` as it is."""
     if text == "auto" or not text.isdecimal():
         if text != "auto":
-            raise argparse.ArgumentTypeError(f"{text!r} was given; it takes a number of rows, or auto")
+            raise argparse.ArgumentTypeError(f"{text!r} was given; it accepts a number of rows, or auto")
         return text
     return int(text[:18])
 
@@ -115,7 +115,9 @@ def block(text: str) -> tuple[str, list[str]]:
     """Read ``chem=ph,salt`` as the block chem of two columns."""
     name, equals, columns = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes the form NAME=COL,COL: chem=ph,salt")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} was given; it must have the form NAME=COL,COL: chem=ph,salt"
+        )
     return name, columns.split(",")
 
 
@@ -123,7 +125,7 @@ def named_value(text: str) -> tuple[str, Any]:
     """Read ``c=2`` as the option c with the value 2; true and false are bools, other words are text."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip().isidentifier():
-        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes the form NAME=VALUE: c=2")
+        raise argparse.ArgumentTypeError(f"{text!r} was given; it must have the form NAME=VALUE: c=2")
     if value.strip() in ("true", "false"):
         return name.strip(), value.strip() == "true"
     try:

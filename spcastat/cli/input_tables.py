@@ -54,10 +54,10 @@ def names(text: str) -> list[str]:
         items = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
     except csv.Error as error:
         raise argparse.ArgumentTypeError(
-            f'{text!r} was given; it takes names, as in A,B,"C, D" ({error})'
+            f'{text!r} was given; it accepts names, as in A,B,"C, D" ({error})'
         ) from None
     if not items or not all(items):
-        raise argparse.ArgumentTypeError(f'{text!r} was given, where a name is empty; it takes A,B,"C, D"')
+        raise argparse.ArgumentTypeError(f'{text!r} was given, where a name is empty; it accepts A,B,"C, D"')
     return items
 
 
@@ -74,7 +74,7 @@ def _separator(text: str) -> str:
         or character_or_name in "\"'\r\n\0.+-_"
     ):
         raise argparse.ArgumentTypeError(
-            f"{text!r} was given; it takes one character but no letter, digit, sign, point or quotation "
+            f"{text!r} was given; it accepts one character but no letter, digit, sign, point or quotation "
             f"mark, or one of {', '.join([*by_name, 'space'])}"
         )
     return character_or_name
@@ -83,7 +83,7 @@ def _separator(text: str) -> str:
 def _count(text: str) -> int:
     """Read a number of lines."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} was given; it takes a whole number of at least 0")
+        raise argparse.ArgumentTypeError(f"{text!r} was given; it accepts a whole number of at least 0")
     return int(text)
 
 

@@ -56,8 +56,8 @@ _PHRASES = (
     ),
     (r"give the rows to spca\(data, \.\.\.\)", "give the rows, without --covariance"),
     (
-        r"use \(S \+ S\.T\) / 2; if one triangle holds something else, give the other alone: .*",
-        "round both entries alike; if one triangle holds something else, leave it empty.",
+        r"use \(S \+ S\.T\) / 2; if one triangle contains other values, give only the other one: .*",
+        "round both entries alike; if one triangle contains other values, leave it empty.",
     ),
     (r"Rows go to spca\(\)", "Rows are read without --covariance"),
     (r"use spca\(\) or spca_cov\(\) (?:for one fit )?with", "use spcastat fit with"),

@@ -120,8 +120,8 @@ def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]
     except Exception as error:  # damaged data can cause any error in zipfile, json and NumPy
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise FileError(
-            f"{path} is damaged or cut off: {reason.rstrip('.')}. Take a copy of the file from before, or "
-            "fit again and save."
+            f"{path} is damaged or cut off: {reason.rstrip('.')}. Use an earlier copy of the file, or fit "
+            "again and save."
         ) from error
 
 

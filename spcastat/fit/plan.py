@@ -99,7 +99,7 @@ def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[A
             sound = False
         if not sound:
             raise errors.OptionError(
-                f"{option}={shown(value)} was given; it takes a list of names of variables, for every "
+                f"{option}={shown(value)} was given; it accepts a list of names of variables, for every "
                 f'component, or a mapping from components to such lists: {option}={{"PC1": ["age"]}}.'
             )
     return tuple(map(tuple, names_found.values())) if any(names_found.values()) else None
@@ -300,7 +300,7 @@ def _require_each_possible(
         if (must & ~may).any():
             overlap = _names_of(columns, must & ~may)
             raise errors.OptionError(
-                f"include and exclude both name {overlap} for PC{i + 1}; take it out of one."
+                f"include and exclude both name {overlap} for PC{i + 1}; name it in one of them only."
             )
         if must.sum() > card:
             raise errors.OptionError(
@@ -332,8 +332,9 @@ def _require_disjoint_possible(
         )
     if rule.assigned(np.zeros(rule.may.shape), cards) is None:
         raise errors.OptionError(
-            f"include and exclude leave no disjoint=True components of card={list(cards)}: some of them "
-            "compete for too few variables. Name fewer, give smaller cards, or leave disjoint out."
+            f"include and exclude leave no disjoint=True components of card={list(cards)}: there are too few "
+            "variables for these components. Name fewer variables, give smaller cards, or leave disjoint "
+            "out."
         )
 
 

@@ -201,7 +201,7 @@ def _positions_in(option: str, value: Any, p: int, places: Mapping[Hashable, lis
     names = tuple(elements(value, p))
     if len(names) > p or isinstance(value, Mapping | pd.DataFrame) or not all(map(is_label, names)):
         raise OptionError(
-            f"{option}={shown(value)} was given; it takes a list of names of variables: {option}=['age']."
+            f"{option}={shown(value)} was given; it accepts a list of names of variables: {option}=['age']."
         )
     return positions_of(option, names, places)
 
@@ -221,7 +221,7 @@ def _costs(
         cost = cost.to_dict()
     if not isinstance(cost, Mapping):
         raise OptionError(
-            f"cost={shown(cost)} was given; it takes costs by name, and the cost of other variables is 1: "
+            f"cost={shown(cost)} was given; it accepts costs by name, and the cost of other variables is 1: "
             'cost={"lab": 30}.'
         )
     group_costs = {}

@@ -76,7 +76,7 @@ def unpack_label(packed: Any) -> Any:
         return packed
     if packed in ({"missing": "NaT"}, {"missing": "NA"}):
         return pd.NaT if packed["missing"] == "NaT" else pd.NA
-    raise FileError("it holds a label that is not text or a number.")
+    raise FileError("it contains a label that is not text or a number.")
 
 
 def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], role: str) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def pack_index(index: pd.Index, name: str, arrays: dict[str, np.ndarray], role: 
     odd = [a for a, b in zip(index, labels, strict=True) if isinstance(b, str) and not isinstance(a, str)]
     if odd:
         warn(
-            f"The file holds {role} of type {type(odd[0]).__name__} as text, such as {str(odd[0])!r}.",
+            f"The file contains {role} of type {type(odd[0]).__name__} as text, such as {str(odd[0])!r}.",
             DataWarning,
         )
     return {**packed, "labels": labels, "mixed": index.dtype == object}
@@ -241,7 +241,7 @@ class Reader:
         if array.shape != sizes:
             raise FileError(f"its {place}: it has shape {array.shape}, not {sizes}.")
         if kind == "f" and not np.isfinite(array).all():
-            raise FileError(f"its {place}: it holds numbers that are not finite.")
+            raise FileError(f"its {place}: it contains numbers that are not finite.")
         require_range(array, _place(place), place)
         require_positions(array, _place(place), place, self.sizes)
         return array
@@ -369,7 +369,7 @@ def _pack_model(spec: Spec) -> dict[str, Any]:
                 problem = f"a call of {name!r}, a function of your own"
         if problem is not None:
             raise FileError(
-                f"The fit cannot be saved: its formula={formula!r} holds {problem}, which a file without "
+                f"The fit cannot be saved: its formula={formula!r} contains {problem}, which a file without "
                 "pickle cannot keep. Make that column in the data frame first, or use functions of NumPy by "
                 "their names (np.log1p)."
             )
@@ -398,8 +398,8 @@ def _plain(value: Any, formula: str) -> Any:
         return value
     raise FileError(
         f"The fit cannot be saved: its formula={formula!r} uses {value!r} of type "
-        f"{type(value).__qualname__}, which a file cannot hold. Make that column in the data frame first, of "
-        "numbers or text."
+        f"{type(value).__qualname__}, which a file cannot contain. Make that column in the data frame first, "
+        "of numbers or text."
     )
 
 
@@ -449,14 +449,14 @@ def _with_model(spec: Spec, model: _StoredModel) -> Spec:
     states: dict[str, Any] = {}
     for part in dict.fromkeys(part for term in terms for part in term):
         if problem := _problem_of(part, names):
-            raise FileError(f"The formula in the file holds {problem}; it is not run.")
+            raise FileError(f"The formula in the file contains {problem}; it is not run.")
         factor = part.method == "lookup" and part.text in factors
         if part.method == "python":
             expression = read_expression(part.text)
             factor = isinstance(expression.tree, ast.Call) and ast.unparse(expression.tree.func) == "C"
             states |= _states_of(expression, model["states"])
         if factor and part.text not in levels:  # it would get its levels from new data
-            raise FileError(f"The file does not hold the levels of {shortened(part.text)}.")
+            raise FileError(f"The file does not contain the levels of {shortened(part.text)}.")
     levels_known = {
         text: (Factor.Kind.CATEGORICAL, {"categories": list(entry)}) for text, entry in levels.items()
     }
@@ -492,7 +492,7 @@ def _states_of(expression: Expression, archive_values: Mapping[str, Any]) -> dic
             isinstance(entry, dict) and set(entry) == {*LEARNED[name]} for entry in column_states
         )
         if not is_valid and not nothing:
-            raise FileError(f"The file does not hold what {shortened(text)} has learned.")
+            raise FileError(f"The file does not contain the estimates of {shortened(text)}.")
         states[text] = _learned(state)
     return states
 
@@ -507,7 +507,7 @@ def _learned(archive_value: Any) -> Any:
         return archive_value
     values = np.array(archive_value, dtype=float)
     if values.size > 3 * formulas.LARGEST_ROOT:
-        raise FileError("its formula has learned too many numbers.")
+        raise FileError("its formula stores too many estimates.")
     return values
 
 

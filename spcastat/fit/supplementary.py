@@ -262,8 +262,8 @@ def _factor(name: Any, column: pd.Series) -> pd.Series:
         return column.astype("category").cat.remove_unused_categories()
     except (TypeError, ValueError):  # values that cannot be compared or hashed, or invalid text
         raise ColumnTypeError(
-            f"The supplementary variable {shown(name)} holds values that are not levels of a factor, such as "
-            f"{shown(column.iloc[0])}; it takes text, categories or numbers."
+            f"The supplementary variable {shown(name)} contains values that are not levels of a factor, such "
+            f"as {shown(column.iloc[0])}; it accepts text, categories or numbers."
         ) from None
 
 
@@ -278,7 +278,7 @@ def _encodes(text: str) -> bool:
 def _numbers(name: Any, column: pd.Series) -> np.ndarray:
     if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_complex_dtype(column):
         raise ColumnTypeError(
-            f"The supplementary variable {shown(name)} has the type {column.dtype}; it takes numbers, or "
+            f"The supplementary variable {shown(name)} has the type {column.dtype}; it accepts numbers, or "
             "text and categories for a factor."
         )
     values = column.to_numpy(dtype=float, na_value=np.nan)

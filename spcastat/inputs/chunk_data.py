@@ -269,7 +269,7 @@ def _scaling_of(stream: Stream, scaling: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(scale, BlockScaling) and len(columns) > GRAM_ORDER:
         raise errors.OptionError(
             f"scale={scale.kind!r} was given for {stream.title}, with {len(columns):,} variables; in chunks "
-            f"it takes {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
+            f"it accepts {GRAM_ORDER:,} or fewer. Fit a sample of the rows in memory."
         )
     if (max_passes := scaling.get("passes")) is not None:
         whole_number("passes", max_passes, 1, 1000)

@@ -434,13 +434,13 @@ def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
     what = f"robust={robust!r}"
     if is_sparse(matrix):
         raise errors.OptionError(
-            f"{what} was given with a sparse matrix, and columns with many zeros have no usual spread: leave "
-            "robust out, or give X.toarray() if few of its cells are zero."
+            f"{what} was given with a sparse matrix, and the spread of columns with many zeros cannot be "
+            "estimated robustly: leave robust out, or give X.toarray() if few of its cells are zero."
         )
     if adjusted:
         raise errors.OptionError(
-            f"{what} was given with covariates, and one bad cell would spoil the residuals of its whole "
-            "column: adjust the columns by a robust regression first, and give the residuals."
+            f"{what} was given with covariates, and one outlying cell would change the residuals of its "
+            "whole column: adjust the columns by a robust regression first, and give the residuals."
         )
     n = matrix.shape[0]
     if n < OUTLIERS.rows_required:
@@ -470,15 +470,16 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
         )
     if cleaning.grouped:
         warn(
-            f"{cleaning.grouped} of {n} rows are far from the half that lies closest together, so none "
-            "was left out: the rows may be in groups. Colour fit.plot_scores() by what may explain them, fit "
-            "the groups separately, or give robust='cells', which keeps all rows.",
+            f"{cleaning.grouped} of {n} rows are far from the half that lies closest together, so none was "
+            "left out: the rows may be in groups. Colour fit.plot_scores() by variables that may explain "
+            "the groups, fit the groups separately, or give robust='cells', which keeps all rows.",
             errors.DataWarning,
         )
     elif out > OUTLIERS.group * whole:
         warn(
-            f"{plural(out, 'row')} of {n} ({whole_percent(out / n)}) were left out. So many may be a group, "
-            "not outliers: see fit.robust.rows and fit.plot_scores(); robust='cells' keeps all rows.",
+            f"{plural(out, 'row')} of {n} ({whole_percent(out / n)}) were left out. These may be a group "
+            "rather than outliers: see fit.robust.rows and fit.plot_scores(); robust='cells' keeps all "
+            "rows.",
             errors.DataWarning,
         )
     elif cleaning.cells and cleaning.pulled > OUTLIERS.group * cleaning.known:
@@ -498,7 +499,7 @@ def _warn_of_many_cells(cleaning: Cleaning, columns: pd.Index) -> None:
     pulled = whole_percent(cleaning.pulled / cleaning.known)
     warn(
         f"{cleaning.pulled} of {cleaning.known} cells ({pulled}) were pulled in, most in "
-        f"{', '.join(shares)} of the rows. So many may be groups of values, not outliers: "
+        f"{', '.join(shares)} of the rows. These may be groups of values rather than outliers: "
         "see fit.robust.columns and fit.robust.plot_cells(); robust='rows' leaves cells as they are.",
         errors.DataWarning,
     )

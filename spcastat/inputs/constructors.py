@@ -66,7 +66,8 @@ def rows(
     formula : str, optional
         One-sided, as in ``"~ a + b + log(c)"`` or ``"~ . - id"``; also the first argument if the table is
         given as ``data=``. Components of ``"~ . | age + C(subject)"`` are computed from the residuals of the
-        regression on the covariates after the bar. A formula runs as code: do not use untrusted ones.
+        regression on the covariates after the bar. A formula is run as code, so do not use untrusted
+        formulas.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
         Whether to divide columns by their standard deviations (ddof = 1), or the divisors, in units of the
         columns. "blocks" gives blocks of variables equal weight, see `blocks`; "mixed" also accepts factors.
@@ -90,10 +91,10 @@ def rows(
         For rows in the order of time: resampling draws blocks of so many successive rows. "auto" is the rule
         of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
     robust : {False, True, "cells", "rows"}
-        Whether cells far from the others of their column are pulled in, and rows with far scores have no
-        weight (True); "cells" keeps all rows, "rows" leaves cells as they are. The table is not changed.
-        Needs 20 rows or more in memory. ``fit.robust`` lists the cells and rows; docs/choosing_a_method.md
-        says what is found, and what is not.
+        True: cells far from the others of their column are pulled in, and rows whose scores are far from the
+        others get no weight. "cells" keeps all rows, and "rows" leaves cells as they are. The table is not
+        changed. Needs 20 rows or more in memory. ``fit.robust`` lists the cells and rows;
+        docs/choosing_a_method.md describes what is found, and what is not.
     center : bool or array-like of shape (p,)
         Whether to subtract the means of the columns (the default); an array gives other centres.
     blocks : mapping of name to list of labels, optional
@@ -156,7 +157,7 @@ def covariance(
     given: hints.Labels | None = None,
     nearest: bool = False,
 ) -> Data:
-    """Take a covariance or correlation matrix that is there already, for any number of fits.
+    """Read a covariance or correlation matrix once, for any number of fits, choices and tests.
 
     ``d = sp.covariance(S, n_obs=180)``, then ``sp.spca_cov(d, k=3, card=5)`` or ``sp.choose(d)``. To compute
     correlations of rows, polychoric ones for instance, use :func:`correlation`.

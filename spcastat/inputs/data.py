@@ -612,5 +612,5 @@ def column_values(option: str, value: Any, columns: pd.Index) -> Any:
         value = aligned(value, columns, option, "columns")
     numbers = vector(value, len(columns), option, "columns")
     if option == "scale" and not (numbers > 0).all():
-        raise errors.OptionError(f"scale holds {numbers.min():g}; divisors of columns must be positive.")
+        raise errors.OptionError(f"scale contains {numbers.min():g}; divisors of columns must be positive.")
     return numbers

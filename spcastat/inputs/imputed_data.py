@@ -316,13 +316,13 @@ class Imputations:
         if len(frames) < 2:
             raise DataError(
                 f"imputations= was given {'one data frame' if frames else 'no data frame'}, and the "
-                "uncertainty of imputed values shows in the differences between two or more: give more, or a "
-                "single frame as data."
+                "uncertainty of imputed values is estimated from the differences between two or more: give "
+                "more, or a single frame as data."
             )
         if looks_like_covariance(frames[0]):
             raise DataError(
-                "imputations= was given covariance or correlation matrices, and it takes the imputed rows; "
-                "of matrices, give the mean: spca_cov(sum(imputations) / len(imputations), ...)."
+                "imputations= was given covariance or correlation matrices, but it accepts only imputed "
+                "rows; of matrices, give the mean: spca_cov(sum(imputations) / len(imputations), ...)."
             )
         for number, frame in enumerate(frames[1:], 2):
             _require_alike(frames[0], frame, number)

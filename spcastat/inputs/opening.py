@@ -375,7 +375,7 @@ def require_apart(path: Any, files: Sequence[str]) -> None:
     """Raise OptionError if a file to be written is one of those that rows were read from."""
     if is_among(path, files):
         raise OptionError(
-            f"path={str(path)!r} was given, which is where the rows were read from; give another."
+            f"path={str(path)!r} was given, but the rows were read from this file; give another path."
         )
 
 

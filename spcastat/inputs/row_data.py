@@ -749,8 +749,8 @@ def _warn_of_levels_in_order(table: pd.DataFrame, contents: Design) -> None:
     ]
     if ordered:
         warn(
-            f"scale='mixed' takes the ordered categories of {listed(ordered)} as levels, whose order does "
-            "not count. Give codes=True, with which ordered categories are the numbers 1, 2, ..., or "
+            f"scale='mixed' takes the ordered categories of {listed(ordered)} as levels, whose order is not "
+            "used. Give codes=True, with which ordered categories are the numbers 1, 2, ..., or "
             f"df[{shown(ordered[0])}].cat.as_unordered() if levels are meant.",
             errors.DataWarning,
         )
@@ -772,7 +772,7 @@ def _warn_of_many_imputed(missing: np.ndarray, scale: Mixed, columns: pd.Index) 
         suffix = f", and more than 30 % of {len(large_shares) - 1} others" if len(large_shares) > 1 else ""
         warn(
             f"{whole_percent(share)} of {shown(name)} is missing{suffix}: imputed values vary less than "
-            "measured ones, so such variables count too little. Leave them out, or give "
+            "measured ones, so such variables have too little weight. Leave them out, or give "
             "imputations=[...], tables from a program for multiple imputation.",
             errors.DataWarning,
         )

@@ -207,14 +207,14 @@ class RowGroups:
             return self
         if (w != np.round(w)).any():
             raise WeightsError(
-                f"{analysis} draws rows, and a weight says how many equal rows a row stands for: with "
-                f"weights that are not whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no "
-                "number of rows to draw. Fit with whole weights, without weights, or with "
-                "weights_are='sampling' if they are survey weights."
+                f"{analysis} draws rows, and a weight is a number of equal rows: with weights that are not "
+                f"whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows to "
+                "draw. Fit with whole weights, without weights, or with weights_are='sampling' if they are "
+                "survey weights."
             )
         if w.sum() > MOST_UNITS:
             raise WeightsError(
-                f"{analysis} draws rows, and the weights stand for {w.sum():.3g} of them, more than "
+                f"{analysis} draws rows, and the weights represent {w.sum():.3g} of them, more than "
                 f"{MOST_UNITS:,}; use spca_cov() with n_obs=, which draws normal rows."
             )
         times = w.astype(int)

@@ -139,7 +139,9 @@ class BlockScaling(ScalingGroups):
         of = np.full(len(columns), -1)
         for number, (name, members) in enumerate(blocks.items()):
             if isinstance(members, (str, Mapping)) or not hasattr(members, "__iter__"):
-                raise OptionError(f"blocks[{shown(name)}] is {shown(members)}; it takes a list of variables.")
+                raise OptionError(
+                    f"blocks[{shown(name)}] is {shown(members)}; it accepts a list of variables."
+                )
             members = list(members)
             for member in members:
                 j = place.get(member, -1) if isinstance(member, Hashable) else -1

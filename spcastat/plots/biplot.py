@@ -233,7 +233,7 @@ def biplot_data(
     one_of("arrows", arrows, ARROWS)
     scale = real_number("scale", scale, 0.0, 1.0)
     if groups is not None and color is not None:
-        raise OptionError("groups and color were given; one of them can colour the points.")
+        raise OptionError("groups and color were given; only one of them can colour the points.")
     x_heading, y_heading = short_names([names[i] for i in pair])
     spread = spread_of(values[:, pair], scale, (x_heading, y_heading)) ** scale
     xy = values[:, pair] / spread
@@ -258,8 +258,8 @@ def biplot_data(
     else:
         if supplementary is not None:
             raise OptionError(
-                "supplementary variables were given with arrows='loadings', and have none; give "
-                "correlations= with arrows='correlations'."
+                "supplementary variables were given with arrows='loadings', for which there are no loadings; "
+                "give correlations= with arrows='correlations'."
             )
         variables = variables_of(loadings, loadings.to_numpy(dtype=float), pair, None, spread)
         between = variables["on_first"] & variables["on_second"]

@@ -183,7 +183,7 @@ def plot_represented_data(
     heads = list(dict.fromkeys(rows["most_by"])) if kept is None else elements(kept, MOST_KEPT)
     is_list = len(heads) <= MOST_KEPT and not (len(heads) == 1 and heads[0] is kept)
     if not is_list or not all(map(is_label, heads)):
-        raise OptionError(f"kept={shown(kept)} was given; it takes a list of labels of variables.")
+        raise OptionError(f"kept={shown(kept)} was given; it accepts a list of labels of variables.")
     names: list[Hashable] = []
     values: list[float] = []
     for head in heads:

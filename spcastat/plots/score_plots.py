@@ -153,7 +153,7 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
     numbers = real_array(color)
     if numbers is None or numbers.ndim != 1:
         raise OptionError(
-            f"color={shown(color)} was given; it takes one number for each row. For names give groups=."
+            f"color={shown(color)} was given; it must be one number for each row. For names give groups=."
         )
     if len(numbers) != len(index):
         raise ShapeError(f"color has {plural(len(numbers), 'value')}; the scores have {len(index)} rows.")
@@ -364,7 +364,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
         return [_text(value) for value in labels.reindex(index)]
     if is_single(labels):
         raise OptionError(
-            f"labels={shown(labels)} was given; it takes a number of rows, True for all, one name for each "
+            f"labels={shown(labels)} was given; it accepts a number of rows, True for all, one name for each "
             "row, or a Series of names. For the variables there is max_arrows=."
         )
     texts_given = elements(labels, n)
@@ -379,7 +379,9 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
 
 def _text(value: Any) -> str:
     if not is_single(value):
-        raise OptionError(f"labels holds {shown(value)}; it takes one name for each row, a text or a number.")
+        raise OptionError(
+            f"labels contains {shown(value)}; it accepts one name for each row, a text or a number."
+        )
     missing = value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
     return "" if missing or value == "" else short_name(value, ROW_NAME_WIDTH)
 
@@ -486,7 +488,7 @@ def plot_diagnostics_data(
         )
     bounds = real_array(limits[["T2", "Q"]])
     if bounds is None or bounds.shape != (2,):
-        raise ShapeError("limits must hold one number each for 'T2' and 'Q'.")
+        raise ShapeError("limits must contain one number each for 'T2' and 'Q'.")
     out = values > bounds
     names = np.array(["", "T2", "Q", "both"], dtype=object)
     points = diagnostics[["T2", "Q"]].copy()

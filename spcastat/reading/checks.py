@@ -149,7 +149,7 @@ def warn_of_missing_codes(matrix: Any, columns: pd.Index) -> None:
     ending = f" and in {len(codes) - 3} more cases" if len(codes) > 3 else ""
     label, code, _ = codes[0]
     warn(
-        f"Do these numbers stand for missing values: {'; '.join(examples)}{ending}? If so, mark them as "
+        f"Are these numbers codes for missing values: {'; '.join(examples)}{ending}? If so, mark them as "
         "missing, "
         f"e.g. data.replace({{{shown(label)}: {{{code}: np.nan}}}}).",
         DataWarning,
@@ -305,9 +305,9 @@ def _is_short(dtype: Any) -> bool:
 def rounding(name: str, value: Any) -> errors.ColumnTypeError:
     """Return the error for a whole number that float64 would round; `name` is that of its column."""
     return errors.ColumnTypeError(
-        f"Column {name} holds {value}, a whole number beyond 2**53, which floating-point numbers would round "
-        f"to {int(float(value))}: subtract a constant from the column first, or leave it out if it is an "
-        "identifier."
+        f"Column {name} contains {value}, a whole number beyond 2**53, which floating-point numbers would "
+        f"round to {int(float(value))}: subtract a constant from the column first, or leave it out if it is "
+        "an identifier."
     )
 
 
@@ -344,7 +344,8 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
         hints.insert(0, "a column without a name usually holds row labels: pd.read_csv(path, index_col=0)")
     if len(bad) == frame.shape[1]:
         raise errors.ColumnTypeError(
-            f"The data have no numeric column at all: {text}. One must hold real numbers; {'; '.join(hints)}."
+            f"The data have no numeric column at all: {text}. One column must contain real numbers; "
+            f"{'; '.join(hints)}."
         )
     noun = "column does" if len(bad) == 1 else "columns do"
     labels = [label for label, _, _ in columns]
@@ -354,7 +355,7 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
         way = f"df.drop(columns=[{listed(labels)}])" + (f" or formula={formula!r}" if formula else "")
     out = "it out" if len(bad) == 1 else "them out"
     raise errors.ColumnTypeError(
-        f"{len(bad)} {noun} not hold real numbers: {text}; leave {out} with {way}; {'; '.join(hints)}."
+        f"{len(bad)} {noun} not contain real numbers: {text}; leave {out} with {way}; {'; '.join(hints)}."
     )
 
 
@@ -606,7 +607,7 @@ def vector(values: Any, length: int, option: str, unit: str) -> np.ndarray:
     bad = int((~np.isfinite(v)).sum())
     if bad:
         raise errors.WeightsError(
-            f"{option} holds {plural(bad, 'missing or infinite value')}; all must be finite."
+            f"{option} contains {plural(bad, 'missing or infinite value')}; all must be finite."
         )
     return v
 
@@ -639,7 +640,7 @@ def rows_of(values: Any, role: str, k: int, fewer: int = 0) -> np.ndarray:
     if numbers is None or not np.isfinite(numbers).all():
         content = "missing or infinite values" if numbers is not None else "something else"
         raise errors.ShapeError(
-            f"{role} of type {type(values).__name__} was given, holding {content}; they are finite real "
+            f"{role} of type {type(values).__name__} was given, containing {content}; they are finite real "
             "numbers."
         )
     if numbers.ndim != 2 or numbers.shape[1] not in ({k, fewer} if fewer else {k}):

@@ -82,7 +82,7 @@ def read_covariance(
     if spread is not None and (spread <= 0).any():
         constant = columns[spread <= 0]
         raise WeightsError(
-            f"sd is zero or negative for {listed(constant)}; it must hold positive standard deviations."
+            f"sd is zero or negative for {listed(constant)}; it must contain positive standard deviations."
         )
     if centre is not None and about.get("kind") in OF_CODES:
         raise OptionError(
@@ -221,7 +221,7 @@ def _entries(S: Any) -> tuple[np.ndarray, pd.Index, bool, float]:
         )
     _require_square(S.shape)
     if S.dtype.kind not in "biuf":
-        raise ColumnTypeError(f"A matrix of dtype {S.dtype} was given; it must hold real numbers.")
+        raise ColumnTypeError(f"A matrix of dtype {S.dtype} was given; it must contain real numbers.")
     single = S.dtype.kind == "f" and S.dtype.itemsize <= 4
     masked = isinstance(S, np.ma.MaskedArray)
     raw = np.ma.filled(S.astype(np.float64), np.nan) if masked else np.asarray(S, dtype=np.float64)
@@ -291,9 +291,9 @@ def _symmetric(raw: np.ndarray, columns: pd.Index, tolerance: float, unit: float
         i, j = divmod(int(gap.argmax()), len(raw))
         raise CovarianceError(
             f"The matrix is not symmetric: the entries for {shown(columns[i])} and {shown(columns[j])} are "
-            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if one "
-            "triangle holds something else, give the other alone: of a data frame, "
-            "S.where(np.tril(np.ones(S.shape)) > 0) is the lower one."
+            f"{raw[i, j]:.10g} and {raw[j, i]:.10g}. If that is rounding, use (S + S.T) / 2; if one triangle "
+            "contains other values, give only the other one: S.where(np.tril(np.ones(S.shape)) > 0) is the "
+            "lower triangle of a data frame."
         )
     return (matrix + matrix.T) / 2
 
@@ -325,14 +325,14 @@ def _require_semidefinite(S: np.ndarray, columns: pd.Index, tolerance: float, un
         if decimals:
             raise CovarianceError(
                 f"The matrix is not positive semidefinite{eigenvalue_text}. Its entries have {decimals} "
-                "decimals, and rounding can do that: give the matrix with more decimals, or use the nearest "
-                "one: nearest=True."
+                "decimals, and rounding can cause this: give the matrix with more decimals, or use the "
+                "nearest correlation matrix, nearest=True."
             )
     raise CovarianceError(
         "The matrix is not positive "
-        f"semidefinite{eigenvalue_text}{_impossible_pair(S, columns, tolerance, unit)}. Matrices from "
-        "pairwise deletion of missing values are often like that, as are rounded ones: compute the matrix "
-        "from complete or imputed rows, or use the nearest one: nearest=True."
+        f"semidefinite{eigenvalue_text}{_impossible_pair(S, columns, tolerance, unit)}. This often happens "
+        "to rounded matrices and to pairwise deletion of missing values: compute the matrix from complete "
+        "or imputed rows, or use the nearest correlation matrix, nearest=True."
     )
 
 

@@ -118,7 +118,9 @@ def read_expression(text: str) -> Expression:
         match = _EXPRESSION_PIECE.match(text, at)
         if match is None:
             sign = text[at]
-            raise ExpressionError("it holds a comment, '#'" if sign == "#" else f"the {sign} is not closed")
+            raise ExpressionError(
+                "it contains a comment, '#'" if sign == "#" else f"the {sign} is not closed"
+            )
         word = name = match["name"]
         if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
             word = f"{stem}{len(quoted)}_"

@@ -253,7 +253,7 @@ def _refuse_dtype(dtype: np.dtype, noun: str) -> None:
         "c": "take its real or imaginary part",
         "O": "if it holds numbers, convert it with data.astype(float); otherwise use a DataFrame",
     }.get(dtype.kind, "leave out the columns without numbers, or use a DataFrame")
-    raise errors.ColumnTypeError(f"{noun} of dtype {dtype} was given; it must hold real numbers: {hint}.")
+    raise errors.ColumnTypeError(f"{noun} of dtype {dtype} was given; it must contain real numbers: {hint}.")
 
 
 def _open_array(data: np.ndarray) -> np.ndarray:
@@ -413,7 +413,8 @@ def take_weights(table: InputTable, weights: Any) -> tuple[InputTable, Any]:
     remainder, column = take_column(table, weights, "weights", errors.WeightsError)
     if kind_of(column) != "number":
         raise errors.WeightsError(
-            f"weights={shown(weights)} was given, a column that does not hold real numbers ({column.dtype})."
+            f"weights={shown(weights)} was given, a column that does not contain real numbers "
+            f"({column.dtype})."
         )
     return remainder, column.array
 

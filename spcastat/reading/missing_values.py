@@ -502,7 +502,7 @@ def require_measured(
     if blank.any():
         raise MissingValuesError(
             f"{plural(int(blank.sum()), 'row')} without any value: {listed(rows[np.flatnonzero(blank)])}; "
-            "nothing is known about them. Leave such rows out, e.g. df.dropna(how='all')."
+            "they contain no information. Leave such rows out, e.g. df.dropna(how='all')."
         )
     still = ~varies(X, w)
     if still.any():

@@ -90,7 +90,7 @@ def value_of(expression: Expression, given: Given) -> Any:
         weighted = name in WEIGHTED and name not in given.context
         if given.weights is not None and state and key not in known_states and not weighted:
             raise FormulaError(
-                f"{shortened(text, 120)} learns from the rows without their weights: use center(), scale() "
+                f"{shortened(text, 120)} uses the rows without their weights: use center(), scale() "
                 "or standardize(), make that column in the data frame first, or leave out the weights."
             )
         given.states[text] = state
@@ -171,7 +171,7 @@ def _require_allowed(expression: Expression, given: Given) -> None:
         names = {*given.data.columns, *values}
         problem = formulas.problem_of(expression, names, strings=True, context=given.context)
         if problem is not None:
-            raise FormulaError(f"{shortened(expression.text, 120)} holds {problem}; it is not run.")
+            raise FormulaError(f"{shortened(expression.text, 120)} contains {problem}; it is not run.")
     for name in expression.calls:
         if name in formulas.REASONS and name not in given.context:
             raise FormulaError(f"{shortened(expression.text, 120)} calls {name!r}{formulas.REASONS[name]}.")
@@ -389,8 +389,8 @@ def evaluate(
             columns_of_model = _combine(model, values, encodings, len(data))
     except UnknownLevels as unknown:
         raise error(
-            f"formula={shortened(text)} contains unknown levels: {unknown}. Allowed are the levels "
-            "that the fit has seen, or that the formula names."
+            f"formula={shortened(text)} contains unknown levels: {unknown}. Allowed are the levels that "
+            "occur in the fit, or that the formula names."
         ) from None
     except FormulaError as refused:
         raise FormulaError(f"formula={shortened(text)} cannot be evaluated: {refused}") from None
@@ -596,7 +596,7 @@ def require_rowwise(
             raise FormulaError(
                 f"In formula={shortened(text)} the values of {bad} depend on the other rows: {len(rows)} of "
                 f"the {len(data)} rows alone give other values. Use terms of single rows, such as log(a), or "
-                "that store what they learn, such as scale(a); or make the column in the data first."
+                "that store their estimates, such as scale(a); or make the column in the data first."
             )
 
 

@@ -178,7 +178,7 @@ def _require_known_groups(covariates: Spec, table: InputTable, error: type[SpcaE
         unseen = [level for level in values.astype(object).unique() if level not in levels]
         if unseen:
             raise error(
-                f"Column {str(label)!r} has levels that the fit has not seen: {listed(unseen)}. The fit "
+                f"Column {str(label)!r} has levels that do not occur in the fit: {listed(unseen)}. The fit "
                 "subtracts the mean of each level, which needs rows of that level: fit data that have it, or "
                 "subtract the means of new levels yourself and use a fit of rows centred in the same way, "
                 "without the covariate."
@@ -342,7 +342,7 @@ def _with_known_levels(
         unseen = [level for level in data[name].unique() if level not in levels]
         if unseen:
             raise NewDataError(
-                f"Column {str(name)!r} has levels that the fit has not seen: {listed(unseen)}. The known "
+                f"Column {str(name)!r} has levels that do not occur in the fit: {listed(unseen)}. The known "
                 f"levels are {listed(levels, 12)}. Leave these rows out, or fit data that have these levels."
             )
     return data

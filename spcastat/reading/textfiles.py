@@ -280,7 +280,7 @@ class TextTable:
         names = column_names(self.name, first_row, self._say)
         if self._options.header is None and _are_numbers(names, self._options.decimal):
             raise OptionError(
-                f"the first line of {self.name} holds numbers, {listed(names[1:] or names, 3)}, where the "
+                f"the first line of {self.name} contains numbers, {listed(names[1:] or names, 3)}, where the "
                 f"names of the columns are expected: give {self._say(header=False)} if these are values (the "
                 f"columns are then called x1, x2, ...), {self._say(header=True)} if they are names."
             )
@@ -338,8 +338,8 @@ class TextTable:
                 for record in reader:
                     if any("\0" in cell for cell in record):
                         raise FileError(
-                            f"{self.name} cannot be read: line {start} holds NUL characters. If it is UTF-16 "
-                            f"without its mark, give {self._say(encoding='utf-16-le')} or utf-16-be."
+                            f"{self.name} cannot be read: line {start} contains NUL characters. If it is "
+                            f"UTF-16 without its mark, give {self._say(encoding='utf-16-le')} or utf-16-be."
                         )
                     yield skipped + reader.line_num, record
                     start = skipped + reader.line_num + 1
@@ -377,7 +377,7 @@ class TextTable:
             "".encode(encoding)  # also raises an error for codecs such as "hex" that do not encode text
         except (LookupError, ValueError):
             raise OptionError(
-                f"{self._say(encoding=encoding)}: this encoding is not known; it takes a name such as "
+                f"{self._say(encoding=encoding)}: this encoding is not known; it accepts a name such as "
                 "utf-8, latin-1, cp1252 or utf-16."
             ) from None
         if mark and not codecs.lookup(encoding).name.startswith(mark.removesuffix("-sig")):
@@ -481,7 +481,7 @@ def column_names(name: str, first_row: Sequence[str], say: Callable[..., str]) -
     if twice:
         raise DuplicateNamesError(
             f"{name} has more than one column named {listed(twice)}; every column needs a name of its own "
-            f"({say(header=False)} if the first line holds values)."
+            f"({say(header=False)} if the first line contains values)."
         )
     return names
 

@@ -41,7 +41,8 @@ def codes_of(table: InputTable, designs: Sequence[str] = (), ordered_only: bool 
     frame = table.values
     if not isinstance(frame, pd.DataFrame):
         raise OptionError(
-            "codes=True was given with data that have no categories; it is for data frames. Leave it out."
+            "codes=True was given with data that have no categories; it applies to data frames only. Leave "
+            "it out."
         )
     labels = frame.attrs.get(VALUE_LABELS)
     labels = labels if isinstance(labels, Mapping) else {}

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 class ComponentChoice(Outcome):
     """The number of components that predict and exceed noise; the result of `choose_k`.
 
-    It prints as the reasons and the table of the components; `notes` explain the columns, and `summary()` has
-    all of these. It shows as HTML in a notebook.
+    The printout gives the reasons and the table of the components; `notes` explain the columns, and
+    `summary()` contains all of these. A notebook shows it as HTML.
     """
 
     _short_name = "k_choice"
@@ -70,9 +70,9 @@ class ComponentChoice(Outcome):
 
     @property
     def predicting(self) -> int:
-        """The number whose prediction of held-out rows improves by `least` variables or more each.
+        """The number of components, each of which improves prediction by at least `least`.
 
-        Of those compared: the comparison ends with the first component that does not exceed noise.
+        The comparison ends with the first component that does not exceed noise.
         """
         return self._standing.predicting
 
@@ -83,17 +83,17 @@ class ComponentChoice(Outcome):
 
     @property
     def parallel(self) -> int:
-        """The number that parallel analysis keeps, for comparison."""
+        """The number of components that parallel analysis retains, for comparison."""
         return self._standing.parallel
 
     @property
     def by_division(self) -> tuple[int, ...]:
-        """The numbers that single divisions into folds would give, ascending, with `k`."""
+        """`k` and the numbers that single divisions into folds would give, in ascending order."""
         return self._standing.by_division
 
     @property
     def least(self) -> float:
-        """What a further component must predict, in variables."""
+        """What a further component must predict, in multiples of the mean variance of a variable."""
         return self._standing.prediction.least
 
     @property
@@ -137,7 +137,7 @@ class ComponentChoice(Outcome):
     def spectrum(self) -> pd.DataFrame:
         """All eigenvalues, their shares, and the shares of a broken stick.
 
-        The eigenvalues of the tested variables, with large rows shrunk (see `choose_k`).
+        They are the eigenvalues of the tested variables, after large rows were shrunk (see `choose_k`).
         """
         return deep_copy(self._tests.spectrum)
 
@@ -235,7 +235,7 @@ class ComponentChoice(Outcome):
 class ChoiceStability(Summary):
     """How much a choice varies between random halves of the rows; the result of `Choice.stability`.
 
-    It prints as the shares of each number of components, and the ranges of the cardinalities.
+    The printout gives the share of each number of components, and the ranges of the cardinalities.
     """
 
     def __init__(
@@ -292,9 +292,10 @@ class ChoiceStability(Summary):
 class Choice(Summary):
     """The result of `choose`: the numbers of components and of nonzeros, their fit, and the reasons.
 
-    The printout has the answer, the reasons for the number of components and for the cardinalities, and a few
-    other fits, which `alternatives` lists with their calls. `table` has all candidates and criteria, `notes`
-    all remarks, and `summary()` all of these; ``print(choice.k_choice)`` compares the numbers of components.
+    The printout gives the answer, the reasons for the number of components and for the cardinalities, and a
+    few other fits, which `alternatives` lists with their calls. `table` contains all candidates and criteria,
+    `notes` all remarks, and `summary()` all of these; ``print(choice.k_choice)`` compares the numbers of
+    components.
     """
 
     def __init__(
@@ -349,7 +350,7 @@ class Choice(Summary):
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
-        """The table under "choice"; if k was chosen, too, its tables under "components" and "spectrum"."""
+        """The table "choice" and, if k was also chosen, the tables "components" and "spectrum"."""
         tables = {} if self._k_choice is None else self._k_choice.frames
         return {"choice": self.table, **tables} if self.k else tables
 
@@ -360,7 +361,8 @@ class Choice(Summary):
         Raises
         ------
         NoComponentsError
-            If no component predicts held-out rows and exceeds noise; likewise for all that describes it.
+            If no component predicts held-out rows and exceeds noise. All attributes that describe the fit
+            raise the same error.
         """
         return self._fit
 
@@ -369,7 +371,7 @@ class Choice(Summary):
     ) -> Self:
         """Return the same choice, whose fit shows `results`; see `SpcaResult.with_inference`.
 
-        Its report, too, has a chapter on them.
+        The report of the choice then has a chapter on them.
         """
         return type(self)(self._fit.with_inference(*results), self._reasons, self._k_choice, self._halves)
 
@@ -405,8 +407,9 @@ class Choice(Summary):
     def alternatives(self) -> pd.DataFrame:
         """The other fits that the print shows, with the calls that make them.
 
-        They are the sparsest fit that keeps .6 of the best prediction (with more than 200 variables half, and
-        four fifths), the sparsest of another family that predicts nearly as well, and the best one.
+        They are the sparsest fit that reaches .6 of the best prediction (with more than 200 variables, those
+        that reach .5 and .8), the sparsest fit of another family that predicts nearly as well, and the fit
+        that predicts best.
         """
         return choice_tables.alternatives(self._reasons)
 
@@ -418,7 +421,8 @@ class Choice(Summary):
     def summary(self) -> Summary:
         """Return everything about the choice, as text, HTML, LaTeX, Markdown or for Word.
 
-        The tests of the number of components, all candidates with their criteria, and the remarks of `notes`.
+        It contains the tests of the number of components, all candidates with their criteria, and the remarks
+        of `notes`.
         """
         return Summary(choice_tables.summary_document(self._answer, self._tests), self.frames)
 

@@ -130,9 +130,10 @@ class Comparison(Outcome):
     def adjusted_on(self) -> pd.DataFrame:
         """The adjusted variance of the loadings of each fit on the data of others, as shares of their total.
 
-        If only some fits used ``robust=``: fits x data. The columns are the names of the first fit of
-        the rows as given, and of the first of each kind of cleaned rows; components are in their best order.
-        There are no columns without robust fits, or if a fit was read from a file and has no data.
+        The frame (fits x data) is computed if only some fits used ``robust=``. The columns are named after
+        the first fit of the rows as given, and the first fit of each kind of cleaned rows; components are in
+        their best order. There are no columns without robust fits, or if a fit was read from a file and has
+        no data.
         """
         return deep_copy(self._adjusted_on)
 
@@ -170,8 +171,8 @@ def compare(
     Parameters
     ----------
     fits : SpcaResult, or mapping of str to SpcaResult
-        The first of two or more fits; or all fits by the names used in the tables. Fits from a file are
-        accepted.
+        The first of two or more fits, or a mapping from the names used in the tables to all fits. Fits from a
+        file are accepted.
     *others : SpcaResult
         The other fits, if the first is given by itself. Their names are the methods and cardinalities, such
         as "joint 4, 4", numbered if they are equal.

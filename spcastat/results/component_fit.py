@@ -79,7 +79,7 @@ class ComponentFit(Picklable, Shown):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the method, including defaults; of sparse loadings, how sparse they should be."""
+        """The options of the method, including defaults; for sparse loadings, the requested sparsity."""
         return deep_copy(self._state.record.options)
 
     @property
@@ -92,7 +92,7 @@ class ComponentFit(Picklable, Shown):
 
     @property
     def converged(self) -> bool:
-        """Whether the fit ended before its largest number of steps."""
+        """Whether the fit converged before the largest number of steps."""
         return self._state.record.converged
 
     def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
@@ -272,8 +272,8 @@ def with_results(state: FitState, results: Iterable[Any], kinds: Mapping[type, s
     for result in results:
         if not isinstance(result, tuple(kinds)):
             raise OptionError(
-                f"with_inference() was given {_value_text(result)}; it takes what {_some_of(kinds)} of this "
-                "fit returned."
+                f"with_inference() was given {_value_text(result)}; it accepts what {_some_of(kinds)} of "
+                "this fit returned."
             )
         state = _including(state, result, "with_inference()")
     return state

@@ -64,7 +64,7 @@ class SpcaResult(ComponentFit):
       `plot_diagnostics`.
     - Text and files: `report`, `describe`, `save`; also `to_excel`, `transform_to`.
     - Inference and proofs: `stability`, `bootstrap`, `certify`; also `split_inference`, `test_loadings`,
-      `adopt`. `with_inference` returns a fit that shows their results, and `inference` has them.
+      `adopt`. `with_inference` returns a fit that shows their results, which `inference` contains.
     - Rows: `diagnostics`, `residuals`, `limits`, `inverse_transform`, `imputed`, `completed`.
     - Supplementary data, names, new fits: `supplement`, `describe_components`, `scales`, `rename`,
       `refit`.
@@ -438,7 +438,7 @@ class SpcaResult(ComponentFit):
         new : optional
             New rows, as for `transform`; by default the rows of the fit.
         na : {"raise", "drop", "em", "pairwise"}, optional
-            What to do with rows of `new` that have missing values, as for `transform`.
+            The treatment of rows of `new` with missing values, as for `transform`.
         progress : bool or callable, optional
             As for :func:`spcastat.spca`.
 
@@ -698,8 +698,8 @@ class SpcaResult(ComponentFit):
     def scores_sd(self) -> pd.DataFrame:
         """The standard deviations of the scores of each row between imputations, n x k.
 
-        `scores` has their means. It is zero for a row without missing values: the centre and scale of the
-        variables are means over imputations.
+        `scores` contains the means. The standard deviation is zero for a row without missing values, since
+        the centre and scale of the variables are means over imputations.
 
         Raises
         ------
@@ -916,16 +916,13 @@ class SpcaResult(ComponentFit):
         bootstrap : Intervals that include the selection.
         stability : How often halves select each variable.
 
-        Notes
-        -----
-        The correlation is a smooth function of the moments of the second half, whatever the first half
-        selected, so its intervals are also valid in noise, where eigenvectors are not identified: Rinaldo,
-        Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is that of the
-        jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them; quantiles are
-        those of t with m - 2 degrees of freedom. For blocks in time, strata and covariance matrices it is
-        that of the draws, times sqrt(m / (m - 3)).
-        Combination of p-values over splits: Meinshausen, Meier and Buehlmann (2009), JASA 104, with the
-        search for the quantile from .05 to 1.
+        Notes ----- The correlation is a smooth function of the moments of the second half, whatever the first
+        half selected, so its intervals are also valid in noise, where eigenvectors are not identified:
+        Rinaldo, Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is
+        that of the jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them;
+        quantiles are those of t with m - 2 degrees of freedom. For blocks in time, strata and covariance
+        matrices it is that of the draws, times sqrt(m / (m - 3)). The p-values of splits are combined by the
+        method of Meinshausen, Meier and Buehlmann (2009), JASA 104, with quantiles from .05 to 1.
 
         Examples
         --------
@@ -1008,8 +1005,8 @@ class SpcaResult(ComponentFit):
     ) -> Self:
         """Return the same fit, which shows `results` in all of its output and files.
 
-        They are in its print and summary, `tidy`, `plot_loadings`, `report`, `describe`, `to_excel` and
-        `save`. Methods such as `bootstrap` only return their results, and change no fit.
+        The print and summary, `tidy`, `plot_loadings`, `report`, `describe`, `to_excel` and `save` then
+        include them. Methods such as `bootstrap` only return their results, and change no fit.
 
         Parameters
         ----------
@@ -1073,14 +1070,14 @@ class SpcaResult(ComponentFit):
         then equal; where a component adds nothing to the earlier ones; and where a rule for supports has no
         joint proof (`together`, and a forced variable with a loading of zero).
 
-        A bound may be loose but is never wrong, and is valid whenever the search is stopped. For nonnegative
+        A bound may be loose but is always valid, even if the search is stopped early. For nonnegative
         loadings the bound ignores the sign constraint. Under a rule for the supports (`include`, `exclude`,
         `disjoint`), each component is compared with supports that the rule allows (for disjoint components,
         those that share no variable with earlier ones); a joint bound applies to loadings under the rule, or
         is reported as a bound without it. If the search chose the groups (`disjoint` without `card`), the
         joint bound covers all partitions of the variables into the same number of groups of any sizes; for
-        more than 16 variables it is dense PCA. The bounds hold under a constraint (``constraint=``), too;
-        a fit with orthogonal loadings is compared, by PEV, with orthogonal loadings alone.
+        more than 16 variables it is dense PCA. The bounds hold under a constraint (``constraint=``), too; a
+        fit with orthogonal loadings is compared, by PEV, with orthogonal loadings alone.
 
         Parameters
         ----------
@@ -1092,7 +1089,7 @@ class SpcaResult(ComponentFit):
             The measure of a joint proof; by default the objective of the fit, or PEV.
         time_limit : float, optional
             Limit in seconds for all components together; by default 10 for a joint proof, and 60 for proofs
-            of single components. Ctrl-C also ends the search with the bounds so far.
+            of single components. Ctrl-C also ends the search, and returns the bounds found so far.
         max_nodes : int, optional
             Largest number of branch-and-bound nodes, per component or for the joint search.
         progress : bool or callable
@@ -1101,7 +1098,8 @@ class SpcaResult(ComponentFit):
         Returns
         -------
         Certificate
-            Its `table` has the bounds, `sentence` says what is proven, and `loadings` are the best found.
+            Its `table` contains the bounds, `sentence` states what is proven, and `loadings` are the best
+            loadings found.
 
         Raises
         ------
@@ -1538,7 +1536,7 @@ class SpcaResult(ComponentFit):
 
     @property
     def details(self) -> pd.DataFrame:
-        """What the method reports about each component, such as its penalty; may have no columns."""
+        """Results of the method for each component, such as its penalty; the frame may have no columns."""
         return pd.DataFrame(deep_copy(self._state.record.details), index=self.components)
 
     def refit(self, **changes: Unpack[hints.Changes]) -> SpcaResult:
@@ -1645,7 +1643,7 @@ class SpcaResult(ComponentFit):
             The legend has the groups in the order of the categories, or of their values. A string names a
             column of the fitted data.
         color : Series or array of length n, optional
-            Numbers to show as colours, with a colour bar. A string names a column of the fitted data.
+            Numbers that are shown as colours, with a colour bar. A string names a column of the fitted data.
         palette : mapping, sequence of colours, or str, optional
             Colours of the groups (by group or in order), or the name of a colour map; for `color`, a colour
             map.
@@ -2116,8 +2114,8 @@ class SpcaResult(ComponentFit):
             Variances; their shares of the total; or cumulative shares.
         parallel : array-like, or what `choose_k` or `choose` returned, optional
             Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-            line: dense components above it exceed those of data without structure. Where `choose_k` shrank
-            large rows, its thresholds are multiplied by what shrinking took from each eigenvalue.
+            line: dense components above it exceed those of data without structure. If `choose_k` shrank large
+            rows, each threshold is multiplied by the ratio of the eigenvalues before and after shrinking.
         max_components : int, optional
             The largest number of components of the spectrum to draw; never fewer than were fitted. None draws
             all.

@@ -252,7 +252,7 @@ def _renamed(components: list[str], names: Any) -> list[str]:
 
 
 class Scales(Picklable, Outcome):
-    """Components as sums of their variables: reliability, and what unit weights keep."""
+    """Components as sums of their variables: reliability, and the variance that unit weights retain."""
 
     _short_name = "scales"
 

@@ -358,7 +358,7 @@ def _compared(state: FitState, op: Operator, joint: bool | None, objective: str 
 def _certified_loadings(state: FitState, certificate: Any) -> tuple[np.ndarray, str]:
     if not isinstance(certificate, Certificate):
         raise OptionError(
-            f"adopt() was given {type(certificate).__name__}; it takes the result of certify() of this fit."
+            f"adopt() was given {type(certificate).__name__}; it accepts the result of certify() of this fit."
         )
     if state.record.options.get("nonneg"):
         raise OptionError(

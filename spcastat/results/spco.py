@@ -208,7 +208,7 @@ class SpcoResult(Picklable, Shown):
             raise OptionError(f"{option} is empty; give one value or more.")
         if len(values) > MOST_PENALTIES or is_sparse(option_values):
             raise OptionError(
-                f"{option}={shown(option_values)} was given; it takes a sequence of at most "
+                f"{option}={shown(option_values)} was given; it accepts a sequence of at most "
                 f"{MOST_PENALTIES} numbers."
             )
         unit, fits = self._source.op.unit, {}

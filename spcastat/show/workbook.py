@@ -48,8 +48,8 @@ def write_workbook(path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame]
         if height > SHEET_ROWS or width > MOST_COLUMNS:
             raise OptionError(
                 f"The table of {name} has {height:,} rows and {width:,} columns with its labels; a sheet "
-                f"holds {SHEET_ROWS:,} and {MOST_COLUMNS:,}. Use DataFrame.to_csv or transform_to for larger "
-                "tables."
+                f"contains {SHEET_ROWS:,} and {MOST_COLUMNS:,}. Use DataFrame.to_csv or transform_to for "
+                "larger tables."
             )
     buffer = io.BytesIO()
     with pd.ExcelWriter(buffer, engine="openpyxl") as book:

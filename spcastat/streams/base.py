@@ -189,7 +189,8 @@ class Stream(ABC):
             For a stream that is distributed over workers.
         """
         raise NoRowsError(
-            f"{task} needs rows in order; {self.title} is spread over workers: use some rows in memory."
+            f"{task} needs rows in a fixed order; {self.title} is spread over workers: use some rows in "
+            "memory."
         )
 
     def holds(self, path: Any) -> bool:
@@ -585,8 +586,8 @@ class LocalStream(Stream):
         elif (tally.rows, tally.dropped) != (self._tally.rows, self._tally.dropped):
             raise DataError(
                 f"{self._start()} gave {self._tally.counts()} at first and {tally.counts()} when it was read "
-                "again. It must give the same chunks: functions open their source again, e.g. "
-                "lambda: pd.read_csv(path, chunksize=100_000)."
+                "again. It must give the same chunks each time; a function has to open its source again, "
+                "e.g. lambda: pd.read_csv(path, chunksize=100_000)."
             )
 
     def reduce(self, begin: Callable[[], A], task: str) -> Pass[A]:
@@ -647,7 +648,7 @@ def _by_position(weights: Any, chunks: Chunks) -> np.ndarray:
     if isinstance(weights, pd.Series) and not weights.index.equals(pd.RangeIndex(len(weights))):
         raise WeightsError(
             f"weights is a Series with labels of its own, and the rows of {chunks.title} come in chunks: "
-            "weights are matched by position here. Pass weights.to_numpy() in the order of the rows."
+            "weights are matched by position for such rows. Pass weights.to_numpy() in the order of the rows."
         )
     try:
         length = len(weights)

@@ -143,7 +143,7 @@ def failure(name: str, error: Exception, files: Sequence[Any] = ()) -> SpcaError
     if isinstance(error, FileNotFoundError) and files:
         return FileError(f"{name} cannot be read: there is no file {str(files[0])!r}.")
     if files:
-        return FileError(f"{name} cannot be read: {reason_of(error)}. Is the file complete?")
+        return FileError(f"{name} cannot be read: {reason_of(error)}. The file may be incomplete.")
     if isinstance(error, OSError):
         return FileError(f"{name} cannot be read: {error}.")
     return DataError(f"{name} cannot be obtained: {reason_of(error)}.")
@@ -194,7 +194,9 @@ def iterable_chunks(
         try:
             chunks = iter(iterable)
         except Exception as error:
-            raise DataError(f"{title} gave what cannot be walked over: {reason_of(error)}.") from error
+            raise DataError(
+                f"{title} returned an object that cannot be iterated over: {reason_of(error)}."
+            ) from error
         if chunks is iterable and previous and chunks is previous[0]:
             raise DataError(f"{title} gave the same iterator again, which {ONCE}")
         previous[:] = [chunks]

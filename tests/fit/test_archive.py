@@ -98,7 +98,7 @@ def test_a_formula_comes_back_with_its_state(mixed, path):
     same(fit, other)
     new = mixed.iloc[[3, 20, 7]]
     pd.testing.assert_frame_equal(other.transform(new), fit.transform(new), check_exact=True)
-    with pytest.raises(NewDataError, match="levels that the fit has not seen"):
+    with pytest.raises(NewDataError, match="levels that do not occur in the fit"):
         other.diagnostics(new.assign(kind="w"))  # distances need all terms, and scores those with loadings
     with pytest.raises(NewDataError, match="lack"):
         other.diagnostics(new.drop(columns="b"))
@@ -157,11 +157,11 @@ def test_labels_that_a_file_cannot_hold_become_text(path):
     columns = pd.Index([("a", 1), 7, "β", None, pd.Period("2020Q1")], dtype=object, tupleize_cols=False)
     data = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 5)), index=index, columns=columns)
     fit = sp.spca(data, 2, 3, method="bcd-l0")
-    with pytest.warns(DataWarning, match="The file holds ") as caught:
+    with pytest.warns(DataWarning, match="The file contains ") as caught:
         fit.save(path)
     assert [str(one.message) for one in caught] == [
-        "The file holds names of columns of type Period as text, such as '2020Q1'.",
-        "The file holds labels of rows of type Timestamp as text, such as '2020-01-01 00:00:00+00:00'.",
+        "The file contains names of columns of type Period as text, such as '2020Q1'.",
+        "The file contains labels of rows of type Timestamp as text, such as '2020-01-01 00:00:00+00:00'.",
     ]
     other = sp.load(path)
     assert other.loadings.index.tolist() == [("a", 1), 7, "β", None, "2020Q1"]
@@ -210,7 +210,7 @@ def test_functions_of_the_user_are_named(mixed, path):
 
     fit = sp.spca(mixed, k=1, card=1, formula="~ a + squared(b)", method="bcd-l0", scale=False)
     assert squared(2) == 4
-    with pytest.raises(FileError, match="holds a call of 'squared', a function of your own, which"):
+    with pytest.raises(FileError, match="contains a call of 'squared', a function of your own, which"):
         fit.save(path)
     with pytest.raises(FileError, match=r"a call of 'b\.abs'"):
         sp.spca(mixed, k=1, card=1, formula="~ a + I(b.abs())", method="bcd-l0").save(path)
@@ -219,7 +219,7 @@ def test_functions_of_the_user_are_named(mixed, path):
 
 @pytest.mark.parametrize(
     ("part", "words"),
-    [("states", r"what 'center\(a\)' has learned"), ("levels", r"the levels of 'C\(kind\)'")],
+    [("states", r"the estimates of 'center\(a\)'"), ("levels", r"the levels of 'C\(kind\)'")],
 )
 def test_what_a_formula_has_learned_is_not_learned_from_new_rows(mixed, path, part, words):
     formula = "~ center(a) + b + C(kind)"

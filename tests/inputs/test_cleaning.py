@@ -67,7 +67,7 @@ def agreement(fit, supports):
 @pytest.fixture(autouse=True)
 def _no_warning_of_many_outliers():
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*[^.]*So many may be", category=DataWarning)
+        warnings.filterwarnings("ignore", message=".*[^.]*These may be", category=DataWarning)
         yield
 
 

@@ -55,7 +55,7 @@ def test_files_that_fit_into_memory_are_tables_that_tell_their_files(tmp_path):
             pd.testing.assert_frame_equal(source.data, FRAME, rtol=1e-14)  # text has 17 digits
             assert set(map(str, files)) <= set(source.files), kind
             assert not source.data.attrs, f"{kind}: attributes are the user's own"
-        with pytest.raises(sp.errors.OptionError, match="where the rows were read from"):
+        with pytest.raises(sp.errors.OptionError, match="the rows were read from this file"):
             sp.spca(data, 1, 2).transform_to(files[-1])
 
 

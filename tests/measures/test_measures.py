@@ -138,7 +138,7 @@ def test_what_is_refused(name):
         measure(V, X=X.iloc[:1])
     with pytest.raises(MissingValuesError, match="missing"):
         measure(V, X=X.mask(X > 5))
-    with pytest.raises(MissingValuesError, match="V holds missing or infinite"):
+    with pytest.raises(MissingValuesError, match="V contains missing or infinite"):
         measure(V * np.nan, X=X)
 
 

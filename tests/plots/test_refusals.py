@@ -29,7 +29,7 @@ BIPLOT = [
     ("biplot(scores, loadings, groups=two, palette={'a': 'red'})", OptionError, "no colour for 'b'"),
     ("biplot(scores, loadings, groups=two, palette='virids')", OptionError, "Did you mean 'viridis'"),
     ("biplot(scores, loadings, groups=two, palette=[(np.nan,) * 3] * 2)", OptionError, "is not a colour"),
-    ("biplot(scores, loadings, color=['a'] * 60)", OptionError, "takes one number for each row"),
+    ("biplot(scores, loadings, color=['a'] * 60)", OptionError, "must be one number for each row"),
     ("biplot(scores, loadings, color=[1.0] * 59)", ShapeError, "color has 59 values"),
     ("biplot(scores, loadings, color=[1.0] * 60, groups=two)", OptionError, "groups and color were given"),
     ("biplot(scores, loadings, supplementary=pd.DataFrame({'PC1': [0.1]}))", OptionError,

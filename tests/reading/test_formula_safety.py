@@ -359,14 +359,14 @@ def states(spec: dict) -> dict:
 
 #: What is done to a saved formula, and what is said when the file is read or used.
 CHANGES: list[tuple[Callable[[dict], Any], str]] = [
-    (lambda s: states(s).update({"poly(a, 2)": {}}), "does not hold what"),
+    (lambda s: states(s).update({"poly(a, 2)": {}}), "does not contain the estimates of"),
     (lambda s: states(s).update({"poly(a, 2)": 3}), "model: .* is not of its type"),
     (lambda s: states(s)["poly(a, 2)"].update(alpha=[1.0]), "cannot be evaluated"),
     (lambda s: states(s)["scale(b)"].update(center=float("nan")), "term 'scale"),
-    (lambda s: states(s)["bs(b, df=4)"].update(knots=[0.5] * 10_000), "learned too many numbers"),
+    (lambda s: states(s)["bs(b, df=4)"].update(knots=[0.5] * 10_000), "stores too many estimates"),
     (lambda s: states(s)["cr(a, df=3)"].update(cyclic="no"), "makes 13 columns"),
-    (lambda s: states(s).update({"bs(b, df=5)": states(s).pop("bs(b, df=4)")}), "what 'bs"),
-    (lambda s: states(s).popitem(), "does not hold what"),
+    (lambda s: states(s).update({"bs(b, df=5)": states(s).pop("bs(b, df=4)")}), "the estimates of 'bs"),
+    (lambda s: states(s).popitem(), "does not contain the estimates of"),
     (lambda s: s["model"]["levels"].clear(), "the levels of 'C"),
     (lambda s: s["model"]["levels"].update({"C(g)": []}), "unknown levels"),
     (lambda s: s["model"]["levels"].update({"C(g)": [{}]}), "model: .* is not of its type"),

@@ -237,7 +237,7 @@ def test_a_weight_counts_as_repeated_rows(term):
 
 @pytest.mark.parametrize("term", UNWEIGHTED)
 def test_other_transforms_are_refused_with_weights(term):
-    with pytest.raises(FormulaError, match=r"learns from the rows without their weights: use center"):
+    with pytest.raises(FormulaError, match=r"uses the rows without their weights: use center"):
         read_data(terms_frame(), ReadOptions(f"~ {term} + b", weights=weights()))
 
 
@@ -252,7 +252,7 @@ def test_transforms_of_the_user_do_not_know_weights():
     design = read_data(terms_frame(), ReadOptions("~ halved(a)", context={"halved": halved}))
     np.testing.assert_allclose(design.matrix[:, 0], terms_frame()["a"] / terms_frame()["a"].mean())
     np.testing.assert_allclose(replay(design.spec, terms_frame().iloc[[2]])[0], design.matrix[[2]])
-    with pytest.raises(FormulaError, match=r"'halved\(a\)' learns from the rows without their weights"):
+    with pytest.raises(FormulaError, match=r"'halved\(a\)' uses the rows without their weights"):
         read_data(terms_frame(), ReadOptions("~ halved(a)", context={"halved": halved}, weights=weights()))
 
 

@@ -393,7 +393,7 @@ def test_formula_replay_and_missing_values(formula):
 def test_unseen_levels(formula, dtype):
     spec = read_data(lettered().astype({"g": dtype}), ReadOptions(formula, categorical="dummy")).spec
     new = lettered().assign(g=["x", "new", "y", "other"]).astype({"g": dtype})
-    with pytest.raises(NewDataError, match=r"'g' .* not seen: 'new', 'other'. The known levels are 'x', 'y'"):
+    with pytest.raises(NewDataError, match=r"'g' .* in the fit: 'new', 'other'. The known levels are 'x'"):
         replay(spec, new)
     part = lettered().iloc[:1].astype({"g": object})
     full = read_data(lettered(), ReadOptions(formula, categorical="dummy")).matrix
@@ -534,7 +534,7 @@ def test_paths_choices_folds_and_coordinates_take_the_name():
         (PLAIN.rename(columns={"a": "W1"}), None, WeightsError, "which is not a column"),
         (PLAIN.to_numpy(), None, WeightsError, "columns of these data have no names"),
         (sps.csr_array(PLAIN.to_numpy()), None, WeightsError, "columns of these data have no names"),
-        (ROWS.assign(w="x"), None, WeightsError, "does not hold real numbers"),
+        (ROWS.assign(w="x"), None, WeightsError, "does not contain real numbers"),
         (ROWS.assign(w=np.nan), None, WeightsError, "missing or infinite values"),
         (ROWS.assign(w=-1.0), None, WeightsError, "negative values"),
         (ROWS[["w"]], None, ShapeError, "no variables"),

@@ -150,7 +150,7 @@ def test_a_matrix_that_rounding_made_indefinite_is_told_so_and_the_nearest_is_ta
     }
     for call in calls.values():
         with pytest.raises(
-            sp.errors.CovarianceError, match=r"have 2 decimals, and rounding .*: nearest=True\.$"
+            sp.errors.CovarianceError, match=r"have 2 decimals, and rounding .*, nearest=True\.$"
         ):
             call()
         call(nearest=True)

@@ -326,13 +326,13 @@ ORDINARY = {
 @pytest.mark.parametrize("name", CODED)
 def test_a_code_is_named_with_its_column_in_one_line(name):
     values, words = CODED[name]
-    with pytest.warns(DataWarning, match="Do these numbers stand for missing values") as caught:
+    with pytest.warns(DataWarning, match="Are these numbers codes for missing values") as caught:
         sp.spca(FRAME.assign(x=values), 1, 2, scale=True)
     assert len(caught) == 1
     assert words in str(caught[0].message)
     assert "\n" not in str(caught[0].message)
     assert caught[0].filename == __file__
-    with pytest.warns(DataWarning, match="stand for missing"):
+    with pytest.warns(DataWarning, match="codes for missing"):
         sp.spca(FRAME.assign(x=values), 1, 2, formula="~ a + b + x", scale=True)
 
 
@@ -347,7 +347,7 @@ def test_both_codes_of_a_column_and_missing_values_beside_them():
     values = with_code(with_code(with_code(RNG.integers(1, 8, N), -99, [3]), 999, [4]), np.nan, [5])
     with pytest.warns(DataWarning) as caught:
         fit = sp.spca(FRAME.assign(x=values), 1, 2, na="em", scale=True)
-    text = next(str(one.message) for one in caught if "stand for" in str(one.message))
+    text = next(str(one.message) for one in caught if "codes for" in str(one.message))
     assert "-99 in 'x'" in text
     assert "999 in 'x'" in text
     with warnings.catch_warnings():
@@ -523,7 +523,7 @@ def test_a_term_is_missing_where_a_column_in_it_is():
     pd.testing.assert_frame_equal(fit.transform(data, na="em"), fit.scores, check_exact=True)
     alone = data.loc[["r3"]].assign(v1=np.nan, site=None)
     assert fit.transform(alone, na="em").notna().all(axis=None)
-    with pytest.raises(errors.NewDataError, match="levels that the fit has not seen: 'x'"):
+    with pytest.raises(errors.NewDataError, match="levels that do not occur in the fit: 'x'"):
         fit.transform(data.assign(site="x"), na="em")
 
 

@@ -131,7 +131,7 @@ def test_messages_on_categories_name_codes_and_what_they_name_works(labelled):
 
 
 def test_what_has_no_numbers_is_refused(numbers, labelled):
-    with pytest.raises(OptionError, match="for data frames"):
+    with pytest.raises(OptionError, match="applies to data frames only"):
         sp.spca(numbers.to_numpy(), 2, card=2, codes=True)
     with pytest.raises(OptionError, match="for a stream of chunks"):
         sp.spca(lambda: iter([labelled]), 2, card=2, codes=True)

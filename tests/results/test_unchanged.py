@@ -249,7 +249,7 @@ def test_results_of_other_fits_are_refused(fit, tmp_path):
         fit.refit(card=2).tidy(conf_int=boot)
     loadings = sp.sparse_loadings(ROWS, 2, 3, n_init=2)
     for other, result in ((loadings, boot), (fit, loadings.bootstrap(5)), (fit, boot.table), (fit, fit)):
-        with pytest.raises(OptionError, match=r"it takes what .*bootstrap\(\).* of this fit returned"):
+        with pytest.raises(OptionError, match=r"it accepts what .*bootstrap\(\).* of this fit returned"):
             other.with_inference(result)
 
 

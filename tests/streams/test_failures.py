@@ -54,7 +54,7 @@ WHERE = r"^chunk 2 of the list of 2 chunks \(rows 30 to 59\): "
         ([HALVES[0].to_numpy(), HALVES[1].to_numpy()[:, 1:]], errors.ShapeError, "has 3 columns; the first"),
         (second(b=np.nan), errors.MissingValuesError, "30 missing values in 30 of 30 rows, in 'b'"),
         (second(b=np.inf), errors.InfiniteValuesError, "30 infinite values in 30 rows, in 'b'"),
-        (second(b="x"), errors.ColumnTypeError, "does not hold real numbers: 'b'"),
+        (second(b="x"), errors.ColumnTypeError, "does not contain real numbers: 'b'"),
         (second(b=pd.Timestamp("2020")), errors.ColumnTypeError, "'b'"),
     ],
 )  # fmt: skip
@@ -105,7 +105,7 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "text.parquet").write_text("a,b\n1,2\n" * 10)
     raises(
         errors.FileError,
-        "^Parquet file text.parquet cannot be read: .* the file complete",
+        "^Parquet file text.parquet cannot be read: .* may be incomplete",
         tmp_path / "text.parquet",
     )
     for nothing in ["nothing.csv", ""]:
@@ -127,7 +127,7 @@ def test_a_damaged_file_is_named_with_the_chunk(tmp_path):
     content = bytearray(path.read_bytes())
     content[len(content) // 4 : len(content) // 3] = b"\xff" * (len(content) // 3 - len(content) // 4)
     path.write_bytes(content)
-    raises(errors.FileError, "^chunk . of Parquet file x.parquet cannot be read: .*the file complete", path)
+    raises(errors.FileError, "^chunk . of Parquet file x.parquet cannot be read: .*may be incomplete", path)
 
 
 def test_what_fails_in_a_function_of_the_user():
