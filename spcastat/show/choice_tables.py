@@ -249,8 +249,8 @@ def _alternatives_in_words(choice: Chosen) -> str:
         count = int(line["nonzeros"])
         if place != choice.selected.place:
             subject = f"{count:,}" if texts else plural(count, "loading")
-            keep = f"keep{'s' * (count == 1)} {percent(share_kept, 0)} %"
-            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else keep
+            reach = f"reach{'es' * (count == 1)} {percent(share_kept, 0)} %"
+            share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else reach
             texts.append(f"{subject} {share} ({fit_name(choice, line)})")
     return f"{'; '.join(texts)}: choice.alternatives" if texts else "none"
 

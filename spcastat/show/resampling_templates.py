@@ -38,7 +38,7 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
     "intervals with selection": Template(
         note="An interval shows how much a loading varies with new rows, selection included; it includes "
         "zero if fewer than {share:g} % of the draws give the loading the sign that it has in the fit. "
-        "test_loadings() tests, with more power, whether the variable belongs to the component: see its q."
+        "test_loadings() tests, with more power, whether the variable belongs to the component."
     ),
     "pooled intervals": Template(
         note="Intervals pool {number} imputations by Rubin's rules (1987), with the degrees of freedom of "
@@ -239,8 +239,8 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="Congruence: absolute cosine between the loadings and those of the first principal component of "
         "the same variables within the group. % of PCA: the variance of the component relative to that of "
         "this principal component.",
-        part="Congruence: cosine with the group's first principal component of the same variables, whose "
-        "variance is 100 % of PCA.",
+        part="Congruence: cosine of the angle to the first principal component of the same variables within "
+        "the group, whose variance is 100 % of PCA.",
     ),
     "slopes of groups": Template(
         note="A blank loading is exactly zero. A slope is cov(variable, score) / var(score); it does not "

@@ -217,8 +217,8 @@ _COPY_PAIRS = (
     "{some_opposite? or opposites}: {pairs}"
 )
 _COPIES = (
-    ". A component may be little more than such variables, and which of them draws and halves select is "
-    "chance. Leave out {count|one of them|all but one of each}{together?, or give {together}}."
+    ". A component may be little more than such variables, and chance decides which of them draws and halves "
+    "select. Leave out {count|one of them|all but one of each}{together?, or give {together}}."
 )
 
 #: Key of a fact -> its wordings.
@@ -316,9 +316,10 @@ TEMPLATES: dict[str, Template] = {
     ),
     "robust": Template(
         label="Robust",
-        line="{cells}{rows?; {rows}}{bent?; {bent} of {judged|# column|# columns} judged on the scale of "
-        "a power}{plain?; left as given, since they have few values or many of them are equal: "
-        "{plain_names}}{often?; more than 10 % of the cells are pulled in (groups?): {often}}",
+        line="{cells}{rows?; {rows}}{bent?; {bent} of {judged|# column|# columns} judged after a power "
+        "transformation}{plain?; left as given, since they have few values or many of them are equal: "
+        "{plain_names}}{often?; more than 10 % of the cells are pulled in, which may be groups of values: "
+        "{often}}",
         part="Robust: {cells}{rows?; {rows}}{plain?; left as they are: {plain_names}} (fit.robust).",
         warning="{grouped?more than half of the rows are far from the others, so none was left out.}",
     ),
@@ -330,7 +331,9 @@ TEMPLATES: dict[str, Template] = {
     "cells as they are": Template(part="cells as they are"),
     "rows left out": Template(part="{out} of {n|# row|# rows} left out: {names}"),
     "no row left out": Template(part="no row left out"),
-    "rows in groups": Template(part="no row left out, as {far} of {n} are far from the others (groups?)"),
+    "rows in groups": Template(
+        part="no row left out, as {far} of {n} are far from the others and may be a group"
+    ),
     "rows not judged": Template(part="all rows kept"),
     "outlying cells": Template(
         methods="{outlying?Outlying values were downweighted by wrapping|Values were searched for outliers, "
@@ -435,11 +438,12 @@ TEMPLATES: dict[str, Template] = {
         "loadings were exactly zero."
     ),
     "share kept": Template(
-        methods="These were the fewest nonzero loadings found that kept {goal:%g} % of the variance "
-        "explained by {k|the first dense principal component|the same number of dense principal components}."
+        methods="These were the fewest nonzero loadings found with which the components explained at least "
+        "{goal:%g} % of the variance explained by {k|the first dense principal component|the same number of "
+        "dense principal components}."
     ),
     "goal": Template(
-        label="Kept",
+        label="Target",
         line="at least {goal:%g} % of the variance that PCA explains, {total?by all components "
         "together|after every component}",
     ),
@@ -450,7 +454,7 @@ TEMPLATES: dict[str, Template] = {
         "few variables.",
     ),
     "goal of loadings": Template(
-        label="Kept", line="at least {goal:%g} % of the variance that PCA explains: {share:%.2f} %"
+        label="Target", line="at least {goal:%g} % of the variance that PCA explains: {share:%.2f} %"
     ),
     "rule": Template(
         label="Rule",
@@ -480,9 +484,9 @@ TEMPLATES: dict[str, Template] = {
         "components}{sparse? with {cards}}"
     ),
     "search in brief": Template(
-        part="{goal?Fewest nonzero loadings found that keep {goal:%g} % of PCA's variance|Largest {measure} "
-        "found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{partitions?; not all "
-        "partitions were compared})}}."
+        part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of PCA's variance|Largest "
+        "{measure} found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{partitions?; not "
+        "all partitions were compared})}}."
     ),
     "method in brief": Template(
         part='Method "{name}" ({compared?largest {measure} found on every choice of supports|{advice}}).'
@@ -490,7 +494,7 @@ TEMPLATES: dict[str, Template] = {
     "equal cards": Template(part="{card|# nonzero loading|# nonzero loadings}{k|| each}"),
     "unequal cards": Template(part="{cards} nonzero loadings"),
     "search printed": Template(
-        part="{goal?Fewest nonzero loadings found that keep {goal:%g} % of the variance that PCA explains|"
+        part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of the variance that PCA explains|"
         "Largest {measure} found} ({advice})."
     ),
     "method printed": Template(
@@ -551,9 +555,9 @@ TEMPLATES: dict[str, Template] = {
     "fewest proven": Template(
         methods="Fewer were impossible, since each component had only one.",
     ),
-    "nothing sparser": Template(methods="No sparser fit that was tried kept this share."),
+    "nothing sparser": Template(methods="No sparser fit that was tried reached this share."),
     "sparsest of proposals": Template(
-        methods="They were the sparsest of {number} fits that kept this share."
+        methods="They were the sparsest of {number} fits that reached this share."
     ),
     "no fewer by search": Template(
         methods="A joint search found no fit with one nonzero loading fewer.",
@@ -569,13 +573,13 @@ TEMPLATES: dict[str, Template] = {
     # --- principal variables
     "PCA of all": Template(
         label="PCA of all",
-        line="{share:%2} % with {k|# component|# components}; kept variables reproduce {part:%1} % of it",
+        line="{share:%2} % with {k|# component|# components}; the variables kept reproduce {part:%1} % of it",
     ),
     "costs of variables": Template(label="Cost", line="{spent:g} of {budget:g}"),
     "search for variables": Template(
         label="Search",
-        line="{proven?no other set{size} is better (proven)|exchanges; "
-        "another set{size} has at most {gap:%1} % more (certify())}",
+        line="{proven?no other set{size} is better (proven)|found by exchanges; another set{size} reproduces "
+        "at most {gap:%1} % more (certify())}",
         methods="{proven?A branch-and-bound search proved that no other set{size} reproduces more.}",
     ),
     "held-out variables": Template(
@@ -819,8 +823,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "component|all {predicting} components}} exceeded it.",
     ),
     "last counts": Template(
-        note="The last of {number|# component|# components} compared still counts; {possible?a larger kmax "
-        "compares more|no more can be compared}."
+        note="{number|The only component that was compared counts|Even the last of the # components that "
+        "were compared counts}; {possible?a larger kmax compares more|no more components can be compared}."
     ),
     "large rows": Template(
         label="Shrunk",
@@ -878,19 +882,19 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "loadings|loadings}}"
     ),
     "no short answer": Template(
-        part="No short answer: half of the best prediction needs {half|{half:,} loading|{half:,} loadings}, "
-        "four fifths {fifths:,}. "
+        part="Many loadings are needed: half of the best prediction requires {half|{half:,} loading|{half:,} "
+        "loadings}, and four fifths {fifths:,}. "
     ),
     "no prediction": Template(
         part="No candidate predicts better than the column means: interpret these components with caution. "
     ),
     "sparseness": Template(
         label="Sparse",
-        line="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} keep "
+        line="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} reach "
         "{kept}{most?; most are needed}; {rule}.}",
-        note="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} keep "
+        note="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} reach "
         "{kept}{most?; most are needed}; {rule}.}",
-        part="{count:,} of {of_cells} keep {kept}; {rule}",
+        part="{count:,} of {of_cells} reach {kept}; {rule}",
     ),
     "share of best prediction": Template(part="{share:%0} % of the best prediction"),
     "share of most explained": Template(
@@ -902,10 +906,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="further {groups?groups|{past?loadings|ones}} {past?were|are} not worth adding"
     ),
     "fewest that keep": Template(
-        part="{past?its loadings were the fewest that kept|they are the fewest that keep} {share:%0} "
+        part="{past?its loadings were the fewest that reached|they are the fewest that reach} {share:%0} "
         "%{variance?, all components together}"
     ),
-    "keeps too little": Template(part="no candidate {past?kept|keeps} {share:%0} %"),
+    "keeps too little": Template(part="no candidate {past?reached|reaches} {share:%0} %"),
     "within an error": Template(
         part="{past?it was |}the sparsest fit within one standard error of the smallest error"
     ),
@@ -936,10 +940,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         'reached {kept}{named? (rule "{name}"): |; }{rule}.}'
     ),
     "divisions": Template(
-        note="The {repeats} divisions into folds, taken singly, choose {low:,} to {high:,} nonzero "
+        note="Single divisions into folds ({repeats}) choose {low:,} to {high:,} nonzero "
         "{groups?groups|loadings}."
     ),
-    "EBIC instead": Template(note="EBIC would take {name} ({count|{count:,} loading|{count:,} loadings})."),
+    "EBIC instead": Template(note="EBIC would choose {name} ({count|{count:,} loading|{count:,} loadings})."),
     "few rows": Template(
         note="With {n|# row|# rows} the rule of one standard error tends to select too few loadings; "
         "rule='worth' and rule='paired' compare by fold and select more."

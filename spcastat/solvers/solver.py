@@ -131,11 +131,11 @@ class Sparser:
             return "proven: there cannot be fewer nonzeros than one for each component"
         count = len(self.proposals)
         if not count:
-            return "PCA itself: no sparser fit that was tried keeps the share"
+            return "PCA itself: no sparser fit that was tried reaches the share"
         if count == 1:
-            parts = ["the only fit found that keeps the share"]
+            parts = ["the only fit found that reaches the share"]
         else:
-            parts = [f"the sparsest of {count} that keep it"]
+            parts = [f"the sparsest of {count} that reach it"]
         if self.searched:
             parts.append("a joint search found none with one nonzero fewer")
         if self.dense:

@@ -234,14 +234,14 @@ def load_with_evidence(fit, path, **wrong):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({}, "the sparsest of 2 that keep it"),
-        ({"proposals": {"greedy": 30}}, "the only fit found that keeps the share"),
+        ({}, "the sparsest of 2 that reach it"),
+        ({"proposals": {"greedy": 30}}, "the only fit found that reaches the share"),
         (
             {"searched": True},
-            "the sparsest of 2 that keep it; a joint search found none with one nonzero fewer",
+            "the sparsest of 2 that reach it; a joint search found none with one nonzero fewer",
         ),
-        ({"dense": True}, "the sparsest of 2 that keep it; more than a third of all loadings"),
-        ({"proposals": {}, "winner": "PCA"}, "PCA itself: no sparser fit that was tried keeps the share"),
+        ({"dense": True}, "the sparsest of 2 that reach it; more than a third of all loadings"),
+        ({"proposals": {}, "winner": "PCA"}, "PCA itself: no sparser fit that was tried reaches the share"),
         ({"proven": True}, "proven: there cannot be fewer nonzeros than one for each component"),
     ],
 )
