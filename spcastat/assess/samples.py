@@ -326,8 +326,8 @@ def attempted(draw: Callable[[], Drawn]) -> tuple[Drawn, int]:
         except (ComponentsError, ConstantColumnError, MissingValuesError) as error:
             reason = str(error)
     raise DataError(
-        f"{SAMPLES.attempts} successive samples of the rows could not be fitted. The reason for the last one: "
-        f"{reason} Use more rows, or fewer components if there are several."
+        f"{SAMPLES.attempts} successive samples of the rows could not be fitted. The reason for the last "
+        f"one: {reason} Use more rows, or fewer components if there are several."
     )
 
 
