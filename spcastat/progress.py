@@ -325,9 +325,9 @@ def run_jobs(
 LEAST_BATCHES = 2
 
 
-def _even_size(n: int, most: int) -> int:
+def _even_size(n: int, size_limit: int) -> int:
     """Return the size of batches of n draws, all but the last, with at most so many draws each."""
-    return max(1, math.ceil(n / max(math.ceil(n / most), LEAST_BATCHES)))
+    return max(1, math.ceil(n / max(math.ceil(n / size_limit), LEAST_BATCHES)))
 
 
 def _of_batch(work: Callable[[Any], Any], at_once: bool, batch: range) -> Any:

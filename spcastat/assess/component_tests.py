@@ -681,10 +681,10 @@ def component_tests(
     limit = most if grows else kmax
 
     noise, rows = tested.noise(seed, cells, within, terms)
-    pulled = rows is not None and rows.pulled
+    has_large_rows = rows is not None and rows.pulled > 0
     # folds of many variables are shared among processes, which threads do not start
-    at_once = n_jobs if pulled and tested.op.p <= SETS.decomposed_variables else 1
-    jobs = n_jobs if at_once == 1 else (n_jobs + 1) // 2
+    thread_count = n_jobs if has_large_rows and tested.op.p <= SETS.decomposed_variables else 1
+    jobs = n_jobs if thread_count == 1 else (n_jobs + 1) // 2
 
     def compared(noise: Noise, pull: bool) -> tuple[NoiseTests, Prediction]:
         tests = NoiseTests(noise, draws, 2 * kmax, jobs)
@@ -706,7 +706,7 @@ def component_tests(
         beside_noise, predicted = compared(as_given, False)
         return as_given, beside_noise.exceeding(predicted.number)
 
-    number_as_given = beside(as_they_are, at_once)
+    number_as_given = beside(as_they_are, thread_count)
     found, large = standing(*compared(noise, True), kmax, limit), None
     if rows is not None and rows.pulled:
         as_given, unchanged = number_as_given()

@@ -82,8 +82,8 @@ class Fold:
 
     def pca_share(self, k: int) -> float:
         """Return the share of the fold on the k leading principal components of the other rows."""
-        enough = min(1 << k.bit_length(), self.op.p)  # the operator keeps them for larger k
-        vectors = self.op.leading(enough)[1][:, :k]
+        pair_count = min(1 << k.bit_length(), self.op.p)  # the operator keeps them for larger k
+        vectors = self.op.leading(pair_count)[1][:, :k]
         return float((vectors * (self.products @ vectors)).sum() / np.trace(self.products))
 
 
