@@ -8,7 +8,7 @@ from scipy import sparse
 import spcastat as sp
 from spcastat.assess import component_tests
 from spcastat.inputs import noise
-from spcastat.linalg.regression import in_complement, rotated
+from spcastat.inputs.noise import in_complement, rotated
 
 
 def planted(n: int, p: int, seed: int = 0, *, group: np.ndarray | None = None) -> np.ndarray:
