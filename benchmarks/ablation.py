@@ -21,8 +21,7 @@ from spcastat.proofs import (
     three_components,
     two_components,
 )
-from spcastat.proofs.adjusted_bounds import Sequence
-from spcastat.proofs.duals import Relaxation, support_bounds
+from spcastat.proofs.duals import support_bounds
 from spcastat.proofs.two_components import Cover, Plane
 
 #: Seconds of processor time for each proof; the difference of gaps that counts, in percent of the value.
@@ -104,10 +103,6 @@ def _no_losses(one: Any, rows: np.ndarray, other: Any, columns: np.ndarray) -> n
     return np.zeros((len(rows), columns.size if columns.ndim == 1 else 1))
 
 
-def _last(method: Relaxation) -> list[tuple[np.ndarray, np.ndarray]]:
-    return [(method.certified(method.Z), method.Z)]
-
-
 def _unbounded_leaves(A: np.ndarray, *given: Any) -> np.ndarray:
     return np.full(len(A), np.inf)
 
@@ -128,14 +123,12 @@ RULES: dict[str, tuple[tuple[str, ...], Any, str, Any]] = {
     "search for a support": (("single",), one_component, "best_support", NOT_FOUND),
     "split matrix closes nodes": (("single",), eigenvalue_bounds, "closed_by_split", _open),
     "split matrix excludes variables": (("single",), eigenvalue_bounds, "_possible_by_split", _every),
-    "mean of the multipliers": ((*PROJECTED, "adjusted 3"), Relaxation, "proofs", _last),
     "children of few nodes at once": (PROJECTED, jointly, "CHILDREN_LIMIT", -1),
     "tables of unions (3)": (PROJECTED, relaxed, "MOST_VARIABLES", 0),
     "disjoint supports apart (4)": (PROJECTED[:2], relaxed, "meeting", _one_group),
     "planes of pairs (5)": (("pev 3", "least_squares 3"), relaxed, "spanned_bounds", _without_planes),
     "problems within unions (5)": (PROJECTED, relaxed, "within_union", _whole),
     "800 steps at last (5)": (PROJECTED, relaxed, "LAST_STEPS", 10),
-    "multiplier for one variable (7)": (THREE, Sequence, "single_bounds", relaxed.Relaxed.single_bounds),
     "pairs (8)": (THREE, three_components, "losses", _no_losses),
     "scores for the first of two (9)": (("adjusted 2",), jointly, "coverable", mock.Mock(return_value=False)),
     "mean scores (9)": (("adjusted 2",), Cover, "_interval", _rows),

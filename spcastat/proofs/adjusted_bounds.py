@@ -198,14 +198,7 @@ class Sequence(Relaxed):
         """Return bounds, shape (B,), which are exact if all components, at most 8, have one variable."""
         if self.m == self.k <= 8:  # the work grows as 2^k
             return duals.sequential(self.S, singles)
-        bounds = super().single_bounds(singles)
-        if self.multiplier is None:
-            return bounds
-        constant = float(np.trace(self.multiplier.Z)) + self._unsearched
-        constant += sum(
-            float(component_bounds.largest.max(initial=0.0)) for component_bounds in self._support_bounds
-        )
-        return np.minimum(bounds, constant + self._singly[singles].sum(axis=1))
+        return super().single_bounds(singles)
 
 
 def largest(G: np.ndarray, c: int, places: np.ndarray | None, clock: Clock) -> tuple[float, np.ndarray]:

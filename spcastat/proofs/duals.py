@@ -104,8 +104,8 @@ class Ascent(ABC):
         """Take one step."""
 
     @abstractmethod
-    def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return one or more pairs: bounds, shape (B,), and an array to store with them, shape (B, ...)."""
+    def proof(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return bounds, shape (B,), and an array to store with them, shape (B, ...)."""
 
     def subset(self, selection: np.ndarray) -> Ascent:
         """Return the problems selected by a mask or by indices."""
@@ -132,7 +132,7 @@ class Ascent(ABC):
         running : callable
             Called between steps; if it returns False, the bounds so far are returned.
         """
-        bound, best_proofs = (part.copy() for part in self.proofs()[0])
+        bound, best_proofs = (part.copy() for part in self.proof())
         level = np.broadcast_to(np.asarray(threshold, dtype=float), bound.shape)
         at = np.flatnonzero(bound > level)
         state = self.subset(at)
@@ -144,11 +144,9 @@ class Ascent(ABC):
             for _ in range(STEPS_PER_BOUND):
                 if running():
                     state.step()
-            lowest = np.full(len(at), np.inf)
-            for new_bounds, proof in state.proofs():
-                is_lower = new_bounds < bound[at]
-                bound[at[is_lower]], best_proofs[at[is_lower]] = new_bounds[is_lower], proof[is_lower]
-                lowest = np.minimum(lowest, new_bounds)
+            lowest, proof = state.proof()
+            is_lower = lowest < bound[at]
+            bound[at[is_lower]], best_proofs[at[is_lower]] = lowest[is_lower], proof[is_lower]
             history = [*history[-window:], lowest]  # without the start: the first iterates have larger bounds
             is_open = bound[at] > level[at]
             if len(history) > window:
@@ -163,7 +161,7 @@ class Ascent(ABC):
 class Relaxation(Ascent):
     """A batch of B relaxations, with the iterates of the method of Chambolle and Pock (2011).
 
-    Each step projects by eigendecomposition. Bounds are evaluated at the last Z and at the mean of all Z.
+    Each step projects by eigendecomposition.
 
     Parameters
     ----------
@@ -181,7 +179,7 @@ class Relaxation(Ascent):
         The method starts from the nearest feasible matrices.
     """
 
-    batched = ("C", "bases", "away", "scale", "X", "Z", "total", "excess", "ahead")
+    batched = ("C", "bases", "away", "scale", "X", "Z", "excess", "ahead")
 
     def __init__(
         self,
@@ -197,8 +195,8 @@ class Relaxation(Ascent):
         self.away = [_unspanned(A, D, n) for A, D, n in zip(C, bases, counts, strict=True)]
         self.scale = scale[:, None, None]
         d = (C[0] if bases[0] is None else bases[0]).shape[1]
-        self.Z = self.total = self.excess = self.ahead = np.zeros((len(scale), len(signs), d, d))
-        self.step_count = 0
+        self.Z = self.excess = self.ahead = np.zeros((len(scale), len(signs), d, d))
+        self.begins = True
         size = np.linalg.norm(signs, 2)  # bounds the norm of the map from X to the constraints
         self.tau, self.sigma = RATIO / size, 1.0 / (RATIO * size)
 
@@ -215,7 +213,8 @@ class Relaxation(Ascent):
         return [A - B for A, B in zip(self.C, compressions, strict=True)]
 
     def step(self) -> None:
-        if not self.step_count:
+        if self.begins:
+            self.begins = False
             start = zip(self.X, self.away, self.counts, strict=True)
             self.X = [fantope(A - PROJECTION_SCALE * far, n) for A, far, n in start]
             self.excess = self.ahead = self._excess()
@@ -226,10 +225,9 @@ class Relaxation(Ascent):
         ]
         previous_excess, self.excess = self.excess, self._excess()
         self.ahead = 2.0 * self.excess - previous_excess
-        self.total, self.step_count = self.total + self.Z, self.step_count + 1
 
-    def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        return [(self.certified(Z), Z) for Z in (self.Z, self.total / max(self.step_count, 1))]
+    def proof(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.certified(self.Z), self.Z
 
     def certified(self, Z: np.ndarray) -> np.ndarray:
         """Return the bounds that Z >= 0, shape (B, m, d, d), proves, enlarged by their rounding."""

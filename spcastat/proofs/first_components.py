@@ -436,9 +436,9 @@ class Boxes(Ascent):
             2.0 * current - previous for current, previous in zip(self.excess, previous_excess, strict=True)
         ]
 
-    def proofs(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def proof(self) -> tuple[np.ndarray, np.ndarray]:
         bound, middle = self.certified(self.Z, self.m)
-        return [(bound, np.column_stack([middle, self.m, self.Z.reshape(len(self.Z), -1)]))]
+        return bound, np.column_stack([middle, self.m, self.Z.reshape(len(self.Z), -1)])
 
     def certified(self, Z: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the bounds that Z and m prove, (N,), and those for the middle of the interval of a alone.
