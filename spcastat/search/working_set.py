@@ -497,7 +497,7 @@ def _entering(
     supports = [_filled(v, c, variables) for v, c in zip(V.T, card, strict=True)]
     used = np.unique(np.concatenate(supports))
     matrix = Known(used, op.columns(used) / op.total, op.diagonal() / op.total)
-    criterion = OBJECTIVES[objective].criterion(matrix, None, card)
+    criterion = OBJECTIVES[objective].criterion.of_products(matrix, None, card)
     x = np.concatenate([V[support, i] for i, support in enumerate(supports)])
     fit = criterion.fits(np.concatenate(supports)[None], x[None])
     entering = []
