@@ -27,11 +27,10 @@ from spcastat.show.grid import (
     percent,
 )
 from spcastat.show.renderings import (
-    LINES,
+    DOTS,
     WIDTH,
     Screen,
     ending,
-    filled,
     header_lines,
     render_tables,
     stacked_blocks,
@@ -63,7 +62,7 @@ LAST_COMPONENTS = 4
 def print_of_number(tests: ComponentTests) -> Screen:
     """Return the print: the reasons, and the tests of the first and the last components.
 
-    Headings are explained if this leaves room for all components.
+    Headings are not explained if only this leaves room for all components.
     """
     document = number_document(tests)
     (table,) = document.tables
@@ -75,10 +74,8 @@ def print_of_number(tests: ComponentTests) -> Screen:
         return stacked_blocks([header, _in_one_panel(rows_shown)])
 
     key, end = part(choice_facts.headings_of_tests(tests)), ending("k_choice", document.sentences)
-    line_count = (
-        len(header) + headings + len(table.rows) + len(filled(f"{key} {end}", WIDTH).splitlines()) + 4
-    )
-    return Screen(document.heading, body, (key,) if line_count <= LINES else (), (), end)
+    brief = Screen(document.heading, body, ending=end)
+    return replace(brief, sentences=(key,), brief=brief)
 
 
 #: Columns that are left out of a print that has no room for all, in this order.
@@ -113,7 +110,7 @@ def _ends(table: Table, count: int, k: int) -> Table:
         return table
     last_count = min(LAST_COMPONENTS, count - k - 2) if k + 3 <= count else LAST_COMPONENTS
     first_count = max(count - last_count - 1, 1)
-    dots = Row("...", ("",) * len(table.headings))
+    dots = Row(DOTS, ("",) * len(table.headings))
     return replace(table, rows=(*table.rows[:first_count], dots, *table.rows[-last_count:]))
 
 

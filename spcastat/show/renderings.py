@@ -343,9 +343,13 @@ class Screen:
         return title, self.body(LINES - len(title) - len(foot) - 1 - bool(foot)), foot
 
 
+#: Stands for the rows of a table that have no room.
+DOTS = "..."
+
+
 def hides(lines: Sequence[str]) -> bool:
-    """Return whether some lines count what has no room."""
-    return any(re.search(r"\band [\d,]+ more\b", line) for line in lines)
+    """Return whether some lines count what has no room, or stand for it."""
+    return any(re.search(r"\band [\d,]+ more\b", line) or line.strip() == DOTS for line in lines)
 
 
 def _lines(sentences: Iterable[str], encoding: str | None) -> list[str]:
