@@ -144,16 +144,21 @@ def _row(
         interval, strength = (low, high), SURE_BAR if low > 0 or high < 0 else UNSURE_BAR
     if strong is not None and not strong[i, j]:
         strength = UNSURE_BAR
-    several = (values != 0).sum(axis=1) > 1
     sections = data.attrs["sections"]
     return NamedBar(
         data.attrs["names"][i],
         float(values[i, j]),
         drawing.shade(ax, strength),
         interval=interval,
-        italic=bool(several[i]) and float(several.mean()) < FEW_SHARE,
+        italic=bool(shared_variables(values)[i]),
         section=short_name(sections[i], SECTION_WIDTH) if sections else "",
     )
+
+
+def shared_variables(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which variables are on several components, whose names are italic; none if most are."""
+    shared = (values != 0).sum(axis=1) > 1
+    return shared if shared.mean() < FEW_SHARE else np.zeros_like(shared)
 
 
 class LoadingColumns:

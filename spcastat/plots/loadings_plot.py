@@ -14,7 +14,7 @@ from spcastat.hints import Sections, Several
 from spcastat.labels import full_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
-from spcastat.plots.loading_blocks import draw_blocks
+from spcastat.plots.loading_blocks import draw_blocks, shared_variables
 from spcastat.plots.loading_curves import draw_curves, draw_images, is_spectrum
 from spcastat.plots.loading_table import LoadingTable
 from spcastat.reading.checks import real_array
@@ -166,7 +166,7 @@ def plot_loadings(
         ax,
         data,
         headings,
-        label=label + _key(data.to_numpy(dtype=float), limits, strong, threshold),
+        label=label + _key(data, limits, strong, threshold),
         hidden=(nonzero_everywhere.sum() - nonzero_drawn.sum()).tolist(),
         limits=limits,
         strong=strong,
@@ -184,13 +184,13 @@ def intervals_label(level: float) -> str:
 
 
 def _key(
-    values: NDArray[np.float64],
+    data: pd.DataFrame,
     limits: NDArray[np.float64] | None,
     strong: NDArray[np.bool_] | None,
     threshold: float | None,
 ) -> str:
-    """Return what pale bars and dotted lines are, after the label of the scale; nothing if there are none."""
-    marks = []
+    """Return what italic names, grey words, pale bars and dotted lines are, after the label of the scale."""
+    values, marks = data.to_numpy(dtype=float), []
     if limits is not None:
         intervals = limits[np.isfinite(limits).all(axis=-1)]
         includes_zero = (intervals[:, 0] <= 0) & (intervals[:, 1] >= 0)
@@ -200,6 +200,10 @@ def _key(
         marks.append("pale: not in this fit")
     if threshold is not None:
         marks.append("dotted: threshold")
+    if shared_variables(values).any():
+        marks.append("italic: on several components")
+    if data.attrs["sections"]:
+        marks.append("grey: sections")
     return f" ({'; '.join(marks)})" if marks else ""
 
 
