@@ -34,8 +34,9 @@ from spcastat.plots.blocks import loading_text
 from spcastat.plots.drawing import SUPPLEMENTARY, ink, line, need_coloured, shade, visible
 from spcastat.plots.frame import EdgeMarks, Frame, positions, rows_outside
 from spcastat.plots.legends import title_of, write_legend
-from spcastat.plots.margins import FILLED, Margins, SteadyTicks
+from spcastat.plots.margins import FILLED, Margins
 from spcastat.plots.names import ROW_COVER, TIP_COVER, Names
+from spcastat.plots.ticks import SteadyTicks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
@@ -30,6 +29,7 @@ from spcastat.plots.blocks import (
 )
 from spcastat.plots.drawing import place_of, position_of
 from spcastat.plots.texts import NAME_LINES, lines_of, width_of
+from spcastat.plots.ticks import round_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,10 +48,11 @@ BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 HIGHEST_LINE = 2.4
 #: Space between the last row and the label if there is no scale, in lines.
 BEFORE_LABEL = 0.3
-#: The least distance of the numbers of a scale, in font sizes.
+#: The least distance of the ticks of a scale, in font sizes.
 TICK_DISTANCE = 4.0
-#: So many more ticks are tried for numbers on both sides of zero, which are so many font sizes apart.
-MORE_TICKS, TICK_NUMBER_GAP = 8, 0.9
+#: The least space between two numbers of a scale, in font sizes; where only the first and the last have room,
+#: they are the ends of at most so many multiples of a round number.
+TICK_NUMBER_GAP, MOST_MULTIPLES = 0.9, 7
 #: So many sizes of text are tried.
 TEXT_SIZES = 5
 #: What a point of the size of the text is worth, and what a column, a line, blocks without numbers and a name
@@ -338,33 +339,27 @@ class LoadingColumns:
 
         If there are bars on both sides of zero, a value on each side is marked if their numbers have room.
         """
-        least_bins = max(int(room / TICK_DISTANCE), 1)
-        coarse = self._round_values(least_bins)
-        if not self.span[0] < 0.0 < self.span[1]:
-            return coarse
-        for bins in range(least_bins, least_bins + MORE_TICKS):
-            ticks = self._round_values(bins)
-            for tick_set in (ticks, [ticks[0], 0.0, ticks[-1]]):
-                if ticks[0] < 0.0 < ticks[-1] and self._have_room(tick_set, room):
-                    return tick_set
-        return coarse if self._have_room(coarse, room) else [min(coarse), max(coarse)]
+        low, high = self.span
+        unit = room / (high - low)
 
-    def _round_values(self, bins: int) -> list[float]:
-        """Return round values within the span, zero among them, about as many as there are bins."""
-        locator = MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10])
-        slack = 1e-9 * (self.span[1] - self.span[0])
-        ticks = [round(float(tick), 10) for tick in locator.tick_values(*self.span)]
-        ticks = [tick for tick in ticks if self.span[0] - slack <= tick <= self.span[1] + slack]
-        return sorted({0.0, *ticks})
+        def has_room(ticks: NDArray[np.float64]) -> bool:
+            widths = np.array([width_of(tick_text(tick), 1.0) for tick in ticks])
+            gaps = unit * np.diff(ticks) - (widths[1:] + widths[:-1]) / 2.0
+            return bool((gaps >= TICK_NUMBER_GAP).all())
 
-    def _have_room(self, ticks: list[float], room: float) -> bool:
-        """Return whether the numbers of ticks do not touch on a scale of so many font sizes."""
-        unit = room / (self.span[1] - self.span[0])
-        widths = [width_of(tick_text(tick), 1.0) for tick in ticks]
-        return all(
-            unit * (b - a) >= 0.5 * (width + next_width) + TICK_NUMBER_GAP
-            for (a, b), (width, next_width) in zip(pairwise(ticks), pairwise(widths), strict=True)
-        )
+        def is_sparse(ticks: NDArray[np.float64]) -> bool:
+            return len(ticks) > 1 and has_room(ticks) and unit * float(np.diff(ticks)[0]) >= TICK_DISTANCE
+
+        def have_ends(ticks: NDArray[np.float64]) -> bool:
+            return len(ticks) <= MOST_MULTIPLES and has_room(np.unique([ticks[0], 0.0, ticks[-1]]))
+
+        def reach_both_sides(ticks: NDArray[np.float64]) -> bool:
+            return (low == 0.0 or ticks[0] < 0.0) and (high == 0.0 or ticks[-1] > 0.0)
+
+        regular, ends = round_numbers(low, high, is_sparse), round_numbers(low, high, have_ends)
+        if len(regular) and (reach_both_sides(regular) or not len(ends) or not reach_both_sides(ends)):
+            return regular.tolist()
+        return np.unique([*ends[[0, -1]], 0.0]).tolist() if len(ends) else [low, high]
 
     def _count_of_blocks(self, count: int, lines: float) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""

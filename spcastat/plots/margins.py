@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.font_manager import FontProperties
-from matplotlib.ticker import Locator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace
 from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
 from spcastat.plots.legends import columns_within, legend_size
-from spcastat.plots.texts import HINTED, NAME_LINES, width_of, wrapped
+from spcastat.plots.texts import HINTED, NAME_LINES, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,8 +54,6 @@ LONGEST_BAR, LONGEST_BAR_NARROW, WIDE_PLACE = 3.4, 2.4, 45.0
 LINE_COST = 0.25
 #: Height of a colour bar, of the bar with its numbers, and of its title, in font sizes; space below (points).
 BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
-#: The smallest distance of ticks in points when it is chosen, and the range in which it is kept.
-PITCH, SMALLEST_PITCH, LARGEST_PITCH = 26.0, 22.0, 70.0
 #: Space between the axes and the legend above them, in points.
 LEGEND_SPACE = 2.0
 #: A note takes at most this share of the height.
@@ -462,44 +459,6 @@ class Inset:
         """Return the position of the child axes in the figure."""
         box = Bbox.from_bounds(*self.bounds)
         return position_of(self.ax, Bbox(self.ax.transAxes.transform(box.get_points())))
-
-
-class SteadyTicks(Locator):
-    """Multiples of 1, 2 or 5 times a power of ten, at distances that are kept while these are legible.
-
-    Limits of one scale depend on the room that the numbers at the ticks leave, and these numbers on the
-    limits. If both changed at each pass of a layout engine, the numbers that are drawn could be wider than
-    those for which it made room.
-    """
-
-    step = 0.0
-
-    def __call__(self) -> list[float]:
-        """Return the ticks within the limits of the axis."""
-        axis: Any = self.axis
-        low, high = sorted(axis.get_view_interval())
-        box = axis.axes.get_window_extent()
-        length = (box.width if axis.axis_name == "x" else box.height) * 72.0 / figure_of(axis.axes).dpi
-        units = (high - low) / max(length, 1.0)  # of a point
-        if not SMALLEST_PITCH * units <= self.step <= LARGEST_PITCH * units:
-            power = 10.0 ** np.floor(np.log10(PITCH * units))
-            for self.step in power * np.array([1.0, 2.0, 5.0, 10.0, 20.0]):
-                if self.step >= units * max(PITCH, self._width(self.tick_values(low, high))):
-                    break
-        return self.tick_values(low, high)
-
-    def _width(self, ticks: list[float]) -> float:
-        """Return the room in points for the numbers at ticks of a horizontal axis."""
-        axis: Any = self.axis
-        if axis.axis_name == "y" or not len(ticks):
-            return 0.0
-        size = _size(axis.get_major_ticks(1)[0].label1)
-        return max(width_of(f"{tick:.6g}", size) for tick in ticks) + size
-
-    def tick_values(self, vmin: float, vmax: float) -> list[float]:
-        """Return the multiples of the step between two numbers."""
-        numbers = np.arange(np.ceil(vmin / self.step - 1e-9), np.floor(vmax / self.step + 1e-9) + 1.0)
-        return (numbers * self.step).tolist()
 
 
 def _alike(laid_out: Callable[[bool], tuple[BlockLayout, BlockLayout]]) -> tuple[BlockLayout, BlockLayout]:

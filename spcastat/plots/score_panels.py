@@ -26,13 +26,12 @@ from spcastat.plots.score_plots import (
     scatter_groups,
 )
 from spcastat.plots.texts import HINTED, width_of
+from spcastat.plots.ticks import InnerTicks
 from spcastat.reading.checks import real_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: The most numbers of a panel, and the points between two numbers.
-MOST_PANEL_NUMBERS, PANEL_NUMBER_GAP = 4, 3.0
 #: The width of a panel among pairs, and its height among those over the rows, as shares of its place.
 PANEL_WIDTH, PANEL_HEIGHT = 0.93, 0.84
 #: Largest number of components: more would be too many pairs for a figure.
@@ -224,43 +223,6 @@ def _legend_place(
         if legend_width + 2.0 * EDGE_SPACE * size <= (side - max(rows, 1)) * width / side:
             return {"loc": "upper right", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
     return None
-
-
-class InnerTicks(MaxNLocator):
-    """Locator of round values whose numbers touch neither each other nor those of the next panel.
-
-    Parameters
-    ----------
-    size : float
-        The font size of the numbers.
-    gap : float
-        The space between panels, as a share of the length of one.
-    """
-
-    def __init__(self, size: float, gap: float) -> None:
-        super().__init__(MOST_PANEL_NUMBERS, steps=[1, 2, 2.5, 5, 10], min_n_ticks=1)
-        self._size, self._gap = size, gap
-
-    def tick_values(self, vmin: float, vmax: float) -> Any:
-        """Return as many values between these limits as there is room for numbers."""
-        axis: Any = self.axis
-        length = float(drawing.size_of(axis.axes)[int(axis.axis_name == "y")])
-        ticks, room = np.zeros(0), length * self._gap / 2.0 - PANEL_NUMBER_GAP / 2.0
-        for bins in range(MOST_PANEL_NUMBERS, 0, -1):
-            self.set_params(nbins=bins)
-            values = np.asarray(super().tick_values(vmin, vmax))
-            texts = axis.get_major_formatter().format_ticks(values)
-            lengths = np.array(
-                [self._size if axis.axis_name == "y" else width_of(t, self._size) for t in texts]
-            )
-            middles = (values - vmin) / (vmax - vmin) * length
-            low, high = middles - lengths / 2.0, middles + lengths / 2.0
-            inner = (low >= -room) & (high <= length + room) & (values >= vmin) & (values <= vmax)
-            if (low[inner][1:] - high[inner][:-1] >= PANEL_NUMBER_GAP).all() and inner.sum() > len(ticks):
-                ticks = values[inner]
-            if len(ticks) >= 2:
-                break
-        return ticks
 
 
 def _draw_pair(panel: Axes, xy: np.ndarray, groups: Any, palette: Any, share: float) -> None:

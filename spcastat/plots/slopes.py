@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from spcastat.config import SHOWN_LEVEL, checked_level, explained, listed
 from spcastat.errors import DataError, ShapeError
@@ -19,6 +20,7 @@ from spcastat.plots.drawing import MARKERS, line, shade
 from spcastat.plots.kept_plots import rows_with_room
 from spcastat.plots.legends import legend_above, write_legend
 from spcastat.plots.texts import labels_for, width_of
+from spcastat.plots.ticks import round_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,18 +200,16 @@ def _number_ticks(ax: Axes, scale: Panels, panels: np.ndarray) -> None:
     pitch = float(drawing.size_of(ax)[0]) / (len(panels) - GAP)
     margin = PANEL_END / (1.0 - 2.0 * PANEL_END) * (scale.high - scale.low)
     low, high = scale.low - margin, scale.high + margin
-    ticks, labels = np.zeros(0), []
-    for step in 10.0 ** np.floor(np.log10(high - low)) * np.outer([0.01, 0.1, 1.0], [1, 2, 5, 4, 3]).ravel():
-        numbers = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1.0)
-        texts = [tick_text(number) for number in np.round(numbers, 12) + 0.0]
-        widths = np.array([width_of(text, size) for text in texts])
+
+    def has_room(numbers: NDArray[np.float64]) -> bool:
+        widths = np.array([width_of(tick_text(number), size) for number in numbers])
         places = pitch * scale.places(0, numbers)
         # the first number of the next panel follows the last one
         gaps = np.diff(np.append(places, places[0] + pitch)) - (widths + np.roll(widths, -1)) / 2
-        fit = 2 <= len(numbers) <= MOST_SLOPE_NUMBERS and gaps.min() >= SLOPE_NUMBER_GAP
-        # rather numbers on both sides of zero than many
-        if fit and (len(ticks) == 0 or (ticks[0] >= 0 > numbers[0] and scale.low < 0)):
-            ticks, labels = numbers, texts
+        return 2 <= len(numbers) <= MOST_SLOPE_NUMBERS and bool(gaps.min() >= SLOPE_NUMBER_GAP)
+
+    ticks = round_numbers(low, high, has_room, steps=(1, 2, 3, 4, 5))
+    labels = [tick_text(tick) for tick in ticks]
     if len(ticks):
         ax.xaxis.remove_overlapping_locs = False
         ax.set_xticks(scale.places(panels[:, None], ticks).ravel(), labels * len(panels), minor=True)

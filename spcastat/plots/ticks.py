@@ -1,0 +1,144 @@
+"""Ticks at round numbers, as many as have room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import Locator
+from numpy.typing import NDArray
+
+from spcastat.plots.drawing import size_of
+from spcastat.plots.texts import width_of
+
+#: Multiples of these times a power of ten are round.
+TICK_STEPS = (1, 2, 5)
+#: The smallest distance of ticks in points when it is chosen, and the range in which it is kept.
+PITCH, SMALLEST_PITCH, LARGEST_PITCH = 26.0, 22.0, 70.0
+#: The most numbers of a panel, and the points between two numbers.
+MOST_PANEL_NUMBERS, PANEL_NUMBER_GAP = 5, 3.0
+
+Numbers = NDArray[np.float64]
+
+
+def round_numbers(
+    low: float,
+    high: float,
+    has_room: Callable[[Numbers], bool],
+    steps: Sequence[int] = TICK_STEPS,
+) -> Numbers:
+    """Return the multiples of a round step between two limits: the densest that have room, or none.
+
+    Parameters
+    ----------
+    low, high : float
+    has_room : callable
+        Whether numbers, one or more, have room beside one another.
+    steps : sequence of int
+        Times powers of ten.
+    """
+    powers = 10.0 ** (np.floor(np.log10(high - low)) + np.arange(-2.0, 2.0))
+    for step in np.outer(powers, steps).ravel().tolist():
+        numbers = multiples(step, low, high)
+        if len(numbers) and has_room(numbers):
+            return numbers
+    return np.zeros(0)
+
+
+def multiples(step: float, low: float, high: float) -> Numbers:
+    """Return the multiples of a step between two limits."""
+    counts = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1.0)
+    return np.asarray(np.round(counts * step, 12) + 0.0, dtype=float)
+
+
+class SteadyTicks(Locator):
+    """Multiples of a round step, at distances that are kept while these are legible.
+
+    Limits of one scale depend on the room that the numbers at the ticks leave, and these numbers on the
+    limits. If both changed at each pass of a layout engine, the numbers that are drawn could be wider than
+    those for which it made room.
+    """
+
+    step = 0.0
+
+    def __call__(self) -> list[float]:
+        """Return the ticks within the limits of the axis."""
+        axis: Any = self.axis
+        low, high = sorted(axis.get_view_interval())
+        units = (high - low) / max(_length(axis), 1.0)  # of a point
+        if not SMALLEST_PITCH * units <= self.step <= LARGEST_PITCH * units:
+
+            def has_room(numbers: Numbers) -> bool:
+                return len(numbers) > 1 and float(np.diff(numbers)[0]) >= units * max(
+                    PITCH, self._width(numbers)
+                )
+
+            numbers = round_numbers(low, high, has_room)
+            self.step = float(np.diff(numbers)[0]) if len(numbers) else high - low
+        return self.tick_values(low, high)
+
+    def _width(self, ticks: Numbers) -> float:
+        """Return the room in points for the numbers at ticks of a horizontal axis."""
+        axis: Any = self.axis
+        if axis.axis_name == "y":
+            return 0.0
+        size = float(axis.get_major_ticks(1)[0].label1.get_fontsize())
+        return max(width_of(f"{tick:.6g}", size) for tick in ticks) + size
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """Return the multiples of the step between two numbers."""
+        return multiples(self.step, vmin, vmax).tolist()
+
+
+class InnerTicks(Locator):
+    """Round numbers that touch neither each other nor those of the next panel.
+
+    Parameters
+    ----------
+    size : float
+        The font size of the numbers.
+    gap : float
+        The space between panels, as a share of the length of one.
+    """
+
+    def __init__(self, size: float, gap: float) -> None:
+        self.size, self.gap = size, gap
+
+    def __call__(self) -> list[float]:
+        """Return the ticks within the limits of the axis."""
+        axis: Any = self.axis
+        return self.tick_values(*sorted(axis.get_view_interval()))
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """Return the numbers between these limits: two or more, if they have room."""
+        axis: Any = self.axis
+        length = _length(axis)
+        space = (length * self.gap - PANEL_NUMBER_GAP) / 2.0
+
+        def ends(numbers: Numbers) -> tuple[Numbers, Numbers]:
+            """Return where numbers begin and end, in points."""
+            texts = axis.get_major_formatter().format_ticks(numbers)
+            widths = [self.size if axis.axis_name == "y" else width_of(text, self.size) for text in texts]
+            middles, halves = (numbers - vmin) / (vmax - vmin) * length, np.array(widths) / 2.0
+            return middles - halves, middles + halves
+
+        def inner(numbers: Numbers) -> Numbers:
+            low, high = ends(numbers)
+            return numbers[(low >= -space) & (high <= length + space)]
+
+        def has_room(numbers: Numbers, fewest: int = 2) -> bool:
+            low, high = ends(numbers := inner(numbers))
+            are_apart = bool((low[1:] - high[:-1] >= PANEL_NUMBER_GAP).all())
+            return fewest <= len(numbers) <= MOST_PANEL_NUMBERS and are_apart
+
+        numbers = round_numbers(vmin, vmax, has_room)
+        if not len(numbers):
+            numbers = round_numbers(vmin, vmax, partial(has_room, fewest=1))
+        return inner(numbers).tolist()
+
+
+def _length(axis: Any) -> float:
+    """Return the length of an axis in points."""
+    return float(size_of(axis.axes)[int(axis.axis_name == "y")])
