@@ -16,6 +16,7 @@ import spcastat as sp
 from spcastat import plots
 from spcastat.plots import drawing
 from spcastat.plots.measure_plots import MEASURE_PANELS
+from spcastat.plots.ticks import round_numbers
 
 # --- densities ------------------------------------------------------------------------------------
 
@@ -391,3 +392,17 @@ def test_a_scree_plot_of_a_fit_agrees_with_the_choice_whose_rows_were_shrunk():
     ax = fit.screeplot(parallel=choice)
     filled = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert sum(len(line.get_xdata()) for line in filled) == choice.parallel
+
+
+def test_round_numbers_are_the_densest_that_have_room():
+    assert round_numbers(-0.33, 0.88, lambda numbers: len(numbers) <= 7).tolist() == [
+        -0.2,
+        0,
+        0.2,
+        0.4,
+        0.6,
+        0.8,
+    ]
+    assert round_numbers(-0.33, 0.88, lambda numbers: len(numbers) <= 3).tolist() == [0, 0.5]
+    assert round_numbers(1200.0, 4900.0, lambda numbers: len(numbers) <= 5).tolist() == [2000, 3000, 4000]
+    assert not len(round_numbers(0.1, 0.9, lambda numbers: False))
