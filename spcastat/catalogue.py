@@ -57,7 +57,10 @@ def methods(name: MethodName | None = None) -> Summary:
     if name is None:
         return _list()
     if isinstance(name, str) and name == "spco":
-        raise MethodError("name='spco' is a separate function; see help(spcastat.spco).")
+        raise MethodError(
+            "name='spco' was given; sparse principal coordinates are fitted by a separate function, see "
+            "help(spcastat.spco)."
+        )
     return _page(SOLVERS[one_of("name", name, SOLVERS, MethodError)])
 
 

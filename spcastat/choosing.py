@@ -567,8 +567,8 @@ def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
     for name, (value, default) in tests.items():
         if not (value is default or (isinstance(value, int | float) and value == default)):
             raise OptionError(
-                f"{name}={shown(value)} was given with k={k}; it is for the choice of the number of "
-                f"components: leave out k= or {name}=."
+                f"{name}={shown(value)} was given with k={k}; it is used only if the number of components is "
+                f"chosen: leave out k= or {name}=."
             )
 
 
@@ -692,8 +692,8 @@ def _require_number_of_rows(data: Data, criterion: str, k: int | None) -> None:
         return
     given_k = "k= with " * (k is None)
     raise OptionError(
-        "n_obs is not given, on which this choice depends: give n_obs=, the number of rows behind the "
-        f"matrix, or {given_k}by='is' or by='variance'."
+        "n_obs was not given, and this choice depends on it: give n_obs=, the number of rows from which the "
+        f"matrix was computed, or {given_k}by='is' or by='variance'."
     )
 
 
@@ -875,8 +875,8 @@ def _checked_settings(settings: Settings, data: Data) -> Settings:
         )
     if settings.share is not None and settings.rule != "keep" and by != "variance":
         raise OptionError(
-            f"share={settings.share:g} was given with rule={settings.rule!r} and by={by!r}; it is the share "
-            "that rule='keep' with by='cv', or by='variance', keeps: give these, or leave it out."
+            f"share={settings.share:g} was given with rule={settings.rule!r} and by={by!r}; only rule='keep' "
+            "with by='cv', and by='variance', use a share: give one of these, or leave share out."
         )
     return replace(settings, by=by)
 

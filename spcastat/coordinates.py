@@ -161,7 +161,7 @@ def _require_nonzero(result: SpcoResult, op: Rows) -> None:
         largest = float(np.abs(scores).max() / op.root_weights.max() * op.unit)
         raise OptionError(
             f"penalty={result.penalty:g} makes every coordinate of {', '.join(empty.index[empty])} zero; "
-            f"take a smaller one (in [0, {largest:g}) for any component to be left) or fewer components."
+            f"give a smaller penalty (below {largest:g}, some coordinates remain) or fewer components."
         )
 
 

@@ -91,8 +91,8 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     """Choose which variables to keep, so all variables are reproduced as well as possible.
 
     This is for a short form of a questionnaire, fewer sensors or a panel of genes: afterwards only the
-    variables kept are measured. :func:`spca` answers another question, which few variables make each
-    component, and all of its variables together are still many.
+    variables kept are measured. :func:`spca` answers another question: which few variables form each
+    component. All components together may still need many variables.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     include, exclude : list of labels, optional
         Variables, or names of groups, that are kept in any case, and that are not kept.
     together : mapping of str to list of labels, or "terms", optional
-        Groups of variables that are kept or left as a whole, such as the items of a scale; "terms" are those
-        of a formula.
+        Groups of variables that are kept or left out as a whole, such as the items of a scale; "terms" are
+        the terms of a formula.
     formula, scale, na, weights
         As for :func:`rows`.
     effort : {"quick", "auto", "thorough"}, optional
@@ -153,13 +153,11 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     SpcaError
         The base class of all errors; see :mod:`spcastat.errors`.
 
-    Notes
-    -----
-    U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their covariances with all
-    variables. Without `k` the share is |F|^2 / tr S, that of the regressions of all variables on U (McCabe
-    1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it is the sum of the k
-    largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and Mori 1997). The
-    share never falls when a variable is added, and that of PCA bounds it.
+    Notes ----- U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their
+    covariances with all variables. Without `k` the share is |F|^2 / tr S, that of the regressions of all
+    variables on U (McCabe 1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it
+    is the sum of the k largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka
+    and Mori 1997). The share never decreases when a variable is added, and is at most the share of PCA.
 
     The search adds the best variable one by one, also starts from larger sets, which it reduces, and from
     random sets, and exchanges variables as long as this helps. A branch and bound search then tries to prove

@@ -99,7 +99,7 @@ def test_rows_that_belong_together(kind, option, expected, tmp_path):
         else:
             np.testing.assert_array_equal(fit.loadings, expected["clusters"].loadings)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="The file holds labels of rows")
+            warnings.filterwarnings("ignore", message="The file contains labels of rows")
             fit.save(tmp_path / "a.spca")
         assert str(sp.load(tmp_path / "a.spca")) == str(fit)
 
@@ -145,7 +145,7 @@ IN_FILES = ("bool", "int", "float", "tuple", "mixed", "NaT", "NA", "NaN", "None"
 
 
 @pytest.mark.parametrize("kind", NAMES)
-@pytest.mark.filterwarnings("ignore:The file holds names of columns")
+@pytest.mark.filterwarnings("ignore:The file contains names of columns")
 def test_names_of_columns(kind, tmp_path):
     data = X.copy()
     data.columns = pd.Index([*NAMES[kind], "c", "d", "e"], dtype=object, tupleize_cols=False)
@@ -173,7 +173,7 @@ READINGS = {"formula": {"formula": "~ ."}, "mixed": {"scale": "mixed"}}
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.filterwarnings("ignore:The file holds")
+@pytest.mark.filterwarnings("ignore:The file contains")
 def test_fits_with_formulas_and_factors_from_files(kind, reading, tmp_path):
     """The table of the fit is new data for the fit from its file, by the names that the table has."""
     data = X.copy() if reading == "formula" else X.assign(e=KINDS["str"])

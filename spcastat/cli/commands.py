@@ -275,7 +275,10 @@ def _saved(args: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
     of_data += ["loadings", "groups", "color", "bootstrap", "stability"]
     needless = [f"--{name}" for name in of_data if getattr(args, name) not in (None, False)]
     if needless:
-        raise OptionError(f"{', '.join(needless)}: for data; {args.data} is a saved fit, which has none.")
+        raise OptionError(
+            f"{', '.join(needless)} can be given for data only; {args.data} is a saved fit, which contains "
+            "none."
+        )
     from spcastat.results.fit import load
 
     return load(args.data), {}

@@ -298,8 +298,8 @@ def fit_of(args: argparse.Namespace, data: Any, covariance: bool, options: dict[
     refused += ["--stability"] * (args.stability is not None)
     if refused:
         raise OptionError(
-            f"{', '.join(refused)}: for sparse weights only; with --loadings use --card, --variance, "
-            "--option total=N, --n-init, --rng, --bootstrap, and the options on the data."
+            f"{', '.join(refused)} can be given for sparse weights only; with --loadings use --card, "
+            "--variance, --option total=N, --n-init, --rng, --bootstrap, and the options on the data."
         )
     fit: Fit = function(data, k=args.k, **options)
     return fit

@@ -175,7 +175,7 @@ def load_table(args: argparse.Namespace) -> Any:
     for_files = ("index_col", "columns", "drop", *_TEXT_OPTIONS, "header", "na_values", "sheet", "codes")
     used = [f"--{name.replace('_', '-')}" for name in for_files if getattr(args, name, None) is not None]
     if used:
-        raise OptionError(f"{', '.join(used)}: for files only; a bundled data set is used whole.")
+        raise OptionError(f"{', '.join(used)} can be given for files only; a bundled data set is used whole.")
     return data_sets[args.data]()
 
 

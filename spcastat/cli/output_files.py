@@ -325,7 +325,9 @@ def format_of(args: argparse.Namespace) -> str:
         raise OptionError("--format docx is a file for Word; name it: --out OUT.docx.")
     refused = [f"--{name.replace('_', '-')}" for name in given_of(args, (*_LAYOUT, *ARRANGEMENT))]
     if kind == "json" and refused:
-        raise OptionError(f"{', '.join(refused)}: for tables only; --format json has the numbers in full.")
+        raise OptionError(
+            f"{', '.join(refused)} can be given for tables only; --format json contains the numbers in full."
+        )
     if kind == "text" and args.label is not None:
         raise OptionError("--label was given, which text output does not use; leave it out.")
     return kind

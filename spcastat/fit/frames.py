@@ -176,7 +176,7 @@ def require_intervals(boot: Bootstrapped, level: float) -> Bootstrapped:
             f"Intervals of {100 * level:.12g} % need {least_draws(level)} draws or more, and the bootstrap "
             f"has {boot.draws}: call bootstrap() with n={least_draws(level)} or more (999 by default)"
             + (f", or give level={lower_level:g} or less." if lower_level else ".")
-            + " Its standard errors need fewer draws: they are in its table."
+            + " Standard errors need fewer draws; its table contains them."
         )
     return boot
 
@@ -464,8 +464,8 @@ def rotated(state: FitState) -> pd.DataFrame:
         removals = [f"{name}=None" for name in ONLY_OF_SEARCHES if state.record.options.get(name)]
         changes = ["method='rotate'", "card=...", *removals]
         raise NotRotatedError(
-            f"rotated is for fits with method='rotate', and this fit has method={state.record.method!r}; fit "
-            f"again with refit({', '.join(changes)})."
+            "rotated is available only for fits with method='rotate', and this fit has "
+            f"method={state.record.method!r}; fit again with refit({', '.join(changes)})."
         )
     return state.by_variable(state.rotated)
 

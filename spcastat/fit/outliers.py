@@ -19,7 +19,9 @@ from spcastat.reading.read import replay
 def cleaning_of(state: FitState) -> Cleaning:
     """Return the outlying cells and rows of a fit; raise OptionError if it is not robust."""
     if state.cleaning is None:
-        raise OptionError("robust is for fits with robust=True, 'cells' or 'rows'; this one is not robust.")
+        raise OptionError(
+            "robust is available only for fits with robust=True, 'cells' or 'rows'; this one is not robust."
+        )
     return state.cleaning
 
 

@@ -489,7 +489,7 @@ def imputed(state: FitState, data: Data | None, analysis: str = "imputed") -> pd
     """
     if state.model is None:
         raise errors.NotImputedError(
-            f"{analysis} is for fits with na='em'; this one has no model of missing values."
+            f"{analysis} is available only for fits with na='em'; this one has no model of missing values."
         )
     if data is None:
         raise state.no_data(analysis)

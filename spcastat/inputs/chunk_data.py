@@ -234,8 +234,8 @@ class ChunkData(Data):
     def by_row(self, given: Any, option: str) -> Any:
         if given is not None:
             raise errors.NoRowsError(
-                f"{option}={shown(given)} was given, and of rows that are never all in memory a sample is "
-                "drawn, which has no values for it. Leave it out, or fit rows that fit into memory."
+                f"{option}={shown(given)} was given, but rows that are not in memory are represented by a "
+                "sample, for which there are no such values. Leave it out, or fit rows that fit into memory."
             )
         return given
 

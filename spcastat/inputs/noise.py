@@ -483,8 +483,8 @@ def covariance_noise(op: Operator, n: float | None, kind: str | None, seed: int,
     """
     if n is None:
         raise OptionError(
-            "n_obs is not given, on which the eigenvalues of noise depend: give n_obs=, the number of rows "
-            "behind the matrix."
+            "n_obs was not given, and the eigenvalues of noise depend on it: give n_obs=, the number of rows "
+            "from which the matrix was computed."
         )
     if kind in ("polychoric", "mixed"):
         raise OptionError(

@@ -225,7 +225,9 @@ class RowSampler(Sampler):
         """
         names, w = self.rules.names, weights
         if not (len(rows) if w is None else w.sum()) > 1:
-            raise ComponentsError("a sample has one row, as a cluster of one row alone, and no variance.")
+            raise ComponentsError(
+                "a sample consists of one row, such as a cluster of one row, and has no variance."
+            )
         order = np.argsort(self._ranks[rows], kind="stable")
         rows, w = rows[order], None if w is None else w[order]
         if self.terms is not None:

@@ -160,8 +160,8 @@ class BlockScaling(ScalingGroups):
                 raise OptionError(f"blocks[{shown(name)}] is empty; name its variables, or leave it out.")
         if (of < 0).any():
             raise OptionError(
-                f"blocks lacks {listed(columns[of < 0])}; each variable belongs to one block, which may be "
-                "one of its own."
+                f"blocks lacks {listed(columns[of < 0])}; each variable must belong to one block, which may "
+                "consist of this variable alone."
             )
         return cls(kind, tuple(str(name) for name in blocks), of)
 

@@ -80,9 +80,9 @@ def certified(problem: Selection, groups: Sequence[int], seconds: float) -> Prov
     """
     if not provable(problem):
         raise OptionError(
-            "certify() compares sets of as many variables, and this choice has groups of several variables "
-            "or different costs; its bound is that of all candidates together. Give m= without together= for "
-            "a proof."
+            "certify() compares sets of the same number of variables, but this choice has groups of several "
+            "variables or different costs; its bound is that of all candidates together. Give m= without "
+            "together= for a proof."
         )
     return proven(problem, groups, seconds=seconds)
 

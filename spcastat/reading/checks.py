@@ -640,12 +640,12 @@ def rows_of(values: Any, role: str, k: int, fewer: int = 0) -> np.ndarray:
     if numbers is None or not np.isfinite(numbers).all():
         content = "missing or infinite values" if numbers is not None else "something else"
         raise errors.ShapeError(
-            f"{role} of type {type(values).__name__} was given, containing {content}; they are finite real "
-            "numbers."
+            f"{role} of type {type(values).__name__} was given, containing {content}; it must contain finite "
+            "real numbers."
         )
     if numbers.ndim != 2 or numbers.shape[1] not in ({k, fewer} if fewer else {k}):
         raise errors.ShapeError(
-            f"{role} has shape {numbers.shape}; it must have {plural(k, 'column')}, one a component."
+            f"{role} has shape {numbers.shape}; it must have {plural(k, 'column')} for the components."
         )
     return numbers.astype(np.float64)
 

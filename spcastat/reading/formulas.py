@@ -213,7 +213,7 @@ def expand(formula: str, pieces: list[Piece], columns: Collection[str]) -> list[
     ]
     terms = [term for term in expanded_terms if set(term) != {Part("1", "literal")}]
     if not terms:
-        raise FormulaError(f"formula={formula!r} has no term that makes a column; the intercept is not one.")
+        raise FormulaError(f"formula={formula!r} has no term besides the intercept, which is not a variable.")
     return terms
 
 

@@ -255,7 +255,7 @@ def _columns(spec: Spec, table: InputTable) -> tuple[Any, pd.Index]:
         warn(
             f"The fit had no names: the {plural(p, 'column')} {listed(table.columns, 4)} "
             f"{'is' if p == 1 else 'are'} taken by position. Pass "
-            "df.to_numpy() if that is what you mean.",
+            "df.to_numpy() if this order is intended.",
             DataWarning,
         )
     if spec.positions is not None:

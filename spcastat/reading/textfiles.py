@@ -236,7 +236,7 @@ class TextTable:
         if read != self.rows:
             raise FileError(
                 f"{self.name} cannot be read for certain: {self.rows} lines were counted and {read} read; "
-                "are there fields of nothing but spaces, or quotation marks within fields?"
+                "fields may consist of spaces only, or contain quotation marks."
             )
 
     # --- every line, once ---

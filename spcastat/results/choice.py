@@ -106,7 +106,7 @@ class ComponentChoice(Outcome):
 
     @property
     def broken_stick(self) -> int | None:
-        """The number of leading shares above those of a broken stick, as for `kaiser`."""
+        """The number of leading shares that exceed the shares of a broken stick, as for `kaiser`."""
         return self._tests.broken_stick
 
     @property

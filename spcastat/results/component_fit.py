@@ -159,8 +159,8 @@ class ComponentFit(Picklable, Shown):
         -------
         DataFrame of shape (m, k), or table
             A polars or Arrow table if one was given. It has no row labels; if rows were dropped, or labels of
-            a data frame were stored with the table, these are in a first column ("row"). For chunks, scores
-            chunk by chunk; for dask collections, a dask collection.
+            a data frame were stored with the table, these are in a first column ("row"). For chunks, the
+            scores are returned chunk by chunk, and for dask collections as a dask collection.
 
         Raises
         ------

@@ -274,7 +274,7 @@ class Scales(Picklable, Outcome):
         "items", their number; "alpha", Cronbach's, in the units of the data (NaN for a correlation matrix);
         "alpha_std", of standardised variables; "omega", the share of the variance of the standardised sum
         that one common factor explains; "mean_r", the mean correlation; "r_component", the correlation of the
-        sum with the component. NaN where there are too few variables: two for alpha, three for omega.
+        sum with the component. Alpha is NaN for fewer than two variables, and omega for fewer than three.
         """
         return deep_copy(self._numbers.table)
 

@@ -87,7 +87,7 @@ class SparseLoadings(ComponentFit):
     def communalities(self) -> pd.Series:
         """Share of the variance of each variable, length p, that its loadings explain; NaN if constant.
 
-        For scaled data the sum of its squared loadings.
+        For scaled data it is the sum of the squared loadings of the variable.
         """
         return sparse_loadings.communalities(self._state)
 
@@ -163,7 +163,7 @@ class SparseLoadings(ComponentFit):
         Parameters
         ----------
         *results : LoadingsBootstrap
-            What `bootstrap` of this fit returned; the last counts.
+            Results of `bootstrap` of this fit; the last one is used.
 
         Raises
         ------

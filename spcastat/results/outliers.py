@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Outliers(Picklable, Summary):
     """Outlying cells and rows of a fit with ``robust=``, as ``fit.robust``.
 
-    It prints what to look at first: rows that are far, and cells with the largest distance from their column.
+    The printout lists what to inspect first: rows far from the others, and cells far from the middle of their
+    column.
     """
 
     def _document(self) -> Document:
@@ -87,8 +88,9 @@ class Outliers(Picklable, Summary):
         ----------
         rows, columns : int
             Largest numbers of rows and variables; `ax` shows fewer if more names lack room there. Rows that
-            are left out come first, above a line, then those with the furthest cells. Variables are in the
-            order of the components; of more, those with the furthest cells in these rows are drawn.
+            are left out come first, above a line, then the rows with the farthest cells. Variables are in the
+            order of the components; if there are more, the variables with the farthest cells in these rows
+            are drawn.
         ax : Axes, optional
             By default a new figure is created.
 

@@ -76,7 +76,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def share(self) -> float:
-        """The share of the variance of all variables that those kept reproduce."""
+        """The share of the variance of all variables that the variables kept reproduce."""
         return set_of(self._state).share
 
     @property
@@ -98,9 +98,9 @@ class PrincipalVariablesResult(Picklable, Shown):
     def variables(self) -> pd.DataFrame:
         """A row for each variable kept (or group, by its name), those that are needed most first.
 
-        "without" is the share without it; "instead" the best other variable, if it cannot be measured, and
-        "with_instead" the share with that; "cost" with a budget; "frequency" the share of resamples of the
-        rows in which it was chosen.
+        "without" is the share without the variable; "instead" the best substitute if it cannot be measured,
+        and "with_instead" the share with the substitute; "cost" with a budget; "frequency" the share of
+        resamples of the rows in which it was chosen.
         """
         return principal.kept_table(self._state)
 
@@ -117,7 +117,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     def path(self) -> pd.DataFrame:
         """A row for each number of variables that was compared.
 
-        "variables", "share", "of_pca" (the share over that of PCA), the coefficients "RM" and "GCD", and with
+        "variables", "share", "of_pca" (the share relative to PCA), the coefficients "RM" and "GCD", and with
         folds "held_out", its standard error "held_out_se", and "held_out_pca": shares of held-out rows.
         """
         return principal.path_table(self._state)

@@ -336,8 +336,8 @@ def _compared(state: FitState, op: Operator, joint: bool | None, objective: str 
     """
     if objective is not None and joint is False:
         raise OptionError(
-            f"objective={shown(objective)} was given with joint=False, and is for joint proofs: leave it "
-            "out. Proofs of single components are for the adjusted variance that each adds."
+            f"objective={shown(objective)} was given with joint=False, but applies to joint proofs only: "
+            "leave it out. Proofs of single components bound the adjusted variance that each component adds."
         )
     maximised = OBJECTIVES.get(str(state.record.options.get("objective")))
     if joint is None:

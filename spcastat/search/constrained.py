@@ -279,7 +279,7 @@ class _ConstrainedSearch:
             raise ComponentsError(
                 f"constraint={self.constraint.name!r} was given with card={list(self.cards)}, and no such "
                 f"components with {self.constraint.label} were found: give larger cards or fewer components. "
-                "Cards of 1, 2, 3, ... or more always have them."
+                "Such components always exist for cards of at least 1, 2, 3, ...."
             )
         winner = int(np.argmax(self.values))
         V = np.zeros((len(self.S), len(self.cards)))

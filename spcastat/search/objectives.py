@@ -163,8 +163,8 @@ class Objective:
         """
         if self.groups is None:
             raise OptionError(
-                f"objective={self.name!r} was given with disjoint=True and without card=, and has no search "
-                f"over groups of all variables: give card=, or {_those_with('groups')}."
+                f"objective={self.name!r} was given with disjoint=True and without card=, for which there is "
+                f"no search over groups of all variables: give card=, or {_those_with('groups')}."
             )
         return self.groups
 

@@ -86,8 +86,9 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         part="Use 999 draws for a paper.",
     ),
     "few draws of standard errors": Template(
-        note="With {done|# draw|# draws} a standard error that is taken from draws (those of variances, and "
-        "all without a jackknife) itself has an error of {error} %; with 999 draws, {error_of_many} %.",
+        note="With {done|# draw|# draws} a standard error that is computed from draws (for variances, and "
+        "for loadings without a jackknife) has a relative error of {error} %; with 999 draws, "
+        "{error_of_many} %.",
         part="Use 999 draws for a paper.",
     ),
     "notice": Template(note="{text}", warning="{doubtful?{uncapitalised}}", remark="{doubtful?|{text}}"),

@@ -716,20 +716,22 @@ TEMPLATES: dict[str, Template] = {
     "split factors": Template(note="Levels of a factor are selected one by one: {factors}."),
     "split factor": Template(part="{component} has {number} of the {levels|# level|# levels} of {name}"),
     "all explained": Template(
-        note="Regression on the scores explains all of the variance. Scores of other loadings do so, too, so "
-        'that the data do not determine the loadings: give a smaller k, or objective="adjusted".',
-        warning="other loadings explain all of the variance, too; see fit.notes.",
+        note="Regression on the scores explains all of the variance. This is also true for other loadings, "
+        "so "
+        'the data do not determine the loadings: give a smaller k, or objective="adjusted".',
+        warning="other loadings also explain all of the variance; see fit.notes.",
     ),
     "as much as PCA": Template(
-        note="Regression on the scores explains as much as on the principal components. With no more rows "
-        "than variables scores of other loadings may do so, too, and rounding, as of rows in another order, "
-        'then chooses between them: give a smaller card, or objective="adjusted".',
-        warning="other loadings may explain as much as PCA, too; see fit.notes.",
+        note="Regression on the scores explains as much as regression on the principal components. If there "
+        "are no more rows than variables, this may also be true for other loadings, and rounding, which "
+        "depends on the order of the rows, chooses between them: give a smaller card, or "
+        'objective="adjusted".',
+        warning="other loadings may also explain as much as PCA; see fit.notes.",
     ),
     "another order": Template(
-        note="In the order {names} these components have {share:.2f} % of the total variance (adjusted) "
-        "instead of "
-        '{share_now:.2f} %; order="best" also searches with the cardinalities in other orders.'
+        note="In the order {names} the adjusted variance of these components is {share:.2f} % of the total "
+        'variance instead of {share_now:.2f} %; order="best" also searches with the cardinalities in other '
+        "orders."
     ),
     "PCA in few passes": Template(
         note="The variance of dense PCA is a lower bound, because few passes over the rows were made for "
@@ -827,9 +829,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "were compared counts}; {possible?a larger kmax compares more|no more components can be compared}."
     ),
     "large rows": Template(
-        label="Shrunk",
-        line="{pulled} of {n|# row|# rows} for the tests of k, since {pulled|it is|they are} large (without "
-        "this, k = {k_unshrunk}).",
+        label="Rows",
+        line="{pulled} of {n|# row|# rows} {pulled|was|were} shrunk for the tests of k, since {pulled|it "
+        "is|they are} large (without this, k = {k_unshrunk}).",
         note=_LARGE_ROWS + " A fit with robust=True is less influenced by such rows.",
         methods=_LARGE_ROWS.replace(" is|", " was|")
         .replace(" are}", " were}")
@@ -841,10 +843,10 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         methods=_UNTESTED,
     ),
     "shrunk rows": Template(
-        label="Shrunk",
-        line="{pulled} of {n|# row|# rows} for the tests of k, to 1.5 times the median "
-        "distance from the medians of the variables, in median absolute deviations{differs?; without this, k "
-        "would be {k_unshrunk}}. The fit uses the rows as they are.",
+        label="Rows",
+        line="{pulled} of {n|# row|# rows} {pulled|was|were} shrunk for the tests of k, to 1.5 times the "
+        "median distance from the medians of the variables, in median absolute deviations{differs?; without "
+        "this, k would be {k_unshrunk}}. The fit uses the rows as they are.",
         methods="For these tests, {pulled|# row|# rows} farther from the centre than 1.5 times the median "
         "distance {pulled|was|were} shrunk to it.",
     ),

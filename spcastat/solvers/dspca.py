@@ -89,8 +89,8 @@ class DSPCA(ComponentSolver):
         p = view.p
         if p > LARGEST_ORDER:
             raise OptionError(
-                f"method='dspca' takes all eigenvectors of a {p} x {p} matrix in every step; it is meant for "
-                f"a few hundred variables, at most {LARGEST_ORDER}. Choose variables, or another method."
+                f"method='dspca' computes all eigenvectors of a {p} x {p} matrix in every step; it is meant "
+                f"for a few hundred variables, at most {LARGEST_ORDER}. Choose variables, or another method."
             )
         S = symmetric(view.block(np.arange(p)))
         largest = float(np.diag(S).max())

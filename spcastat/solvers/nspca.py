@@ -73,7 +73,7 @@ class NSPCA(JointSolver):
             raise OptionError(
                 f"penalty={beta[empty[0]] * op.unit**2:g} leaves no loading in component {empty[0] + 1}; "
                 f"with this orthonormality it must be below {size * op.unit**2:g} there, the largest "
-                "eigenvalue, and mostly far below."
+                "eigenvalue, and usually much smaller."
             )
         details: dict[str, list[object]] = {"penalty": [float(value_of_penalty) for value_of_penalty in beta]}
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)

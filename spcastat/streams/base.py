@@ -510,8 +510,9 @@ def _formula_spec(table: InputTable, reading: ReadOptions) -> Spec:
     learning += list(spec.model_spec.encodings)
     if learning:
         raise errors.FormulaError(
-            f"formula={formula!r} was given for a stream of chunks; {listed(learning)} learns from rows. Use "
-            "terms of single rows, such as log(a); spca(..., scale=True) standardises over all rows."
+            f"formula={formula!r} was given for a stream of chunks; {listed(learning)} is estimated from all "
+            "rows. Use terms of single rows, such as log(a); spca(..., scale=True) standardises over all "
+            "rows."
         )
     return spec
 

@@ -305,7 +305,7 @@ TABLES = [
     _fit("ok.parquet", code=0),
     _fit("ok.parquet", "--sep ,", words="--sep is for tables of text"),
     _fit("ok.csv", "--sheet S1", words="--sheet is for workbooks"),
-    _fit("pitprops", "--sep ,", words="--sep: for files only"),
+    _fit("pitprops", "--sep ,", words="--sep can be given for files only"),
     _fit("-", code=0, stdin="ok.csv"),
     _fit("-", stdin="semicolon.csv", words="give --sep semicolon --decimal ,."),
     _fit("-", stdin="empty.csv", words="standard input cannot be read: it is empty"),

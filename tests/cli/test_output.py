@@ -72,7 +72,7 @@ def test_the_ending_of_a_file_says_the_format(capsys, tmp_path, name, start):
     [
         (["--format", "docx"], "name it: --out OUT.docx"),
         (["--out", "t.xyz"], "has no format; give --format"),
-        (["--format", "json", "--digits", "2"], "--digits: for tables only"),
+        (["--format", "json", "--digits", "2"], "--digits can be given for tables only"),
         (["--label", "a"], "--label was given, which text output does not use"),
         (["--digits", "12"], "--digits 12 was given"),
     ],
@@ -134,7 +134,7 @@ def test_saved_fits_are_drawn(capsys, tmp_path):
     fit = sp.spca(sp.datasets.pitprops_sample(), k=2, card=4, method="greedy")
     fit.with_inference(fit.stability(3)).save(tmp_path / "fit.spca")
     out_of(capsys, "plot", "stability", tmp_path / "fit.spca", "--out", tmp_path / "s.svg")
-    assert "--k: for data" in refused(
+    assert "--k can be given for data only" in refused(
         capsys, "plot", "screeplot", tmp_path / "fit.spca", "--k", 2, "--out", tmp_path / "x.svg"
     )
 

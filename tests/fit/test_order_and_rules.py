@@ -116,7 +116,8 @@ def test_the_best_order_is_the_best_of_all(cards):
     shares = [sp.measures.adjusted(V[:, order], S=R) for order in orders]
     text = " ".join(given.notes)
     names = ", ".join(f"PC{i + 1}" for i in orders[int(np.argmax(shares))])
-    assert f"In the order {names} these components have {100 * max(shares):.2f} %" in text
+    share = f"{100 * max(shares):.2f} %"
+    assert f"In the order {names} the adjusted variance of these components is {share}" in text
     assert "In the order" not in " ".join(best.notes)
 
 

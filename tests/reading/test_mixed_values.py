@@ -86,7 +86,7 @@ def test_completed_terms_of_formulas_and_tables_of_numbers():
     assert completed["C(s)"].isin([1, 2, 3]).all()
     numbers = sp.spca(table[["a", "b"]], 2, 2, na="em", k_em=1, scale=True)
     pd.testing.assert_frame_equal(numbers.completed, numbers.imputed)
-    with pytest.raises(errors.NotImputedError, match="completed is for fits with na='em'"):
+    with pytest.raises(errors.NotImputedError, match="completed is available only for fits with na='em'"):
         _ = sp.spca(table[["a", "b"]].dropna(), 2, 2, scale=True).completed
 
 

@@ -55,7 +55,7 @@ FITS = [
     ("matrix_fit.summary().to_docx('t.docx', capton='x')", OptionError, "to_docx.*Did you mean 'caption'"),
     ("matrix_fit.summary(stars=True)", OptionError,
      r"stars=True was given, .* give stars=fit.test_loadings\(\), or call the method of fit.with_inf"),
-    ("fit.imputed", OptionError, "imputed is for fits with na='em'"),
+    ("fit.imputed", OptionError, "imputed is available only for fits with na='em'"),
     ("fit.inverse_transform(np.ones((4, 3)))", ShapeError, "2 columns"),
     ("fit.inverse_transform(fit.scores[['PC2', 'PC1']])", ShapeError, "order"),
     ("fit.transform(rows.drop(columns='e'))", NewDataError, "'e'"),

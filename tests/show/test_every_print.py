@@ -117,7 +117,7 @@ def test_a_choice_with_every_caution_is_one_screen():
     k_choice = sp.choose_k(expression())
     lines = str(k_choice).splitlines()
     assert "Caution  " in str(k_choice)
-    assert "Shrunk  " in str(k_choice)
+    assert "Rows     18 of 62 rows were shrunk" in str(k_choice)
     assert len(lines) <= LINES
     assert sum("predicts %" in line for line in lines) == 1
     assert "cum. %" in str(k_choice.summary())

@@ -424,7 +424,7 @@ def test_what_is_no_table_of_numbers_is_refused(X):
         for source, error, message in cases:
             with pytest.raises(error, match=message):
                 sp.spca(source, k=1, card=1, method="bcd-l0")
-        with pytest.raises(FormulaError, match="learns from rows"):
+        with pytest.raises(FormulaError, match="is estimated from all rows"):
             sp.spca(df, k=1, card=1, formula="~ v0 + scale(v1)", method="bcd-l0")
         with pytest.raises(OptionError, match="dummy"):
             sp.spca(df, k=1, card=1, formula="~ .", categorical="dummy", method="bcd-l0")

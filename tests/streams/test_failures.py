@@ -143,9 +143,9 @@ def test_what_fails_in_a_function_of_the_user():
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
-        ("~ scale(a) + b", r"'scale\(a\)' learns from rows"),
-        ("~ poly(a, 2)", r"'poly\(a, 2\)' learns from rows"),
-        ("~ C(a) + b", r"'C\(a\)' learns from rows"),
+        ("~ scale(a) + b", r"'scale\(a\)' is estimated from all rows"),
+        ("~ poly(a, 2)", r"'poly\(a, 2\)' is estimated from all rows"),
+        ("~ C(a) + b", r"'C\(a\)' is estimated from all rows"),
         ("~ I(a - a.mean()) + b", "depend on the other rows"),
         ("~ np.cumsum(a) + b", r"'np.cumsum\(a\)' depend on the other rows"),
     ],

@@ -307,7 +307,7 @@ def test_what_cannot_be_read_for_certain_is_refused_with_what_to_do(tmp_path):
 
 # --- Memory: a Parquet file is never in memory as a whole, not even one of its row groups ---------
 
-#: The file holds 100 columns of 600,000 numbers, 480 MB in one row group.
+#: The file contains 100 columns of 600,000 numbers, 480 MB in one row group.
 ROWS, COLUMNS = 600_000, 100
 
 CODE = """
