@@ -395,3 +395,12 @@ def test_the_figure(found):
     assert len(found.plot(components=["PC1"], max_rows=2).get_yticklabels()) == 2
     data = sp.plots.plot_slopes_data(found.slopes)
     assert ((data["loading"] != 0) | (data["p_adjusted"] <= 0.05)).all()
+
+
+def test_a_print_explains_its_measures():
+    R = sp.datasets.load_pitprops()
+    text = str(sp.compare(sp.spca_cov(R, 2, 5), sp.spca_cov(R, 2, 4)))
+    assert "RRE, its error: the square root of 1 - PEV" in " ".join(text.split())
+    rows = sp.datasets.pitprops_sample(60)
+    groups = sp.compare_groups(rows, ["a", "b"] * 30, k=2, card=3, n_draws=19)
+    assert "Congruence: cosine of the angle to the first principal component" in " ".join(str(groups).split())

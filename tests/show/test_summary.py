@@ -274,3 +274,13 @@ def test_the_advice_for_correlated_scores_is_accepted_by_the_call():
     together = sp.spca(data, k=2, card=2, together={"g": ["a", "b"], "h": ["d", "e"]})
     assert any("Two scores have" in note for note in together.notes)
     assert not any("constraint" in note for note in together.notes)  # it is refused beside groups
+
+
+def test_a_factor_of_mixed_data_is_one_variable():
+    """The title and the line on data count variables; the note on zeros counts the columns of the table."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd")).assign(site=list("uvw") * 20)
+    text = str(sp.spca(table, 2, 2, scale="mixed").summary())
+    assert text.splitlines()[0].startswith("Sparse PCA: 2 components of 5 variables")
+    assert "60 rows x 5 variables (7 columns)" in text
+    assert "of 7 columns" in text
