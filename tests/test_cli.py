@@ -280,7 +280,7 @@ def test_which_variables_a_table_has_and_the_methods_section(capsys):
     assert words == " ".join([fit.describe().text, *fit.describe().references])
     content = json.loads(ran(capsys, *arguments, "--describe", "--format", "json"))
     assert content["description"]["bibtex"] == fit.describe().bibtex
-    assert "--cut: for tables" in refused(capsys, *arguments, "--cut", 0.1, "--format", "json")
+    assert "--cut can be given for tables" in refused(capsys, *arguments, "--cut", 0.1, "--format", "json")
 
 
 def test_a_report_says_the_command(hastie, tmp_path, capsys):

@@ -814,7 +814,7 @@ def inference_of(content: Mapping[str, Any], reader: Reader, record: records.Rec
         member_reader = Reader(reader.arrays, dict(reader.sizes))
         results[name] = None if content.get(name) is None else member_reader.read(kind, content[name], name)
     if results["stability"] is not None and not 0.5 <= results["stability"].threshold <= 1:
-        raise FileError("the threshold of its stability is not between 0.5 and 1.")
+        raise FileError("its stability: threshold is not between 0.5 and 1.")
     proofs: list[records.Proven] = reader.read(list[records.Proven], content["proofs"], "proofs")
     if not all(_goes_with(proof, record) for proof in proofs):
         raise FileError("its proof does not match the fit.")

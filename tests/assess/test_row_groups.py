@@ -264,7 +264,7 @@ def test_samples_of_a_cluster_of_one_row_have_no_variance(sizes, draws):
     labels = np.repeat(range(len(sizes)), sizes)
     fit = sp.spca(np.random.default_rng(1).normal(size=(len(labels), 4)), 1, 2, clusters=labels)
     if len(sizes) == 2 and draws != "bootstrap":  # every half is one cluster
-        with pytest.raises(sp.errors.DataError, match="a sample has one row"):
+        with pytest.raises(sp.errors.DataError, match="a sample consists of one row"):
             getattr(fit, draws)(6)
         return
     result = getattr(fit, draws)(6)

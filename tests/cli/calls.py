@@ -373,7 +373,7 @@ OPTIONS = [
     Call("show ok.spca", 0, prints="12 rows and 4 variables"),
     Call("show fit.csv", 0, prints="12 rows and 4 variables"),
     Call("show ok.spca --format json", 0, prints='"loadings"'),
-    Call("show ok.spca --format json --cut 0.1", words="--cut: for tables"),
+    Call("show ok.spca --format json --cut 0.1", words="--cut can be given for tables"),
     Call("show ok.csv", words="is not a saved fit"),
     Call("show cut.spca", words="damaged or cut off"),
     Call("transform ok.spca", 2),

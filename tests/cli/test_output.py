@@ -258,12 +258,15 @@ def test_a_matrix_and_formats(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--disjoint"], "--disjoint: for sparse weights"),
-        (["--stability", "9"], "--stability: for sparse weights"),
-        (["--objective", "pev", "--effort", "quick"], "--objective, --effort: for sparse weights"),
-        (["--method", "greedy"], "--method: for sparse weights"),
-        (["--tol", "0.1"], "--tol: for sparse weights"),
-        (["--include", "a"], "--include: for sparse weights"),
+        (["--disjoint"], "--disjoint can be given for sparse weights"),
+        (["--stability", "9"], "--stability can be given for sparse weights"),
+        (
+            ["--objective", "pev", "--effort", "quick"],
+            "--objective, --effort can be given for sparse weights",
+        ),
+        (["--method", "greedy"], "--method can be given for sparse weights"),
+        (["--tol", "0.1"], "--tol can be given for sparse weights"),
+        (["--include", "a"], "--include can be given for sparse weights"),
         (["--option", "total=9"], "give one of --card"),
     ],
 )

@@ -136,7 +136,7 @@ def test_comparisons_have_a_row_of_proven_gaps(R):
 
 
 def test_adopt_refuses_what_is_no_certificate_of_the_fit(fit, proof, R):
-    with pytest.raises(OptionError, match="takes the result of certify"):
+    with pytest.raises(OptionError, match="accepts the result of certify"):
         fit.adopt(proof.loadings)
     with pytest.raises(OptionError, match="other variables"):
         sp.spca_cov(R.iloc[:12, :12], 2, 3).adopt(proof)

@@ -102,7 +102,7 @@ def test_scores_that_explain_as_much_as_pca_are_not_the_only_ones():
     Supports of other variables do as well: five variables have ten supports of three.
     """
     rows = np.random.default_rng([1, 1]).normal(size=(5, 5))
-    note = "explains as much as on the principal components"
+    note = "explains as much as regression on the principal components"
     fit = sp.spca(rows, 3, 3, objective="least_squares")
     shares = fit.variance.iloc[-1]
     assert shares["cumulative least squares"] == pytest.approx(shares["cumulative PCA"], abs=1e-9)

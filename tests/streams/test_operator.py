@@ -537,7 +537,7 @@ def test_rows_without_weight_are_not_drawn():
 
 
 def test_values_of_all_rows_are_refused_for_a_sample(fit):
-    with pytest.raises(NoRowsError, match=r"groups=.* a sample is drawn"):
+    with pytest.raises(NoRowsError, match=r"groups=.* represented by a sample"):
         fit.biplot(groups=np.zeros(N))
 
 
