@@ -138,6 +138,8 @@ def biplot(
         supplementary=supplementary,
         levels=levels,
     )
+    if not blocks:  # nothing is said of bars that are not drawn
+        data = replace(data, blocks=data.blocks.iloc[:0])
     names = [list(scores.columns)[i] for i in _biplot_pair(components, list(scores.columns))]
     ax = drawing.axes_for(ax, 6.4, 5.4, bar=color is not None)
     size = drawing.name_size()

@@ -57,7 +57,7 @@ NARROWEST = 4.0
 
 def loading_text(value: float) -> str:
     """Return a loading as ".50" or "−.26", as in tables of the behavioural sciences."""
-    text = f"{abs(value):.2f}"
+    text = f"{abs(value):.2f}" if abs(value) < 1e4 else f"{abs(value):.3g}"
     sign = "−" if value < 0 and text != "0.00" else ""
     return sign + (text[1:] if text.startswith("0") else text)
 

@@ -428,6 +428,10 @@ def _document(
     rows += [
         Row(measure.label, tuple(map(percent, measures[measure.name]))) for measure in measures_of("pca")
     ]
+    if "held_out" in measures:
+        rows += [
+            Row(label, fixed_values(measures[name], 4), "Held-out error") for name, label in HELD_OUT.items()
+        ]
     rows += [Row(measure.label, fixed_values(measures[measure.name], 4)) for measure in measures_of("error")]
     heading = "Adjusted, % of total, on the data of"
     rows += [
@@ -444,10 +448,6 @@ def _document(
         if gap_values.notna().any()
     ]
     rows.append(Row("Largest score |r|", fixed_values(measures["score_correlation"], 2)))
-    if "held_out" in measures:
-        rows += [
-            Row(label, fixed_values(measures[name], 4), "Held-out error") for name, label in HELD_OUT.items()
-        ]
     definitions = (
         "PEV: share reproduced by projection on the loadings; RRE, its error: the square root of 1 - PEV. "
         "Least squares: share explained by regression on the scores."

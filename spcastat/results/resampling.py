@@ -127,7 +127,7 @@ class Bootstrap(FromDraws):
 
         An interval shows how much a loading varies with new rows, selection included; it includes zero if
         fewer than 97.5 % of the draws give the loading the sign that it has in the fit. test_loadings()
-        tests, with more power, whether the variable belongs to the component: see its q.
+        tests, with more power, whether the variable belongs to the component.
 
         Parameters
         ----------

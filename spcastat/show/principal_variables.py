@@ -36,6 +36,7 @@ from spcastat.show.grid import (
 )
 from spcastat.show.methods_text import Description, description
 from spcastat.show.renderings import (
+    DOTS,
     LINES,
     TABLE_LINES,
     WIDTH,
@@ -55,8 +56,6 @@ from spcastat.show.templates import methods as sentences
 OTHER_LINES = 8
 #: The smallest numbers of variables that are shown, of those kept and of the others.
 FEWEST_KEPT, FEWEST_OTHERS = 2, 3
-#: The row for variables that are left out of a table.
-DOTS = "..."
 
 
 def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> Summary:

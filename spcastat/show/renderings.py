@@ -310,7 +310,7 @@ class Screen:
         The last sentence: where to find everything else.
     brief : Screen, optional
         The same result with fewer words, which is printed if only its body then has room for everything, or
-        if this body has no room at all.
+        if this one is longer than a screen or has no room for its body.
     """
 
     title: str
@@ -324,9 +324,10 @@ class Screen:
     def text(self, encoding: str | None = None) -> str:
         """Return the lines as text; characters that the console lacks are written as escapes."""
         title, body, foot = self._parts(encoding)
-        if self.brief is not None and (hides(body) or not body):
+        lacks_room = not body or len(title) + len(body) + len(foot) + 1 + bool(foot) > LINES
+        if self.brief is not None and (lacks_room or hides(body)):
             brief_parts = self.brief._parts(encoding)
-            if not body or not hides(brief_parts[1]):
+            if lacks_room or not hides(brief_parts[1]):
                 title, body, foot = brief_parts
         return "\n\n".join("\n".join(part) for part in (title, body, foot) if part)
 

@@ -805,7 +805,7 @@ def test_prints_have_one_screen_and_are_the_same_when_loaded(kind):
 def test_a_choice_prints_the_fits_beside_it_in_a_table_or_in_a_line():
     """A table if loadings leave room for it; `alternatives` has the same fits with their calls."""
     few = sp.choose(sp.datasets.load_pitprops(), n_obs=180)
-    assert "Others  7 loadings keep 66 %" in str(few)
+    assert "Others  7 loadings reach 66 %" in str(few)
     assert "choice.alternatives" in str(few)
     assert "Single divisions into folds give 3 or 5." in " ".join(str(few).split())
     one = sp.choose(sp.datasets.load_judges().iloc[:, :6], scale=True, repeats=1)

@@ -148,7 +148,7 @@ def test_a_number_of_components_that_copies_may_inflate_says_so():
         assert "so k may be too large. Leave one of each pair out." in printed
         assert len(str(result).splitlines()) <= 25
     assert any(sentence in note for note in choice.notes)
-    assert "each predicted at least" in alone.method_text or "it predicted at least" in alone.method_text
+    assert "it increased the predicted variance by at least" in alone.method_text
     assert "Copies" not in str(alone)
 
 

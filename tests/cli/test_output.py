@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -118,8 +119,9 @@ def test_groups_mark_the_rows_in_a_report(capsys, data, tmp_path, call):
     call = [name, data, "--k", 2, *options, "--method", "greedy"]
     for option, page in pages.items():
         out_of(capsys, *call, option, "site", "--report", page)
-    plain, grouped = (page.read_text(encoding="utf-8").count("PathCollection") for page in pages.values())
-    assert grouped > plain  # the marks of each group, and those of the legend
+    fill = r"fill: %23([0-9a-f]{6})"
+    plain, grouped = (set(re.findall(fill, page.read_text(encoding="utf-8"))) for page in pages.values())
+    assert len(grouped) > len(plain)  # each group has a colour of its own
     assert "give --report, too" in refused(capsys, *call, "--groups", "site")
 
 

@@ -231,6 +231,10 @@ def test_the_judge_sees_what_runs(tab, tmp_path):
     assert judge(tab, f"<p>{MARKUP[1]}</p>", tmp_path)
 
 
+def colours(page: str) -> set[str]:
+    return set(re.findall(r"fill: %23([0-9a-f]{6})", page))
+
+
 def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops):
     """Those of the variables beside their loadings, those of the rows as colours of the points."""
     rows = pitprops.head(40)
@@ -241,8 +245,8 @@ def test_the_figures_have_the_groups_that_the_report_is_given(tmp_path, pitprops
     fit.report(plain)
     fit.report(grouped, groups=kinds, sections=scales)
     before, after = plain.read_text(), grouped.read_text()
-    # marks of a second group are triangles: the biplot has further paths
-    assert after.count("PathCollection") > before.count("PathCollection")
+    # each group has a colour of its own
+    assert len(colours(after)) > len(colours(before))
 
 
 def test_notes_appear_once_and_bibtex_comes_last(tmp_path):
