@@ -220,6 +220,8 @@ def _legend(ax: Axes, colours: Any, cell_map: CellMap) -> None:
 
 def _sentences(cell_map: CellMap) -> Sequence[str]:
     left_out = f"Rows above the line are left out ({cell_map.left_out})." if cell_map.left_out else ""
+    if cell_map.left_out == len(cell_map.rows) > 0:  # the line would be the edge of the map
+        left_out = "All rows shown are left out."
     grey = "Not judged: missing values too." if np.isnan(cell_map.values).any() else ""
     nothing = "" if len(cell_map.values) else "No row is left out or has an outlying cell."
     z = "z: distance from the variable's centre in robust standard deviations; minus: below."

@@ -311,6 +311,11 @@ def axes_for(
     return ax
 
 
+def axes_of_known_size(ax: Axes | None) -> Axes | None:
+    """Return `ax`, or the axes of a new figure if the style sets its size; None if what is drawn sets it."""
+    return axes_for(None, 0.0, 0.0) if ax is None and has_own_size() else ax
+
+
 def name_rows(ax: Axes, names: Sequence[str], components_above: bool = False) -> None:
     """Set up the vertical axis for named rows, the first at the top; columns may be named above the axes."""
     ax.set_ylim(len(names) - 0.4, -0.6)

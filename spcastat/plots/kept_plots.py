@@ -122,6 +122,7 @@ def plot_represented(
         Names of variables kept are bold.
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
+    ax = drawing.axes_of_known_size(ax)
     if ax is not None and (excess := len(data) - rows_with_room(ax)) > 0:
         limit = max(int(data["R2"].notna().sum()) - excess, 1)
         data = plot_represented_data(represented, kept=kept, max_rows=limit)

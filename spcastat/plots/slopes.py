@@ -85,6 +85,7 @@ def plot_slopes(
     names = list(dict.fromkeys(slopes["component"]))
     columns = [names[i] for i in drawing.positions(components, names)]
     terms, groups = list(dict.fromkeys(table["term"])), list(dict.fromkeys(slopes["group"]))
+    ax = drawing.axes_of_known_size(ax)
     if ax is not None and (limit := max(rows_with_room(ax, OTHER_TEXTS), 1)) < len(terms):
         table = plot_slopes_data(slopes, max_rows=limit, components=components)
         terms = list(dict.fromkeys(table["term"]))

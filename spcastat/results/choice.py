@@ -174,7 +174,9 @@ class ComponentChoice(Outcome):
         ax = plots.screeplot(None, eigenvalues, sparse=False, ax=ax, **options)
         if tests.large is not None:
             ax.set_ylabel("Variance (large rows shrunk)")
-        drawing.write_note(ax, [choice_tables.number_reason(tests)])
+        is_masked = bool((eigenvalues.to_numpy()[: self.k] < noise.to_numpy()[: self.k]).any())
+        remark = "This test of noise removes the earlier components, parallel analysis does not."
+        drawing.write_note(ax, [choice_tables.number_reason(tests), *[remark] * is_masked])
         return ax
 
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:

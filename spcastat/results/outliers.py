@@ -10,6 +10,7 @@ from spcastat import hints
 from spcastat.fit import outliers
 from spcastat.fit.state import Picklable
 from spcastat.plots.cell_map import checked_sizes, draw_cell_map, limits_in
+from spcastat.plots.drawing import axes_of_known_size
 from spcastat.show.grid import Document
 from spcastat.show.outlier_tables import outlier_map, outliers_document, outliers_screen
 from spcastat.show.renderings import Screen, Summary
@@ -104,5 +105,7 @@ class Outliers(Picklable, Summary):
         OptionError
             If a number is below 1, or `ax` is not an Axes.
         """
-        shown = outlier_map(self._state, self._source, limits_in(ax, *checked_sizes(rows, columns)))
+        row_count, column_count = checked_sizes(rows, columns)
+        ax = axes_of_known_size(ax)
+        shown = outlier_map(self._state, self._source, limits_in(ax, row_count, column_count))
         return draw_cell_map(shown, ax)

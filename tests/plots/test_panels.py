@@ -406,3 +406,55 @@ def test_round_numbers_are_the_densest_that_have_room():
     assert round_numbers(-0.33, 0.88, lambda numbers: len(numbers) <= 3).tolist() == [0, 0.5]
     assert round_numbers(1200.0, 4900.0, lambda numbers: len(numbers) <= 5).tolist() == [2000, 3000, 4000]
     assert not len(round_numbers(0.1, 0.9, lambda numbers: False))
+
+
+def wide_groups() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.standard_normal((200, 30))).add_prefix("variable number ", axis=1)
+    table.iloc[:, ::2] += rng.standard_normal((200, 1))
+    cells = rng.choice(table.size, 60, replace=False)
+    table = table.mask(np.isin(np.arange(table.size).reshape(table.shape), cells), 15.0)
+    return table.assign(group=["a", "b"] * 100)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda table: sp.compare_groups(table, "group", 2, card=15).plot(),
+        lambda table: sp.principal_variables(
+            table.drop(columns="group"), m=3, folds=0, n_resamples=0
+        ).plot_represented(),
+        lambda table: sp.spca(table.drop(columns="group"), 2, 10, robust=True).robust.plot_cells(),
+    ],
+    ids=["slopes", "represented", "cells"],
+)
+@pytest.mark.filterwarnings("ignore::spcastat.errors.DataWarning")
+def test_names_of_rows_have_room_in_a_figure_whose_size_a_style_sets(draw):
+    with plt.rc_context({"figure.figsize": (3.4, 3.0)}):
+        ax = draw(wide_groups())
+    ax.figure.canvas.draw()
+    assert ax.figure.get_size_inches().tolist() == [3.4, 3.0]
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels() if label.get_text()]
+    assert len(boxes) > 3
+    assert min(label.get_fontsize() for label in ax.get_yticklabels()) >= 6
+    lines = sorted((box.y0, box.y1) for box in boxes)
+    # the box of a text is higher than its letters
+    assert all(high - following <= 0.1 * (high - low) for (low, high), (following, _) in pairwise(lines))
+
+
+def test_a_map_whose_rows_are_all_left_out_has_no_line_between_rows():
+    table = wide_groups().drop(columns="group")
+    table.iloc[:15] += 40.0
+    ax = sp.spca(table, 2, 10, robust=True).robust.plot_cells(rows=5)
+    texts = " ".join(text.get_text() for text in ax.figure.findobj(Text)).replace("\n", " ")
+    assert "All rows shown are left out." in texts
+    assert "above the line" not in texts
+
+
+def test_the_plot_of_a_number_says_why_a_component_below_the_noise_line_counts():
+    """A general factor masks the others in parallel analysis, which does not remove it."""
+    choice = sp.choose_k(sp.datasets.load_harman74(), n_obs=145)
+    assert choice.k > choice.parallel
+    ax = choice.plot()
+    texts = " ".join(text.get_text() for text in ax.figure.findobj(Text)).replace("\n", " ")
+    assert "removes the earlier components, parallel analysis does not" in texts
