@@ -229,10 +229,15 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
         )
     if (exists or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return path
+    given = f"Data of type {type(data).__name__} were given, {shown(str(data))}"
+    if path.suffix and not exists:
+        raise DataError(
+            f"{given}, and there is no such file; check the name, and that the working directory is the one "
+            f"meant: {shown(os.getcwd())}."
+        )
     raise DataError(
-        f"Data of type {type(data).__name__} were given, "
-        f"{shown(str(data))}{'' if exists else ', and there is no such file'}; a path must be to Parquet "
-        "files, to a .csv, .tsv or .tab file, or to a .sav or .dta file; read others first, or give lambda: "
+        f"{given}{'' if exists else ', and there is no such file'}; a path must be to Parquet files, to a "
+        ".csv, .tsv or .tab file, or to a .sav or .dta file; read others first, or give lambda: "
         "pd.read_csv(path, chunksize=100_000)."
     )
 

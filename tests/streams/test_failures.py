@@ -108,8 +108,8 @@ def test_files_that_cannot_be_read(tmp_path):
         "^Parquet file text.parquet cannot be read: .* may be incomplete",
         tmp_path / "text.parquet",
     )
-    for nothing in ["nothing.csv", ""]:
-        raises(errors.DataError, "no such file.*read_csv", nothing)
+    raises(errors.DataError, "no such file; check the name.*working directory", "nothing.csv")
+    raises(errors.DataError, "no such file.*read_csv", "")
     (tmp_path / "there.csv").write_text("a,b\n1,2\n")
     raises(errors.TooFewRowsError, r"^Text file there\.csv has 1 row", str(tmp_path / "there.csv"))
     (tmp_path / "there.txt").write_text("a,b\n1,2\n")
