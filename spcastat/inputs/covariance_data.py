@@ -165,7 +165,8 @@ class CovarianceData(Data):
     def rows(self, analysis: str, function: str = "spca") -> Any:
         raise errors.NoRowsError(
             f"{analysis} needs rows, and this is a fit of a covariance matrix: fit the rows with "
-            f"{function}(data, ...), or give mean= (and sd=) to {function}_cov and use transform(rows)."
+            f"{function}(data, ...); for scores alone, give mean= (and sd=) to {function}_cov and use "
+            "transform(rows)."
         )
 
     def require_folds(self) -> None:

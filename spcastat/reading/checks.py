@@ -201,7 +201,12 @@ def _about_text(name: str, column: pd.Series) -> str | None:
         return f"{name} holds {shown(value)} among numbers: correct it, or mark it as missing"
     if all(re.fullmatch(r"\s*[+-]?\d[\d.,]*\s*", str(value)) for value in values.head(20)):
         example = shown(values.iloc[0])
-        return f"{name} holds numbers as text, {example}: pd.to_numeric(df[{name}]), or decimal= of read_csv"
+        way = (
+            f"convert it with pd.to_numeric(df[{name}])"
+            if numbers.all()
+            else "read it with decimal= or thousands="
+        )
+        return f"{name} holds numbers as text, {example}: {way}"
     return None
 
 
@@ -434,7 +439,10 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
     if not len(rows) or na in GAPS:
         return None
     if na == "raise":
-        raise_missing(len(rows), len(np.unique(rows)), matrix.shape[0], columns[np.unique(places)])
+        counts = np.bincount(rows, minlength=matrix.shape[0])
+        empty = int((counts == matrix.shape[1]).sum())
+        affected = int((counts > 0).sum())
+        raise_missing(len(rows), affected, matrix.shape[0], columns[np.unique(places)], empty)
     keep = np.ones(matrix.shape[0], dtype=bool)
     keep[rows] = False
     return keep
@@ -444,8 +452,11 @@ def rows_to_keep(matrix: Any, columns: pd.Index, na: str) -> np.ndarray | None:
 NO_COMPLETE_ROW = "no row has all values"
 
 
-def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
-    """Raise MissingValuesError that reports the numbers of missing values and of rows with them."""
+def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int = 0) -> None:
+    """Raise MissingValuesError that reports the numbers of missing values and of rows with them.
+
+    `empty` of the rows have no value at all, which no estimation allows.
+    """
     way = (
         "na='drop' to leave these rows out, na='em' to estimate from what was measured, or na='pairwise' to "
         "use what was measured of each pair of variables."
@@ -455,8 +466,10 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index) -> None:
             "na='em' or na='pairwise' to estimate from what was measured, or df.dropna(axis=1, thresh=...) "
             f"to leave out the columns with most of them: {NO_COMPLETE_ROW}."
         )
+    without = f" ({empty} without any value; leave out first: df.dropna(how='all'))" if empty else ""
     raise errors.MissingValuesError(
-        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}, in {listed(columns)}: use {way}"
+        f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}{without}, in {listed(columns)}: "
+        f"use {way}"
     )
 
 

@@ -610,3 +610,14 @@ def test_the_command(tmp_path, capsys):
         fit = sp.spca(data, 2, 4, na=na)
         gaps = sum(line.count(",,") + line.endswith(",") for line in lines[1:])
         assert gaps == fit.scores.isna().to_numpy().sum()
+
+
+def test_rows_without_any_value_are_named_first():
+    """na="em" and na="pairwise" refuse them, so that they have to be left out before."""
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 4)), columns=list("abcd"))
+    table.iloc[3], table.iloc[5, 1] = np.nan, np.nan
+    with pytest.raises(
+        errors.MissingValuesError, match=r"in 2 of 20 rows \(1 without any value; leave out first"
+    ):
+        sp.spca(table, 2, 2)
+    assert len(sp.spca(table.dropna(how="all"), 2, 2, na="em").scores) == 19
