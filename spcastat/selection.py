@@ -153,11 +153,13 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     SpcaError
         The base class of all errors; see :mod:`spcastat.errors`.
 
-    Notes ----- U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their
-    covariances with all variables. Without `k` the share is |F|^2 / tr S, that of the regressions of all
-    variables on U (McCabe 1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it
-    is the sum of the k largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka
-    and Mori 1997). The share never decreases when a variable is added, and is at most the share of PCA.
+    Notes
+    -----
+    U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their covariances with all
+    variables. Without `k` the share is |F|^2 / tr S, that of the regressions of all variables on U (McCabe
+    1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it is the sum of the k
+    largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and Mori 1997). The
+    share never decreases when a variable is added, and is at most the share of PCA.
 
     The search adds the best variable one by one, also starts from larger sets, which it reduces, and from
     random sets, and exchanges variables as long as this helps. A branch and bound search then tries to prove
