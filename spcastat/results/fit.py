@@ -916,13 +916,15 @@ class SpcaResult(ComponentFit):
         bootstrap : Intervals that include the selection.
         stability : How often halves select each variable.
 
-        Notes ----- The correlation is a smooth function of the moments of the second half, whatever the first
-        half selected, so its intervals are also valid in noise, where eigenvectors are not identified:
-        Rinaldo, Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is
-        that of the jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them;
-        quantiles are those of t with m - 2 degrees of freedom. For blocks in time, strata and covariance
-        matrices it is that of the draws, times sqrt(m / (m - 3)). The p-values of splits are combined by the
-        method of Meinshausen, Meier and Buehlmann (2009), JASA 104, with quantiles from .05 to 1.
+        Notes
+        -----
+        The correlation is a smooth function of the moments of the second half, whatever the first half
+        selected, so its intervals are also valid in noise, where eigenvectors are not identified: Rinaldo,
+        Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is that of the
+        jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them; quantiles are
+        those of t with m - 2 degrees of freedom. For blocks in time, strata and covariance matrices it is
+        that of the draws, times sqrt(m / (m - 3)). The p-values of splits are combined by the method of
+        Meinshausen, Meier and Buehlmann (2009), JASA 104, with quantiles from .05 to 1.
 
         Examples
         --------
