@@ -229,16 +229,17 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
         )
     if (exists or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return path
-    given = f"Data of type {type(data).__name__} were given, {shown(str(data))}"
+    name, kind = shown(str(data)), type(data).__name__
     if path.suffix and not exists:
         raise DataError(
-            f"{given}, and there is no such file; check the name, and that the working directory is the one "
-            f"meant: {shown(os.getcwd())}."
+            f"Data of type {kind} were given, {name}, and there is no such file; check the name, and that "
+            f"the working directory is the one meant: {shown(os.getcwd())}."
         )
+    absence = "" if exists else ", and there is no such file"
     raise DataError(
-        f"{given}{'' if exists else ', and there is no such file'}; a path must be to Parquet files, to a "
-        ".csv, .tsv or .tab file, or to a .sav or .dta file; read others first, or give lambda: "
-        "pd.read_csv(path, chunksize=100_000)."
+        f"Data of type {kind} were given, {name}{absence}; a path must be to Parquet files, to a .csv, .tsv "
+        "or .tab file, or to a .sav or .dta file; read others first, or give lambda: pd.read_csv(path, "
+        "chunksize=100_000)."
     )
 
 
