@@ -455,7 +455,7 @@ NO_COMPLETE_ROW = "no row has all values"
 def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int = 0) -> None:
     """Raise MissingValuesError that reports the numbers of missing values and of rows with them.
 
-    `empty` of the rows have no value at all, which no estimation allows.
+    `empty` of the rows have no value in these columns.
     """
     way = (
         "na='drop' to leave these rows out, na='em' to estimate from what was measured, or na='pairwise' to "
@@ -466,7 +466,7 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int 
             "na='em' or na='pairwise' to estimate from what was measured, or df.dropna(axis=1, thresh=...) "
             f"to leave out the columns with most of them: {NO_COMPLETE_ROW}."
         )
-    without = f" ({empty} without any value; leave out first: df.dropna(how='all'))" if empty else ""
+    without = f" ({empty} without any value, which na='em' and na='pairwise' refuse)" if empty else ""
     raise errors.MissingValuesError(
         f"{plural(values, 'missing value')} in {rows} of {plural(n, 'row')}{without}, in {listed(columns)}: "
         f"use {way}"

@@ -536,7 +536,8 @@ class Inputs:
         if na == "raise":
             columns = np.array([self.used[name] for name, mask in missing.items() if mask.any()])
             count = sum(int(mask.sum()) for mask in missing.values())
-            checks.raise_missing(count, int(rows.sum()), len(self.frame), self.frame.columns[columns])
+            empty = int(np.all([*missing.values()], axis=0).sum())
+            checks.raise_missing(count, int(rows.sum()), len(self.frame), self.frame.columns[columns], empty)
         return ~rows
 
     def rows(self, keep: np.ndarray | None) -> Inputs:

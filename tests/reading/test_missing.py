@@ -612,12 +612,19 @@ def test_the_command(tmp_path, capsys):
         assert gaps == fit.scores.isna().to_numpy().sum()
 
 
-def test_rows_without_any_value_are_named_first():
-    """na="em" and na="pairwise" refuse them, so that they have to be left out before."""
-    table = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 4)), columns=list("abcd"))
+@pytest.mark.parametrize("formula", [None, "~ a + b + np.exp(c)"])
+def test_rows_without_any_value_are_named_first(formula):
+    """The three ways do what the message says, also if a column that is not used has a value."""
+    table = pd.DataFrame(np.random.default_rng(0).standard_normal((20, 3)), columns=list("abc"))
     table.iloc[3], table.iloc[5, 1] = np.nan, np.nan
-    with pytest.raises(
-        errors.MissingValuesError, match=r"in 2 of 20 rows \(1 without any value; leave out first"
-    ):
-        sp.spca(table, 2, 2)
-    assert len(sp.spca(table.dropna(how="all"), 2, 2, na="em").scores) == 19
+    table["group"] = ["x", "y"] * 10
+    options = {"data": table, "formula": formula, "clusters": "group"}
+    message = (
+        r"in 2 of 20 rows \(1 without any value, which na='em' and na='pairwise' refuse\), in 'a', 'b', 'c'"
+    )
+    with pytest.raises(errors.MissingValuesError, match=message):
+        sp.spca(k=2, card=2, **options)
+    for na in ("em", "pairwise"):
+        with pytest.raises(errors.MissingValuesError, match="1 row without any value"):
+            sp.spca(k=2, card=2, na=na, **options)
+    assert len(sp.spca(k=2, card=2, na="drop", **options).scores) == 18
