@@ -28,6 +28,7 @@ from spcastat.inputs.samplers import columns_near
 from spcastat.labels import full_names, name_text
 from spcastat.linalg.eigenvectors import RELATIVE, numerical_rank
 from spcastat.linalg.operators import GRAM_ORDER, Operator, unit_of
+from spcastat.linalg.standardisation import variable_count
 from spcastat.progress import beside, in_threads, stage
 from spcastat.reading.design import few_clusters
 from spcastat.reading.model_matrix import dependent_columns
@@ -463,12 +464,12 @@ class TestedData:
     def of(cls, data: Data) -> TestedData:
         """Return what data are."""
         groups, variances = data.groups, data.op.diagonal()
-        in_factors = 0  # columns that are no variables
+        variables = data.p
         if groups is not None and groups.kind == "mixed":
-            in_factors = int((groups.of >= 0).sum()) - len(groups.names)
+            variables = variable_count(data.p, groups.of.tolist(), groups.names)
         return cls(
             rows=data.n,
-            variables=data.p - in_factors,
+            variables=variables,
             dropped=data.dropped,
             scaling="none" if data.standard is None else data.standard.scaling,
             is_matrix=not data.from_rows,

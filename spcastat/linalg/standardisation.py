@@ -16,7 +16,7 @@ are computed from the data as they are, and only the result is brought to unit s
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Self, TypeVar
@@ -83,6 +83,14 @@ class ScalingGroups:
         """Return the shares of the total variance, in the order of `counts`."""
         sums = np.bincount(self.of % (len(self.names) + 1), variances, len(self.names) + 1)
         return np.asarray(sums / variances.sum())
+
+
+def variable_count(column_count: int, of: Iterable[int], names: Sized) -> int:
+    """Return the number of variables, of which those in groups are factors with a column for each level.
+
+    `of` are the groups of the columns, -1 for none, and `names` those of the groups.
+    """
+    return column_count - sum(group >= 0 for group in of) + len(names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -53,11 +53,13 @@ VALUES_WORTH = 2.0
 READABLE = 24
 #: The smallest room for a name that is not complete, in font sizes.
 NARROWEST = 4.0
+#: Loadings in large units, from this size on, have three digits.
+LARGE_LOADING = 1e4
 
 
 def loading_text(value: float) -> str:
     """Return a loading as ".50" or "−.26", as in tables of the behavioural sciences."""
-    text = f"{abs(value):.2f}" if abs(value) < 1e4 else f"{abs(value):.3g}"
+    text = f"{abs(value):.2f}" if abs(value) < LARGE_LOADING else f"{abs(value):.3g}"
     sign = "−" if value < 0 and text != "0.00" else ""
     return sign + (text[1:] if text.startswith("0") else text)
 

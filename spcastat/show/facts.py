@@ -20,7 +20,7 @@ from spcastat.fit.state import FitState, forced, groups_of, rule_words, shares
 from spcastat.inputs.cleaning import OUTLIERS, Cleaning
 from spcastat.inputs.dependence import gaps_warning, serial_warning
 from spcastat.labels import full_names, name_text, some_of
-from spcastat.linalg.standardisation import ScalingGroups, variance_ratio
+from spcastat.linalg.standardisation import ScalingGroups, variable_count, variance_ratio
 from spcastat.linalg.wrapping import END
 from spcastat.measures import best_order, totals_in_orders
 from spcastat.reading.design import Partial, design_text
@@ -321,7 +321,7 @@ def missing(record: Record) -> Fact:
 def variables_of_mixed(record: Record) -> int:
     """Return the number of numbers and factors, of which `p` counts the levels."""
     groups = record.groups or {"names": [], "of": []}
-    return record.p - sum(of >= 0 for of in groups["of"]) + len(groups["names"])
+    return variable_count(record.p, groups["of"], groups["names"])
 
 
 def nearest(about: Mapping[str, Any]) -> Fact:
