@@ -604,6 +604,14 @@ class Errors:
         away = self.relative - self.relative[:, :, other : other + 1]
         return self.average(away), self.spread(away)
 
+    def predicted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the share of the variance that each candidate predicts, and its standard error, shape (m,).
+
+        The error of each fold is compared with that of the column means in the same fold.
+        """
+        gain = self.of_means - self.relative
+        return self.average(gain), self.spread(gain)
+
     def surely(self, m: int) -> np.ndarray:
         """Return whether candidate j is better than i by more than one standard error, shape (m, m)."""
         differences = [self.excess(j) for j in range(m)]

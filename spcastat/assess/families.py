@@ -312,12 +312,13 @@ def table(found: Candidates) -> pd.DataFrame:
         excess, spread = errors.excess(int(np.argmin(errors.error[:m])))
         columns |= {"error": errors.error[:m], "se": errors.spread(errors.relative)[:m]}
         columns |= {"excess": excess[:m], "excess_se": spread[:m]}
-        explained = 1.0 - errors.error[:m]
-        most = max(explained.max(), 1.0 - errors.error[-1])  # dense PCA is the last
+        predicted, predicted_se = errors.predicted()
+        explained, most = predicted[:m], predicted.max()  # dense PCA is the last
+        columns |= {"predicts": explained, "predicts_se": predicted_se[:m]}
     else:
         explained = 1.0 - np.array([found.apparent(one) for one in every])
         most = explained.max()
-    columns["predicts"] = explained
+        columns["predicts"] = explained
     columns["kept"] = explained.clip(min=0.0) / most if most > 0 else np.full(m, np.nan)
     if found.n is not None:
         columns |= {by: [found.criterion(by, one) for one in every] for by in ("ebic", "bic")}

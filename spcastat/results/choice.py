@@ -398,10 +398,10 @@ class Choice(Summary):
 
         "error" is the mean squared prediction error relative to the error of the column means, and "se" its
         standard error over folds; "excess" and "excess_se" are the difference from the smallest error and its
-        standard error, paired by fold. "predicts" is 1 - error, and "kept" this as a share of the largest
-        value of any candidate
-        or PCA (in-sample without cross-validation). Smaller values of "ebic" and "bic" and larger values of
-        "is" are better. "call" is the call of `spca` that makes the fit.
+        standard error, paired by fold. "predicts" is 1 - error (in-sample without cross-validation),
+        "predicts_se" its standard error, paired by fold with the column means, and "kept" is "predicts" as a
+        share of the largest value of any candidate or PCA. Smaller values of "ebic" and "bic" and larger
+        values of "is" are better. "call" is the call of `spca` that makes the fit.
         """
         return deep_copy(self._reasons.table)
 

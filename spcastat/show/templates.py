@@ -887,15 +887,17 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="Many loadings are needed: half of the best prediction requires {half|{half:,} loading|{half:,} "
         "loadings}, and four fifths {fifths:,}. "
     ),
-    "no prediction": Template(
-        part="No candidate predicts better than the column means: interpret these components with caution. "
+    "no clear prediction": Template(
+        part="No candidate {past?predicted|predicts} {better?clearly }better than the column means{better? "
+        "(the best {share:%1} % of the variance, standard error {se:%1} %)}{past?|: interpret these "
+        "components with caution}. "
     ),
     "sparseness": Template(
         label="Sparse",
-        line="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} reach "
-        "{kept}{most?; most are needed}; {rule}.}",
-        note="{nothing}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} reach "
-        "{kept}{most?; most are needed}; {rule}.}",
+        line="{caution}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} "
+        "{nothing?were chosen|reach {kept}}{most?; most are needed}; {rule}.}",
+        note="{caution}{many}{dense?Every {groups?group|loading} is needed.|{count:,} of {of_cells} "
+        "{nothing?were chosen|reach {kept}}{most?; most are needed}; {rule}.}",
         part="{count:,} of {of_cells} reach {kept}; {rule}",
     ),
     "share of best prediction": Template(part="{share:%0} % of the best prediction"),
@@ -938,8 +940,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "criterion is": Template(part="the index of sparseness"),
     "criterion variance": Template(part="their share of the variance that dense PCA explained"),
     "methods of rule": Template(
-        methods='{dense?Every {groups?group|loading} was needed{named? (rule "{name}")}.|The chosen fit '
-        'reached {kept}{named? (rule "{name}"): |; }{rule}.}'
+        methods='{caution}{dense?Every {groups?group|loading} was needed{named? (rule "{name}")}.|'
+        '{nothing?The fit was chosen by cross-validation|The chosen fit reached {kept}}'
+        '{named? (rule "{name}"): |; }{rule}.}'
     ),
     "divisions": Template(
         note="Single divisions into folds ({repeats}) choose {low:,} to {high:,} nonzero "

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse
 
 import spcastat as sp
-from spcastat.assess.candidates import path_cards
+from spcastat.assess.candidates import Errors, path_cards
 from spcastat.assess.families import ebic
 from spcastat.assess.folds import (
     MomentFolds,
@@ -245,6 +245,33 @@ def test_the_paired_rule_compares_by_fold():
     assert choice.card == table.loc[within, "card"].min() > one.card
     assert "one standard error of the difference" in choice.reason
     assert max(map(len, choice.as_text().splitlines())) <= 80
+
+
+def test_what_is_predicted_has_a_standard_error_paired_by_fold():
+    """By hand, for two folds of weights 1 and 3."""
+    errors = Errors(
+        press=np.array([[[1.0], [9.0]]]), mean=np.array([[2.0, 6.0]]), weight=np.array([[1.0, 3.0]])
+    )
+    # the mean error of a row is (2 + 6) / 4 = 2: gains by fold (2 - 1) / 2 and (6 / 3 - 9 / 3) / 2
+    gains = np.array([0.5, -0.5])
+    share, se = errors.predicted()
+    assert share == pytest.approx([(1 * 0.5 - 3 * 0.5) / 4])
+    assert se == pytest.approx([gains.std(ddof=1) / np.sqrt(2)])
+    assert share == pytest.approx(1.0 - errors.error)
+
+
+def test_a_choice_in_noise_says_that_nothing_is_predicted():
+    """One component is asked for in independent noise; two are asked for where there are two."""
+    noise = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 30)))
+    choice = sp.choose(noise, k=1, scale=True, repeats=1)
+    best = choice.table.loc[choice.table["predicts"].idxmax()]
+    assert best["predicts"] <= 2 * best["predicts_se"]
+    numbers = "(the best {predicts:.1%} of the variance, standard error {predicts_se:.1%})".format_map(best)
+    caution = "No candidate {} clearly better than the column means " + numbers.replace("%", " %")
+    assert caution.format("predicts") in " ".join(str(choice).split())
+    assert caution.format("predicted") in str(choice.describe())
+    real = sp.choose(planted(150, 16, (5, 4), (8.0, 5.0), 2), k=2, repeats=1)
+    assert "column means" not in str(real) + str(real.describe())
 
 
 # --- what a further loading is worth --------------------------------------------------------------
