@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace
 from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
 from spcastat.plots.legends import columns_within, legend_size
 from spcastat.plots.texts import HINTED, NAME_LINES, wrapped
+from spcastat.plots.ticks import SteadyTicks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,6 +60,11 @@ BAR_HEIGHT, BAR_SPACE, BAR_TITLE, BAR_GAP = 0.7, 2.6, 1.5, 2.5
 LEGEND_SPACE = 2.0
 #: A note takes at most this share of the height.
 NOTE_SHARE = 0.11
+#: Space between the frame and the numbers to its left, and between these and the label, in points; height of
+#: the label in font sizes.
+BEFORE_NUMBERS, BEFORE_LABEL, LABEL_HEIGHT = 7.0, 4.0, 1.17
+#: An arrangement may be best in a slightly different place if it is worth at most so much less, in points.
+RIVAL = 20.0
 #: Between two sentences of a note.
 SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z\d])")
 
@@ -155,6 +162,7 @@ class Margins:
         self.largest = max(values, default=1.0)
         self.given_locator = ax.get_axes_locator()
         self.arrangements: dict[tuple[float, ...], Arrangement] = {}
+        self.numbers, self.number_width = Room(ax), 0.0
         ax.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
         self.limits = self._current_limits()
         ax.set_axes_locator(self)
@@ -191,10 +199,17 @@ class Margins:
         return sentences if extra.any() or not self.equal else f"{sentences} {SEPARATE}"
 
     def _best_arrangement(self, width: float, height: float, sentences: str) -> Arrangement:
-        """Return the best arrangement above a note of these sentences."""
+        """Return the best arrangement above a note of these sentences.
+
+        The numbers beside the axes have room in its rivals too: a layout engine makes room for those of one
+        arrangement, and another may be best in what is left.
+        """
         lines = [] if self.note is None else self._note_lines(sentences, width, height)
         note = BLOCK_LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
-        arrangement = max(self._options(width, height, note), key=lambda option: option.value)
+        options = list(self._options(width, height, note))
+        arrangement = max(options, key=lambda option: option.value)
+        rivals = [option for option in options if option.value >= arrangement.value - RIVAL]
+        self.number_width = max(self.number_width, *(self._width_of_numbers(rival.axes) for rival in rivals))
         if lines and self.note_may_go and self._missing(arrangement.axes, width, height):
             return max(self._options(width, height, 0.0), key=lambda option: option.value)
         return replace(arrangement, note="\n".join(lines))
@@ -353,6 +368,15 @@ class Margins:
         numbers = axis.get_ticklabels()
         return 11.0 + (1.1 * _size(numbers[0]) if numbers else 0.0) + label
 
+    def _width_of_numbers(self, axes: Box) -> float:
+        """Return the width of the numbers to the left of axes in a box, 0 if the user has set them."""
+        ticks = self.ax.yaxis.get_major_locator()
+        if not self._has_own_limits() or not isinstance(ticks, SteadyTicks):
+            return 0.0
+        extra = self._extra(axes)[1] if self.equal else 0.0
+        low, high = float(self.low[1] - extra), float(self.high[1] + extra)
+        return ticks.width(ticks.chosen(low, high, (high - low) / max(axes[3] - axes[1], 1.0)))
+
     def _title(self) -> float:
         """Return the height of a title above the axes, 0 without one."""
         titles = [self.ax.get_title(loc) for loc in ("left", "center", "right")]
@@ -424,9 +448,24 @@ class Margins:
             bounds = (0.0, 1.0 + BAR_GAP / axes_height, 1.0, BAR_HEIGHT * self.size / axes_height)
             self.bar.set_axes_locator(Inset(self.ax, bounds))
         self._set_limits(arrangement.axes)
+        self._keep_room_for_numbers(*at(left, top))
+
+    def _keep_room_for_numbers(self, x: float, y: float) -> None:
+        """Keep the room of the widest numbers, and their label, to the left of the corner (x, y)."""
+        axis = self.ax.yaxis
+        room = BEFORE_NUMBERS + self.number_width
+        if self.ax.get_ylabel():
+            room += BEFORE_LABEL + LABEL_HEIGHT * _size(axis.label)
+        is_needed = axis.get_visible() and self.number_width and self._has_own_limits()
+        left = x - room * figure_of(self.ax).dpi / 72.0
+        self.numbers.box = Bbox.from_extents(left, y - 1.0, x, y) if is_needed else Bbox.null()
 
     def _current_limits(self) -> NDArray[np.float64]:
         return np.array([self.ax.get_xlim(), self.ax.get_ylim()]).T
+
+    def _has_own_limits(self) -> bool:
+        """Return whether the user has not changed the limits of the axes."""
+        return np.array_equal(self._current_limits(), self.limits)
 
     def _extra(self, axes: Box) -> NDArray[np.float64]:
         """Return by how much the limits are extended on each side for one scale of both axes.
@@ -440,13 +479,27 @@ class Margins:
 
     def _set_limits(self, axes: Box) -> None:
         """Extend the limits to one scale for both axes, unless the user has changed them."""
-        if not self.equal or not np.array_equal(self._current_limits(), self.limits):
+        if not self.equal or not self._has_own_limits():
             return
         extra = self._extra(axes)
         limits = np.array([self.low - extra, self.high + extra])
         if np.abs(limits - self.limits).max() > 1e-6 * (self.high - self.low).max():
             self.ax.set(xlim=limits[:, 0], ylim=limits[:, 1])
             self.limits = self._current_limits()
+
+
+class Room(Artist):
+    """A box in pixels, of which nothing is seen, for which layout engines make room."""
+
+    def __init__(self, ax: Axes) -> None:
+        super().__init__()
+        self.box = Bbox.null()
+        ax.add_artist(self)
+        self.set_clip_on(False)
+
+    def get_tightbbox(self, renderer: Any = None) -> Bbox:
+        """Return the box."""
+        return self.box
 
 
 class Inset:

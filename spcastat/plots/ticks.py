@@ -69,23 +69,28 @@ class SteadyTicks(Locator):
         low, high = sorted(axis.get_view_interval())
         units = (high - low) / max(_length(axis), 1.0)  # of a point
         if not SMALLEST_PITCH * units <= self.step <= LARGEST_PITCH * units:
-
-            def has_room(numbers: Numbers) -> bool:
-                return len(numbers) > 1 and float(np.diff(numbers)[0]) >= units * max(
-                    PITCH, self._width(numbers)
-                )
-
-            numbers = round_numbers(low, high, has_room)
+            numbers = self.chosen(low, high, units)
             self.step = float(np.diff(numbers)[0]) if len(numbers) else high - low
         return self.tick_values(low, high)
 
-    def _width(self, ticks: Numbers) -> float:
-        """Return the room in points for the numbers at ticks of a horizontal axis."""
+    def chosen(self, low: float, high: float, units: float) -> Numbers:
+        """Return the ticks between two limits where a point has so many units; none without room."""
         axis: Any = self.axis
-        if axis.axis_name == "y":
-            return 0.0
-        size = float(axis.get_major_ticks(1)[0].label1.get_fontsize())
-        return max(width_of(f"{tick:.6g}", size) for tick in ticks) + size
+        is_horizontal = axis.axis_name == "x"
+
+        def has_room(numbers: Numbers) -> bool:
+            pitch = max(PITCH, self.width(numbers) + self._size()) if is_horizontal else PITCH
+            return len(numbers) > 1 and float(np.diff(numbers)[0]) >= units * pitch
+
+        return round_numbers(low, high, has_room)
+
+    def width(self, ticks: Numbers) -> float:
+        """Return the width of the widest number in points; 0 without ticks."""
+        return max((width_of(f"{tick:.6g}".replace("-", "−"), self._size()) for tick in ticks), default=0.0)
+
+    def _size(self) -> float:
+        axis: Any = self.axis
+        return float(axis.get_major_ticks(1)[0].label1.get_fontsize())
 
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
         """Return the multiples of the step between two numbers."""

@@ -474,3 +474,19 @@ def test_no_label_is_cut_where_limits_of_one_scale_follow_the_numbers_at_the_tic
         assert ax.yaxis.get_tightbbox(figure.canvas.get_renderer()).x0 >= 0
         assert 2 <= len(ax.get_yticks()) <= 12
         plt.close(figure)
+
+
+@pytest.mark.parametrize("arrows", ["loadings", "correlations"])
+def test_no_label_is_cut_where_two_arrangements_are_all_but_equal(arrows):
+    """What is best in the room beside the numbers of one has wider numbers, at some sizes of figures."""
+    fit = sp.spca(sp.datasets.load_judges(), k=2, card=[6, 4], scale=True)
+    for height in (3.0, 3.75, 4.5):
+        for width in np.linspace(2.8, 4.2, 15):
+            figure = plt.figure(figsize=(width, height), layout="constrained")
+            ax = fit.biplot(arrows=arrows, ax=figure.subplots())
+            for dpi in (100, 200, 100):
+                figure.set_dpi(dpi)
+                figure.canvas.draw()
+                label = ax.yaxis.label.get_window_extent(figure.canvas.get_renderer())
+                assert label.x0 >= 0, (width, height, dpi)
+            plt.close(figure)
