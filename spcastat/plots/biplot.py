@@ -83,7 +83,8 @@ def biplot(
     ----------
     scores : DataFrame, n x k
     loadings : DataFrame, p x k
-        Only variables with a nonzero loading on the two components have an arrow.
+        Variables with a nonzero loading on both components have an arrow; without blocks those with one on
+        either.
     correlations : DataFrame, p x k, optional
         Of variables and scores; needed for ``arrows="correlations"``.
     shares : Series, optional
@@ -119,7 +120,7 @@ def biplot(
     if outline is not None:
         one_of("outline", outline, score_plots.OUTLINES)
     level = checked_level(level)
-    centroids, blocks = flag("centroids", centroids), flag("blocks", blocks)
+    centroids = flag("centroids", centroids)
     note_may_go = note is None and ax is not None
     note = True if note is None else flag("note", note)
     need_coloured(palette, groups is not None or color is not None, "groups= or color")
@@ -137,9 +138,8 @@ def biplot(
         new=new,
         supplementary=supplementary,
         levels=levels,
+        blocks=blocks,
     )
-    if not blocks:  # nothing is said of bars that are not drawn
-        data = replace(data, blocks=data.blocks.iloc[:0])
     names = [list(scores.columns)[i] for i in _biplot_pair(components, list(scores.columns))]
     ax = drawing.axes_for(ax, 6.4, 5.4, bar=color is not None)
     size = drawing.name_size()
@@ -226,8 +226,10 @@ def biplot_data(
     new: pd.DataFrame | None = None,
     supplementary: pd.DataFrame | None = None,
     levels: pd.DataFrame | None = None,
+    blocks: bool = True,
 ) -> BiplotData:
     """Return what `biplot` draws: points, arrows, and how both are scaled; parameters as for `biplot`."""
+    blocks = flag("blocks", blocks)
     values = drawing.frame_of(scores, "scores")
     drawing.frame_of(loadings)
     same_components(scores, loadings, "loadings")
@@ -265,14 +267,15 @@ def biplot_data(
                 "give correlations= with arrows='correlations'."
             )
         variables = variables_of(loadings, loadings.to_numpy(dtype=float), pair, None, spread)
-        between = variables["on_first"] & variables["on_second"]
+        counts = variables[["on_first", "on_second"]].sum(axis=1)
+        between = counts == 2 if blocks else counts > 0
     stretch = stretch_of(xy, variables[["x", "y"]].to_numpy())
     tips = arrows_of(variables[between], max_arrows, 0)
     tips[["x", "y", "length"]] *= stretch
     data = BiplotData(
         points=points,
         arrows=tips,
-        blocks=bars_of(variables, (x_heading, y_heading)),
+        blocks=bars_of(variables if blocks else variables.iloc[:0], (x_heading, y_heading)),
         stretch=stretch,
         correlation=drawing.correlation_of(xy[:, 0], xy[:, 1]),
         components=(x_heading, y_heading),
@@ -343,7 +346,7 @@ class BiplotData:
     levels : DataFrame
         "x", "y" and "label" of the means of levels of supplementary factors.
     undrawn : int
-        Number of variables with a nonzero loading on both components whose arrow is not drawn.
+        Number of variables with nonzero loadings for which an arrow is not drawn, since others are longer.
     scale : float
         As given to `biplot`.
     kind : str
@@ -380,11 +383,13 @@ class BiplotData:
         """
         power = "" if self.scale == 1 else f"^{self.scale:g}"
         sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
+        if not len(self.arrows) and not self.undrawn:
+            sentences.append("No arrows: no variable is on both components.")
         sentences += self._marks_of_points(rows, new_rows)
         if len(self.arrows):
             markers = "loadings" if self.scale == 0 else f"loadings × sd{power}"
             markers = "correlations with the scores" if self.kind == "correlations" else markers
-            sentences.append(f"Arrows: {markers} × {self.stretch:.3g}.")
+            sentences.append(f"Arrows: {markers} × {self.stretch:.3g}{self._selection()}.")
         if len(self.blocks):
             value = loading_text(float(self.blocks["value"].abs().max()))
             sentences.append(f"Bars: {self.kind}, up to {value}{hollow_bars(self.blocks)}.")
@@ -392,10 +397,12 @@ class BiplotData:
         if abs(self.correlation) > NOTABLE:
             r = drawing.correlation_text(self.correlation)
             sentences.append(f"Correlated scores ({r}): inner products are approximate.")
-        if self.undrawn:
-            count = int(self.arrows["nonzero"].sum())
-            sentences.append(f"{count} of {count + self.undrawn} arrows are drawn, the longest.")
         return sentences
+
+    def _selection(self) -> str:
+        """Return how many of the arrows are drawn, unless all are."""
+        count = int(self.arrows["nonzero"].sum())
+        return f" (the longest {count} of {count + self.undrawn})" * bool(self.undrawn)
 
     def _marks_of_points(self, rows: int, new_rows: int) -> list[str]:
         """Return what the points are that do not look like the others."""

@@ -1638,8 +1638,8 @@ class SpcaResult(ComponentFit):
             stretched: those with a nonzero loading are drawn strongly, the others faintly.
         max_arrows : int, optional
             The largest number of arrows of variables with a nonzero loading on both components, the longest;
-            for ``arrows="correlations"`` of all variables, those with a nonzero loading first. None draws
-            all.
+            without blocks of those with one on either, for ``arrows="correlations"`` of all variables, those
+            with a nonzero loading first. None draws all.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
             The legend has the groups in the order of the categories, or of their values. A string names a
@@ -1671,7 +1671,8 @@ class SpcaResult(ComponentFit):
             What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and
             numeric variables as arrows among the correlations.
         blocks : bool
-            Whether the variables are drawn as bars in the margins.
+            Whether the variables are drawn as bars in the margins. Without bars, each variable with a nonzero
+            loading has an arrow, if there are no more than `max_arrows`.
         note : bool, optional
             Whether the caption of `biplot_data` is written below the plot, as many sentences as have room; by
             default on a new figure, and in given axes unless the points would have too little room.
@@ -1744,12 +1745,13 @@ class SpcaResult(ComponentFit):
         labels: hints.RowLabels | None = None,
         new: hints.Table | None = None,
         supplement: Supplement | None = None,
+        blocks: bool = True,
     ) -> BiplotData:
         """Return what `biplot` draws: positions and names of points and arrows.
 
         Parameters
         ----------
-        components, scale, arrows, max_arrows, groups, color, labels, new, supplement
+        components, scale, arrows, max_arrows, groups, color, labels, new, supplement, blocks
             As for `biplot`.
 
         Returns
@@ -1781,6 +1783,7 @@ class SpcaResult(ComponentFit):
             color=self._by_row(color, "color"),
             labels=labels,
             **points,
+            blocks=blocks,
         )
 
     def plot_loadings(

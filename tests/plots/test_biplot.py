@@ -94,7 +94,28 @@ def test_the_longest_arrows_are_drawn_and_the_others_counted(scores, make_loadin
     assert len(data.arrows) == (len(whole) if count is None else count)
     assert data.undrawn == len(whole) - len(data.arrows)
     assert data.arrows["length"].is_monotonic_decreasing
-    assert (f"{count} of {len(whole)} arrows" in data.caption) == bool(data.undrawn)
+    assert (f"(the longest {count} of {len(whole)})" in data.caption) == bool(count)
+
+
+def test_without_blocks_every_variable_with_a_loading_has_an_arrow(scores, loadings):
+    used = loadings.index[(loadings[["PC1", "PC2"]] != 0).any(axis=1)]
+    both = loadings.index[(loadings[["PC1", "PC2"]] != 0).all(axis=1)]
+    assert 0 < len(both) < len(used)
+    data = biplot_data(scores, loadings, blocks=False)
+    assert set(data.arrows.index) == set(used)
+    assert not len(data.blocks)
+    assert set(biplot_data(scores, loadings).arrows.index) == set(both)
+    (arrows,) = (c for c in biplot(scores, loadings, blocks=False).collections if isinstance(c, Quiver))
+    assert len(arrows.U) == len(used)
+    few = biplot_data(scores, loadings, blocks=False, max_arrows=3)
+    assert f"(the longest 3 of {len(used)})." in few.caption
+
+
+def test_a_biplot_without_arrows_says_why(scores):
+    loadings = pd.DataFrame(np.eye(4)[:, :3], list("abcd"), scores.columns)
+    assert "No arrows: no variable is on both components." in note_of(biplot(scores, loadings))
+    for options in ({"blocks": False}, {"max_arrows": 1}):
+        assert "No arrows" not in biplot_data(scores, loadings + 0.1, **options).caption
 
 
 def test_correlations_as_arrows(scores, loadings):
