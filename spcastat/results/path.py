@@ -13,13 +13,13 @@ from spcastat.config import elements, is_whole, listed, nearest, plural, shown
 from spcastat.errors import CardinalityError
 from spcastat.fit import frames
 from spcastat.fit.record import deep_copy
-from spcastat.fit.state import rule_words
+from spcastat.fit.state import FitState, rule_words
 from spcastat.measures import MEASURES, measures_of
 from spcastat.results.fit import SpcaResult
 from spcastat.show import facts
 from spcastat.show.grid import Document, Row, Table, fixed, percent
 from spcastat.show.renderings import Outcome, Screen
-from spcastat.show.templates import lines
+from spcastat.show.templates import lines, part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ class SpcaPath(Outcome):
         return _document(self._table, self._first_fit)
 
     def _screen(self) -> Screen:
-        return replace(super()._screen(), sentences=(_key(self._first_fit._state.record.k > 1),))
+        return replace(super()._screen(), sentences=(_key(self._first_fit._state),))
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -203,24 +203,24 @@ def _document(table: pd.DataFrame, first_fit: SpcaResult) -> Document:
     if not table["converged"].all():
         missed = table.loc[~table["converged"], "card"]
         alerts.append(f"Stopped at max_iter before it converged: card {listed(missed)}.")
-    header = list(lines([facts.method(record), facts.dataset(first_fit._state)]))
+    header = list(lines([facts.method(record), *facts.data(first_fit._state)]))
     if words := rule_words(first_fit._state):
         header.append(("Rule", words))
     title = f"Path of {plural(len(table), 'fit')} with {components}"
     tables = (Table("card", tuple(headings), tuple(rows)),)
-    return Document(title, tuple(header), tables, (_key(several), *alerts), alerts=tuple(alerts))
+    return Document(title, tuple(header), tables, (_key(first_fit._state), *alerts), alerts=tuple(alerts))
 
 
-def _key(several: bool) -> str:
+def _key(state: FitState) -> str:
     """Return the explanation of the headings."""
     totals = [measure for measure in PATH_MEASURES if measure.of == "total"]
     names = [
         measure.label if measure.short == measure.label else f"{measure.short} ({measure.label})"
         for measure in totals
     ]
-    text = f"{', '.join(names)} and PCA (dense): % of the total variance."
+    text = f"{', '.join(names)} and PCA (dense): % of the {part(facts.total_variance(state))}."
     text = text[0].upper() + text[1:]
     for measure in PATH_MEASURES:
         if measure.of == "pca":
             text += f" {measure.short[0].upper()}{measure.short[1:]}: {measure.note}."
-    return text + " |r|: largest correlation of two scores." * several
+    return text + " |r|: largest correlation of two scores." * (state.record.k > 1)

@@ -91,6 +91,7 @@ def data_of_methods(state: FitState) -> Iterator[Fact]:
     yield from adjustment(state)
     if state.cleaning is not None:
         yield from robust_methods(state.cleaning)
+        yield from of_cleaned_data(state)
     if record.imputations:
         yield fact("imputations", number=record.imputations)
     if state.spec.codes:
@@ -244,7 +245,7 @@ NAMED_ROWS, MUCH_OF_A_COLUMN = 4, 0.1
 def robust(state: FitState, cleaning: Cleaning) -> Fact:
     """Return the fact about outlying cells and rows for the header of a summary."""
     table = outliers.columns(state)
-    plain = full_names(table.index[~table["judged"]])
+    plain = full_names(table.index[~table["judged"]]) if cleaning.cells else []
     full = table.loc[table["share"] > MUCH_OF_A_COLUMN, "share"].sort_values(ascending=False, kind="stable")
     often = [f"{name_text(name)} {100 * share:.0f} %" for name, share in full.items()]
     cells: Fact = _cells(cleaning) if cleaning.cells else fact("cells as they are")
@@ -256,8 +257,9 @@ def robust(state: FitState, cleaning: Cleaning) -> Fact:
         cells=cells,
         rows=rows,
         grouped=cleaning.grouped,
+        loadings=state.pattern is not None,
         bent=int((cleaning.wrapping.power != 1.0).sum()),
-        judged=len(table) - len(plain),
+        judged=int(table["judged"].sum()),
         plain=len(plain),
         plain_names=some_of(plain, NAMED_ROWS),
         often=some_of(often, NAMED_ROWS) if cleaning.cells else "",
@@ -299,8 +301,23 @@ def robust_methods(cleaning: Cleaning) -> Iterator[Fact]:
         yield fact("skewed columns", bent=bent)
     if cleaning.rows:
         yield fact("outlying rows", out=len(cleaning.left_out), n=len(cleaning.kept), limit=OUTLIERS.far)
-    if (cleaning.cells and cleaning.pulled) or len(cleaning.left_out):
-        yield fact("of cleaned data", cells=cleaning.cells and cleaning.pulled)
+
+
+def of_cleaned_data(state: FitState) -> Iterator[Fact]:
+    """Yield the fact that variances are those of cleaned data, if cleaning changed them."""
+    changes = outliers.cleaned(state)
+    if any(changes.values()):
+        yield fact("of cleaned data", **changes)
+
+
+def total_variance(state: FitState) -> Fact:
+    """Return the name of the variance of which others are shares."""
+    return fact("total variance", **outliers.cleaned(state))
+
+
+def cumulative_heading(state: FitState) -> str:
+    """Return the heading of cumulative shares of variance, which names the data if they were cleaned."""
+    return frames.CUMULATIVE.replace("total variance", part(total_variance(state)))
 
 
 def missing(record: Record) -> Fact:
@@ -448,21 +465,22 @@ def key_of(paper: str) -> str:
     return re.sub(r"\W", "", match[1]).lower() + match[2] if match else ""
 
 
-def objective(record: Record) -> Fact:
+def objective(state: FitState) -> Fact:
     """Return the fact about the value of the objective."""
-    share = record.objective_share
+    record, share = state.record, state.record.objective_share
     return fact(
         "objective",
         criterion=record.criterion,
         value=record.objective,
         known_share=share is not None,
         share=share or 0.0,
+        total=total_variance(state),
     )
 
 
-def constraint(record: Record) -> Iterator[Fact]:
+def constraint(state: FitState) -> Iterator[Fact]:
     """Yield the fact about a constraint on the components."""
-    evidence = record.evidence or {}
+    record, evidence = state.record, state.record.evidence or {}
     if "violation" in evidence:
         record_of_constraint = CONSTRAINTS[evidence["constraint"]]
         yield fact(
@@ -472,6 +490,7 @@ def constraint(record: Record) -> Iterator[Fact]:
             violation=evidence["violation"],
             without=evidence["without"],
             measure=OBJECTIVES[record.options["objective"]].label,
+            total=total_variance(state),
         )
 
 
@@ -559,13 +578,7 @@ def of_loadings(state: FitState) -> Iterator[Fact]:
     if record.options.get("variance") is not None:
         share = record.objective / state.moments.pca.sum()
         yield fact("goal of loadings", goal=record.options["variance"], share=share)
-    yield fact(
-        "objective",
-        criterion=record.criterion,
-        value=record.objective,
-        known_share=True,
-        share=record.objective_share or 0.0,
-    )
+    yield objective(state)
     yield fact("status of ascents", advice=record.advice, converged=record.converged)
 
 
@@ -624,23 +637,24 @@ def found_in_brief(record: Record) -> Fact:
 
 def explained(state: FitState) -> Fact:
     """Return the fact about the variance that the components explain."""
-    frame = variance(state)
+    frame, total = variance(state), total_variance(state)
     totals = {str(name): percent(frame[name].iloc[-1], 1) for name in frame if "cumulative" in str(name)}
     if not state.record.sparse:
-        return fact("explained by PCA", k=state.record.k, dense=totals["cumulative PCA"])
+        return fact("explained by PCA", k=state.record.k, dense=totals["cumulative PCA"], total=total)
     if state.record.k == 1:  # adjusted variance and PEV of one component are equal
         share, dense = totals["cumulative adjusted"], totals["cumulative PCA"]
         if share == dense:
-            return fact("explained as by PCA", share=share)
+            return fact("explained as by PCA", share=share, total=total)
         least_squares = totals["cumulative least squares"]
         regression = "" if least_squares == share else least_squares
-        return fact("explained by one", share=share, least_squares=regression, dense=dense)
+        return fact("explained by one", share=share, least_squares=regression, dense=dense, total=total)
     return fact(
         "explained",
         adjusted=totals["cumulative adjusted"],
         pev=totals["cumulative PEV"],
         least_squares=totals["cumulative least squares"],
         dense=totals["cumulative PCA"],
+        total=total,
     )
 
 
@@ -648,7 +662,11 @@ def explained_by_loadings(state: FitState) -> Fact:
     """Return the fact about the variance that sparse loadings explain."""
     totals = loadings_variance(state).iloc[-1]
     return fact(
-        "explained by loadings", k=state.record.k, share=totals["cumulative"], dense=totals["cumulative PCA"]
+        "explained by loadings",
+        k=state.record.k,
+        share=totals["cumulative"],
+        dense=totals["cumulative PCA"],
+        total=total_variance(state),
     )
 
 

@@ -12,7 +12,6 @@ import pandas as pd
 from spcastat import plots
 from spcastat.config import checked_level, flag, plural, whole_number
 from spcastat.fit import frames
-from spcastat.fit.frames import CUMULATIVE
 from spcastat.fit.record import Bootstrapped
 from spcastat.fit.sparse_loadings import communalities, loadings_shares, loadings_variance, with_loadings
 from spcastat.fit.state import FitState
@@ -64,21 +63,22 @@ def summarise(
     document = Document(
         f"Sparse loadings: {plural(record.k, 'component')} of {plural(record.p, 'variable')}, {counts}",
         tuple(lines(facts.header_of_loadings(state))),
-        (table, variance_rows(shares)),
+        (table, variance_rows(shares, facts.cumulative_heading(state))),
+        tuple(notes(facts.of_cleaned_data(state))),
         warnings=tuple(explained_warnings(facts.header_of_loadings(state))),
     )
     tables = {"loadings": loadings, "variance": shares, "communalities": communalities(state).to_frame()}
     return Summary(restyled(document, digits), tables)
 
 
-def variance_rows(shares: pd.DataFrame) -> Table:
+def variance_rows(shares: pd.DataFrame, cumulative: str) -> Table:
     """Return the variances of :func:`spcastat.fit.sparse_loadings.loadings_variance` as a table."""
     rows = (
         Row("Nonzeros", tuple(str(count) for count in shares["cardinality"])),
         Row("Sum of squares", alike(shares["sum of squares"].tolist())),
         Row("% of total", tuple(map(percent, shares["share of total"]))),
-        Row("sparse loadings", tuple(map(percent, shares["cumulative"])), CUMULATIVE),
-        Row("PCA (dense)", tuple(map(percent, shares["cumulative PCA"])), CUMULATIVE),
+        Row("sparse loadings", tuple(map(percent, shares["cumulative"])), cumulative),
+        Row("PCA (dense)", tuple(map(percent, shares["cumulative PCA"])), cumulative),
     )
     return Table("Variance", tuple(full_names(shares.index)), rows)
 

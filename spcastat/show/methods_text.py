@@ -119,7 +119,7 @@ def _of_fit(state: FitState) -> Iterator[Fact]:
     yield facts.method(record)
     if record.evidence is not None:
         yield from facts.search(record.evidence, record.p)
-        yield from facts.constraint(record)
+        yield from facts.constraint(state)
     yield from facts.rule(state)
     yield facts.explained(state)
     yield from facts.inference(state)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from spcastat.fit.outliers import cleaned
 from spcastat.fit.record import PARTITIONS, UNRULED, Proven
 from spcastat.fit.state import FitState, rule_words
 from spcastat.labels import full_names, some_of
@@ -24,9 +25,9 @@ PROOF_TEMPLATES: dict[str, Template] = {
         methods="It was proven that no {whose} have a larger {measure}.",
     ),
     "proven bound": Template(
-        line="No {whose} have a larger {measure} than {bound} % of the total variance. This fit has {value} "
+        line="No {whose} have a larger {measure} than {bound} % of the {total}. This fit has {value} "
         "%, and at most {points} points, {gain} % of its value, can be gained.",
-        methods="It was proven that no {whose} have a larger {measure} than {bound} % of the total variance, "
+        methods="It was proven that no {whose} have a larger {measure} than {bound} % of the {total}, "
         "so that at most {gain} % of the value of these loadings could be gained.",
     ),
     "bound of PCA": Template(
@@ -86,7 +87,7 @@ def facts_of(proven: Proven, state: FitState) -> Iterator[Fact]:
     nonneg, rule = bool(state.record.options.get("nonneg")), rule_words(state)
     joint = proven.scope == "joint"
     yield from (
-        _joint_bound(proven, nonneg) if joint else _component_bounds(proven, full_names(state.components))
+        _joint_bound(proven, state) if joint else _component_bounds(proven, full_names(state.components))
     )
     if nonneg:
         yield fact("bound of any sign")
@@ -97,7 +98,7 @@ def facts_of(proven: Proven, state: FitState) -> Iterator[Fact]:
         yield fact("bound under rule", rule=rule)
 
 
-def _joint_bound(proven: Proven, nonneg: bool) -> Iterator[Fact]:
+def _joint_bound(proven: Proven, state: FitState) -> Iterator[Fact]:
     """Yield the bound for all components together."""
     (row,) = proven.rows
     partitions = row["proof"].startswith(PARTITIONS)
@@ -105,6 +106,7 @@ def _joint_bound(proven: Proven, nonneg: bool) -> Iterator[Fact]:
         "proven optimal" if row["optimal"] else "proven bound",
         whose=fact("loadings bounded", partitions=partitions, orthogonal=proven.orthogonal),
         measure=OBJECTIVES[proven.measure].label,
+        total=fact("total variance", **cleaned(state)),
         value=percent_text(row["value"]),
         bound=percent_text(row["upper_bound"], up=True),
         gain=percent_text(row["gap"] / 100.0, up=True),
@@ -115,6 +117,7 @@ def _joint_bound(proven: Proven, nonneg: bool) -> Iterator[Fact]:
     if percent_text(row["upper_bound"], up=True) == percent_text(row["pca_bound"], up=True):
         yield fact("bound of PCA")
     if row["best_known"] > row["value"] * (1.0 + 1e-9):
+        nonneg = bool(state.record.options.get("nonneg"))
         yield fact("better fit found", share=percent_text(row["best_known"]), nonneg=nonneg)
 
 

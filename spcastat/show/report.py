@@ -28,8 +28,7 @@ from spcastat.fit.state import FitState
 from spcastat.inputs.data import Data
 from spcastat.labels import full_names, name_text, short_name
 from spcastat.plots.loadings_plot import FREQUENCY_LABEL, inches_in_one_column, inches_of, intervals_label
-from spcastat.show import resampling_tables
-from spcastat.show.facts import OURS
+from spcastat.show import facts, resampling_tables
 from spcastat.show.grid import (
     DIGITS,
     Chapter,
@@ -49,7 +48,7 @@ from spcastat.show.html import TABLE_STYLE, content
 from spcastat.show.methods_text import Description, describe, equations, in_short
 from spcastat.show.outlier_tables import map_picture, outliers_document
 from spcastat.show.summary import summarise
-from spcastat.show.templates import fact, notes
+from spcastat.show.templates import fact, notes, part
 
 if TYPE_CHECKING:
     pass
@@ -123,11 +122,12 @@ def notes_once(parts: Iterable[Chapter]) -> Iterator[Chapter]:
     notes_seen: set[str] = set()
     for chapter in parts:
         contents: list[Content] = []
-        for part in chapter.parts:
-            if isinstance(part, Document):
-                part = replace(part, notes=tuple(note for note in part.notes if note not in notes_seen))
-                notes_seen.update(part.all_notes)
-            contents.append(part)
+        for content_part in chapter.parts:
+            if isinstance(content_part, Document):
+                unseen = tuple(note for note in content_part.notes if note not in notes_seen)
+                content_part = replace(content_part, notes=unseen)
+                notes_seen.update(content_part.all_notes)
+            contents.append(content_part)
         yield replace(chapter, parts=tuple(contents))
 
 
@@ -153,9 +153,9 @@ def provenance(record: Record, call: str) -> Lines:
 def shares_and_correlations(state: FitState) -> Document:
     """Return the variance each component explains, alone and given the others, and score correlations."""
     shares, correlation = frames.component_shares(state), frames.score_correlation(state)
-    names = tuple(full_names(state.components))
+    names, total = tuple(full_names(state.components)), part(facts.total_variance(state))
     lines = [
-        Row(label, tuple(map(percent, shares[column])), "Least-squares % of total variance")
+        Row(label, tuple(map(percent, shares[column])), f"Least-squares % of {total}")
         for column, label in {
             "alone": "alone",
             "average": "average over orders",
@@ -534,7 +534,7 @@ def write_report(
     record = state.record
     call = None if call is None else text("call", call)
     kind = "Sparse principal component analysis" if record.sparse else "Principal component analysis"
-    heading = f"{kind}{'' if record.paper == OURS else f' by the method {record.method}'}"
+    heading = f"{kind}{'' if record.paper == facts.OURS else f' by the method {record.method}'}"
     chapters_of_fit = notes_once(
         chapters(state, source, call or record.call, arrangement, digits, row_groups, of_choice)
     )

@@ -195,7 +195,9 @@ def _zero_in_all(names: list[Any], of_all: str) -> str:
 UPRIGHT_COMPONENTS = 9
 
 
-def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None) -> Table:
+def variance_table(
+    variance: pd.DataFrame, correlation: pd.Series | None = None, cumulative: str = CUMULATIVE
+) -> Table:
     """Return the variance of the components as a table.
 
     Parameters
@@ -206,6 +208,8 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
         analysis; shares are fractions of the total variance, shown in percent with two decimals.
     correlation : Series of length k, optional
         The largest absolute correlation of the scores of each component with those of another.
+    cumulative : str
+        The heading of the cumulative shares.
 
     Returns
     -------
@@ -226,7 +230,7 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
             cells = percents(variance[column.name].tolist())
         else:
             cells = (f"{count:.0f}" for count in variance[column.name])
-        rows.append(Row(column.label, tuple(cells), column.group))
+        rows.append(Row(column.label, tuple(cells), cumulative if column.group else ""))
     if correlation is not None:
         largest = (Figures.of((value,), 2, minimum_digits=2) for value in correlation.tolist())
         rows.append(Row("Largest score |r|", tuple(largest)))
@@ -238,8 +242,8 @@ def variance_table(variance: pd.DataFrame, correlation: pd.Series | None = None)
         for column in columns
         if not column.group
     ]
-    cumulative = [column.key or column.label for column in columns if column.group]
-    parts += [f"then cumulative % of the total: {', '.join(cumulative)}"] * bool(cumulative)
+    shares_below = [column.key or column.label for column in columns if column.group]
+    parts += [f"then {cumulative[0].lower()}{cumulative[1:]}: {', '.join(shares_below)}"] * bool(shares_below)
     headings = [column.heading for column in columns]
     if correlation is not None:
         parts.append("|r|: largest correlation with the scores of another component")
@@ -445,7 +449,7 @@ def summarise(
     row_name = "column" if record.scaling == "mixed" else "variable"
     of_loadings = loadings_table(loadings, arrangement, row_name=row_name, **options)
     of_loadings = replace(of_loadings, notes=(*of_loadings.notes, *signs))
-    of_variance = variance_table(variance, largest if record.k > 1 else None)
+    of_variance = variance_table(variance, largest if record.k > 1 else None, facts.cumulative_heading(state))
     if tables == "loadings":
         document = Document("", tables=(of_loadings,), notes=tuple(remarks))
         return Summary(restyled(document, digits), {"loadings": loadings})
@@ -474,6 +478,7 @@ def summarise(
         tables=(of_loadings, of_variance, *further_tables),
         notes=(
             *remarks,
+            *notes(facts.of_cleaned_data(state)),
             *notes(cautions),
             *notes(facts.copies(state)),
             *notes(facts.passes(record, digits)),
@@ -509,8 +514,8 @@ def header_facts(state: FitState) -> Iterator[Fact]:
     yield from facts.goal(record)
     yield from facts.rule(state)
     yield from facts.groups_by_component(state)
-    yield facts.objective(record)
-    yield from facts.constraint(record)
+    yield facts.objective(state)
+    yield from facts.constraint(state)
     yield facts.status(record)
 
 
@@ -570,7 +575,7 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
         *facts.passes(record, 3),
     ]
     title = part(facts.headline(state, variance["cardinality"].tolist()))
-    constraint = [part(fact) for fact in facts.constraint(record)]
+    constraint = [part(fact) for fact in facts.constraint(state)]
     components, alerts = _components(state, variance, largest), tuple(warnings(cautions))
     results_shown = [*constraint, *_results(state)]
     about = (*results_shown, *_rules(header))
@@ -762,7 +767,8 @@ def _components(state: FitState, variance: pd.DataFrame, largest: pd.Series) -> 
         for column in columns
     ]
     short = [SHORT_HEADINGS.get(column.name, column.label) for column in columns]
-    heading = CUMULATIVE if record.k > 1 else CUMULATIVE.removeprefix("Cumulative ")
+    cumulative = facts.cumulative_heading(state)
+    heading = cumulative if record.k > 1 else cumulative.removeprefix("Cumulative ")
     final_rows: list[Line] = []
     if len(variance) > 1 and record.sparse:
         final_rows.append(("Largest score |r|", tuple(Figures.of((r,), 2) for r in largest.tolist())))
@@ -798,7 +804,7 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
         state.spec.columns,
         state.components,
         shares,
-        CUMULATIVE,
+        facts.cumulative_heading(state),
         lower_rows,
         [],
         ("loadings", "PCA"),
@@ -807,7 +813,7 @@ def print_of_loadings(state: FitState, notes: Sequence[str]) -> Screen:
     return Screen(
         part(facts.headline(state, variance["cardinality"].tolist())),
         components.lines,
-        (part(facts.how_found_loadings(state.record)), *_results(state)),
+        (part(facts.how_found_loadings(state.record)), *_results(state), *_rules(header)),
         tuple(warnings(header)),
         renderings.ending("fit", notes),
     )

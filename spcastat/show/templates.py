@@ -320,7 +320,7 @@ TEMPLATES: dict[str, Template] = {
         "transformation}{plain?; left as given, since they have few values or many of them are equal: "
         "{plain_names}}{often?; more than 10 % of the cells are pulled in, which may be groups of values: "
         "{often}}",
-        part="Robust: {cells}{rows?; {rows}}{plain?; left as they are: {plain_names}} (fit.robust).",
+        part="Robust: {cells}{rows?; {rows}}{plain?; not cleaned: {plain_names}}{loadings?| (fit.robust)}.",
         warning="{grouped?more than half of the rows are far from the others, so none was left out.}",
     ),
     "cells pulled in": Template(
@@ -357,7 +357,13 @@ TEMPLATES: dict[str, Template] = {
         cites=("hubert2016",),
     ),
     "of cleaned data": Template(
-        methods="Loadings and variances were computed from the {cells?cleaned data|other rows}."
+        methods="Loadings and variances were computed from the {cells?cleaned data|other rows}.",
+        note="All variances and shares of variance are those of the {cells?cleaned data, in which outlying "
+        "cells are pulled in{rows? and outlying rows left out}|rows kept}; the data as given have other "
+        "variances.",
+    ),
+    "total variance": Template(
+        part="{cells?variance of the cleaned data|{rows?variance of the rows kept|total variance}}"
     ),
     "successive rows": Template(
         label="Caution",
@@ -514,7 +520,7 @@ TEMPLATES: dict[str, Template] = {
     "shows split": Template(part="split inference"),
     "objective": Template(
         label="Objective",
-        line="{criterion}: {value:.6g}{known_share? ({share:%.2f} % of the total variance)}",
+        line="{criterion}: {value:.6g}{known_share? ({share:%.2f} % of the {total})}",
     ),
     "constraint": Template(
         label="Constraint",
@@ -522,7 +528,7 @@ TEMPLATES: dict[str, Template] = {
         "is {without:%.2f} %.",
         line="{label}: largest {product} {violation:.0e}; {without:%.2f} % without the constraint",
         methods="The fit was constrained to have {label}; without the constraint the {measure} was "
-        "{without:%.1f} % of the total variance.",
+        "{without:%.1f} % of the {total}.",
     ),
     "settled fits": Template(
         methods="Variables were exchanged as long as this increased the value under the constraint; "
@@ -612,26 +618,26 @@ TEMPLATES: dict[str, Template] = {
         cites=("mccabe1984",),
     ),
     # --- variance
-    "explained by PCA": Template(methods="{k|The component|They} explained {dense} % of the total variance."),
+    "explained by PCA": Template(methods="{k|The component|They} explained {dense} % of the {total}."),
     "explained by one": Template(
-        methods="The component explained {share} % of the total variance{least_squares? ({least_squares} % "
+        methods="The component explained {share} % of the {total}{least_squares? ({least_squares} % "
         "by regression of the variables on its scores)}; the first dense principal component explained "
         "{dense} %."
     ),
     "explained as by PCA": Template(
-        methods="The component explained {share} % of the total variance, as much as the first dense "
+        methods="The component explained {share} % of the {total}, as much as the first dense "
         "principal component."
     ),
     "explained": Template(
-        methods="Together the components explained {adjusted} % of the total variance as "
+        methods="Together the components explained {adjusted} % of the {total} as "
         "adjusted variance, which counts the variance shared by correlated scores only once (Zou, Hastie and "
         "Tibshirani, 2006), {pev} % by projection on the loadings (PEV), and {least_squares} % by regression "
         "of the variables on the scores; the same number of dense principal components explained {dense} %.",
         cites=("zou2006",),
     ),
     "explained by loadings": Template(
-        methods="{k|The component|Together the components} explained {share:%1} % of the total "
-        "variance; {k|the first dense principal component|the same number of dense principal components} "
+        methods="{k|The component|Together the components} explained {share:%1} % of the {total}; "
+        "{k|the first dense principal component|the same number of dense principal components} "
         "explained {dense:%1} %."
     ),
     # --- inference

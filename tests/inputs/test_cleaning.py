@@ -540,7 +540,7 @@ def test_comparison_on_the_rows_as_given_and_as_cleaned(wine, fit):
                 sp.measures.adjusted(L[:, list(order)], S=rows.corr()) for order in permutations(range(3))
             )
             assert both.adjusted_on.loc[name, column] == pytest.approx(best, rel=1e-9)
-    assert "on the data of" in str(both)
+    assert "on the data of" in str(both.summary())
     assert sp.compare(plain, plain).adjusted_on.shape[1] == 0
 
 

@@ -1,0 +1,84 @@
+"""What prints and texts say of the data and of the result: which variance, why a bound is no better."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spcastat as sp
+
+
+def said(text: object) -> str:
+    """Return a text in one line."""
+    return " ".join(str(text).split())
+
+
+def rows(n: int = 60, p: int = 6) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    factors = np.repeat(rng.normal(size=(n, 2)), p // 2, axis=1)
+    return pd.DataFrame(factors + 0.7 * rng.normal(size=(n, p)), columns=[f"x{j}" for j in range(p)])
+
+
+def with_outliers() -> pd.DataFrame:
+    """Rows of which one is far, and with three outlying cells."""
+    table = rows()
+    table.iloc[[3, 8, 20], 1] = 40.0
+    table.iloc[50] = 30.0
+    return table
+
+
+# --- the data of a robust fit ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("robust", "name"),
+    [
+        ("cells", "variance of the cleaned data"),
+        ("rows", "variance of the rows kept"),
+        (True, "variance of the cleaned data"),
+    ],
+)
+def test_every_text_of_a_robust_fit_says_whose_variance_is_explained(robust, name, tmp_path: Path):
+    table = with_outliers()
+    for fit in (
+        sp.spca(table, 2, 3, scale=True, method="greedy", robust=robust),
+        sp.spca(table, 2, method="pca", scale=True, robust=robust),
+        sp.sparse_loadings(table, 2, 3, scale=True, n_init=1, robust=robust),
+    ):
+        fit.report(tmp_path / "report.html")
+        report = (tmp_path / "report.html").read_text(encoding="utf-8")
+        for text in (fit, fit.summary(), fit.describe().text, report):
+            assert f"% of {name}" in said(text) or f"% of the {name}" in said(text)
+            assert "% of total variance" not in said(text)
+            assert "% of the total variance" not in said(text)
+        assert "the data as given have other variances" in said(fit.notes)
+        assert "Robust: " in str(fit)
+
+
+def test_comparisons_paths_and_proofs_of_robust_fits_say_so_too():
+    table = with_outliers()
+    fit = sp.spca(table, 2, 3, scale=True, robust=True)
+    both = sp.compare(fit, sp.spca(table, 2, 3, scale=True))
+    assert "Warning: the variances of 'joint 3, 3, robust' are those of cleaned data." in said(both)
+    assert "% of variance of the cleaned data" in said(sp.spca(table, 1, 3, scale=True, robust=True))
+    path = sp.spca_path(table, 2, cards=[2, 3], scale=True, method="greedy", robust=True)
+    assert "% of the variance of the cleaned data" in said(path)
+    assert "Robust: " in said(path)
+    bound = sp.spca(table, 2, 3, scale=True, method="greedy", robust=True).certify(joint=True, max_nodes=1)
+    if "Proven optimal" not in str(bound):
+        assert "% of the variance of the cleaned data" in said(bound)
+
+
+def test_robust_fits_that_change_nothing_explain_the_total_variance():
+    fit = sp.spca(rows(), 2, 3, scale=True, method="greedy", robust="rows")
+    assert "Cumulative % of total variance" in str(fit)
+    assert "cleaned" not in said([fit.summary(), *fit.notes, fit.describe().text])
+
+
+def test_prints_name_no_attribute_that_the_result_lacks():
+    """Sparse loadings have no table of outliers."""
+    fit = sp.sparse_loadings(with_outliers(), 2, 3, scale=True, n_init=1, robust=True)
+    assert "fit.robust" not in str(fit)
