@@ -106,11 +106,12 @@ def everything(halves: int) -> Table:
     for label, options in extra.items():
         table.rows.append([label, *figures(data, label.partition(",")[0], halves, **options)])
     table.notes = [
-        "Cumulative shares of the total variance; the largest absolute correlation of two scores, and inner "
-        "product of two loadings; milliseconds of the processor for one fit.",
-        f"Stability: the mean share of variables (Jaccard) in common with the fits of {halves} random halves "
-        f"of the rows, components being paired; left out where a fit took more than {LONG:g} s.",
-        "'controlled' keeps nine tenths of what PCA explains; pca and pca-l1 are dense.",
+        "Shares of the total variance are cumulative. abs(r) is the absolute correlation of two scores, "
+        "abs(v'w) the absolute inner product of two loadings, and ms the CPU time of a fit in milliseconds.",
+        "Stability is the mean Jaccard index of the selected variables of the fit and of fits to "
+        f"{halves} random halves of the rows, with components matched; it is not given for fits of more than "
+        f"{LONG:g} s.",
+        "'controlled' explains nine tenths of the variance that PCA explains; pca and pca-l1 are dense.",
     ]
     return table
 
@@ -140,8 +141,9 @@ def outliers(sets: int) -> Table:
             cells.append(mean_and_error(scores, 2))
         table.rows.append([method, *cells])
     table.notes = [
-        f"Means over {sets} sets, with standard errors. Scores of standard deviation 4 and 3, noise of 1; "
-        "outlying rows have values of standard deviation 15 in three variables outside both supports.",
+        f"Means over {sets} data sets, with standard errors in parentheses. The scores have standard "
+        "deviations of 4 and 3, and the noise has 1; outlying rows have values with a standard deviation of "
+        "15 in three variables that belong to neither component.",
     ]
     return table
 

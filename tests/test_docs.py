@@ -194,6 +194,7 @@ ROWS = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)), columns=list(
 IMPOSSIBLE = pd.DataFrame([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]], list("abc"), list("abc"))
 #: The calls whose messages are headings of the page.
 QUESTIONS: dict[str, Callable[[], Any]] = {
+    "there is no such file": lambda: sp.spca("nowhere.csv", 2),
     "does not contain real numbers": lambda: sp.spca(ROWS.assign(kind="x"), 2, card=2),
     "missing value": lambda: sp.spca(ROWS.where(ROWS < 2), 2, card=2),
     "look like a covariance or correlation matrix": lambda: sp.spca(ROWS.corr(), 2, card=2),

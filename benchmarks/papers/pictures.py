@@ -29,17 +29,17 @@ MARKERS = "osv^D<>Pp*hX"
 INTRODUCTION = """# The papers, figure by figure
 
 spcastat implements the methods of four papers and those that the papers compare with. Their tables are
-remade row by row; the picture counts the printed rows by outcome:
+recomputed row by row; the picture shows the number of printed rows with each outcome:
 
 ```{image} papers/record.png
 :alt: Printed rows of each paper by finding
 ```
 
-The figures below are drawn from numbers on the pages in `benchmarks/results/`, which state the settings, the
-draws and the command of each; `python -m benchmarks.papers --pictures` draws them. Coloured lines are the
-methods of the paper, crosses are points that the paper prints in a table. In place of faces (Zhao, Meng, Xu
-and Gao 2015, Figures 3 and 5), which we do not have, the methods are applied to images of digits; drawings
-without data are left out."""
+The figures below are drawn from numbers on the pages in `benchmarks/results/`, which state the settings,
+the draws and the command of each; `python -m benchmarks.papers --pictures` draws them. Coloured lines show
+our results for the methods of the paper; crosses mark values that the paper prints in a table. The images
+of faces (Zhao, Meng, Xu and Gao 2015, Figures 3 and 5) are not available, so images of digits are used
+instead. Figures that show no data are omitted."""
 
 
 @dataclass(frozen=True)
