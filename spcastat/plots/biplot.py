@@ -383,9 +383,9 @@ class BiplotData:
         """
         power = "" if self.scale == 1 else f"^{self.scale:g}"
         sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
+        sentences += self._marks_of_points(rows, new_rows)
         if not len(self.arrows) and not self.undrawn:
             sentences.append("No arrows: no variable is on both components.")
-        sentences += self._marks_of_points(rows, new_rows)
         if len(self.arrows):
             markers = "loadings" if self.scale == 0 else f"loadings × sd{power}"
             markers = "correlations with the scores" if self.kind == "correlations" else markers
@@ -409,7 +409,7 @@ class BiplotData:
         out, ringed = int(self.points["left_out"].sum()), int(self.ringed.sum())
         marks = {
             f"Open: {plural(out, 'row')} left out of the fit.": out,
-            f"Rings: {plural(ringed, 'row')} with outlying values, which the fit replaces.": ringed,
+            f"Rings: {plural(ringed, 'row')} with replaced outlying values.": ringed,
             f"Triangles at the edge: {plural(rows, 'row')} farther out.": rows,
             f"Triangles at the edge: {plural(new_rows, 'new row')} farther out.": new_rows,
             "Crosses: new rows.": len(self.new) - new_rows,
@@ -519,12 +519,21 @@ def _points(
     return write_legend(ax, marks, names, size, title=title, borderaxespad=0.0), None
 
 
+#: Up to so many rings are wide; more are narrower and lighter, so that points are seen.
+WIDE_RINGS = 20
+#: Distance of a wide and of a narrow ring from its point, in points; their shade.
+WIDE_RING, NARROW_RING, RING_SHADE = 2.0, 0.4, 0.4
+
+
 def _rings(ax: Axes, xy: NDArray[np.float64], style: dict[str, Any]) -> None:
     """Draw rings around the points of rows with cells that the fit replaces."""
     if len(xy):
-        colours: dict[str, Any] = {"facecolors": "none", "edgecolors": [ink(ax)], "linewidths": line(0.6)}
-        options = {**style, **colours, "s": 3.0 * style["s"] + 8.0, "marker": "o", "alpha": 1.0}
-        ax.scatter(xy[:, 0], xy[:, 1], gid="replaced", **options)
+        wide = min(WIDE_RINGS / len(xy), 1.0)
+        diameter = style["s"] ** 0.5 + 2.0 * (NARROW_RING + wide * (WIDE_RING - NARROW_RING))
+        colour = shade(ax, RING_SHADE + wide * (1.0 - RING_SHADE))
+        look: dict[str, Any] = {"facecolors": "none", "edgecolors": [colour], "alpha": 1.0}
+        look |= {"linewidths": line(0.6 if wide == 1.0 else 0.4), "marker": "o", "s": diameter**2}
+        ax.scatter(xy[:, 0], xy[:, 1], gid="replaced", **{**style, **look})
 
 
 def _draw_further_points(ax: Axes, data: BiplotData) -> None:

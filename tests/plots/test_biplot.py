@@ -645,3 +645,21 @@ def test_nothing_moves_when_a_figure_is_saved_without_its_margins(plotted, corne
     first, *_, last = gaps.found
     assert len(last) == count
     np.testing.assert_allclose(last, first, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, 20, 100, 1000])
+def test_rings_leave_the_points_visible(count):
+    """Few are wide; many are narrow and lighter, and small figures say what they are."""
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["PC1", "PC2"])
+    scores.attrs["replaced"] = [(row, 0) for row in range(count)]
+    loadings = pd.DataFrame(np.eye(2) + 0.2, ["a", "b"], scores.columns)
+    ax = biplot(scores, loadings, ax=plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots())
+    (rings,) = (artist for artist in ax.collections if artist.get_gid() == "replaced")
+    (points,) = (artist for artist in ax.collections if len(artist.get_offsets()) == len(scores))
+    assert len(rings.get_offsets()) == count
+    space = (rings.get_sizes()[0] ** 0.5 - points.get_sizes()[0] ** 0.5) / 2.0
+    assert 1.5 <= space <= 2.5 if count <= 20 else 0.3 <= space <= 1.0
+    assert (rings.get_edgecolors()[0, :3].mean() < 0.1) == (count <= 20)
+    ax.figure.canvas.draw()
+    assert f"Rings: {count} rows with replaced outlying values." in note_of(ax)
