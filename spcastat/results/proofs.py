@@ -24,9 +24,11 @@ from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.objectives import OBJECTIVES, PEV
+from spcastat.show.facts import headline
 from spcastat.show.grid import Document, Row, Table
-from spcastat.show.proof_facts import percent_text, proof_sentence
+from spcastat.show.proof_facts import percent_text, proof_sentence, search_ended
 from spcastat.show.renderings import Outcome, Screen, ending, screen_of
+from spcastat.show.templates import lines, part
 
 if TYPE_CHECKING:
     from spcastat.hints import Progress
@@ -55,16 +57,14 @@ class Certificate(Picklable, Outcome):
         self._numbers = numbers
 
     def _document(self) -> Document:
-        return _document(self.table, self._numbers, self.sentence)
+        return _document(self.table, self._numbers, self._state, self.sentence)
 
     def _screen(self) -> Screen:
-        table, proven = self.table, self._numbers
-        stopped = f"Stopped {text}." if (text := _stopped(table)) else ""
-        closing = ending(self._short_name, [])
-        if proven.scope == "joint":
-            return Screen(self.sentence, lambda room: [], (stopped,), (), closing)
-        tables = Document(_title(proven), tables=(_bounds(table, proven),))
-        return dataclasses.replace(screen_of(tables, closing), sentences=(self.sentence, stopped))
+        proven, closing = self._numbers, ending(self._short_name, [])
+        ended = [f"The search {text}." for _, text in lines(search_ended(proven, self._state))]
+        tables = () if proven.scope == "joint" else (_bounds(self.table, proven),)
+        screen = screen_of(Document(_fit_text(self._state), tables=tables), closing)
+        return dataclasses.replace(screen, sentences=(self.sentence, *ended))
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -116,35 +116,29 @@ class Certificate(Picklable, Outcome):
         return self._numbers.best
 
 
-def _document(table: pd.DataFrame, proven: Proven, sentence: str) -> Document:
+def _fit_text(state: FitState) -> str:
+    """Return what was fitted to which data."""
+    return part(headline(state, np.count_nonzero(state.V, axis=0).tolist()))
+
+
+def _document(table: pd.DataFrame, proven: Proven, state: FitState, sentence: str) -> Document:
     """Return the tables of a proof: a few columns of its table, and the sentence."""
-    joint = proven.scope == "joint"
-    if joint:
+    facts = [("Fit", _fit_text(state))]
+    if proven.scope == "joint":
         row = table.iloc[0]
         spent = f"{row['nodes']} nodes examined, {row['open']} open, {row['seconds']:.1f} s"
-        facts = [("Cardinalities", ", ".join(str(c) for c in row["cardinalities"]))]
         facts.append(("Proof", f"{row['proof']}; {spent}"))
     else:
         proofs = {text: table["proof"] == text for text in table["proof"]}
         names = {text: ", ".join(full_names(table.index[is_proof])) for text, is_proof in proofs.items()}
-        facts = [("Proof", f"{is_proof}: {text}") for text, is_proof in names.items()]
-    if stopped := _stopped(table):
-        facts.append(("Stopped", stopped))
+        facts += [("Proof", f"{is_proof}: {text}") for text, is_proof in names.items()]
+    facts += lines(search_ended(proven, state))
     return Document(_title(proven), tuple(facts), (_bounds(table, proven),), (sentence,))
 
 
 def _title(proven: Proven) -> str:
     joint = proven.scope == "joint"
     return "Joint proof" if joint else "Optimality of each component"
-
-
-def _stopped(table: pd.DataFrame) -> str:
-    """Return when the search for bounds was stopped, "" if it ended."""
-    if not any("(time limit" in text for text in table["proof"]):
-        return ""
-    seconds = float(table["seconds"].sum())
-    spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"
-    return f"after {spent} s; give a larger time_limit= for more"
 
 
 def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
@@ -158,8 +152,7 @@ def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
             bound = percent_text(row["upper_bound"], up=True)
         gap = _gap_text(row["gap"]) if np.isfinite(row["gap"]) else ""
         rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
-    unit = ", %" if joint else ""
-    headings = (f"value{unit}", f"bound{unit}", "gap, %", "optimal")
+    headings = ("value, %" if joint else "adjusted variance", f"bound{', %' * joint}", "gap, %", "optimal")
     return Table("", headings, tuple(rows))
 
 

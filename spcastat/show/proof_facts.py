@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -39,6 +40,10 @@ PROOF_TEMPLATES: dict[str, Template] = {
         "returns it}.",
         methods="Loadings{nonneg? of either sign} with {share} % were found.",
     ),
+    "bound of variances": Template(
+        line="The bound is the sum of the {number} largest variances of variables.",
+        methods="The bound was the sum of the {number} largest variances of variables.",
+    ),
     # --- each component, given the earlier ones
     "each component optimal": Template(
         line="Each component is proven optimal, given the earlier ones.",
@@ -53,10 +58,26 @@ PROOF_TEMPLATES: dict[str, Template] = {
         methods="{others?|Given the earlier components, u}{others?U}pper bounds on the possible "
         "improvement{others? of the others} were {gaps}.",
     ),
+    "better components found": Template(
+        line="Better loadings were found for {names}: certificate.loadings.",
+        methods="Better loadings were found for {names}.",
+    ),
     "gap of component": Template(part="{name} {gain} %"),
     "gap of nothing": Template(part="{name} (which adds nothing) by a variance of {variance:.3g}"),
     "earlier held fixed": Template(
         line="Earlier components are held fixed; certify(joint=True) bounds all together."
+    ),
+    # --- why a bound is no lower
+    "search stopped": Template(
+        label="Search",
+        line="was {interrupted?interrupted|stopped by the {reason}} after {seconds} s{interrupted?|; a "
+        "larger {option}= may lower the bound}",
+    ),
+    "search impossible": Template(
+        label="Search",
+        line="is not possible among {p|# variable|# variables} ({reason}), so this is a general bound, "
+        "which more time does not lower{joint?; certify(joint=False) bounds each component given the "
+        "earlier ones}. Searches are possible for fewer variables or nonzero loadings",
     ),
     # --- what the bound holds for
     **{
@@ -116,6 +137,8 @@ def _joint_bound(proven: Proven, state: FitState) -> Iterator[Fact]:
         return
     if percent_text(row["upper_bound"], up=True) == percent_text(row["pca_bound"], up=True):
         yield fact("bound of PCA")
+    if row["proof"].startswith(SUM_OF_VARIANCES):
+        yield fact("bound of variances", number=min(sum(row["cardinalities"]), state.record.p))
     if row["best_known"] > row["value"] * (1.0 + 1e-9):
         nonneg = bool(state.record.options.get("nonneg"))
         yield fact("better fit found", share=percent_text(row["best_known"]), nonneg=nonneg)
@@ -138,8 +161,42 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
         yield fact("components optimal", names=", ".join(optimal), number=len(optimal))
     texts = [worded(TEMPLATES[gap.key].part, gap.values) for gap in gaps]
     yield fact("components bounded", gaps=some_of(texts), others=bool(optimal))
+    better = [
+        name
+        for name, row in zip(names, proven.rows, strict=True)
+        if row["best_known"] > row["value"] * (1.0 + 1e-9) and not row["optimal"]
+    ]
+    if better:
+        yield fact("better components found", names=", ".join(better))
     if len(names) > 1:
         yield fact("earlier held fixed")
+
+
+#: The beginning of `proof` of the bound by variances alone; what is in brackets at its end.
+SUM_OF_VARIANCES, _REASON = "sum of the largest variances", re.compile(r"\(([^()]+)\)(?:, [^()]*)?$")
+#: Why a search stopped that more time or nodes would continue -> the option.
+STOPS = {"time limit": "time_limit", "node limit": "max_nodes", "interrupted": ""}
+
+
+def search_ended(proven: Proven, state: FitState) -> Iterator[Fact]:
+    """Yield why the bounds are no lower: a limit of the search, or too many supports to search."""
+    seconds = sum(row["seconds"] for row in proven.rows)
+    for reason in dict.fromkeys(
+        found[1]
+        for row in proven.rows
+        if not row["optimal"] and (found := _REASON.search(row["proof"])) is not None
+    ):
+        if reason in STOPS:
+            spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"
+            yield fact(
+                "search stopped",
+                reason=reason,
+                interrupted=reason == "interrupted",
+                seconds=spent,
+                option=STOPS[reason],
+            )
+        else:
+            yield fact("search impossible", reason=reason, p=state.record.p, joint=proven.scope == "joint")
 
 
 def percent_text(share: float, up: bool = False, rounding: float = 1e-7) -> str:

@@ -224,7 +224,7 @@ def test_single_components_are_certified_where_nothing_is_maximised_jointly(R):
     greedy = sp.spca_cov(R, 2, 4, method="greedy").certify()
     one = sp.spca_cov(R, 1, 4, objective="pev", effort="quick").certify()
     for proof in (greedy, one):
-        assert str(proof).startswith("Optimality of each component")
+        assert str(proof.summary()).startswith("Optimality of each component")
         assert "upper_bound" in proof.table
         assert "measure" not in proof.table
     assert one.table["gap"].item() <= 1e-6  # the search for single components proves to 1e-9
@@ -256,6 +256,7 @@ def test_a_joint_proof_ends_after_its_default_time_and_says_so(R, monkeypatch):
     monkeypatch.setattr("spcastat.results.proofs.JOINT_SECONDS", 1e-9)
     text = " ".join(str(fit.certify().summary()).split())
     assert "(time limit)" in text
-    assert "s; give a larger time_limit= for more" in text
+    assert "stopped by the time limit after" in text
+    assert "a larger time_limit= may lower the bound" in text
     assert "time_limit=" not in str(fit.certify(joint=False))  # has its own default
     assert "time_limit=" not in str(fit.certify(max_nodes=3, time_limit=60.0))  # ended by another limit

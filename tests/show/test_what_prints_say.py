@@ -82,3 +82,32 @@ def test_prints_name_no_attribute_that_the_result_lacks():
     """Sparse loadings have no table of outliers."""
     fit = sp.sparse_loadings(with_outliers(), 2, 3, scale=True, n_init=1, robust=True)
     assert "fit.robust" not in str(fit)
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+def test_a_bound_of_many_variables_says_why_it_is_no_lower_and_names_the_data():
+    """With 300 variables no search of both components is possible, and a search of one needs many nodes."""
+    fit = sp.spca(rows(40, 300), 2, 20, scale=True, method="greedy")
+    bound = fit.certify(joint=True)
+    assert said(bound).startswith(
+        "Sparse PCA of 40 rows and 300 variables, scaled to unit variance: 2 components with 20 nonzero "
+        "loadings each"
+    )
+    for text in (bound, bound.summary()):
+        assert "is not possible among 300 variables (too many supports)" in said(text)
+        assert "certify(joint=False) bounds each component" in said(text)
+    assert "sum of the 40 largest variances" in said(bound)
+    singly = fit.certify(joint=False, max_nodes=1)
+    assert "stopped by the node limit after" in said(singly)
+    assert "a larger max_nodes= may lower the bound" in said(singly)
+
+
+def test_bounds_of_components_say_that_better_loadings_were_found():
+    table = rows(60, 12)
+    fit = sp.spca(table, 2, 3, scale=True, method="threshold")
+    singly = fit.certify(joint=False)
+    better = singly.table["best_known"] > singly.table["value"] * (1 + 1e-9)
+    assert better.any()
+    assert "Better loadings were found for PC1" in said(singly)
