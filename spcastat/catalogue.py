@@ -121,8 +121,8 @@ def _table() -> pd.DataFrame:
 FURTHER_OPTIONS = {
     "start": (
         '{"pca", "column", "ones"}, or array of shape (p, k)',
-        "Starting values: PCA's loadings, the variable with the largest remaining variance, equal loadings, "
-        "or given loadings. The default is that of the method's authors.",
+        "Starting values: the loadings of PCA, the variable with the largest remaining variance, equal "
+        "loadings, or given loadings. The default is the choice of the method's authors.",
     ),
     "n_init": (
         "int",
@@ -136,7 +136,7 @@ FURTHER_OPTIONS = {
 }
 #: Meanings of options that the docstrings of solvers do not explain.
 _COMMON = {
-    "card": "Nonzeros of each component.",
+    "card": "Number of nonzero loadings of each component.",
     "max_iter": "Largest number of iterations of a run.",
     "deflation": "How a component is removed before the next is computed. A name in DEFLATIONS.",
 }

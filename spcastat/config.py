@@ -218,8 +218,11 @@ def real_number(
     number = _as_float(value)
     if (number > low if open_low else number >= low) and number <= high:
         return number
-    reach = f"{'(' if open_low else '['}{low:g}, {high:g}]"
-    raise error(f"{option}={shown(value)} was given; it must be a number in {reach}.")
+    bracket = "(" if open_low else "["
+    reach = f"in {bracket}{low:.3g}, {high:g}]"
+    if high == math.inf:
+        reach = f"above {low:g}" if open_low else f"of {low:g} or more"
+    raise error(f"{option}={shown(value)} was given; it must be a number {reach}.")
 
 
 def checked_level(level: Any) -> float:
@@ -318,7 +321,9 @@ def each(option: str, value: Any, k: int, error: type[OptionError] = OptionError
     if is_single(value) or (len(values) == 1 and values[0] is value):
         return values * k
     if len(values) != k:
-        raise error(f"{option} has {_count(value, values)}, but k={k}; give one for all components, or {k}.")
+        raise error(
+            f"{option} has {_count(value, values)}, but k={k}; give one for all components, or a list of {k}."
+        )
     return values
 
 
@@ -428,7 +433,7 @@ ARGUMENTS = {
     **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
     **dict.fromkeys(("maxiter", "n_iterations"), "the number of iterations is max_iter="),
     **dict.fromkeys(_MISSING_VALUES, 'missing values are handled by na="em" or na="drop"'),
-    "verbose": "progress=True shows how far it is",
+    "verbose": "progress=True shows the progress of the computation",
     "rotate": 'rotated and thresholded components are method="rotate"',
     "columns": "give the columns, df[columns], or a formula",
     "drop": 'leave columns out of the data, df.drop(columns=["id"]), or by a formula, "~ . - id"',
@@ -784,6 +789,6 @@ def _too_many(
     )
     takes = f"only {', '.join(place_names)}" if place_names else "none"
     return ArgumentsError(
-        f"{called}() was given {plural(count, 'argument')} without a name, of which it accepts {takes}; "
+        f"{called}() was given {plural(count, 'argument')} by position, of which it accepts {takes}; "
         f"{advice}."
     )

@@ -143,7 +143,7 @@ def _solver(penalty: Any, zeros: Any, ridge: Any, tol: Any, max_iter: Any) -> SP
     if zeros is not None:
         zeros = real_number("zeros", zeros, 0.0, 1.0)
         if zeros == 1.0:
-            raise OptionError("zeros=1 would leave no coordinate; it must be below 1.")
+            raise OptionError("zeros=1 would make all coordinates zero; give a number below 1.")
     return SPCO(
         penalty=None if penalty is None else real_number("penalty", penalty, 0.0, np.inf),
         zeros=zeros,

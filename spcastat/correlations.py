@@ -587,6 +587,6 @@ def _require_variation(values: np.ndarray, names: pd.Index) -> None:
 
 def _refuse_pair(first: Any, second: Any) -> None:
     raise MissingValuesError(
-        f"In rows with both {shown(first)} and {shown(second)}, one of them is constant, or there "
-        "are fewer than two such rows, so they have no correlation. Leave one of them out."
+        f"In rows with both {shown(first)} and {shown(second)}, one variable is constant, or there are fewer "
+        "than two such rows, so the correlation is not defined. Leave one of the two variables out."
     )

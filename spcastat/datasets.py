@@ -257,9 +257,13 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     rows = data.attrs.get("loadings") if isinstance(data, pd.DataFrame) else None
     if rows is None or len(rows) != data.shape[1]:
         raise OptionError(
-            "The true loadings are known only for a whole data frame from make_hastie, make_toy or "
-            f"make_highdim; {type(data).__name__} given has "
-            + ("none." if rows is None else f"{data.shape[1]} columns, its loadings {len(rows)}.")
+            "The true loadings are known only for complete data frames from make_hastie, make_toy or "
+            f"make_highdim; the {type(data).__name__} given "
+            + (
+                "is not one of these."
+                if rows is None
+                else f"has {data.shape[1]} columns, and its loadings have {len(rows)} rows."
+            )
         )
     names = [f"PC{j}" for j in range(1, len(rows[0]) + 1)]
     return pd.DataFrame(rows, index=data.columns, columns=names)

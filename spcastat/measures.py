@@ -161,7 +161,8 @@ def _loadings(V: Any, p: int, labels: pd.Index, is_labelled: bool) -> np.ndarray
     empty = np.flatnonzero(~matrix.any(axis=0))
     if empty.size:
         raise ShapeError(
-            f"Columns {listed(empty.tolist())} of V (from 0) are all zero; they have no direction."
+            f"Columns {listed(empty.tolist())} of V (counted from 0) are zero, so they define no components; "
+            "leave them out."
         )
     return unit(matrix)
 

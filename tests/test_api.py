@@ -387,8 +387,8 @@ X = sp.datasets.make_hastie(40)
 @pytest.mark.parametrize(
     ("function", "data", "given", "answer"),
     [
-        (sp.spca_cov, R, {"center": True}, r"no place in spca_cov\(\): .* is centred already"),
-        (sp.spca_cov, R, {"centre": True}, r"Did you mean 'center'\? That has no place"),
+        (sp.spca_cov, R, {"center": True}, r"not apply to spca_cov\(\): .* is centred already"),
+        (sp.spca_cov, R, {"centre": True}, r"Did you mean 'center'\? That does not apply"),
         (sp.spca_cov, R, {"weights": [1.0]}, r"weights belong to rows, so give the rows to spca\(\)"),
         (sp.spca_cov, R, {"formula": "~ a"}, r"belongs to a fit of rows, spca\(data"),
         (sp.spca_cov, R, {"n_ob": 180}, r"Did you mean 'n_obs'\?"),

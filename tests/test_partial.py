@@ -284,14 +284,14 @@ def test_chunks_new_levels_and_wrong_names_are_refused():
     S = data.drop(columns="site").cov()
     for given, words in (
         ("doze", "Did you mean 'dose'"),
-        ([], "must name some"),
+        ([], "must name at least one"),
         (list(S), "not all"),
         (3, "given=3"),
         ([["a"]], "must name"),
     ):
         with pytest.raises(sp.errors.OptionError, match=words):
             sp.spca_cov(S, 1, 2, given=given)
-    with pytest.raises(sp.errors.OptionError, match="mean was given with given="):
+    with pytest.raises(sp.errors.OptionError, match="mean= was given with given="):
         sp.spca_cov(S, 1, 2, given="dose", mean=np.zeros(6))
     with pytest.raises(sp.errors.ConstantColumnError, match="determine 'a'"):
         sp.spca_cov(

@@ -74,7 +74,7 @@ def test_tuples_and_numbers_are_names_where_columns_have_them():
     labels = pd.MultiIndex.from_tuples([("a", i) for i in range(3)] + [("b", i) for i in range(2)])
     fit = sp.spca_cov(pd.DataFrame(S, index=labels, columns=labels), 1, 2, exclude=[("a", 0), ("a", 1)])
     assert not fit.loadings.to_numpy()[:2].any()
-    with pytest.raises(OptionError, match="include names 'a', not among the variables"):
+    with pytest.raises(OptionError, match="include names 'a', but the variables are"):
         sp.spca_cov(pd.DataFrame(S, index=labels, columns=labels), 1, 2, include="a")
 
 
@@ -99,9 +99,9 @@ def test_a_forced_loading_of_zero_counts_as_hit():
 
 
 def test_names_that_there_are_not_are_refused_with_the_nearest():
-    refused("include names 'cleer', not among the variables .*Did you mean 'clear'?", include="cleer")
+    refused("include names 'cleer', but the variables are .*Did you mean 'clear'?", include="cleer")
     refused("exclude names 'PC1'", exclude=["PC1"])
-    refused("include names the component 'PC3'; with k=2 they are 'PC1', 'PC2'", include={"PC3": "clear"})
+    refused("names the component 'PC3'; with k=2 the components are 'PC1', 'PC2'", include={"PC3": "clear"})
     refused("include names the component 0", include={0: "clear"})
     refused(r"include=\[\['clear'\]\] was given; it accepts a list of names", include=[["clear"]])
     refused("disjoint=1 was given; it must be True or False", disjoint=1)
@@ -111,10 +111,10 @@ def test_names_that_there_are_not_are_refused_with_the_nearest():
 
 def test_rules_that_nothing_obeys_are_refused_by_component_and_variable():
     refused("include and exclude both name clear for PC2", include="clear", exclude={"PC2": "clear"})
-    refused(r"include gives PC1 5 variables \(topdiam, .*its card is 4", include={"PC1": NAMES[:5]})
+    refused(r"include names 5 variables for PC1 \(topdiam, .*its card is 4", include={"PC1": NAMES[:5]})
     refused(rf"\({', '.join(NAMES[:8])} and more\)", include={"PC1": NAMES[:9]})
-    refused(r"exclude leaves PC1 3 variables \(clear, knots, diaknot\)", exclude=NAMES[:10])
-    refused("include gives clear to PC1, PC2, and disjoint=True", include="clear", disjoint=True)
+    refused(r"exclude leaves 3 variables for PC1 \(clear, knots, diaknot\)", exclude=NAMES[:10])
+    refused("include names clear for PC1, PC2, but with disjoint=True", include="clear", disjoint=True)
     refused(r"card=\[7, 7\] asks for 14 nonzeros", 2, 7, disjoint=True)
     refused("there are too few variables", exclude={"PC1": NAMES[7:], "PC2": NAMES[7:]}, disjoint=True)
 
@@ -193,11 +193,11 @@ def test_a_share_that_no_supports_under_the_rule_keep_is_refused_with_one_that_t
     """Without the excluded variables the components keep at most what PCA of the others explains."""
     S = R.drop(index=NAMES[2:4], columns=NAMES[2:4])
     most = np.linalg.eigvalsh(S)[:-4:-1].sum() / np.linalg.eigvalsh(R)[:-4:-1].sum()
-    with pytest.raises(OptionError, match=f"keep {most:.4f} of what PCA.*Give variance=0.874 or less"):
+    with pytest.raises(OptionError, match=f"explain {most:.4f} of the .*Give variance=0.874 or less"):
         sp.spca_cov(R, 3, variance=0.9, exclude=NAMES[2:4], promise="total")
     fit = sp.spca_cov(R, 3, variance=0.874, exclude=NAMES[2:4], promise="total", effort="quick")
     assert not fit.loadings.loc[NAMES[2:4]].to_numpy().any()
-    with pytest.raises(OptionError, match=r"exclude leaves PC1 0 variables .*it needs at least 1: exclude"):
+    with pytest.raises(OptionError, match=r"leaves 0 variables for PC1 .*it needs at least 1: exclude"):
         sp.spca_cov(R, 1, variance=0.5, exclude=NAMES)
 
 

@@ -61,8 +61,8 @@ def path_cards(cards: Any, k: int, p: int, rank: int | None = None) -> tuple[lis
     elif is_single(cards):
         end = int(cards) + 1 if is_whole(cards) and 0 < int(cards) <= p else 9
         raise CardinalityError(
-            f"cards={shown(cards)} was given; it is a sequence of cardinalities, such as "
-            f"cards=range(1, {end})."
+            f"cards={shown(cards)} was given; it must be a sequence of cardinalities, such as cards=range(1, "
+            f"{end})."
         )
     elif len(cards := elements(cards, MOST_FITS)) > MOST_FITS:
         raise CardinalityError(

@@ -616,8 +616,8 @@ def require_room(kmax: int) -> None:
     most = columns // NOISE.columns_per_nonzero // near_card(columns)
     if kmax > most:
         raise ComponentsError(
-            f"kmax={kmax} was given; with so many data only {columns} variables are tested, which allows at "
-            f"most {most} components: give a smaller kmax=."
+            f"kmax={kmax} was given, but in data of this size only {columns} variables are tested, which "
+            f"allow at most {most} components: give a smaller kmax=."
         )
 
 
@@ -760,7 +760,9 @@ def about_rows(data: Data) -> list[str]:
 def checked_numbers(p: int, rank: int, kmax: Any) -> tuple[int, int]:
     """Return the number of components that can be tested, and the checked `kmax`."""
     if p < 2:
-        raise ComponentsError("The data have one variable; the choice of a number of components needs more.")
+        raise ComponentsError(
+            "The data have one variable; the choice of a number of components needs two or more."
+        )
     most = min(p - 1, max(rank, 1))
     return most, min(PREDICTION.kmax, most) if kmax is None else whole_number(
         "kmax", kmax, 1, most, ComponentsError

@@ -565,8 +565,8 @@ def require_folds(rows: Sequence[int], count: int, k: int, weighted: bool, copie
         )
     if min(rows) == 0:
         raise DataError(
-            f"A fold of {count} is empty: rows that belong together, and equal rows, share a fold. Give "
-            "fewer folds, or another rng."
+            f"One of the {count} folds is empty, since rows that belong together, and equal rows, are in the "
+            "same fold: give fewer folds, or another rng."
         )
     least = n - max(rows)
     if least < k + 2:

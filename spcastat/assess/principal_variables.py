@@ -100,7 +100,8 @@ def folds_of(data: Data, asked: KeepRequest, count: int, seed: int) -> list[Fold
     if data.missing is not None:
         raise OptionError(
             "Held-out shares need complete rows, and missing values are treated by "
-            f"na={data.missing.rule!r}; give na='drop', or m= with folds=0 for a choice without them."
+            f"na={data.missing.rule!r}; give na='drop', or m= with folds=0 for a choice without held-out "
+            "shares."
         )
     rows = data.rows("cross-validation", "principal_variables")
     parts = divided(rows, count, 1, seed=seed, k=asked.k or 1, rank=None, keep_rows=False)

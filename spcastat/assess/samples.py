@@ -273,8 +273,9 @@ def refit_of(
     """
     if fixed and plan.rows_for:
         raise OptionError(
-            f"select=False was given with method={plan.method.name!r}, which measures more than variances: "
-            "loadings on given supports are only defined for these. Leave select=False out."
+            f"select=False was given with method={plan.method.name!r}, which is not based on variances "
+            "alone: loadings on given variables are defined only for methods based on variances. Leave "
+            "select=False out."
         )
     if own_card and getattr(plan.solver, "card", None) is not None and not plan.solver.ruled:
         plan = plan.with_card([int(count) for count in np.count_nonzero(state.V, axis=0)])

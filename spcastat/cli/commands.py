@@ -314,7 +314,7 @@ def _method(fit: Any, kind: str) -> Callable[..., Axes]:
         return drawing
     resampling = draws_of(fit)
     if kind not in resampling:
-        raise OptionError(f"KIND {kind} draws what --{kind} finds; give --{kind}, too.")
+        raise OptionError(f"KIND {kind} draws the results of --{kind}; give --{kind} as well.")
     of_draws: Callable[..., Axes] = resampling[kind].plot
     return of_draws
 

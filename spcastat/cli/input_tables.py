@@ -54,10 +54,12 @@ def names(text: str) -> list[str]:
         items = [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True), [])]
     except csv.Error as error:
         raise argparse.ArgumentTypeError(
-            f'{text!r} was given; it accepts names, as in A,B,"C, D" ({error})'
+            f'{text!r} was given; it must be a list of names such as A,B,"C, D" ({error})'
         ) from None
     if not items or not all(items):
-        raise argparse.ArgumentTypeError(f'{text!r} was given, where a name is empty; it accepts A,B,"C, D"')
+        raise argparse.ArgumentTypeError(
+            f'{text!r} was given, in which a name is empty; it must be a list of names such as A,B,"C, D"'
+        )
     return items
 
 
@@ -199,9 +201,9 @@ def _is_large(args: argparse.Namespace) -> bool:
 
 def _no_file(path: str) -> str:
     if os.path.isdir(path):
-        return f"there is no file {path!r}: it is a folder"
+        return f"{path!r} is a folder, not a file"
     if os.path.exists(path):
-        return f"there is no file {path!r}: it is a device or a pipe (- reads standard input)"
+        return f"{path!r} is a device or a pipe, not a file (- reads standard input)"
     return f"there is no file {path!r}"
 
 
@@ -386,7 +388,8 @@ def workbook_table(
         if sheet is None and len(sheets) > 1:
             tell(
                 "note",
-                f"{path} has the sheets {listed(sheets)}; {sheet_name!r} is read, --sheet takes another.",
+                f"{path} contains the sheets {listed(sheets)}; {sheet_name!r} is read, and --sheet selects "
+                "another one.",
             )
         cells = pd.read_excel(book, sheet_name=sheet_name, header=None, dtype=object, na_filter=False)
     text = cells.map(lambda value: "" if pd.isna(value) else str(value).strip())

@@ -41,7 +41,11 @@ _PHRASES = (
     (_NUMERIC_COLUMNS, "--columns, --drop or --formula"),
     (r"pd\.read_csv\(path, index_col=0\)", "--index-col NAME"),
     (r"df\.dropna\(axis=1, thresh=\.\.\.\)", "--drop"),
-    (r"or df\.replace\(\[np\.inf, -np\.inf\], np\.nan\)", "or read them as missing, --na-values inf,-inf"),
+    (
+        r"or mark them as missing, df\.replace\(\[np\.inf, -np\.inf\], np\.nan\), and choose a treatment "
+        "by na=",
+        "or read them as missing, --na-values inf,-inf, and choose a treatment by --na",
+    ),
     (r" with pandas\.cut", ""),
     (
         r"Give imputations=data in place of the data, .*?, or one imputation, (--drop \S+)\.$",
@@ -63,7 +67,7 @@ _PHRASES = (
     (r"use spca\(\) or spca_cov\(\) (?:for one fit )?with", "use spcastat fit with"),
     (r"give conf_int=fit\.bootstrap\(\).*?(?=\.$|\. )", "give --bootstrap with data"),
     (r"give stars=fit\.test_loadings\(\).*?(?=\.$|\. )", "test loadings in Python"),
-    (r"fit the matrix again with n_obs=, that number", "give that number by --n-obs"),
+    (r"fit the matrix again with n_obs=", "give it by --n-obs"),
     (r"see fit\.robust\.\w+(?: and fit\.[\w.]+\(\))?", "see the page that --report writes"),
     (r"Colour fit\.plot_scores\(\) by", "Colour the scores of spcastat plot plot_scores by"),
     (r", or (?:sp\.)?correlation\([^()]*\) gives their polychoric correlations for spca_cov", ""),

@@ -133,7 +133,7 @@ def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) 
     """Check the names and sizes of the members of a file of `size` bytes."""
     names = {member.filename for member in members}
     if len(names) != len(members):
-        raise ValueError("a member stands in it twice")
+        raise ValueError("a member occurs twice in it")
     if MANIFEST not in names:
         raise _foreign(path, f": there is no {MANIFEST} in it")
     total = sum(member.file_size for member in members)

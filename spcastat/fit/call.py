@@ -216,7 +216,9 @@ def with_table_by_name(function: Function) -> Function:
 
 
 _DRAWS_ADVICE = "the number of draws is n_draws="
-_TESTS_NEED_NO_FIT = "it counts components by tests that need no fit; leave it out, or give it to choose()"
+_TESTS_NEED_NO_FIT = (
+    "it chooses the number of components without fitting any; leave it out, or give it to choose()"
+)
 #: (function, argument) -> advice, if it differs from that in ARGUMENTS.
 RENAMED = {
     **{
@@ -333,6 +335,6 @@ def refuse_controls(function: str, role: str, options: Mapping[str, Any], advice
 def _home_of(function: str, option_names: Set[str], homes: Mapping[str, Set[str]], name: str) -> str:
     """Return a description of the function to which an argument belongs, or an empty string."""
     if reason := NO_PLACE.get((function, name)):
-        return f"has no place in {function}(): {reason}"
+        return f"does not apply to {function}(): {reason}"
     owners = [owner for owner, arguments in homes.items() if name in arguments and name not in option_names]
     return f"belongs to {owners[0]}" if owners else ""

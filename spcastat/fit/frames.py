@@ -40,8 +40,8 @@ def conf_int(state: FitState, boot: Bootstrapped, level: float = 0.95, kind: str
     """
     if isinstance(kind, str) and kind == "normal":
         raise OptionError(
-            "kind='normal' was given, an interval that ignores the selection; give kind='hull', which is the "
-            'normal interval where nearly all draws agree on the sign, or compute it from "std_error".'
+            "kind='normal' was given, but normal intervals ignore the selection; give kind='hull', which is "
+            "the normal interval if nearly all draws agree on the sign, or compute it from 'std_error'."
         )
     level, kind = checked_level(level), one_of("kind", kind, LOADING_KINDS)
     estimate = state.V.T.ravel()[boot.places]
@@ -176,7 +176,7 @@ def require_intervals(boot: Bootstrapped, level: float) -> Bootstrapped:
             f"Intervals of {100 * level:.12g} % need {least_draws(level)} draws or more, and the bootstrap "
             f"has {boot.draws}: call bootstrap() with n={least_draws(level)} or more (999 by default)"
             + (f", or give level={lower_level:g} or less." if lower_level else ".")
-            + " Standard errors need fewer draws; its table contains them."
+            + " Standard errors need fewer draws; the table of the bootstrap contains them."
         )
     return boot
 
@@ -353,8 +353,8 @@ def intervals_shown(state: FitState, level: float) -> Bootstrapped:
     checked_level(level)
     if state.inference.bootstrap is None:
         raise OptionError(
-            "conf_int=True was given, and this fit shows no bootstrap: give conf_int=fit.bootstrap(), or "
-            "call the method of fit.with_inference(fit.bootstrap())."
+            "conf_int=True was given, but this fit does not include a bootstrap: give "
+            "conf_int=fit.bootstrap(), or call this method of fit.with_inference(fit.bootstrap())."
         )
     return require_intervals(state.inference.bootstrap, level)
 
@@ -372,9 +372,9 @@ def widen(state: FitState, frame: pd.DataFrame, places: np.ndarray, level: float
         if state.pattern is not None:
             intervals_shown(state, level)
         raise OptionError(
-            "conf_int=True was given, and this fit shows no resampling: give conf_int=fit.bootstrap() for "
-            "intervals or conf_int=fit.stability() for frequencies, or call the method of "
-            "fit.with_inference(fit.bootstrap(), fit.stability())."
+            "conf_int=True was given, but this fit includes no results of resampling: give "
+            "conf_int=fit.bootstrap() for intervals or conf_int=fit.stability() for frequencies, or call "
+            "this method of fit.with_inference(fit.bootstrap(), fit.stability())."
         )
     if inference.bootstrap is not None:
         kind = "hull" if state.pattern is None else "percentile"
@@ -523,7 +523,8 @@ def tidy(state: FitState, zeros: bool = False, conf_int: bool = False, level: fl
 
 
 def glance(state: FitState) -> pd.DataFrame:
-    """Return the fit in one row: sizes, nonzeros, all measures, correlation of scores, convergence."""
+    """Return a summary of the fit in one row: sizes, nonzero loadings, all measures, correlation of scores,
+    convergence."""
     return pd.DataFrame([facts(state)])
 
 

@@ -87,8 +87,9 @@ def names_by_component(option: str, value: Any, k: int, p: int) -> tuple[tuple[A
         name = f"PC{int(key)}" if is_whole(key) else key
         if name not in components:
             raise errors.OptionError(
-                f"{option} names the component {shown(key)}; with k={k} they are {listed(components, 20)}, "
-                f"or their numbers from 1.{nearest(name, components, by_component)}"
+                f"{option} names the component {shown(key)}; with k={k} the components are "
+                f"{listed(components, 20)}, or their numbers from 1."
+                f"{nearest(name, components, by_component)}"
             )
         several = elements(names, p)
         try:
@@ -216,7 +217,7 @@ def groups_of_columns(
         if twice:
             raise errors.OptionError(
                 f"together has {shown(spec.columns[twice[0]])} in {listed([owner[twice[0]], name])}; a "
-                "variable belongs to one group."
+                "variable may belong to one group only."
             )
         groups.append((name, tuple(dict.fromkeys(members_places))))
     single_groups = [
@@ -229,8 +230,8 @@ def positions_of(option: str, names: tuple[Hashable, ...], places: Mapping[Hasha
     unknown = [name for name in names if name not in places]
     if unknown:
         raise errors.OptionError(
-            f"{option} names {listed(unknown)}, not among the variables "
-            f"{listed(places)}.{nearest(unknown[0], places, names)}"
+            f"{option} names {listed(unknown)}, but the variables are {listed(places)}."
+            f"{nearest(unknown[0], places, names)}"
         )
     return sorted({j for name in names for j in places[name]})
 
@@ -304,13 +305,13 @@ def _require_each_possible(
             )
         if must.sum() > card:
             raise errors.OptionError(
-                f"include gives PC{i + 1} {plural(int(must.sum()), noun)} ({_names_of(columns, must)}), and "
-                f"{need} {card}: give it a card of {int(must.sum())} or more, or include fewer."
+                f"include names {plural(int(must.sum()), noun)} for PC{i + 1} ({_names_of(columns, must)}), "
+                f"but {need} {card}: give it a card of {int(must.sum())} or more, or include fewer."
             )
         if may.sum() < card:
             raise errors.OptionError(
-                f"exclude leaves PC{i + 1} {plural(int(may.sum()), noun)} ({_names_of(columns, may)}), and "
-                f"{need} {card}: exclude fewer{', or give a smaller card there' * (card > 1)}."
+                f"exclude leaves {plural(int(may.sum()), noun)} for PC{i + 1} ({_names_of(columns, may)}), "
+                f"but {need} {card}: exclude fewer{', or give it a smaller card' * (card > 1)}."
             )
 
 
@@ -322,8 +323,8 @@ def _require_disjoint_possible(
     if twice.any():
         owners = ", ".join(f"PC{i + 1}" for i in np.flatnonzero(rule.must[:, twice].any(axis=1)))
         raise errors.OptionError(
-            f"include gives {_names_of(columns, twice)} to {owners}, and disjoint=True gives a {noun} to one "
-            'component only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
+            f"include names {_names_of(columns, twice)} for {owners}, but with disjoint=True a {noun} is in "
+            'one component only: include it by component, include={"PC1": [...]}, or leave disjoint out.'
         )
     if sum(cards) > len(columns):
         raise errors.OptionError(
@@ -382,7 +383,7 @@ def start_loadings(value: Any, k: int, p: int) -> Start:
     """Check `start`: a name in STARTS, or loadings of shape (p, k)."""
     if isinstance(value, str) or not isinstance(value, (np.ndarray, pd.DataFrame, list, tuple)):
         return one_of("start", value, STARTS)
-    advice = f"it must be one of {listed(STARTS)}, or loadings of shape ({p}, {k}), no column of zeros"
+    advice = f"it must be one of {listed(STARTS)}, or loadings of shape ({p}, {k}), without a column of zeros"
     try:
         V = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -737,7 +738,8 @@ def _check_constraint(values: dict[str, Any], order: Any, p: int) -> None:
     clause, card = f"constraint={constraint.name!r} was given", values.get("card")
     if card is None:
         raise errors.OptionError(
-            f"{clause} without card=, the nonzeros of each component: give card=, such as card=5."
+            f"{clause} without card=, the number of nonzero loadings of each component: give card=, such as "
+            "card=5."
         )
     objective = values.setdefault("objective", constraint.objectives[0])
     if objective not in constraint.objectives:

@@ -129,8 +129,8 @@ def requested(function: str, data: Data, arguments: Mapping[str, Any]) -> KeepRe
     overlap = [g for g in include if g in exclude]
     if overlap:
         raise OptionError(
-            f"include and exclude both name {_group_names(overlap, columns, groups, several)}; take it out "
-            "of one."
+            f"include and exclude both name {_group_names(overlap, columns, groups, several)}; name it in "
+            "one of them only."
         )
     candidates = tuple(g for g in range(len(groups)) if g not in exclude)
     request = KeepRequest(
@@ -162,8 +162,9 @@ def _size(
         )
     if len(options) > 1:
         raise OptionError(
-            f"{' and '.join(options)} were given to {function}(); give one of m= (how many variables to "
-            "keep), share= (of PCA's held-out share) and budget= (of their costs)."
+            f"{' and '.join(options)} were given to {function}(); give only one of m= (the number of "
+            "variables to keep), share= (a share of the held-out variance that PCA explains) and budget= "
+            "(the largest total cost)."
         )
     if cost is not None and budget is None:
         raise OptionError(
@@ -234,7 +235,7 @@ def _costs(
         else:
             labels = [*places, *(group_name for group_name in names if group_name not in places)]
             raise OptionError(
-                f"cost names {shown(name)}, not among the variables {listed(labels)}."
+                f"cost names {shown(name)}, but the variables are {listed(labels)}."
                 f"{nearest(name, labels, cost)}"
             )
     return np.array([group_costs.get(g, single[list(members)].sum()) for g, members in enumerate(groups)])
@@ -263,12 +264,12 @@ def _require_possible(request: KeepRequest, columns: pd.Index) -> None:
             )
         if required > request.m:
             raise CardinalityError(
-                f"m={request.m} was given, and include= names {required}; give m={required} or more, or "
+                f"m={request.m} was given, but include= names {required}; give m={required} or more, or "
                 "include fewer."
             )
         if request.m > count:
             raise CardinalityError(
-                f"m={request.m} was given, and there are {count} to choose from; give m={count} or less."
+                f"m={request.m} was given, but there are only {count} to choose from; give m={count} or less."
             )
     if request.budget is None:
         return

@@ -329,8 +329,8 @@ def residuals(state: FitState, data: Data | None) -> pd.DataFrame:
     if is_sparse(matrix):
         if n * p > MOST_RESIDUALS:
             raise errors.DataError(
-                f"The residuals of these sparse data would be a dense table of {n} x {p}; "
-                "diagnostics()['Q'] has the squared length of each row of it."
+                f"The residuals of these sparse data would be a dense table of {n} x {p}; diagnostics()['Q'] "
+                "contains the squared length of each row."
             )
         matrix = matrix.toarray()
     scores_of_rows = scores(state, data).to_numpy()
@@ -397,7 +397,8 @@ def _distances_of(state: FitState, matrix: Any, index: Any) -> pd.DataFrame:
         first_label = shown(index[int(np.argmax(far))])
         raise errors.DataError(
             f"T2 or Q of {plural(int(far.sum()), 'row')}, the first {first_label}, are too large for "
-            "floating-point numbers (beyond 1e308). They are not in the units of the fit: leave them out."
+            "floating-point numbers (beyond 1e308). Such rows are not in the units of the fit: leave them "
+            "out."
         )
     return pd.DataFrame({"T2": t2, "Q": q}, index=deep_copy(index))
 
@@ -476,7 +477,7 @@ def filled(state: FitState, matrix: Any, index: pd.Index, na: str, analysis: str
     blank = np.isnan(matrix).all(axis=1)
     if blank.any():
         raise errors.MissingValuesError(
-            f"{plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}. "
+            f"The new data have {plural(int(blank.sum()), 'row')} without any value: {listed(index[blank])}. "
             "Leave such rows out, e.g. df.dropna(how='all')."
         )
     return model.filled(matrix)
@@ -604,7 +605,7 @@ def write_scores(scores: Any, path: str | os.PathLike[str]) -> None:
     except (pyarrow.ArrowException, TypeError) as error:
         reason = " ".join(str(error.args[0] if error.args else error).split())
         raise errors.FileError(
-            f"{path} cannot be written: {reason}. Are the labels of all rows of one simple type?"
+            f"{path} cannot be written: {reason}. The labels of all rows must be of one simple type."
         ) from error
 
 

@@ -64,9 +64,9 @@ def requested(
     given_controls = [name for name, value in controls.items() if value is not None]
     if len(given_controls) > 1:
         raise OptionError(
-            f"{' and '.join(f'{name}=' for name in given_controls)} were given to {function}(); give one of "
-            "card= (nonzeros of each component), total= (of all together) and variance= (share of PCA's to "
-            "keep)."
+            f"{' and '.join(f'{name}=' for name in given_controls)} were given to {function}(); give only "
+            "one of card= (the number of nonzero loadings of each component), total= (the number in all "
+            "components) and variance= (the share of PCA's explained variance to reach)."
         )
     generator(rng)
     n_init = PATTERN_STARTS if n_init is None else whole_number("n_init", n_init, 1, MOST_STARTS)

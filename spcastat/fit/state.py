@@ -374,8 +374,8 @@ class FitState:
             )
         if self.standard is None:
             raise NoRowsError(
-                f"{analysis} needs the mean of the variables, and a covariance matrix does not have it; fit "
-                f"with {self.function}_cov(S, ..., mean=..., sd=...) (sd only for a correlation matrix)."
+                f"{analysis} needs the means of the variables, which a covariance matrix does not contain; "
+                f"fit with {self.function}_cov(S, ..., mean=..., sd=...) (sd only for a correlation matrix)."
             )
         return self.standard
 

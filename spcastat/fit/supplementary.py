@@ -90,7 +90,8 @@ def associations_with(variables: Any, scores: pd.DataFrame, weights: np.ndarray 
         observed = column.notna().to_numpy() & (w > 0)
         if observed.sum() < 2:
             raise DataError(
-                f"The supplementary variable {shown(name)} has {plural(int(observed.sum()), 'value')}."
+                f"The supplementary variable {shown(name)} has {plural(int(observed.sum()), 'value')}; give "
+                "a variable with two values or more."
             )
         if _is_factor(column):
             groups = _factor(name, column[observed])

@@ -14,7 +14,7 @@ from spcastat.inputs.chunk_data import ChunkData
 from spcastat.inputs.covariance_data import COVARIANCE_OPTIONS, CovarianceData
 from spcastat.inputs.data import Data, copied_option
 from spcastat.inputs.imputed_data import Imputations, ImputedData, with_imputations
-from spcastat.inputs.opening import Source, refuse_long_imputations, source_of, table_of
+from spcastat.inputs.opening import Source, refuse_long_imputations, source_of, table_of, with_reader
 from spcastat.inputs.row_data import ROW_OPTIONS, RowData
 from spcastat.reading.read import looks_like_covariance, refuse_covariance
 
@@ -311,7 +311,10 @@ def _read_rows(source: Source, options: Mapping[str, Any]) -> Data:
     data_options = describing(options, "rows")
     refuse_long_imputations(source.column_names)
     if source.in_memory:
-        return RowData.read(source.data, data_options, files=source.files)
+        try:
+            return RowData.read(source.data, data_options, files=source.files)
+        except errors.ColumnTypeError as error:
+            raise errors.ColumnTypeError(with_reader(str(error), source.files)) from None
     return ChunkData.read(source, data_options)
 
 

@@ -236,11 +236,13 @@ def _partial(covariance: Covariance, given: Any, spec: Spec) -> tuple[np.ndarray
     if unknown or not 0 < len(places) < len(positions):
         hint = nearest(unknown[0], spec.columns, names) if unknown else ""
         raise errors.OptionError(
-            f"given={shown(given)} must name some of the variables, not all: {listed(spec.columns)}.{hint}"
+            f"given={shown(given)} was given; it must name at least one of the variables, but not all of "
+            f"them: {listed(spec.columns)}.{hint}"
         )
     if covariance.mean is not None:
         raise errors.OptionError(
-            "mean was given with given=. Leave it out, or fit rows: spca(data, k, formula='~ . | ...')."
+            "mean= was given with given=, which adjusts the variables; leave mean= out, or fit the rows: "
+            "spca(data, k, formula='~ . | ...')."
         )
     partial_matrix, regression = partial_covariance(covariance.matrix, places, spec.columns)
     partial = Partial(replace(spec, columns=spec.columns[places]), regression)

@@ -557,7 +557,7 @@ def require_range(op: Operator, standard: Standardisation | None, columns: pd.In
     extremes = (standard.scale < LEAST_SCALE) | (standard.scale > 1.0 / LEAST_SCALE)
     if extremes.any():
         raise errors.DataError(
-            f"The scale of {listed(columns[extremes])} is {standard.scale[extremes][0]:.3g}; it can be from "
+            f"The scale of {listed(columns[extremes])} is {standard.scale[extremes][0]:.3g}; it must be from "
             f"{LEAST_SCALE:g} to {1.0 / LEAST_SCALE:g}. Multiply such columns by a constant first."
         )
 

@@ -173,6 +173,15 @@ LARGEST_TEXT = 100_000_000
 LARGEST_PARQUET = 500_000_000
 
 
+#: The functions of pandas that read files, by the ends of their names.
+_READERS = {
+    **dict.fromkeys((".csv", ".tsv", ".tab"), "pd.read_csv"),
+    ".parquet": "pd.read_parquet",
+    ".sav": "pd.read_spss",
+    ".dta": "pd.read_stata",
+}
+
+
 def _source_of_files(data: Any) -> Source:
     """Read files that fit into memory; open others in chunks."""
     if not isinstance(data, list | tuple) and os.path.isfile(data):
@@ -232,8 +241,8 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     name, kind = shown(str(data)), type(data).__name__
     if path.suffix and not exists:
         raise DataError(
-            f"Data of type {kind} were given, {name}, and there is no such file; check the name, and that "
-            f"the working directory is the one meant: {shown(os.getcwd())}."
+            f"Data of type {kind} were given, {name}, and there is no such file; check the name and the "
+            f"working directory, which is {shown(os.getcwd())}."
         )
     absence = "" if exists else ", and there is no such file"
     raise DataError(
@@ -372,6 +381,16 @@ def _mapped(array: Any) -> np.memmap[Any, Any] | None:
             return array
         array = getattr(array, "base", None)
     return None
+
+
+def with_reader(message: str, files: Sequence[str]) -> str:
+    """Return a message whose advice is for a data frame ``df`` with the call that reads it from its file."""
+    if len(files) != 1 or "df" not in message:
+        return message
+    path = Path(files[0])
+    kind = next((suffix for suffix in path.suffixes if suffix in _READERS), ".csv")
+    separator = r", sep='\t'" if kind in (".tsv", ".tab") else ""
+    return message.replace("; ", f"; with df = {_READERS[kind]}({str(path)!r}{separator}), ", 1)
 
 
 # --- files that rows were read from -----------------------------------------------------------------

@@ -553,8 +553,9 @@ class RowData(Data):
             frame = table.index.to_frame(index=False)[[name]]
         if name not in frame.columns:
             raise errors.OptionError(
-                f"{option}={shown(name)} is not a column of the fitted data, nor one value for each row; "
-                f"there are {listed(frame.columns)}.{nearest(name, frame.columns)}"
+                f"{option}={shown(name)} was given, which is not a column; give one value for each row, or "
+                "one of the columns of the fitted data, "
+                f"{listed(frame.columns)}.{nearest(name, frame.columns)}"
             )
         column = pd.Series(frame[name].array, index=table.index, name=name)
         if self.index.equals(table.index):

@@ -433,8 +433,7 @@ def covariance_sampler(
     n, free = rows
     if n is None:
         raise NoRowsError(
-            f"{analysis} needs the number of rows of a covariance matrix; fit the matrix again with "
-            "n_obs=, that number."
+            f"{analysis} of a covariance matrix needs the number of rows; fit the matrix again with n_obs=."
         )
     _require_normal(about, analysis)
     S = op.block(np.arange(op.p)) * op.unit**2

@@ -238,7 +238,9 @@ def biplot_data(
     one_of("arrows", arrows, ARROWS)
     scale = real_number("scale", scale, 0.0, 1.0)
     if groups is not None and color is not None:
-        raise OptionError("groups and color were given; only one of them can colour the points.")
+        raise OptionError(
+            "groups and color were given, but only one of them can colour the points; leave one out."
+        )
     x_heading, y_heading = short_names([names[i] for i in pair])
     spread = spread_of(values[:, pair], scale, (x_heading, y_heading)) ** scale
     xy = values[:, pair] / spread

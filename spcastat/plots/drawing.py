@@ -440,11 +440,13 @@ def positions(components: Any, names: Sequence[Hashable]) -> list[int]:
             places.append(list(names).index(component))
         else:
             raise ComponentsError(
-                f"The component {shown(component)} was asked for; there are {len(names)}: give numbers from "
-                f"1 to {len(names)} or the names {listed(names)}."
+                f"Component {shown(component)} was given, which does not exist; give numbers from 1 to "
+                f"{len(names)} or the names {listed(names)}."
             )
     if not places or len(set(places)) < len(places):
-        raise ComponentsError(f"components={shown(components)} was given; name one or more, each once.")
+        raise ComponentsError(
+            f"components={shown(components)} was given; it must name one or more components, each once."
+        )
     return places
 
 
@@ -459,7 +461,7 @@ def pair_of(components: Sequence[Any], names: Sequence[Hashable], what: str, adv
         raise ComponentsError(f"There is one component; {what} needs two. {advice}")
     pair = positions(components, names)
     if len(pair) != 2:
-        raise ComponentsError(f"components={shown(components)} was given; {what} shows two.")
+        raise ComponentsError(f"components={shown(components)} was given; {what} needs two components.")
     return pair
 
 

@@ -636,7 +636,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
         or not np.isfinite(numbers).all()
     ):
         raise OptionError(
-            f"{what} must be finite numbers, one for each component, the largest first, at most "
-            f"{COMPONENTS_DRAWN}."
+            f"{what}={shown(values)} was given; it must contain finite numbers, one for each component, the "
+            f"largest first, and at most {COMPONENTS_DRAWN}."
         )
     return numbers.astype(float)

@@ -316,7 +316,7 @@ def rounding(name: str, value: Any) -> errors.ColumnTypeError:
     )
 
 
-def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
+def refuse(frame: pd.DataFrame, bad: Mapping[int, str], new: bool = False) -> None:
     """Raise ColumnTypeError for columns that do not hold numbers.
 
     Parameters
@@ -324,6 +324,8 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     frame : DataFrame
     bad : mapping of int to str
         Positions and kinds of the columns in question; no error is raised if there are none.
+    new : bool
+        Whether these are new rows for a fit, which needs the columns.
     """
     if not bad:
         return
@@ -343,6 +345,12 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
     hints = [hint for kind, hint in _HINTS.items() if kind in kinds]
     of_text = [(shown(label), column) for label, column, kind in columns[:8] if kind in ("levels", "object")]
     about = next(filter(None, (_about_text(name, column) for name, column in of_text)), None)
+    noun = "column does" if len(bad) == 1 else "columns do"
+    if new:
+        raise errors.ColumnTypeError(
+            f"{len(bad)} {noun} not contain real numbers, which the fit needs: {text}; "
+            f"{about or 'give numbers in the units of the rows of the fit'}."
+        )
     if about is not None:
         hints = [about] if list(bad.values()) == ["levels"] else [about, *hints]
     if any(UNNAMED.fullmatch(str(label)) for label, _, _ in columns):
@@ -352,7 +360,6 @@ def refuse(frame: pd.DataFrame, bad: Mapping[int, str]) -> None:
             f"The data have no numeric column at all: {text}. One column must contain real numbers; "
             f"{'; '.join(hints)}."
         )
-    noun = "column does" if len(bad) == 1 else "columns do"
     labels = [label for label, _, _ in columns]
     way = "df.select_dtypes(['number', 'bool']) or a formula"
     if len(bad) <= 8:
@@ -389,10 +396,13 @@ def frame_values(frame: Any, role: str) -> np.ndarray:
     return frame.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def require_numbers(frame: pd.DataFrame, positions: Iterable[int] | None = None) -> None:
-    """Raise ColumnTypeError unless the columns at `positions`, by default all, hold real numbers."""
+def require_numbers(frame: pd.DataFrame, positions: Iterable[int] | None = None, new: bool = False) -> None:
+    """Raise ColumnTypeError unless the columns at `positions`, by default all, hold real numbers.
+
+    With `new` the message is about new rows for a fit.
+    """
     kinds = kinds_of(frame, positions)
-    refuse(frame, {position: kind for position, kind in kinds.items() if kind != "number"})
+    refuse(frame, {position: kind for position, kind in kinds.items() if kind != "number"}, new)
 
 
 def require_rows(n: int, dropped: int = 0) -> None:
@@ -410,8 +420,10 @@ def require_finite(matrix: Any, columns: pd.Index) -> None:
     rows, places = _entries(matrix, np.isinf)
     if len(rows):
         raise errors.InfiniteValuesError(
-            f"{plural(len(rows), 'infinite value')} in {plural(len(np.unique(rows)), 'row')}, in "
-            f"{listed(columns[np.unique(places)])}: replace them, or df.replace([np.inf, -np.inf], np.nan)."
+            f"The data contain {plural(len(rows), 'infinite value')} in "
+            f"{plural(len(np.unique(rows)), 'row')}, in {listed(columns[np.unique(places)])}: give finite "
+            "numbers, or mark them as missing, df.replace([np.inf, -np.inf], np.nan), and choose a "
+            "treatment by na=."
         )
 
 
@@ -522,8 +534,8 @@ def read_weights(weights: Any, index: pd.Index, labelled: bool) -> np.ndarray:
     if (w < 0).any():
         place = int(np.flatnonzero(w < 0)[0])
         raise errors.WeightsError(
-            f"weights hold {plural(int((w < 0).sum()), 'negative value')}, the first of them {w[place]:g} "
-            f"for row {shown(index[place])}; weights must be 0 or more."
+            f"weights contains {plural(int((w < 0).sum()), 'negative value')}, the first ({w[place]:g}) for "
+            f"row {shown(index[place])}; weights must be 0 or more."
         )
     return w
 
@@ -533,7 +545,7 @@ def require_weight(w: np.ndarray) -> None:
     total = float(w.sum())
     if (w > 0).sum() < 2:
         raise errors.WeightsError(
-            f"{plural(int((w > 0).sum()), 'row')} with a positive weight"
+            f"The data have {plural(int((w > 0).sum()), 'row')} with a positive weight"
             f"{'' if w.any() else ' (every weight is zero)'}; at least two are needed."
         )
     if total <= 1:
@@ -584,13 +596,13 @@ def aligned(
     ):
         return values
     if len(value_labels) != n and not part:
-        raise error(f"{option} has {plural(len(value_labels), 'value')} for {n} {role}; one each is needed.")
+        raise error(f"{option} has {plural(len(value_labels), 'value')} for {n} {role}; give one for each.")
     if value_labels.is_unique and (part or labels.is_unique):
         order = value_labels.get_indexer(labels)
         if (order >= 0).all():
             return values.iloc[order]
         lacking = labels[order < 0]
-        strange = f"there is none for {plural(len(lacking), 'label')}, {listed(lacking, 3)}"
+        strange = f"{plural(len(lacking), 'label is', 'labels are')} missing, {listed(lacking, 3)}"
     else:
         strange = "repeated labels are in another order"
     way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"

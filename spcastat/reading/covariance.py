@@ -545,6 +545,11 @@ def _completed(values: np.ndarray | None, columns: pd.Index | None) -> tuple[np.
         return None, []
     if missing.any():
         _require_correlations(values, missing, columns)
+        if not remarks:
+            raise CovarianceError(
+                "The diagonal of the matrix is missing, and both triangles are given: fill in the variances "
+                "(1 for correlations), or give one triangle of correlations without its diagonal."
+            )
         values = values.copy()
         np.fill_diagonal(values, 1.0)
         remarks.append("unit diagonal filled in")

@@ -90,8 +90,8 @@ class RowDesign:
         c, h = self.clusters, self.strata
         if is_whole(self.block_length) and 2 * self.block_length > n:
             raise RowGroupsError(
-                f"block_length={shown(self.block_length)} was given for {plural(n, 'row')}; "
-                f"a block has half of the rows at most, {n // 2}."
+                f"block_length={shown(self.block_length)} was given for {plural(n, 'row')}; a block may "
+                f"contain at most half of the rows, {n // 2}."
             )
         if c is not None and len(np.unique(c)) < 2:
             raise RowGroupsError(

@@ -375,7 +375,7 @@ def _require_known(
         else:
             variables = (n for n, v in context.items() if not (callable(v) or isinstance(v, ModuleType)))
             hint = nearest(name, [*columns, *variables], used if plain else ())
-            hint += " Names go in backticks if they hold spaces or signs."
+            hint += " Write names with spaces or signs in backticks."
         raise FormulaError(
             f"The formula uses {shown(name)}{place}, which is not a column of the data. The columns are "
             f"{listed(columns, 12)}.{hint}"

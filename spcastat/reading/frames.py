@@ -328,15 +328,17 @@ def _open_other(data: Any) -> InputTable:
     except DuplicateError as error:
         raise _error_of_names(data, error) from None
     except TypeError:
-        if isinstance(data, dict) or (
-            isinstance(data, list | tuple) and isinstance(next(iter(data), None), list | tuple)
-        ):
+        if isinstance(data, dict):
             raise errors.DataError(
-                f"Data of type {type_name} were given, and a table is needed: give pd.DataFrame(data)."
+                "A dictionary was given as data, and a table is needed: give pd.DataFrame(data)."
+            ) from None
+        if isinstance(data, list | tuple) and len(data):
+            raise errors.DataError(
+                f"A {type_name} was given as data, and a table is needed: give pd.DataFrame(data, "
+                "columns=names) with the names of the variables."
             ) from None
         hints = {
-            " It is empty.": isinstance(data, list | tuple) and not data,
-            " Use pd.DataFrame(data) if it is a list of rows.": isinstance(data, list | tuple),
+            " It is empty.": isinstance(data, list | tuple),
             " Read the file first, e.g. with pd.read_csv.": isinstance(data, str),
             " Write them to Parquet files where they are, as Spark's df.write.parquet(folder) does, and give "
             "the path.": offers(data, "collect"),

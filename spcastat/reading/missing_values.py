@@ -494,15 +494,15 @@ def require_measured(
     empty = ~measured.any(axis=0)
     if empty.any():
         raise MissingValuesError(
-            f"{plural(int(empty.sum()), 'column')} without any value: "
+            f"The data have {plural(int(empty.sum()), 'column')} without any value: "
             f"{listed(columns[np.flatnonzero(empty)])}. Leave such columns out, e.g. df.dropna(axis=1, "
             "how='all')."
         )
     blank = missing.all(axis=1)
     if blank.any():
         raise MissingValuesError(
-            f"{plural(int(blank.sum()), 'row')} without any value: {listed(rows[np.flatnonzero(blank)])}; "
-            "they contain no information. Leave such rows out, e.g. df.dropna(how='all')."
+            f"The data have {plural(int(blank.sum()), 'row')} without any value: "
+            f"{listed(rows[np.flatnonzero(blank)])}. Leave such rows out, e.g. df.dropna(how='all')."
         )
     still = ~varies(X, w)
     if still.any():

@@ -235,6 +235,7 @@ def _columns(spec: Spec, table: InputTable) -> tuple[Any, pd.Index]:
         if not table.columns.equals(spec.columns):
             table = _of_columns(table, _find(spec.columns, table.columns, spec))
         _require_rows(table)
+        require_numbers(table.values, new=True)
         return numbers(table), spec.columns
     if len(table.columns) != p:
         names = f" ({listed(columns, 4)})" if spec.kind == "frame" else ""
@@ -323,9 +324,8 @@ def _formula_columns(
     levels_by_name = {formula_name(label): levels for label, levels in (spec.inputs or {}).items()}
     used = dict(zip(levels_by_name, positions, strict=True))
     kinds_by_name = kinds_of(frame, [used[name] for name in levels_by_name if levels_by_name[name] is None])
-    refuse(
-        frame, {position: kind for position, kind in kinds_by_name.items() if kind not in ("number", "other")}
-    )
+    bad = {position: kind for position, kind in kinds_by_name.items() if kind not in ("number", "other")}
+    refuse(frame, bad, new=True)
     # Levels may be numbers, and the type of a column without values says nothing.
     kinds = {name: kinds_by_name.get(position, "levels") for name, position in used.items()}
     return formulas.Inputs(frame, used, kinds), levels_by_name

@@ -270,7 +270,7 @@ def _by_name(first_fit: Any, further_fits: tuple[Any, ...]) -> dict[str, SpcaRes
         for number, fit in enumerate(all_fits, start=1):
             if not isinstance(fit, SpcaResult):
                 raise OptionError(
-                    f"Argument {number} of compare() is a {type(fit).__name__}, not a fit; give fits, as in "
+                    f"Argument {number} of compare() is of type {type(fit).__name__}; give fits, as in "
                     'compare(fit, other), or fits by name, as in compare({"l0": fit, "l1": other}).'
                 )
         fits = dict(zip(_names(all_fits), all_fits, strict=True))
@@ -278,7 +278,9 @@ def _by_name(first_fit: Any, further_fits: tuple[Any, ...]) -> dict[str, SpcaRes
         raise OptionError(f"compare() was given {plural(len(fits), 'fit')}; give two or more.")
     for name, fit in fits.items():
         if not isinstance(fit, SpcaResult):
-            raise OptionError(f"{shown(name)} is a {type(fit).__name__}, not a fit of spca or spca_cov.")
+            raise OptionError(
+                f"{shown(name)} is of type {type(fit).__name__}; give fits of spca or spca_cov."
+            )
     return fits
 
 
@@ -334,10 +336,14 @@ def _aligned(fits: Mapping[str, SpcaResult]) -> dict[str, pd.DataFrame]:
         labels, columns = flat_labels(loadings.index), flat_labels(first_columns)
         if len(labels) != len(columns) or not labels.isin(columns).all():
             lacking, additional = columns[~columns.isin(labels)], labels[~labels.isin(columns)]
+            differences = [
+                f"{listed(names, 4)} only in {shown(fit_name)}"
+                for names, fit_name in ((lacking, first_name), (additional, name))
+                if len(names)
+            ]
             raise ShapeError(
-                f"The fits {shown(first_name)} and {shown(name)} are of different variables, {len(columns)} "
-                f"and {len(labels)}: only the first has {listed(lacking, 4) or 'none'}, only the second "
-                f"{listed(additional, 4) or 'none'}. Compare fits of the same variables."
+                f"The fits {shown(first_name)} and {shown(name)} have different variables, {len(columns)} "
+                f"and {len(labels)}: {' and '.join(differences)}. Compare fits of the same variables."
             )
         same_order = labels.equals(columns)
         aligned[name] = loadings if same_order else loadings.iloc[labels.get_indexer(columns)]

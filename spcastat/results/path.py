@@ -79,8 +79,8 @@ class SpcaPath(Outcome):
         key: Any = tuple(elements(card, len(self))) if isinstance(card, (list, tuple)) else card
         if not all(map(is_whole, key if isinstance(key, tuple) else [key])) or key not in self._fits:
             raise CardinalityError(
-                f"The path has no fit with card={shown(card)}; it has {listed(self._fits, 20)}."
-                f"{nearest(shown(key), self._fits)}"
+                f"The path has no fit with card={shown(card)}; its cardinalities are "
+                f"{listed(self._fits, 20)}.{nearest(shown(key), self._fits)}"
             )
         return self._fits[key]
 

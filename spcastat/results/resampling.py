@@ -560,9 +560,9 @@ def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
         return searches[-1] if searches else "near"
     if one_of("search", search, SEARCHES) not in searches:
         raise OptionError(
-            f"search={search!r} was given, which draws of this fit cannot have: searches are for "
-            f"method='joint' and select=True, and 'quick' for at most {GRAM_LIMIT} variables and not for "
-            "groups of all variables (disjoint=True without card). Leave search out."
+            f"search={search!r} was given, which is not available for this fit: it requires method='joint' "
+            f"and select=True, and 'quick' also requires at most {GRAM_LIMIT} variables and not for groups "
+            "of all variables (disjoint=True without card). Leave search out."
         )
     return search
 

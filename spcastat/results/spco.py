@@ -358,8 +358,8 @@ class SpcoResult(Picklable, Shown):
         loadings = loadings_table(self.loadings, VariableArrangement(max_rows=40), digits=digits)
         note = (
             "Coordinates are scores on these loadings, soft-thresholded; the loadings are dense. CPEV: "
-            "adjusted variance of the scores before thresholding; coordinates: what the sparse coordinates "
-            "reproduce."
+            "adjusted variance of the scores before thresholding; coordinates: the variance that the sparse "
+            "coordinates reproduce."
         )
         tables = (loadings, _shares_table(self.variance))
         document = Document("Sparse principal coordinates", facts, tables, (note,))
@@ -442,7 +442,8 @@ class SpcoPath(Outcome):
         """
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value not in self._fits:
             raise OptionError(
-                f"The path has no fit with {self._option}={shown(value)}; it has {listed(self._fits, 20)}."
+                f"The path has no fit with {self._option}={shown(value)}; its values are "
+                f"{listed(self._fits, 20)}."
             )
         return self._fits[value]
 
@@ -487,8 +488,9 @@ def _coordinates_document(table: pd.DataFrame, option: str) -> Document:
         shares = (f"{100 * line[name]:.2f}" for name in ("cpzc", "cpev", "fit", "pca"))
         rows.append(Row(f"{line[heading]:.4g}", (f"{line['penalty']:.4g}", *shares)))
     note = (
-        "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: what the sparse "
-        "coordinates reproduce, PCA: as many dense components; % of the total variance."
+        "CPZC: zero coordinates, %. CPEV: adjusted variance of the loadings, fit: variance that the sparse "
+        "coordinates reproduce, PCA: variance of the same number of dense components; all in % of the total "
+        "variance."
     )
     headings = ("penalty", "CPZC", "CPEV", "fit", "PCA")
     return Document(

@@ -665,7 +665,7 @@ class Searched:
         else:
             parts.append("no single exchange improves it" if self.settled else "not all exchanges were tried")
         if self.flat is False:
-            parts.append("its loadings still rise where components or scores become dependent")
+            parts.append("its value can still increase as components or scores become dependent")
         return "; ".join(parts)
 
 

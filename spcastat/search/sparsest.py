@@ -410,9 +410,9 @@ class _Search:
         """Return the message if no proposal reaches the target."""
         when = "after every component" if promise == "every" else "by all components together"
         return (
-            f"variance={self.goal.share:g} was given with a rule for the supports; the components that were "
-            f"found under it keep {self.largest_share:.4f} of what PCA explains {when}. Give "
-            f"variance={np.floor(1e3 * self.largest_share) / 1e3:g} or less, or a rule that leaves more "
+            f"variance={self.goal.share:g} was given with a rule for the variables, under which the "
+            f"components found explain {self.largest_share:.4f} of the variance that PCA explains {when}. "
+            f"Give variance={np.floor(1e3 * self.largest_share) / 1e3:g} or less, or a rule that leaves more "
             "variables."
         )
 

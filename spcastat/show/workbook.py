@@ -47,9 +47,9 @@ def write_workbook(path: str | PathLike[str], sheets: Mapping[str, pd.DataFrame]
         height, width = len(frame) + 1, frame.shape[1] + frame.index.nlevels
         if height > SHEET_ROWS or width > MOST_COLUMNS:
             raise OptionError(
-                f"The table of {name} has {height:,} rows and {width:,} columns with its labels; a sheet "
-                f"contains {SHEET_ROWS:,} and {MOST_COLUMNS:,}. Use DataFrame.to_csv or transform_to for "
-                "larger tables."
+                f"The table of {name} has {height:,} rows and {width:,} columns with its labels, but a sheet "
+                f"can contain at most {SHEET_ROWS:,} rows and {MOST_COLUMNS:,} columns: use DataFrame.to_csv "
+                "or transform_to for larger tables."
             )
     buffer = io.BytesIO()
     with pd.ExcelWriter(buffer, engine="openpyxl") as book:

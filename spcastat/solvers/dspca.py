@@ -99,8 +99,9 @@ class DSPCA(ComponentSolver):
             if penalty > largest:
                 size = view.unit**2
                 raise OptionError(
-                    f"penalty={penalty * size:g} leaves no loading in component {earlier.count + 1}; there "
-                    f"it must be in [0, {largest * size:g}], the largest variance that is left."
+                    f"penalty={penalty * size:g} leaves no nonzero loading in component {earlier.count + 1}; "
+                    f"give a value in [0, {largest * size:g}], up to the largest remaining variance, for "
+                    "this component."
                 )
             relaxation = self.relaxed(S, penalty, None)
             v, extra = leading(relaxation.Z), {}

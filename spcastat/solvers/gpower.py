@@ -154,16 +154,23 @@ class GPowerBlock(JointSolver):
         run = self._run(op, V, mu, penalty)
         if run.Z.any(axis=0).all():
             return run
-        low, high = 0.0, 1.0  # bracket of the largest share of the penalties without an empty component
-        while high - low > 1e-6:
+        empty = ~run.Z.any(axis=0)
+        j = int(empty.argmax())
+        trial = np.where(empty, 0.0, penalty)  # components without loadings are sought one after another
+
+        def has_loadings(value: float) -> bool:
+            trial[j] = value
+            return bool(self._run(op, V, mu, trial).Z[:, j].any())
+
+        low = high = float(penalty[j])  # a bracket of the largest possible penalty of component j
+        while low > 1e-9 and not has_loadings(low):
+            low, high = 0.5 * low, low
+        while high - low > 1e-3 * high:
             middle = 0.5 * (low + high)
-            run_at_share = self._run(op, V, mu, middle * penalty)
-            low, high = (middle, high) if run_at_share.Z.any(axis=0).all() else (low, middle)
-        empty = np.flatnonzero(~run.Z.any(axis=0))
+            low, high = (middle, high) if has_loadings(middle) else (low, middle)
         raise OptionError(
-            f"penalty={tuple(float(x) for x in penalty)} leaves no loading in component "
-            f"{int(empty[0]) + 1}; the values must lie between {tuple(0.0 for _ in penalty)} and at most "
-            f"{low:.4g} times those given, {tuple(round(float(low * x), 6) for x in penalty)}."
+            f"penalty={[float(x) for x in penalty]} leaves no nonzero loading in component {j + 1}; give "
+            f"{0.99 * low:.3g} or less for this component."
         )
 
     def _searched(self, op: Operator, V: np.ndarray, mu: np.ndarray, total: int) -> _PowerIteration | None:

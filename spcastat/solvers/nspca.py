@@ -71,9 +71,9 @@ class NSPCA(JointSolver):
         empty = np.flatnonzero(~V.any(axis=0))
         if empty.size:
             raise OptionError(
-                f"penalty={beta[empty[0]] * op.unit**2:g} leaves no loading in component {empty[0] + 1}; "
-                f"with this orthonormality it must be below {size * op.unit**2:g} there, the largest "
-                "eigenvalue, and usually much smaller."
+                f"penalty={beta[empty[0]] * op.unit**2:g} leaves no nonzero loading in component "
+                f"{empty[0] + 1}; give a value below {size * op.unit**2:g}, the largest eigenvalue, for this "
+                "component (with this orthonormality usually a much smaller one)."
             )
         details: dict[str, list[object]] = {"penalty": [float(value_of_penalty) for value_of_penalty in beta]}
         return Solution(unit(V), "converged" if converged else "max_iter", n, value, values, details)

@@ -196,8 +196,8 @@ class Penalised(ComponentSolver):
             if not run.v.any():
                 size = view.unit ** dict(self.units).get("penalty", 0)
                 raise OptionError(
-                    f"penalty={penalty * size:g} leaves no loading in component {earlier.count + 1}; there "
-                    f"it must be in [0, {self.largest_penalty(view, start) * size:g})."
+                    f"penalty={penalty * size:g} leaves no nonzero loading in component {earlier.count + 1}; "
+                    f"give a value in [0, {self.largest_penalty(view, start) * size:g}) for this component."
                 )
             return self.finished(view, run, {"penalty": run.penalty})
         assert self.card is not None

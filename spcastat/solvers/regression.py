@@ -213,8 +213,8 @@ class RegressionSolver(JointSolver):
                 if not W[:, j].any():
                     size = self.factor * op.unit ** dict(self.units)["penalty"]
                     raise OptionError(
-                        f"penalty={size * levels[j]:g} leaves no loading in component {j + 1}; there it must "
-                        f"be in [0, {size * float(np.abs(B[:, j]).max()):g})."
+                        f"penalty={size * levels[j]:g} leaves no nonzero loading in component {j + 1}; give "
+                        f"a value in [0, {size * float(np.abs(B[:, j]).max()):g}) for this component."
                     )
             previous_V, V = V, unit(W)
             SW = op.dot(W)

@@ -340,8 +340,8 @@ class _GridSearch:
         self.order = ranked(scales, np.abs(view.leading(1)[1][:, 0]))  # PCA breaks ties of scaled variables
         if not scales.max() > 0:
             raise OptionError(
-                "The median absolute deviation is zero for every variable (of what deflation left): too many "
-                "of their values coincide. Leave such variables out, or leave method out."
+                "The median absolute deviation of every variable is zero (after deflation), since too many "
+                "of its values are equal: leave such variables out, or leave method out."
             )
 
     def columns(self, J: np.ndarray) -> np.ndarray:

@@ -74,8 +74,8 @@ class Threshold(JointSolver):
         marks = size >= levels - tie_width(levels, largest)
         for i in np.flatnonzero(~marks.any(axis=0)):
             raise OptionError(
-                f"threshold={levels[i]:g} leaves no loading in component {i + 1}, whose largest is "
-                f"{largest[i]:.6g}; it must be in [0, {largest[i]:.6g}]."
+                f"threshold={levels[i]:g} leaves no nonzero loading in component {i + 1}; give a value in "
+                f"[0, {largest[i]:.6g}] for this component."
             )
         return marks
 

@@ -37,7 +37,7 @@ DRAWS = [
       for given, words in (("1.0", "level"), ("kind='bca'", "kind='bca'"))],
     ("boot.variance_ci(kind='hull')", OptionError, "kind"),
     ("sp.spca_cov(X.cov(), 2, 4, method='greedy').bootstrap(5)", NoRowsError,
-     "number of rows of a covariance matrix"),
+     "needs the number of rows"),
     ("sp.spca(X, 2, 4, method='greedy', weights=[1.5] * 120).bootstrap(5)", WeightsError,
      "not whole numbers"),
     # one sample of 1000 has all nine rows, and rank 8

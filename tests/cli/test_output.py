@@ -148,7 +148,7 @@ def test_saved_fits_are_drawn(capsys, tmp_path):
         (["screeplot", "pitprops"], "--k is needed"),
         (["screeplot", "pitprops", "--k", "2", "--labels"], "screeplot has no option labels; it has"),
         (["screeplot", "pitprops", "--k", "2", "--set", "kin=bar"], "Did you mean 'kind'?"),
-        (["bootstrap", "pitprops", "--k", "2"], "give --bootstrap, too"),
+        (["bootstrap", "pitprops", "--k", "2"], "give --bootstrap as well"),
         (["screeplot", "pitprops", "--k", "2", "--dpi", "5"], "--dpi 5 was given"),
         (["biplot", "pitprops", "--k", "2", "--groups", "lengh"], "Did you mean 'length'?"),
         (["biplot", "pitprops", "--k", "2"], "rows"),
@@ -269,7 +269,7 @@ def test_a_matrix_and_formats(tmp_path, capsys):
         (["--method", "greedy"], "--method can be given for sparse weights"),
         (["--tol", "0.1"], "--tol can be given for sparse weights"),
         (["--include", "a"], "--include can be given for sparse weights"),
-        (["--option", "total=9"], "give one of --card"),
+        (["--option", "total=9"], "give only one of --card"),
     ],
 )
 def test_options_of_sparse_weights_are_refused(table, capsys, options, words):

@@ -97,7 +97,7 @@ def test_excel_gives_the_numbers_of_the_sheet(tmp_path, capsys):
         pd.testing.assert_frame_equal(read(tmp_path / name, sheet=sheet), TRUE, check_dtype=False)
     assert capsys.readouterr().err == ""
     read(tmp_path / "two.xlsx")
-    assert "has the sheets 'S1', 'S2'; 'S1' is read" in capsys.readouterr().err
+    assert "contains the sheets 'S1', 'S2'; 'S1' is read" in capsys.readouterr().err
     missing = read(tmp_path / "missing.xlsx")
     assert missing["a"].isna().tolist() == [False, True, False, True]
     assert missing["a"].dtype == float

@@ -269,8 +269,8 @@ def test_true_loadings_are_orthonormal_and_labelled(name):
         (lambda: datasets.make_hastie(10, outliers=11), "outliers=11 .* from 0 to 10"),
         (lambda: datasets.make_highdim(10, p=79), "p=79 .* of 80 or more"),
         (lambda: datasets.make_toy(10, rng="x"), "rng='x'"),
-        (lambda: datasets.true_loadings(pd.DataFrame({"a": [1]})), "DataFrame given has none"),
-        (lambda: datasets.true_loadings(datasets.make_toy(5)[["X1"]]), "has 1 columns, its loadings 10"),
+        (lambda: datasets.true_loadings(pd.DataFrame({"a": [1]})), "DataFrame given is not one of these"),
+        (lambda: datasets.true_loadings(datasets.make_toy(5)[["X1"]]), "columns, and its loadings have 10"),
     ],
 )
 def test_refusals_say_what_was_given_and_what_is_allowed(call, words):

@@ -273,7 +273,7 @@ def test_what_is_compressed_or_larger_than_the_file_is_refused(fit, path):
     path.write_bytes(whole)
     with zipfile.ZipFile(path, "a") as file:
         file.writestr("loadings.npy", zeros[:128])
-    with pytest.raises(FileError, match="stands in it twice"):
+    with pytest.raises(FileError, match="occurs twice in it"):
         sp.load(path)
 
 

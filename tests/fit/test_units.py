@@ -92,7 +92,8 @@ def test_messages_tell_penalties_in_the_units_of_the_data(name):
     told = []
     for factor in (1.0, unit):
         penalty = 1e3 * factor ** PENALTIES[name]
-        with pytest.raises(OptionError, match=re.escape(f"penalty={penalty:g} leaves no loading")) as error:
+        words = re.escape(f"penalty={penalty:g} leaves no nonzero loading")
+        with pytest.raises(OptionError, match=words) as error:
             sp.spca(X * factor, 2, method=name, penalty=penalty)
         told.append(float(re.search(r"(?:\[0,|below) ([\d.e+]*\d)", str(error.value))[1]))
     assert told[1] == pytest.approx(told[0] * unit ** PENALTIES[name], rel=1e-4)  # six digits are printed
@@ -128,7 +129,7 @@ def standardised() -> sp.SpcaResult:
 @pytest.mark.parametrize("factors", [MIXED, 1e-160, 1e-300 / 2, 1e160, 1e290])
 def test_standardised_columns_may_have_any_unit(standardised, hold, factors):
     if np.isscalar(factors) and factors < 1e-300:
-        with pytest.raises(DataError, match=r"The scale of .*; it can be from 1e-300 to 1e"):
+        with pytest.raises(DataError, match=r"The scale of .*; it must be from 1e-300 to 1e"):
             sp.spca(hold(X * factors), 2, 3, scale=True)
         return
     fit = sp.spca(hold(X * factors), 2, 3, scale=True, effort="quick")

@@ -14,9 +14,9 @@ from tests.refusals import each, require_refusal
 # `scores` and `loadings` are those of 60 rows and 13 variables in three components.
 # fmt: off
 BIPLOT = [
-    ("biplot(scores, loadings, components=(1, 4))", ComponentsError, "component 4 was asked for"),
+    ("biplot(scores, loadings, components=(1, 4))", ComponentsError, "Component 4 was given, which"),
     ("biplot(scores, loadings, components=(1, 1))", ComponentsError, "each once"),
-    ("biplot(scores, loadings, components=(1,))", ComponentsError, "shows two"),
+    ("biplot(scores, loadings, components=(1,))", ComponentsError, "needs two components"),
     ("biplot(scores[['PC1']], loadings[['PC1']])", ComponentsError, "a biplot needs two"),
     ("biplot(scores, loadings[['PC1', 'PC2']])", ShapeError, "must be the same"),
     ("biplot(scores.assign(PC2=0.0), loadings)", DataError, "scores of PC2 are constant"),
@@ -36,7 +36,7 @@ BIPLOT = [
      "give correlations= with arrows='correlations'"),
     ("biplot(scores, loadings, groups=two[1:])", ShapeError, "groups has 59 values; the scores have 60 rows"),
     ("biplot(scores, loadings, groups=scores)", ShapeError, "groups is a DataFrame of . columns; give"),
-    ("biplot_data(scores, loadings, groups=pd.Series(two, scores.index)[1:])", ShapeError, "for 1 label"),
+    ("biplot_data(scores, loadings, groups=pd.Series(two, scores.index)[1:])", ShapeError, "1 label is"),
     ("biplot(scores, loadings, groups=np.arange(60))", OptionError, "60 different values"),
     ("biplot(scores, loadings, groups='species')", OptionError, "the values themselves"),
     ("biplot(scores, loadings, ax='axes')", OptionError, "ax of type str"),
@@ -45,7 +45,7 @@ BIPLOT = [
 ]
 
 LOADINGS = [
-    ("plot_loadings(loadings, components=[0])", ComponentsError, "component 0"),
+    ("plot_loadings(loadings, components=[0])", ComponentsError, "Component 0"),
     ("plot_loadings(loadings * 0)", DataError, "All loadings are zero"),
     ("plot_loadings(loadings.to_numpy())", ShapeError, "ndarray"),
     ("plot_loadings(loadings, kind='image')", OptionError, "needs the height and width"),
@@ -68,7 +68,7 @@ MEASURES = [
     ("screeplot(variance, [1.0, 2.0])", ShapeError, "spectrum has 2 values; there are 3"),
     ("screeplot(variance, [1.0, 2.0, 4.0, 1.0])", OptionError, "increases somewhere"),
     ("screeplot(variance, coo_array([4.0, 2.0, 1.0]))", OptionError, "finite numbers"),
-    ("screeplot(variance, parallel=['a'])", OptionError, "parallel must be finite"),
+    ("screeplot(variance, parallel=['a'])", OptionError, "must contain finite numbers"),
     ("screeplot(variance.drop(columns='cumulative PCA'))", ShapeError, "lacks 'cumulative PCA'"),
     ("plot_path(table, measures='ajusted')", OptionError, "Did you mean 'adjusted'"),
     ("plot_path(table, measures=[])", OptionError, "empty"),

@@ -40,7 +40,6 @@ FORMS = {
     "upper": WHOLE.where(LOWER.T),
     "lower, no diagonal": WHOLE.where(LOWER & INSIDE),
     "upper, no diagonal": WHOLE.where(LOWER.T & INSIDE),
-    "both, no diagonal": WHOLE.where(INSIDE),
     "names in a column": WHOLE.rename_axis("variable").reset_index(),
     "names in a column, lower": WHOLE.where(LOWER).rename(index="{} ".format).reset_index(),
     "nullable": WHOLE.where(LOWER).convert_dtypes(),
@@ -169,6 +168,11 @@ ODD_NAMES = FORMS["names in a column"].replace({"variable": {"moist": "moisture"
         (ODD_NAMES, CovarianceError, "row 3 is 'moisture', and column 3 is 'moist'"),
         (FORMS["names in a column"].iloc[[1, 0, 2, 3, 4]], CovarianceError, "row 1 is 'length'"),
         (3 * FORMS["lower, no diagonal"], CovarianceError, "beyond correlations: fill in the variances"),
+        (
+            WHOLE.where(INSIDE),
+            CovarianceError,
+            "diagonal of the matrix is missing, and both triangles are given",
+        ),
         (_with(FORMS["text"], 2, 1, ".4?"), ColumnTypeError, r"'.4\?' in row 'moist', column 'length'"),
     ],
 )

@@ -333,7 +333,7 @@ def test_frequencies(wine, plan):
     [
         ({}, errors.OptionError, "Give m="),
         ({"m": 2, "k": 3}, errors.ComponentsError, "use m=3 or more, or k=2"),
-        ({"m": 3, "share": 0.9}, errors.OptionError, "give one of"),
+        ({"m": 3, "share": 0.9}, errors.OptionError, "give only one of"),
         ({"m": 3, "cost": {"ash": 2}}, errors.OptionError, "budget="),
         (
             {"budget": 2, "cost": {"ash": 5}, "include": ["ash"]},

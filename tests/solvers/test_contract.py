@@ -492,7 +492,7 @@ def counted(method: str) -> list[dict[str, Any]]:
 
 @methods("nothing left", takes("penalty"))
 def test_a_penalty_that_leaves_nothing_is_refused(method):
-    with pytest.raises(OptionError, match="leaves no loading in component 1"):
+    with pytest.raises(OptionError, match="leaves no nonzero loading in component 1"):
         sp.spca_cov(rows().corr(), K, method=method, penalty=0.99 if "block" in method else 50.0)
 
 

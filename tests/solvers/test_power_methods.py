@@ -380,7 +380,7 @@ def test_pitprops_is_at_least_as_published(pitprops, method, pattern):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_refusals(pitprops, method):
-    with pytest.raises(OptionError, match=r"leaves no loading in component .*at most 0\."):
+    with pytest.raises(OptionError, match=r"leaves no nonzero loading in component .*give 0\.\d+ or less"):
         sp.spca_cov(pitprops, 3, method=method, penalty=0.99)
     with pytest.raises(CardinalityError, match=r"total=2 .* from 3 to 39"):
         sp.spca_cov(pitprops, 3, method=method, total=2)

@@ -145,7 +145,7 @@ def test_variables_below_the_penalty_are_left_out() -> None:
 
 
 def test_refusals_of_dspca() -> None:
-    with pytest.raises(OptionError, match=r"penalty=2 leaves no loading in component 1; .* \[0, 1\]"):
+    with pytest.raises(OptionError, match=r"penalty=2 leaves no nonzero loading in component 1; .* \[0, 1\]"):
         sp.spca_cov(R, 1, method="dspca", penalty=2.0)
     X = scipy.sparse.random_array((20, 1500), density=0.1, rng=np.random.default_rng(0))
     with pytest.raises(OptionError, match="few hundred variables"):

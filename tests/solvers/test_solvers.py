@@ -203,7 +203,7 @@ def test_a_threshold_is_on_loadings_of_unit_length(pitprops):
 def test_limits_and_refusals(pitprops, method):
     none = sp.spca_cov(pitprops, 3, method=method, threshold=0)
     assert (none.card == 13).all()
-    with pytest.raises(OptionError, match=r"leaves no loading in component 1, .* it must be in \[0, 0\."):
+    with pytest.raises(OptionError, match=r"no nonzero loading in component 1; give a value in \[0, 0\."):
         sp.spca_cov(pitprops, 3, method=method, threshold=0.95)
 
 

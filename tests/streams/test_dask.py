@@ -401,7 +401,7 @@ def test_weights_that_do_not_fit_are_refused(X, w):
         (df, w[:100], "give the name of one of its columns"),
         (df, dd.from_pandas(pd.Series(w[:100]), npartitions=4), "give the name of one of its columns"),
         (df, "v99", "which is not a column"),
-        (df.assign(w=-1.0), "w", "^partition [1-4] of the dask data frame: weights hold"),
+        (df.assign(w=-1.0), "w", "^partition [1-4] of the dask data frame: weights contains"),
     ]
     with scheduled("sync"):
         for source, weights, message in cases:

@@ -67,7 +67,7 @@ def test_sparse_chunks_are_checked(kind):
     for value, family in [(np.nan, errors.MissingValuesError), (np.inf, errors.InfiniteValuesError)]:
         bad = HALVES[1].to_numpy(copy=True)
         bad[4, 2] = value
-        raises(family, WHERE + "1 .*in 'x3'", [kind(HALVES[0].to_numpy()), kind(bad)])
+        raises(family, WHERE + ".*1 .*in 'x3'", [kind(HALVES[0].to_numpy()), kind(bad)])
 
 
 def test_the_file_is_named(tmp_path):
