@@ -120,9 +120,9 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations, columns are variables; not modified. The first argument without a name, or
-        ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta), rows in chunks, or what :func:`rows`
-        returned.
+        Rows are observations and columns are variables; the data are not modified. The first argument without
+        a name, or ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta), rows in chunks, or what
+        :func:`rows` returned.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
         long format of mice. Their covariance matrices are averaged, and ``fit.bootstrap()`` follows Rubin's
@@ -133,8 +133,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Number of nonzero loadings: one number for all components, one for each, or numbers by name
         (``{"PC1": 5, "PC2": 3}``).
     variance : float in (0, 1], optional
-        Share of dense PCA's explained variance that the fit has to reach, with as few nonzeros as the method
-        finds; an alternative to `card`. If neither is given, 0.9 is used.
+        Share of dense PCA's explained variance that the fit must reach, with as few nonzero loadings as the
+        method finds; an alternative to `card`. If neither is given, 0.9 is used.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     method : str, optional
@@ -179,8 +179,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Order of the components. None sorts components of equal cardinality by variance, unless the method
         chooses the order. "best", for "joint" with unequal cardinalities, tries up to six orders.
     n_init : int, optional
-        Number of starts of published methods, one for most, and 20 for `nonneg` with another `objective` than
-        "pev"; the best fit is returned.
+        Number of starts of published methods; the best fit is returned. The default is 1 for most methods,
+        and 20 for `nonneg` with another `objective` than "pev".
     tol : float, optional
         Convergence tolerance of published methods, relative to the total variance.
     max_iter : int, optional
@@ -383,7 +383,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     cards : sequence of ints or of sequences of k ints, optional
         Cardinalities of all components, as in ``cards=range(1, 11)``, or of each. By default 1 to 10, about
         ten larger numbers up to the rank of the data (at most n - 1, or p), and p; with
-        ``constraint="uncorrelated"`` from the first with which scores can be uncorrelated.
+        ``constraint="uncorrelated"`` the smallest is the first cardinality for which uncorrelated scores
+        exist.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     n_obs : int, optional
@@ -419,8 +420,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     With "joint", the objective does not decrease as the cardinalities of all components increase. By default,
     for adjusted variance, each fit also starts from the fits of neighbouring cardinalities, and its search is
     shorter than that of a single call. Its `call` and `refit` repeat the fit on its own, so the result may
-    differ from the fit on the path. Fits of one component, with other objectives or with more than 1000
-    variables are those of single calls, unless the objective would then decrease.
+    differ from the fit on the path. Fits of one component, fits for other objectives, and fits with more than
+    1000 variables equal the fits of single calls, unless the objective would then decrease along the path.
 
     Published methods that use starts also start each fit from the previous fit, so a fit on the path is never
     worse than the fit that its `call` and `refit` return. "greedy" with one component finds all cardinalities

@@ -135,7 +135,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     progress: hints.Progress = None,
     **options: Any,
 ) -> ComponentChoice:
-    """Find how many components predict held-out rows and exceed noise.
+    """Choose the number of components that predict held-out rows and exceed noise.
 
     Parameters
     ----------
@@ -143,16 +143,17 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
         Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
         :func:`covariance` returned. The first argument without a name, or ``data=``.
     kmax : int, optional
-        Largest number of components that are compared; by default 8, or more until two in a row do not count.
-        In both cases the comparison ends with the first component that does not exceed noise.
+        Largest number of components to compare. By default at least 8 are compared, and more until two
+        successive components fail to improve the prediction. In both cases the comparison ends with the first
+        component that does not exceed noise.
     least : float
         The additional variance of held-out rows that a further component must predict, in multiples of the
         mean variance of a variable.
     alpha : float
         Level of parallel analysis; the test of each component after removing earlier ones uses a fifth of it.
     n_draws : int
-        Number of draws of simulated noise for each test; up to four times as many are made if a p-value is
-        too near its level.
+        Number of draws of simulated noise for each test. Up to four times this number are made if a p-value
+        is close to its level.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     n_obs : int, optional
@@ -192,67 +193,69 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     -----
     The choice is k = min(C, D):
 
-    - C is the number of components that predict. Each cell of a held-out row is predicted from the other
-      cells of its row, by the model of :func:`choose` fitted to the other rows (ten folds). For each number
-      of components, the best of several sparse fits with a total of at most p loadings is used: partitions of
-      the variables of which some are left out, and the supports of the largest rotated loadings; with more
-      variables than rows (and up to 500 variables) also those of the largest slopes on sparse components that
-      are found one after another. A number of components counts if, compared with the last number that
-      counts, it predicts at least `least` variables more for each further component, by more than two
-      standard errors, paired by fold. With many rows each minor component would improve the prediction by
-      PCA, whereas fits with one loading per variable have no loadings left for minor components. PCA with one
-      more component than the last number that counts (up to 200 variables, without `disjoint`) counts if, in
-      addition, it predicts 1.5 `least` more for each p of its loadings beyond the first p.
-    - D is the number of components before the first one that does not exceed noise: the largest eigenvalue
-      after removing the earlier components is compared with sign flips of these residuals, at the level
-      `alpha` / 5. With more variables than rows, and up to 500, an eigenvalue rarely reveals a component
-      of few variables. From the first component on that does not exceed noise by its eigenvalue, the
-      variance of a sparse component is compared at the same level, after regression on the earlier sparse
-      ones.
+    - C is the number of components that predict held-out rows. Each cell of a held-out row is predicted from
+      the other cells of its row, by the model of :func:`choose` fitted to the other rows (ten folds). For
+      each number of components, the best of several sparse fits with at most p nonzero loadings in total is
+      used. These fits are partitions of the variables, some of which may be left out, and fits with the
+      largest rotated loadings; if there are more variables than rows, but at most 500, also fits with the
+      largest slopes on sparse components that are found one after another. A number of components is accepted
+      if it increases the predicted variance, relative to the last number accepted, by at least `least` times
+      the mean variance of a variable for each additional component, and by more than two standard errors,
+      paired by fold. The fits are sparse because, with many rows, each minor component would improve the
+      prediction by PCA. PCA with one more component than the last number accepted is also tried (with up to
+      200 variables, without `disjoint`). It must predict an additional 1.5 `least` for every p loadings
+      beyond the first p.
+    - D is the number of components before the first one that does not exceed noise. The earlier components
+      are removed, and the largest eigenvalue of the residuals is compared with its values after random sign
+      flips of these residuals, at the level `alpha` / 5. If there are more variables than rows, but at most
+      500, an eigenvalue rarely reveals a component of few variables. Components that do not exceed noise by
+      their eigenvalue are then tested by the variance of a sparse component, at the same level, after
+      regression on the earlier sparse components.
 
-    For comparison, parallel analysis retains the leading components whose eigenvalues are exceeded by the
-    eigenvalue of the same rank in at most a share `alpha` of the draws. In parallel analysis a strong general
-    component masks the others.
+    For comparison, parallel analysis is reported: it retains the leading components whose eigenvalues are
+    exceeded, in at most a share `alpha` of the draws, by the eigenvalue of the same rank. A strong general
+    component masks the others in parallel analysis.
 
     Noise is simulated by flipping signs of the centred (and scaled) values at random, which keeps the norms
     of rows and columns and removes the correlations (Hong, Sheng and Dobriban, 2020). The n centred rows are
     first rotated to n - 1, so noise has the rank of the data.
 
-    While the p-value of D is within two of its standard errors of the level, `n_draws` draws are added, up to
-    four times `n_draws`, so the number seldom depends on the seed. A component whose variance exceeds the
-    mean of 40 draws or more by so many standard deviations that its p-value is below the level for any
-    distribution of the draws (Cantelli's inequality) needs no further draws: the remaining draws of `n_draws`
-    count as smaller. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws; with fewer, the level of D is the
-    lowest possible, 1 / (`n_draws` + 1).
+    If a p-value for D is within two of its standard errors of the level, `n_draws` draws are added, up to a
+    total of four times `n_draws`, so that D seldom depends on the seed. Drawing stops after 40 draws or more
+    if the variance of the component exceeds their mean by so many standard deviations that the p-value is
+    below the level for any distribution of the draws (Cantelli's inequality); the remaining draws are then
+    taken to be smaller. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws. With fewer draws the level of D
+    is the smallest possible one, 1 / (`n_draws` + 1).
 
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
     that read a common column are flipped together, since they are correlated by construction.
 
     A frequency weight of 2 is two equal rows. Rows of a few columns with few values, such as answers to a
     questionnaire, may be equal by chance; they are separate observations. Other equal rows are copies of one
-    observation, which would make components of noise: they are in one fold, and their signs are flipped
-    together, up to 20 million cells. The signs of a row with a sampling weight are also flipped together.
+    observation, which would look like components: they are in one fold, and their signs are flipped together
+    (for data of up to 20 million cells). The signs of a row with a sampling weight are also flipped together.
 
     A covariance matrix is treated as the covariance matrix of normal rows, which are simulated so that they
     have exactly this matrix. A matrix of polychoric correlations from :func:`spcastat.correlation` raises an
-    error, since polychoric correlations vary more. For more than 20 million cells, draws are made from the
-    covariance matrix by the central limit theorem, with the fourth moments of the rows and the norms of the
-    largest rows, so these draws also allow for rows of very unequal norms. The signs of a variable in a
-    cluster or block are flipped together. From rows in chunks a sample of at most 50,000 is drawn in one pass
-    (64 million values, if these are fewer). One very large row can hide all components, or appear as one. If
-    one of the dense rows in memory has more than 2.5 times the median size, with the variables standardised
-    by median and median absolute deviation, then all rows of more than 1.5 times the median size are first
-    shrunk to that size. The eigenvalues are computed from the shrunk rows; each variable keeps its variance.
-    Rows that change the number are reported.
+    error, since polychoric correlations vary more. For data of more than 20 million cells, covariance
+    matrices are drawn from their asymptotic normal distribution, with the fourth moments of the rows and the
+    norms of the largest rows; these draws also allow for rows of very unequal norms. The signs of a variable
+    in a cluster or block are flipped together. From rows in chunks a sample of at most 50,000 is drawn in one
+    pass (64 million values, if these are fewer). One very large row can hide all components, or appear as
+    one. The size of a row is its norm, with the variables standardised by median and median absolute
+    deviation. If a row of dense data in memory has more than 2.5 times the median size, all rows of more than
+    1.5 times the median size are therefore shrunk to 1.5 times the median size. Eigenvalues are computed from
+    the shrunk rows, and each variable keeps its variance. The print reports rows that change the number of
+    components.
 
-    Noise that is correlated between neighbouring rows, in time or space, is not noise in this sense:
-    components of such noise predict held-out rows and exceed noise, unless `clusters` or `block_length`
-    define the rows that belong together, which are then held out together.
+    If noise is correlated between neighbouring rows, in time or space, its components predict held-out rows
+    and exceed the simulated noise, unless `clusters` or `block_length` define the rows that belong together,
+    which are then held out together.
 
     With ``na="em"`` or ``na="pairwise"``, missing values are replaced by the mean of their column, in the
     data and in the draws, and measured values are scaled to the variance of the column. A model of the
-    missing values is not used, as it would create as many components in noise as its rank. The power is
-    reduced, as with fewer rows.
+    missing values is not used, because it would create components in noise, as many as its rank. The power is
+    lower, as it would be with fewer rows.
 
     Examples
     --------
@@ -399,16 +402,16 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     share : float, optional
         The share to reach, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
     family : {"auto", "equal", "rotated", "partition"}
-        The fits that are compared. "equal": the same cardinality in all components. "rotated": cardinalities
-        that count the largest of all varimax-rotated loadings, sixteen numbers of them. "partition": every
-        variable belongs to at most one component; the variables with the smallest loadings are left out.
-        "auto" compares all three; with `disjoint` only partitions, and with other rules or another method no
-        partitions.
+        The fits that are compared. "equal": the same cardinality in all components. "rotated": the
+        cardinalities of the largest varimax-rotated loadings of all components, for sixteen numbers of
+        loadings. "partition": every variable belongs to at most one component; the variables with the
+        smallest loadings are left out. "auto" compares all three; with `disjoint` only partitions, and with
+        other rules or another method no partitions.
     folds : int
         Number of folds.
     repeats : int, optional
-        Number of divisions into folds, over which errors are averaged; by default 4 where that takes little
-        time (by the default method without rules, up to 200 variables and a million cells), and 1 otherwise.
+        Number of divisions into folds, over which errors are averaged. The default is 4 for small problems
+        (the default method without rules, up to 200 variables and a million cells), and 1 otherwise.
     kmax : int, optional
         Largest number of components that are compared, if `k` is not given. See :func:`choose_k`.
     least : float
@@ -435,8 +438,9 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Seed of folds and draws; None uses a fixed seed.
     n_jobs : int
         Number of processes among which folds are distributed, and of threads that draw noise; -1 for all
-        processors. Results do not depend on it. It is worthwhile if a choice takes several seconds: starting
-        processes takes one or two, and with few variables all folds are fitted at once, in one process.
+        processors. Results do not depend on it. Several processes are useful only if a choice takes several
+        seconds, since starting them takes one or two; with few variables all folds are fitted at once, in one
+        process.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
     robust, center, blocks, categorical, context, codes, k_em, passes
@@ -454,7 +458,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         ``.fit``, the fit; ``.k`` and ``.card``, the numbers of components and of their nonzeros; ``.table``,
         the candidates; ``.alternatives``, two or three other fits with their calls; ``.reason``, the choice
         in words; ``.notes``, remarks and explanations; ``.k_choice``, the result of
-        :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``. If no component predicts
+        :func:`spcastat.choose_k`, if it was called; ``.plot()``, ``.report()``. If no component both predicts
         held-out rows and exceeds noise, ``.k`` is 0, and ``.fit`` raises NoComponentsError.
 
     Raises
@@ -478,38 +482,39 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     A fit implies the covariance matrix Sigma = V L V' + s2 I. In element-wise cross-validation each cell of a
     held-out row is predicted from the *other* cells of that row, with the model fitted to the rows outside
     the fold: the error is (Omega x)_j / Omega_jj with Omega = Sigma^-1, and is reported relative to the error
-    of the column means. Centring, scaling and formulas that estimate from rows are repeated without each
-    fold; a column that does not vary without a fold has no loading there, and its cells in the fold are
-    predicted by the mean. A weighted row is in one fold with its whole weight. Equal rows share a fold, as
-    do rows of a cluster or block; folds depend on the values of the rows and the seed, not on their order.
+    of the column means. Centring, scaling and the estimates within formulas are computed again for the rows
+    outside each fold. A column that does not vary outside a fold has no loading in that fit, and its cells in
+    the fold are predicted by the mean. A row is in one fold with its whole weight. Equal rows share a fold,
+    as do rows of a cluster or block; folds depend on the values of the rows and the seed, not on their order.
 
     If the covariates of a formula subtract the mean of every cluster, as in ``"~ . | C(subject)"``, clusters
-    are held out as a whole and centred by their own rows. The levels of a single factor after the bar are
-    such clusters if ``clusters=`` is not given, each has two rows or more, and there is one for each fold.
+    are held out as a whole and centred by their own means. If ``clusters=`` is not given, the levels of a
+    single factor after the bar are treated as clusters, provided that each level has two rows or more and
+    there are at least as many levels as folds.
 
     From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are
     fewer). The choice is made from it, as the print says; ``.fit`` uses all rows.
 
     With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated without each fold from the
     measured values of the other rows. A held-out cell is predicted from the other *measured* cells of its
-    row, with the corresponding part of Sigma; missing cells have no error. The EM model has rank `k_em`, or
-    k.
+    row, with the corresponding part of Sigma. Missing cells do not contribute to the error. The EM model has
+    rank `k_em`, or k.
 
-    The rule "worth": let g be the share of the variance of held-out cells that a fit with s loadings
-    predicts. A fit with s' > s loadings is worth them if it predicts better by more than one standard error
-    of the difference, paired by fold, and by more than .2 sqrt(q) (s' - s) g / s, where q is the share of
-    loadings in the sparsest fit that is within one such standard error of the best. The choice is the
-    sparsest fit that reaches at least four fifths of the best prediction, for which no larger fit is worth
-    its loadings and no other fit with as few loadings predicts better. If prediction is best with all
-    loadings, loadings below .45 of the root mean square of their component are dropped in this way. Errors of
-    different fits are strongly correlated, so their difference varies much less than each error. The rule
-    "1se" ignores this, and selects too few loadings with few rows (such as n = 50) and for skewed or
-    heavy-tailed data.
+    The rule "worth": let g be the share of the variance of held-out cells that a fit with s nonzero loadings
+    predicts. A fit with s' > s loadings is worth the additional loadings if it predicts more, by more than
+    one standard error of the difference, paired by fold, and by more than .2 sqrt(q) (s' - s) g / s. Here q
+    is the share of nonzero loadings in the sparsest fit whose error is within one such standard error of the
+    smallest. The rule chooses the sparsest fit that reaches at least four fifths of the best prediction, such
+    that no fit with more loadings is worth its additional loadings, and no other fit with as few loadings
+    predicts better. If prediction is best with all loadings, this drops loadings below .45 times the root
+    mean square loading of their component. Errors of different fits are strongly correlated, so their
+    difference varies much less than each error. The rule "1se" ignores this, and selects too few loadings if
+    there are few rows (such as n = 50) or the data are skewed or heavy-tailed.
 
-    With `constraint`, candidates satisfy it too, also in the rows outside every fold: equal cardinalities and
-    the cardinalities of rotated loadings, without the smallest, for which uncorrelated scores may not exist.
-    The number of components is chosen without the constraint. The choice for three components of the wines
-    takes about ten times as long with a constraint.
+    With `constraint`, all candidates satisfy the constraint, also in the fits outside each fold. The
+    candidates are equal cardinalities and the cardinalities of rotated loadings, without the smallest ones,
+    for which uncorrelated scores may not exist. The number of components is chosen without the constraint.
+    With a constraint, the choice for three components of the wines takes about ten times as long.
 
     Candidates are fitted quickly from several starts, unless `method` is given; ``.fit`` is the result of its
     ``.call``, an ordinary call of ``spca()``. With more than 1000 variables, candidates are the supports of

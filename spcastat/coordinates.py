@@ -74,10 +74,11 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     k : int
         Number of components.
     penalty : float, optional
-        A threshold in the units of the (scaled) data: coordinates whose dense score is smaller become zero.
+        A threshold in the units of the (scaled) data: coordinates become zero if the absolute value of their
+        dense score is smaller.
     zeros : float in [0, 1), optional
-        Instead of `penalty`: the share of all coordinates that should be zero, where a row of weight 2 counts
-        as two rows. One of the two must be given.
+        The share of all coordinates that should be zero, where a row of weight 2 counts as two rows. Exactly
+        one of `penalty` and `zeros` must be given.
     ridge : float
         Divides all coordinates by 1 + ridge.
     formula, scale

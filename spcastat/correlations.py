@@ -361,7 +361,7 @@ def correlation(
     polychoric correlation is estimated, the correlation of the normal variables that are assumed to underlie
     their categories. For an ordinal and a continuous variable it is the polyserial correlation, between the
     continuous variable and such a normal variable, and for two continuous variables Pearson's correlation.
-    Few or skewed categories attenuate Pearson correlations, but not polychoric and polyserial correlations.
+    Few or skewed categories attenuate Pearson correlations, but not polychoric or polyserial correlations.
 
     Parameters
     ----------
@@ -387,8 +387,8 @@ def correlation(
         ordinal and continuous variables); ``types``, the type of each variable; ``n_obs``, the number of
         rows; ``n_pairs_min``, the smallest number of rows of a pair; and ``smallest_eigenvalue``. If the
         latter is negative, use ``spca_cov(..., nearest=True)``. Three lists name pairs of columns:
-        ``at_bound`` those whose likelihood is largest at `bound`; ``reaches_bound`` pairs of ordinal
-        variables whose 95 % likelihood interval contains `bound`, so the data do not determine the
+        ``at_bound`` contains the pairs whose likelihood is largest at `bound`; ``reaches_bound`` pairs of
+        ordinal variables whose 95 % likelihood interval contains `bound`, so the data do not determine the
         correlation well; and ``not_converged`` those whose likelihood was not maximised.
 
     Raises

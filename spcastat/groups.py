@@ -97,8 +97,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
 
     Common components are fitted to the covariances within groups. For each group, variable and component the
     slope of the variable on the score is computed, cov(x, t) / var(t), and equality of slopes is tested by
-    permutation. Groups whose means, sizes, or variances of components or of all variables differ, but not
-    their slopes, count as equal.
+    permutation. Groups with equal slopes are treated as equal, even if their sizes, means or variances
+    differ.
 
     Parameters
     ----------
@@ -158,12 +158,13 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     variance v_g (HC0, or of clusters), and the weighted mean b. Labels of rows centred within groups are
     permuted; because the statistic is studentised, the test is asymptotically valid even if variances and
     sizes of groups differ (Janssen 1997; Chung and Romano 2013). P-values are adjusted by the step-down
-    maximum (Westfall and Young 1993). In simulations with 60 to 300 rows a group, tests at .05 rejected .03
-    to .06 of the sets of groups with equal slopes; see benchmarks/results/groups.md.
+    maximum (Westfall and Young 1993). In simulations with 60 to 300 rows in each group, tests at level .05
+    rejected equal slopes in .03 to .06 of the data sets in which slopes were equal; see
+    benchmarks/results/groups.md.
 
     A variable that is a multiple of the scores has the same slope in every group by definition, and no
-    p-value. The test concerns only the common components: a component that occurs in one small group may not
-    be among them.
+    p-value. The test concerns only the common components, which may not include a component that occurs only
+    in one small group.
 
     Examples
     --------

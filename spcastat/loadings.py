@@ -87,8 +87,8 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     total : int, optional
         Number of nonzero loadings of all components together, instead of `card`.
     variance : float in (0, 1], optional
-        Share of dense PCA's explained variance that the fit has to reach, with as few nonzeros as the search
-        finds, instead of `card`. If none of the three is given, 0.9 is used.
+        Share of dense PCA's explained variance that the fit must reach, with as few nonzero loadings as the
+        search finds, instead of `card`. If none of the three is given, 0.9 is used.
     formula, scale, na, weights
         As for :func:`rows`.
     n_init : int, optional
@@ -121,15 +121,16 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
 
     Notes
     -----
-    Adachi and Trendafilov (2016), Computational Statistics 31, minimise |X - T P'|^2 subject to
-    T'T = (n - 1) I and the numbers of nonzeros of P. For given P the best scores are X W with
-    W = P (P'SP)^(-1/2), and the best P on a support has their covariances with the variables. The loss is the
-    total variance less the sum of squared loadings, so explained variances add up over components and
-    variables. The search repeats these two steps from `n_init` starts, and then exchanges nonzeros with zeros
-    in the best local optima as long as this improves them. This need not be the global optimum.
+    Adachi and Trendafilov (2016), Computational Statistics 31, minimise |X - T P'|^2 subject to T'T = (n - 1)
+    I and the numbers of nonzeros of P. For given P the best scores are X W with W = P (P'SP)^(-1/2), where S
+    is the covariance matrix. For given scores the best nonzero loadings are the covariances of the scores
+    with the variables. The loss is the total variance less the sum of squared loadings, so explained
+    variances add up over components and variables. The search repeats these two steps from `n_init` starts,
+    and then exchanges nonzeros with zeros in the best local optima as long as this improves them. The result
+    need not be the global optimum.
 
     Components of the same cardinality are sorted by explained variance; others stay in the order of `card`.
-    There is no rotation after the fit, and no likelihood; both are available in factor models.
+    Loadings are not rotated after the fit, and there is no likelihood; factor models offer both.
 
     Examples
     --------

@@ -90,9 +90,9 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
 ) -> PrincipalVariablesResult:
     """Choose which variables to keep, so all variables are reproduced as well as possible.
 
-    This is for a short form of a questionnaire, fewer sensors or a panel of genes: afterwards only the
-    variables kept are measured. :func:`spca` answers another question: which few variables form each
-    component. All components together may still need many variables.
+    Use it to design a short form of a questionnaire, to save sensors, or to select a panel of genes: only the
+    variables kept have to be measured in future. :func:`spca` answers another question, namely which few
+    variables form each component; all components together may still need many variables.
 
     Parameters
     ----------
@@ -100,21 +100,22 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
         As for :func:`spca`; also what :func:`rows` returned. The first argument without a name, or
         ``data=``.
     m : int, optional
-        Number of variables to keep. A group of `together` counts as one.
+        Number of variables to keep; a group of `together` is counted as one variable.
     k : int, optional
-        Number of scores: all variables are reproduced by the k best combinations of those kept, as by k
-        principal components. By default by all combinations: each variable by its regression on all that
-        are kept.
+        Number of scores: all variables are reproduced from the k best linear combinations of the variables
+        kept, as from k principal components. By default each variable is predicted by regression on all
+        variables kept.
     share : float in (0, 1], optional
-        Instead of `m`: the smallest number of variables whose share of held-out rows is at least this part of
-        that of `k` principal components. Without `k` it is a part of the total variance.
+        Instead of `m`: keep the smallest number of variables that explain, in held-out rows, at least this
+        share of the variance that `k` principal components explain there. Without `k` it is a share of the
+        total variance.
     budget : float, optional
         Instead of `m`: the largest total cost of the variables kept.
     cost : mapping or Series, optional
         Costs of variables, or of groups of `together`, by name; others cost 1. Costs of the variables of a
         group add up.
     include, exclude : list of labels, optional
-        Variables, or names of groups, that are kept in any case, and that are not kept.
+        Variables, or names of groups, that must be kept, and that must not be kept.
     together : mapping of str to list of labels, or "terms", optional
         Groups of variables that are kept or left out as a whole, such as the items of a scale; "terms" are
         the terms of a formula.
@@ -123,11 +124,12 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     effort : {"quick", "auto", "thorough"}, optional
         Number of starts of the search.
     folds : int, optional
-        Number of folds for held-out shares, in each of which the choice is repeated; 0 for none. By default 5
-        with up to 200 variables, and none beyond.
+        Number of folds for held-out shares; the choice is repeated without each fold, and 0 omits the shares.
+        By default 5 with up to 200 variables, and 0 with more.
     n_resamples : int, optional
-        Number of resamples of the rows that show how often each variable is chosen; 0 for none. By default 50
-        with up to 200 variables, and none beyond. Also a method: ``stability()``.
+        Number of resamples of the rows, from which the frequency with which each variable is chosen is
+        computed; 0 omits it. By default 50 with up to 200 variables, and 0 with more. ``stability()`` of the
+        result also computes it.
     rng : None, int or numpy Generator
         Seed of random starts, folds and resamples. None uses a fixed seed.
     progress : None, bool or callable
@@ -158,12 +160,12 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their covariances with all
     variables. Without `k` the share is |F|^2 / tr S, that of the regressions of all variables on U (McCabe
     1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it is the sum of the k
-    largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and Mori 1997). The
-    share never decreases when a variable is added, and is at most the share of PCA.
+    largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and Mori 1997).
+    Adding a variable never decreases the share, which is at most the share of PCA.
 
-    The search adds the best variable one by one, also starts from larger sets, which it reduces, and from
-    random sets, and exchanges variables as long as this helps. A branch and bound search then tries to prove
-    that no other set is better; :meth:`PrincipalVariablesResult.certify` continues it.
+    The search adds the best variable one at a time. It also starts from larger sets, which it reduces, and
+    from random sets, and exchanges variables until no exchange improves the share. A branch and bound search
+    then tries to prove that no other set is better; :meth:`PrincipalVariablesResult.certify` continues it.
 
     See Also
     --------

@@ -57,9 +57,9 @@ def rows(
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations, columns are variables; not modified. The first argument without a name, or
-        ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta): text of up to 100 MB and Parquet of
-        up to 500 MB are read as a data frame, larger files and other large data in chunks.
+        Rows are observations and columns are variables; the data are not modified. The first argument without
+        a name, or ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta): text of up to 100 MB and
+        Parquet of up to 500 MB are read as a data frame, larger files and other large data in chunks.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
         long format of mice. Covariance matrices are averaged; intervals follow Rubin's rules.
@@ -69,10 +69,10 @@ def rows(
         regression on the covariates after the bar. A formula is run as code, so do not use untrusted
         formulas.
     scale : bool, {"blocks", "raw blocks", "mixed"}, or array-like of shape (p,), optional
-        Whether to divide columns by their standard deviations (ddof = 1), or the divisors, in units of the
-        columns. "blocks" gives blocks of variables equal weight, see `blocks`; "mixed" also accepts factors.
-        By default columns are not scaled, with a warning if their variances differ by a factor of more than
-        10,000; ``scale=False`` gives no warning.
+        Whether to divide columns by their standard deviations (ddof = 1); an array gives other divisors, in
+        the units of the columns. "blocks" gives blocks of variables equal weight, see `blocks`; "mixed" also
+        accepts factors. By default columns are not scaled, with a warning if their variances differ by a
+        factor of more than 10,000; ``scale=False`` gives no warning.
     na : {"raise", "drop", "em", "pairwise"}
         Missing values. "raise": raise an error. "drop": omit incomplete rows. "em": estimate covariances by
         EM for probabilistic PCA of rank `k_em`, or impute numbers and levels with ``scale="mixed"``.
@@ -171,8 +171,8 @@ def covariance(
         Number of rows from which the matrix was computed, for the summary and for resampling.
     scale : bool, "blocks" or "raw blocks", optional
         True replaces `S` by its correlation matrix. ``"blocks"`` and ``"raw blocks"`` divide the variables as
-        for :func:`rows`. By default `S` is used as it is, with a DataWarning if the variances differ by a
-        factor of more than 10,000; with False there is no warning.
+        for :func:`rows`. By default `S` is not scaled, with a DataWarning if the variances differ by a factor
+        of more than 10,000; ``scale=False`` gives no warning.
     blocks : mapping of name to list of labels, optional
         The variables of each block, with ``scale="blocks"``. See :func:`rows`.
     mean : array-like of shape (p,), optional

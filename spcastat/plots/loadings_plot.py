@@ -64,8 +64,8 @@ def plot_loadings(
 ) -> Axes:
     """Draw the nonzero loadings of each component.
 
-    Everything is laid out when the figure is drawn, so that names are as complete as the size of the axes
-    allows. Variables without room are counted.
+    The layout is computed when the figure is drawn, so that names are as complete as the size of the axes
+    allows. The plot states how many variables have no room.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def plot_loadings(
         without a nonzero value are left out.
     kind : {"blocks", "table", "line", "image"}, optional
         Blocks: for each component the list of its variables with bars, hollow and to the left for negative
-        loadings; a variable on several components stands in the block of each, in italics if most variables
+        loadings; a variable on several components appears in the block of each, in italics if most variables
         are on one. Table: coloured numbers, variables by components, zeros blank. Line: a curve over all
         columns in their order for each component, with gaps at zeros, for spectra and series. Image: an image
         for each component, for pixels. By default an image if `shape` is given; a line if `x` is given or 30

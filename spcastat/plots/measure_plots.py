@@ -376,8 +376,8 @@ def screeplot(
 ) -> Axes:
     """Draw the adjusted variance of the sparse components as bars and the spectrum of dense PCA as a line.
 
-    A later bar may stand above the line, since sparse components before it leave it more variance than those
-    of PCA do; the sum of the first bars never exceeds that of the line.
+    A later bar may rise above the line, since the sparse components before it leave more variance than the
+    first components of PCA do; the sum of the first bars never exceeds the sum of the line.
 
     Parameters
     ----------

@@ -83,7 +83,8 @@ def plot_scores(
         The fraction of variance of each component, for the axis labels.
     ax : Axes, optional
         The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by row.
-        The correlation of a pair stands on the other side of the diagonal, or without densities above it.
+        The correlation of a pair is written on the other side of the diagonal, or above the diagonal if there
+        are no densities.
 
     Returns
     -------

@@ -200,7 +200,7 @@ def compare(
     Raises
     ------
     OptionError
-        If fewer than two fits are given, or something else than fits.
+        If fewer than two fits, or other objects than fits, are given.
     ShapeError
         If fits have different variables or, with `held_out`, different rows or weights.
     NoRowsError
@@ -209,7 +209,7 @@ def compare(
     Notes
     -----
     Refits start from the fit to all rows and from PCA, with the cardinalities or penalties of the call.
-    Settings that were chosen with all rows are not chosen again in each fold, so the errors of such fits
+    Settings that were chosen with all rows are not chosen again without each fold, so the errors of such fits
     are slightly too small.
 
     Examples

@@ -199,8 +199,8 @@ class ComponentFit(Picklable, Shown):
         Raises
         ------
         FileError
-            If the file cannot be written, or something cannot be stored in it, such as a user's function in
-            a formula.
+            If the file cannot be written, or the fit cannot be stored, for example because of a user's
+            function in a formula.
         OptionError
             For ``scores=True`` if the scores are not in memory, and if `path` is the file that the rows of
             the fit are read from.
@@ -212,8 +212,8 @@ class ComponentFit(Picklable, Shown):
         Notes
         -----
         The file is an npz file with the member ``manifest.json``. Labels of rows and columns that JSON cannot
-        hold, such as periods, intervals and times with a zone, become text, with a DataWarning; data for
-        `transform` then need columns with the same text.
+        store, such as periods, intervals and times with a zone, become text, with a DataWarning; columns of
+        new data for `transform` must then have the same text as names.
 
         Examples
         --------

@@ -302,8 +302,8 @@ class SpcaResult(ComponentFit):
         Notes
         -----
         The tests treat the component as fixed. Variables with a nonzero loading define it and are not tested;
-        the p-values of the other variables of the fit tend to be too large in noise, since those with larger
-        correlations were selected; those of supplementary variables are valid.
+        the p-values of the other variables of the fit tend to be too large in noise, because variables with
+        larger correlations were selected. The p-values of supplementary variables are valid.
 
         Examples
         --------
@@ -402,8 +402,8 @@ class SpcaResult(ComponentFit):
         Notes
         -----
         Omega is (sum l)^2 / 1'R1, where l are the loadings of one common factor by minimum residuals
-        (McDonald, 1999). Alpha, mean and item-rest correlations are those of the R package psych. They
-        describe the rows by which the variables were chosen, and so are optimistic.
+        (McDonald, 1999). Alpha, mean and item-rest correlations are defined as in the R package psych. They
+        are optimistic, since the same rows were used to choose the variables.
 
         Examples
         --------
@@ -559,7 +559,7 @@ class SpcaResult(ComponentFit):
     @overload
     def diagnostics(self, new: hints.Chunks, *, na: hints.Missing | None = None) -> pd.DataFrame: ...
     def diagnostics(self, new: Any = None, *, na: hints.Missing | None = None) -> Any:
-        """Return T2 and Q of the rows of the fit, or of new rows, n x 2.
+        """Return Hotelling's T2 and the squared residual Q of the rows of the fit, or of new rows, n x 2.
 
         "T2" is Hotelling's t'C^-1 t, where C is the covariance matrix of the scores: the squared Mahalanobis
         distance of the scores from the mean. If scores are linearly dependent, the generalised inverse of C
@@ -579,9 +579,8 @@ class SpcaResult(ComponentFit):
         -------
         DataFrame with "T2" and "Q", or a polars or Arrow table if one was given
             For the rows of a robust fit also "distance", of the scores from those of most rows, "kept",
-            whether the fit uses the row, and "cells", the number of its outlying cells.
-            For rows of the fit on dask workers, those of a random sample of 2000 rows (without labels), with
-            a warning.
+            whether the fit uses the row, and "cells", the number of its outlying cells. For a fit of rows on
+            dask workers, the distances of a random sample of 2000 rows (without labels), with a warning.
 
         Raises
         ------
@@ -628,9 +627,9 @@ class SpcaResult(ComponentFit):
 
         Notes
         -----
-        Both assume that the rows are independent draws from one normal distribution and that the loadings are
-        fixed. The loadings were fitted to the rows of the fit, so these rows are below the limits more often
-        than new ones.
+        Both limits assume that the rows are independent draws from one normal distribution and that the
+        loadings are fixed. Since the loadings were fitted to the rows of the fit, these rows are below the
+        limits more often than new rows are.
 
         Examples
         --------
@@ -667,7 +666,8 @@ class SpcaResult(ComponentFit):
         whole numbers, or of 0 and 1, are also imputed by means, not by whole numbers.
 
         Imputed values are for inspection and for methods that do not accept missing values. They vary less
-        than measured values would; the covariances of the fit account for that, but a table cannot.
+        than measured values would; the covariances of the fit account for this, but a table of imputed values
+        cannot.
 
         Raises
         ------
@@ -740,12 +740,12 @@ class SpcaResult(ComponentFit):
             Whether variables are selected again in each draw. False keeps those of the fit, which is not
             valid if they were selected with the same data.
         search : {"near", "quick"}, optional
-            How draws are fitted, for fits by the default method. "quick", the default for up to 1000
+            The search in each draw, for fits by the default method. "quick", the default for up to 1000
             variables, searches from several starts of the draw and from the loadings of the fit; the fits of
             draws are as good as those of ``effort="quick"``. "near" searches only from the loadings of the
-            fit and from PCA of the draw. It takes about half of the time, but misses better fits of a draw
-            that are far from this one: intervals and shares then describe variation around this solution, and
-            shares are too large if other solutions explain nearly as much.
+            fit and from PCA of the draw. It takes about half of the time, but may miss better fits of a draw
+            that are far from the fit. Its intervals describe variation near this solution only, and the
+            shares of draws are too large if other solutions explain nearly as much.
         choice : ComponentChoice or Choice, optional
             The result of :func:`spcastat.choose_k`, or of :func:`spcastat.choose` without `k`, for the data
             of the fit: components beyond its number are marked where their intervals are printed. The fit of
@@ -786,13 +786,13 @@ class SpcaResult(ComponentFit):
         -----
         The search of a draw improves its starts, and exchanges single variables of the best of them. The
         quick search has 5 starts (28 for PEV and least squares, and for disjoint components): PCA of the
-        draw, its varimax rotation, and random rotations of twice as many directions. For adjusted variance,
-        the first 50 of 100 draws or more are fitted so, and the others start from the three of these fits
-        that are best on the draw, and from PCA of the draw. Only "near" is available
-        for more than 1000 variables, where it makes no exchanges, and for groups of all variables
-        (``disjoint=True`` without `card`). After a fit with ``variance=`` the draws use its
-        cardinalities. Other methods fit a draw as they fitted the data, with the loadings of the fit as one
-        more start if they use starts.
+        draw, its varimax rotation, and random rotations of twice as many directions. For adjusted variance
+        with 100 draws or more, only the first 50 draws are fitted in this way; each later draw starts from
+        PCA of the draw, and from the three of these 50 fits that are best for the draw. Only "near" is
+        available for more than 1000 variables, where it makes no exchanges, and for groups of all variables
+        (``disjoint=True`` without `card`). After a fit with ``variance=`` the draws use its cardinalities.
+        Other methods fit a draw as they fit the data; methods with starts also use the loadings of the fit as
+        a start.
 
         For a covariance matrix with `n_obs`, draws are Wishart matrices, scaled to unit variances if the
         matrix has these. From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million
@@ -856,12 +856,12 @@ class SpcaResult(ComponentFit):
 
         Notes
         -----
-        Shah and Samworth (2013), JRSS B 75, whose bound needs the selection to be a function of the half. A
-        half takes from the fit only the numbers of components and of nonzeros, and the order and names of the
-        components: the components of a half are matched with the components of the fit by the correlation of
-        their scores. With more than 1000 variables the search of a half improves PCA and its varimax
-        rotation, without exchanges. Selection from half of the rows has less power, so the result is
-        conservative and weak signals are missed.
+        The bound of Shah and Samworth (2013), JRSS B 75, requires that the selection in a half depends on
+        that half alone. Fits of halves use only the numbers of components and of nonzero loadings from the
+        fit, and the order and names of the components: the components of a half are matched with the
+        components of the fit by the correlation of their scores. With more than 1000 variables the search of
+        a half improves PCA and its varimax rotation, without exchanges. Selection from half of the rows has
+        less power, so frequencies are conservative and weak signals are missed.
 
         Examples
         --------
@@ -897,8 +897,8 @@ class SpcaResult(ComponentFit):
             Number of bootstrap samples of the second half, 2 or more, for the variances.
         repeats : int
             Number of splits. The intervals are those of the first split. The p-values of several splits are
-            combined, so they hardly depend on the way the rows were split; 25 or more are usual, for which
-            ``n=199`` is enough.
+            combined, so that they hardly depend on a single split; 25 or more splits are usual, for which
+            ``n=199`` is sufficient.
         data, rng, n_jobs, progress
             As for `bootstrap`; another `rng` gives another split.
 
@@ -920,11 +920,12 @@ class SpcaResult(ComponentFit):
         -----
         The correlation is a smooth function of the moments of the second half, whatever the first half
         selected, so its intervals are also valid in noise, where eigenvectors are not identified: Rinaldo,
-        Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is that of the
-        jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them; quantiles are
-        those of t with m - 2 degrees of freedom. For blocks in time, strata and covariance matrices it is
-        that of the draws, times sqrt(m / (m - 3)). The p-values of splits are combined by the method of
-        Meinshausen, Meier and Buehlmann (2009), JASA 104, with quantiles from .05 to 1.
+        Wasserman and G'Sell (2019), Annals of Statistics 47. The standard error of Fisher's z is computed by
+        the jackknife, which leaves out each of m rows or clusters, or each of 200 sets of them; quantiles are
+        from the t distribution with m - 2 degrees of freedom. For blocks in time, strata and covariance
+        matrices it is computed from the draws, and multiplied by sqrt(m / (m - 3)). The p-values of splits
+        are combined by the method of Meinshausen, Meier and Buehlmann (2009), JASA 104, with quantiles from
+        .05 to 1.
 
         Examples
         --------
@@ -986,10 +987,11 @@ class SpcaResult(ComponentFit):
 
         Notes
         -----
-        The fit without a variable starts from PCA of the others, so it does not depend on it. The
-        statistic is the sum of the products of variable and score over the root of the sum of their squares,
-        as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero loadings of p k in all, the
-        smallest possible q is about p k / (c (n + 1)), so many variables require many permutations.
+        The fit without a variable starts from PCA of the other variables, so it does not depend on the
+        variable left out. The statistic is the sum of the products of variable and score over the root of the
+        sum of their squares, as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero loadings of
+        p k in all, the smallest possible q is about p k / (c (n + 1)), so many variables require many
+        permutations.
 
         Examples
         --------
@@ -1014,8 +1016,8 @@ class SpcaResult(ComponentFit):
         ----------
         *results : Bootstrap, Stability, SplitInference, LoadingTest or Certificate
             What `bootstrap`, `stability`, `split_inference`, `test_loadings` and `certify` of this fit
-            returned. The last of each kind counts, even over one that the fit already shows; proofs of
-            another measure or scope are of another kind.
+            returned. The last result of each kind is shown, and replaces one that the fit already shows;
+            proofs for different measures, or of all or single components, are different kinds.
 
         Returns
         -------
@@ -1232,7 +1234,7 @@ class SpcaResult(ComponentFit):
         Returns
         -------
         Summary
-            It prints as text; `as_latex` and other methods write further formats, and `frames` has the
+            It prints as text; `as_latex` and other methods write other formats, and `frames` contains the
             numbers.
 
         Raises
@@ -1278,8 +1280,8 @@ class SpcaResult(ComponentFit):
             Whether to write the equations in the original units of the data, with the constant due to
             centring. By default they are in variables centred and scaled as in the fit.
         max_terms : int, optional
-            The largest number of terms to write for a component: those with the largest loadings. The number
-            of the others is given.
+            The largest number of terms to write for a component, those with the largest loadings; the number
+            of omitted terms is given.
         width : int
             Characters per line, 40 or more.
 
@@ -1314,8 +1316,8 @@ class SpcaResult(ComponentFit):
             Include loadings that are zero.
         conf_int : bool, Bootstrap or Stability
             Include a result of `bootstrap` ("std_error", "lower", "upper", "selected") or of `stability`
-            ("frequency"), or with True those that the fit shows (see `with_inference`). Loadings that no draw
-            selected have no interval (NaN).
+            ("frequency"), or with True those that the fit shows (see `with_inference`). The limits are NaN
+            for loadings that no draw selected.
         level : float in (0, 1)
             Level of the intervals.
 
@@ -1341,7 +1343,8 @@ class SpcaResult(ComponentFit):
         return frames.tidy(state, zeros, is_wide, level)
 
     def glance(self) -> pd.DataFrame:
-        """Return the fit in one row: sizes, nonzeros, all measures, correlation of scores, convergence.
+        """Return a summary of the fit in one row: sizes, nonzero loadings, all measures, correlation of
+        scores, convergence.
 
         "score_correlation" is the largest absolute correlation between two scores; "n_iter" is the number of
         iterations, of steps, or of the starts of a search, depending on the method.
@@ -1370,8 +1373,8 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         choice : Choice, optional
-            The result of `choose`, to report also how the numbers of components and loadings were chosen. It
-            is not needed for the fit of a choice, ``choice.fit``.
+            The result of `choose`, if the paragraph should also report how the numbers of components and
+            loadings were chosen. The fit of a choice, ``choice.fit``, already includes it.
 
         Returns
         -------
@@ -1470,11 +1473,10 @@ class SpcaResult(ComponentFit):
         )
 
     def to_excel(self, path: hints.Path) -> None:
-        """Write a workbook with sheets of loadings, variances, correlations and scores, numbers in full.
+        """Write a workbook with sheets of loadings, variances, correlations and scores, in full precision.
 
-        Scores are written if they are in memory, and the results that the fit shows (see `with_inference`)
-        have further sheets. This needs an optional dependency:
-        ``pip install 'spcastat[excel]'``.
+        Scores are written if they are in memory, and results that the fit shows (see `with_inference`) are
+        written to further sheets. This needs an optional dependency: ``pip install 'spcastat[excel]'``.
 
         Parameters
         ----------
@@ -1488,8 +1490,8 @@ class SpcaResult(ComponentFit):
         FileError
             If the file cannot be written, or its name has another extension.
         OptionError
-            If there are more rows or variables than a sheet can hold, or the rows of the fit are read from
-            this file.
+            If there are more rows or variables than a sheet can contain, or if the rows of the fit are read
+            from this file.
 
         See Also
         --------
@@ -1538,7 +1540,7 @@ class SpcaResult(ComponentFit):
 
     @property
     def details(self) -> pd.DataFrame:
-        """Results of the method for each component, such as its penalty; the frame may have no columns."""
+        """Results of the method for each component, such as the penalty; the frame may have no columns."""
         return pd.DataFrame(deep_copy(self._state.record.details), index=self.components)
 
     def refit(self, **changes: Unpack[hints.Changes]) -> SpcaResult:
@@ -1612,8 +1614,8 @@ class SpcaResult(ComponentFit):
         horizontal component with the names of the variables, the largest first, and a block beside or below
         the axes those of the vertical component; both have one scale. Bars of negative loadings are hollow. A
         variable with loadings on both components also has an arrow, and a small arrow of the same direction
-        after its name. A variable with a loading on only one component needs none: its direction is the axis.
-        Names at arrows and points are drawn where there is room.
+        after its name. A variable with a loading on only one component has no arrow, since its direction is
+        the axis. Arrows and points are named if there is room.
 
         With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
         loadings * s^scale, so their inner products are those of scores and loadings for any scale
@@ -1622,8 +1624,8 @@ class SpcaResult(ComponentFit):
         common factor to reach as far as most of the points. ``biplot_data().caption`` says how both are
         scaled.
 
-        A few rows far from all others are drawn as triangles at the edge, with their coordinates, so the
-        other rows keep their room.
+        A few rows far from all others are drawn as triangles at the edge, with their coordinates, so that the
+        other rows are not compressed.
 
         Parameters
         ----------
@@ -1632,14 +1634,13 @@ class SpcaResult(ComponentFit):
         scale : float
             From 0 to 1. With 1 the points are standardised scores, and lengths of arrows and angles between
             them approximate standard deviations and correlations of the variables. With 0 the points are the
-            scores themselves and their distances those of the rows within the components.
+            scores themselves, and distances between points are distances between rows within the components.
         arrows : {"loadings", "correlations"}
             With "correlations" arrows end at the correlations of the variables with the two scores,
             stretched: those with a nonzero loading are drawn strongly, the others faintly.
         max_arrows : int, optional
-            The largest number of arrows of variables with a nonzero loading on both components, the longest;
-            without blocks of those with one on either, for ``arrows="correlations"`` of all variables, those
-            with a nonzero loading first. None draws all.
+            The largest number of arrows; the longest are drawn. For ``arrows="correlations"`` variables with
+            a nonzero loading come first. None draws all.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
             The legend has the groups in the order of the categories, or of their values. A string names a
@@ -1654,7 +1655,7 @@ class SpcaResult(ComponentFit):
             share `level` of a normal distribution with the mean and covariance matrix of the group; that of a
             bivariate t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust
             to outliers; or the convex hull. Groups of fewer than three points, or with all points on a line,
-            have none.
+            have no outline.
         level : float in (0, 1)
             Probability of the ellipses.
         centroids : bool
@@ -1665,11 +1666,11 @@ class SpcaResult(ComponentFit):
             texts by row label. By default the three farthest rows are named if the row labels are different
             texts.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
-            Further rows as for `transform`, drawn as crosses on the scale of the others, and as triangles at
+            New rows as for `transform`, drawn as crosses on the scale of the other rows, or as triangles at
             the edge if they are far outside.
         supplement : Supplement, optional
-            What `supplement` returned: its rows are drawn as crosses, the means of levels as diamonds, and
-            numeric variables as arrows among the correlations.
+            The result of `supplement`: its rows are drawn as crosses, the means of levels as diamonds, and
+            numeric variables as arrows if correlations are drawn.
         blocks : bool
             Whether the variables are drawn as bars in the margins. Without bars, each variable with a nonzero
             loading has an arrow, if there are no more than `max_arrows`.
@@ -1677,7 +1678,7 @@ class SpcaResult(ComponentFit):
             Whether the caption of `biplot_data` is written below the plot, as many sentences as have room; by
             default on a new figure, and in given axes unless the points would have too little room.
         ax : Axes, optional
-            By default a new figure is created. The bars are drawn in the place of the axes, which are
+            By default a new figure is created. The bars take part of the space of given axes, which become
             smaller; ``ax.get_position()`` gives the position of the points after the first draw.
 
         Returns
@@ -1804,8 +1805,8 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw the nonzero loadings of each component, or contributions or squared cosines of the variables.
 
-        Everything is laid out when the figure is drawn, so names are as complete as the size of the axes
-        allows. Variables without room are counted.
+        The layout is computed when the figure is drawn, so names are as complete as the size of the axes
+        allows. The plot states how many variables have no room.
 
         Parameters
         ----------
@@ -1940,8 +1941,8 @@ class SpcaResult(ComponentFit):
             these (DatetimeIndex or PeriodIndex), and otherwise against one another.
         ax : Axes, optional
             The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by
-            row. The correlation of a pair stands on the other side of the diagonal, or without densities
-            above it.
+            row. The correlation of a pair is written on the other side of the diagonal, or above the diagonal
+            if there are no densities.
 
         Returns
         -------
@@ -2051,7 +2052,7 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw the squared residual Q of each row against its Hotelling T2, with both limits.
 
-        Rows far to the right are extreme within the components; rows far up are not described by the
+        Rows on the right are extreme within the components; rows at the top are not well described by the
         components. An axis is logarithmic if a row exceeds thirty times its limit.
 
         Parameters
@@ -2062,9 +2063,9 @@ class SpcaResult(ComponentFit):
             Groups that set colours and markers of the points; at most 20. Without groups, rows beyond a limit
             are marked. A string names a column of the fitted data.
         labels : int
-            How many of the rows beyond a limit are labelled, those that exceed it most first.
+            The number of rows beyond a limit to label, starting with those that exceed it most.
         level : float in (0, 1)
-            Share of new rows of the same kind that stays below the limits; see `limits`.
+            Share of new rows of the same population that is expected below the limits; see `limits`.
         ax : Axes, optional
             By default a new figure is created.
 
