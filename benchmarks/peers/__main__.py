@@ -232,8 +232,8 @@ def constrained(found: Found) -> Table:
     table.notes = [
         "Percent of the total variance of the projection on the loadings. Cost of the constraint: our fit "
         "without it minus our fit with it. Bound and gap (percent of ours) are from "
-        "`certify(time_limit=6)` of a fit with that constraint, on a machine with ten processes for each "
-        "processor; there is none beyond 200 variables, or if a loading of ours is zero. CPU s.",
+        "`certify(time_limit=6)` of a fit with that constraint, beside other processes; there is none beyond "
+        "200 variables, or if a loading of ours is zero. CPU s.",
         "Inner products of msPCA's loadings are up to 1e-4, its tolerance; ours are zero to rounding. Beyond "
         "200 variables our supports are disjoint (disjoint=True): orthogonal, but not optimal.",
     ]

@@ -74,10 +74,16 @@ for (name in names(peers)) {
     X <- as.matrix(read.csv(file.path(folder, paste0(cell$data, ".csv")), header = FALSE))
     if (isTRUE(ncol(X) > most[name])) next
     S <- cov(X)
-    set.seed(1)
     begun <- sum(proc.time()[1:2])
-    V <- tryCatch(peers[[name]](X, S, cell$k, cell$card), error = function(e) conditionMessage(e))
-    seconds <- sum(proc.time()[1:2]) - begun
+    runs <- 0
+    repeat { # R's clock counts hundredths of a second
+      set.seed(1)
+      V <- tryCatch(peers[[name]](X, S, cell$k, cell$card), error = function(e) conditionMessage(e))
+      runs <- runs + 1
+      total <- sum(proc.time()[1:2]) - begun
+      if (is.character(V) || total >= 0.2) break
+    }
+    seconds <- total / runs
     line <- c(cell$data, cell$k, cell$card, as.character(packageVersion(name)), signif(seconds, 3), "")
     if (is.character(V)) line[6] <- gsub("[,\"\n]", " ", V)
     else write.table(V, target, sep = ",", row.names = FALSE, col.names = FALSE)

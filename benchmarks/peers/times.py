@@ -86,7 +86,7 @@ def times(
     rows_by_lead.sort(key=lambda pair: pair[0])
     draw(points)
     counts = [f"{name} in {count}" for name, count in counted.items() if count]
-    versions = [f"{name} {version_of(work, name)}" for name in programs]
+    versions = [f"{name} {version_of(work, name)}".rstrip() for name in programs]
     table = Table(
         "Value and time: first the settings in which another program is ahead",
         [
@@ -99,10 +99,10 @@ def times(
         "Ahead: programs that reach the value of our quick fit in less than a third of its time, with the "
         f"share of its time; {', '.join(counts) or 'none'} of {len(table.rows)} rows.",
         f"CPU seconds of rows in memory: medians of {ROUNDS} fits of ours, in turns, with the checks of data "
-        "and options and all results; one run of each other program "
-        f"({', '.join(versions)}). Programs without cardinalities are timed along the path of penalties of "
-        "which the best fit is taken, cut to the cardinality; fits with more nonzeros are left out. 0.00: "
-        "below the resolution of R's clock. spca maximises the least-squares share, which is not compared.",
+        "and options and all results; of R packages the means of as many runs as take .2 s, of GeoSPCA and "
+        f"sklearn one run ({', '.join(versions)}). Programs without cardinalities are timed along the path "
+        "of penalties of which the best fit is taken, cut to the cardinality; fits with more nonzeros are "
+        "left out. spca maximises the least-squares share, which is not compared.",
         f"![Value lost and time]({PICTURE.name})",
     ]
     return table
@@ -137,12 +137,15 @@ def draw(points: Mapping[str, Sequence[tuple[float, float]]]) -> None:
     """Draw the share of the best value that each fit loses against its time, relative to quick."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.subplots()
-    for marker, (name, pairs) in zip("osv^D<>Pp*hX", points.items(), strict=False):
-        if pairs:
-            durations, losses = np.array(pairs).T
-            axes.plot(durations, np.maximum(losses, 1e-3), marker, markersize=4, alpha=0.7, label=name)
+    colours = ["black", "black", *(f"C{number}" for number in range(10)), "slateblue"]
+    for name, marker, colour in zip(points, "osv^D<>Pp*hXd", colours, strict=False):
+        if points[name]:
+            durations, losses = np.array(points[name]).T
+            axes.plot(
+                durations, np.maximum(losses, 1e-3), marker, color=colour, markersize=4, alpha=0.7, label=name
+            )
     axes.set(xscale="log", yscale="log", xlabel="time / quick", ylabel="value lost, % of the best of ours")
-    axes.legend(fontsize=7)
+    figure.legend(fontsize=7, loc="outside right upper")
     figure.savefig(PICTURE, dpi=150)
