@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,11 @@ from spcastat.assess.component_tests import ComponentTests, LargeRows
 from spcastat.assess.families import CRITERIA, Selected
 from spcastat.assess.prediction import PREDICTION
 from spcastat.fit.state import NEAR_COPY, FitState
+from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
 from spcastat.labels import full_names
 from spcastat.show import facts
 from spcastat.show.grid import p_value_in_words, percent
-from spcastat.show.templates import Fact, fact
+from spcastat.show.templates import Fact, caution, fact
 
 # --- the number of components ---------------------------------------------------------------------
 
@@ -215,10 +216,14 @@ def copies_tested(tests: ComponentTests) -> Iterator[Fact]:
 def rows_tested(tests: ComponentTests) -> Iterator[Fact]:
     """Yield lines on rows that may not be independent, on rows that were shrunk, and on copies."""
     yield from copies_tested(tests)
-    for remark in tests.remarks:
-        yield fact("remark on rows", remark=remark)
+    yield from remarks_on_rows(tests.remarks)
     if tests.large is not None:
         yield shrunk_rows(tests, tests.large)
+
+
+def remarks_on_rows(texts: Iterable[str]) -> Iterator[Fact]:
+    """Yield the facts about rows that may not be independent."""
+    yield from (caution("remark on rows", text, TREATED_AS_INDEPENDENT in text) for text in texts)
 
 
 def shrunk_rows(tests: ComponentTests, rows: LargeRows) -> Fact:
@@ -246,6 +251,18 @@ def headings_of_tests(tests: ComponentTests) -> Fact:
         large=tests.large,
         wide=not np.isnan(tests.found.sparse_p_values).all(),
     )
+
+
+def two_predictions(choice: Chosen, tests: ComponentTests) -> Iterator[Fact]:
+    """Yield why numbers of components and candidates predict different shares."""
+    if choice.predicted:
+        yield fact(
+            "two predictions",
+            dense=tests.found.prediction.counts_pca,
+            folds=PREDICTION.folds,
+            large=tests.large,
+            folds_of_choice=choice.folds,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -412,9 +429,15 @@ def title(choice: Chosen) -> Fact:
         whole=partition and count == choice.units,
         partition=partition,
         dense=is_dense(choice, line),
+        needed=needs_loadings(choice),
         sizes=sizes,
         name=fit_name(choice, line) if choice.k <= 12 else "",
     )
+
+
+def needs_loadings(choice: Chosen) -> bool:
+    """Return whether the rule asks what each loading adds, so that those of the fit are needed."""
+    return choice.by in ("cv", "ebic") and choice.rule == "worth"
 
 
 def of_cells(choice: Chosen) -> Fact:
@@ -454,13 +477,12 @@ def unequal_variances(choice: Chosen) -> Iterator[Fact]:
     yield from facts.unequal_variances(choice.state.record, choice.state.moments.variances, SCALED_CALL)
 
 
-def header(choice: Chosen, between: Sequence[Fact], remarks_on_rows: Sequence[str] = ()) -> Iterator[Fact]:
+def header(choice: Chosen, between: Sequence[Fact], about_rows: Sequence[str] = ()) -> Iterator[Fact]:
     """Yield the lines of the header of the choice; `between` is inserted after the data and the fit."""
     yield facts.dataset(choice.state)
     if choice.sampling_text:
         yield fact("drawn", text=choice.sampling_text)
-    for remark in (*remarks_on_rows, *choice.remarks):
-        yield fact("remark on rows", remark=remark)
+    yield from remarks_on_rows((*about_rows, *choice.remarks))
     yield fact("fit of choice", call=choice.call)
     yield from between
     yield sparseness(choice)
@@ -482,8 +504,8 @@ def sparseness(choice: Chosen) -> Fact:
         of_cells=of_cells(choice),
         groups=bool(choice.groups),
         kept=share_of_best(choice),
-        dense=is_dense(choice, line),
-        most=count > DENSE * cells and line["family"] != "partition",
+        dense=is_dense(choice, line) and needs_loadings(choice),
+        most=count > DENSE * cells and line["family"] != "partition" and needs_loadings(choice),
         rule=rule_of_choice(choice),
         many=fact("no short answer", half=counts[0], fifths=counts[1]) if is_large else None,
         caution=caution,
@@ -565,7 +587,7 @@ def choice_methods(choice: Chosen) -> Iterator[Fact]:
         groups=bool(choice.groups),
         caution=doubtful_prediction(choice, past=True),
         nothing=not choice.table["kept"].notna().any(),
-        dense=is_dense(choice, choice.line),
+        dense=is_dense(choice, choice.line) and needs_loadings(choice),
         kept=share_of_best(choice, past=True),
         rule=rule_of_choice(choice, past=True),
         named=choice.by in ("cv", "ebic"),
@@ -615,5 +637,7 @@ def headings(choice: Chosen, columns: Sequence[str]) -> Iterator[Fact]:
         "of best %": fact("heading of best by error" if choice.predicted else "heading of best"),
         "EBIC": fact("heading of EBIC"),
         "IS": fact("heading of IS"),
+        "of PCA's": fact("heading of PCA's"),
+        "PEV": fact("heading of PEV"),
     }
     yield from (explanations[name] for name in columns if name in explanations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ from spcastat.show.renderings import (
 )
 from spcastat.show.report import chapter_of
 from spcastat.show.summary import loadings_only, loadings_table
-from spcastat.show.templates import Fact, fact, lines, methods, notes, part
+from spcastat.show.templates import TEMPLATES, Fact, fact, lines, methods, notes, part, remarks, warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,13 @@ def number_document(tests: ComponentTests) -> Document:
     header += [*choice_facts.rows_tested(tests), choice_facts.number_of_components(tests)]
     about = [*choice_facts.number_cautions(tests), choice_facts.headings_of_tests(tests)]
     title = f"Number of components: {tests.found.k}"
-    return Document(title, tuple(lines(header)), (_test_lines(tests),), tuple(notes(about)))
+    return Document(
+        title,
+        tuple(lines(header)),
+        (_test_lines(tests),),
+        tuple(notes(about)),
+        warnings=tuple(text for _, text in lines(filter(is_caution, header))),
+    )
 
 
 #: So many of the last components are in a print that has no room for all.
@@ -60,37 +67,46 @@ LAST_COMPONENTS = 4
 
 
 def print_of_number(tests: ComponentTests) -> Screen:
-    """Return the print: the reasons, and the tests of the first and the last components.
+    """Return the print: the reasons, and what the first and the last components predict.
 
-    Headings are not explained if only this leaves room for all components.
+    The table lacks the columns of parallel analysis, which is for comparison only.
     """
     document = number_document(tests)
-    (table,) = document.tables
-    header = header_lines(document.facts)
+    table = _without_columns(document.tables[0], PARALLEL_ANALYSIS)
+    about = [choice_facts.data_of_tests(tests), choice_facts.number_of_components(tests)]
+    header = header_lines(lines(about))
     headings = 2 + any(row.rule for row in table.rows)  # with rules
 
     def body(room: int) -> list[str]:
         rows_shown = _ends(table, room - len(header) - 1 - headings, tests.found.k)
-        return stacked_blocks([header, _in_one_panel(rows_shown)])
+        return stacked_blocks([header, render_tables(Document("", tables=(rows_shown,)), WIDTH)])
 
     key, end = part(choice_facts.headings_of_tests(tests)), ending("k_choice", document.sentences)
-    brief = Screen(document.heading, body, ending=end)
-    return replace(brief, sentences=(key,), brief=brief)
+    cautions = list(choice_facts.rows_tested(tests))
+    return with_cautions(Screen(document.heading, body, (key,), ending=end), cautions)
 
 
-#: Columns that are left out of a print that has no room for all, in this order.
-LEFT_OUT = ("cum. %", "eigenvalue", "p", "shrunk")
+#: Columns of parallel analysis.
+PARALLEL_ANALYSIS = ("shrunk", "noise", "p")
 
 
-def _in_one_panel(table: Table) -> list[str]:
-    """Return a table with as many columns as fit side by side; the summary has all."""
-    lines: list[str] = []
-    for count in range(len(LEFT_OUT) + 1):
-        rows_shown = _without_columns(table, LEFT_OUT[:count])
-        lines = render_tables(Document("", tables=(rows_shown,)), WIDTH)
-        if "" not in lines:  # a blank line is between two panels
-            break
-    return lines
+def is_caution(one_fact: Fact) -> bool:
+    """Return whether prints have a fact as a warning or a remark."""
+    template = TEMPLATES[one_fact.key]
+    return bool(template.warning or template.remark)
+
+
+def with_cautions(screen: Screen, cautions: Sequence[Fact]) -> Screen:
+    """Return a print with warnings and remarks, of which it has the first clauses if that gives room."""
+    complete = replace(screen, warnings=tuple(warnings(cautions)), remarks=tuple(remarks(cautions)))
+    in_short = tuple(map(_first_clause, complete.warnings)), tuple(map(_first_clause, complete.remarks))
+    brief = replace(screen, warnings=in_short[0], sentences=(*in_short[1], *screen.sentences))
+    return replace(complete, brief=brief)
+
+
+def _first_clause(sentence: str) -> str:
+    """Return a sentence up to a colon, or a clause with "which", that is not in brackets."""
+    return re.split(r"(?:: |, which )(?![^(]*\))", sentence)[0].removesuffix(".") + "."
 
 
 def _without_columns(table: Table, names: Sequence[str]) -> Table:
@@ -209,7 +225,7 @@ def summary_document(choice: Chosen | NothingChosen, tests: ComponentTests | Non
         candidates,
         facts=tuple(lines(header)),
         tables=(*number.tables, *candidates.tables),
-        notes=(*number.notes, *candidates.notes),
+        notes=(*number.notes, *notes(choice_facts.two_predictions(choice, tests)), *candidates.notes),
     )
 
 
@@ -245,7 +261,7 @@ def _alternatives_in_words(choice: Chosen) -> str:
         share_kept = line["relative_adjusted" if choice.by == "variance" else "kept"]
         count = int(line["nonzeros"])
         if place != choice.selected.place:
-            subject = f"{count:,}" if texts else plural(count, "loading")
+            subject = f"{count:,}{'' if texts else ' loading' if count == 1 else ' loadings'}"
             reach = f"reach{'es' * (count == 1)} {percent(share_kept, 0)} %"
             share = f"have PEV {percent(line['pev'], 0)} %" if np.isnan(share_kept) else reach
             texts.append(f"{subject} {share} ({fit_name(choice, line)})")
@@ -256,7 +272,8 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     """Return the print: the answer, why, its loadings, and the fits beside it if there is room."""
     loadings = loadings_only(choice.state)
     fits = render_tables(Document("", tables=(_alternatives_table(choice),)), WIDTH)
-    header = list(lines(_header(choice, tests)))
+    about = _header(choice, tests)
+    header = list(lines(item for item in about if not is_caution(item)))
     shorter = [*header, ("Others", _alternatives_in_words(choice))]
     layouts = [(header_lines(header), fits), (header_lines(shorter), []), (header_lines(header), [])]
 
@@ -268,8 +285,9 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
         text = loadings.lines(room - len(stacked_blocks([header, table])) - 2)
         return stacked_blocks([header, [*text, "All loadings: choice.fit.summary()."], table])
 
-    about = () if tests is None else tuple(notes(choice_facts.untested(tests)))
-    return Screen(_title(choice), body, about, (), ending("choice", choice_notes(choice, tests)))
+    untested = () if tests is None else tuple(notes(choice_facts.untested(tests)))
+    end = ending("choice", choice_notes(choice, tests))
+    return with_cautions(Screen(_title(choice), body, untested, ending=end), list(filter(is_caution, about)))
 
 
 def _title(choice: Chosen) -> str:
@@ -278,11 +296,12 @@ def _title(choice: Chosen) -> str:
 
 def choice_notes(choice: Chosen, tests: ComponentTests | None) -> list[str]:
     """Return remarks on the choice, and the explanations of its tables."""
-    number = [] if tests is None else [*choice_facts.rows_tested(tests), *choice_facts.number_cautions(tests)]
-    of_rows = [text for _, text in lines(row_fact for row_fact in number if row_fact.key == "shrunk rows")]
+    cautions = [*choice_facts.unequal_variances(choice), *choice_facts.remarks_on_rows(choice.remarks)]
+    if tests is not None:
+        cautions += [*choice_facts.rows_tested(tests), *choice_facts.number_cautions(tests)]
     return [
-        *of_rows,
-        *notes(number),
+        *(text for _, text in lines(item for item in cautions if not TEMPLATES[item.key].note)),
+        *notes(cautions),
         *notes(choice_facts.remarks(choice)),
         _key(choice, _columns(choice, False)),
     ]

@@ -114,7 +114,7 @@ def filled(text: str, width: int, initial_indent: str = "", indent: int = 0) -> 
     first line begins with `initial_indent`, the others with `indent` spaces.
     """
     unbroken = " ".join(text.split())
-    for kept_together in (r"\d (%|s\b)", r"\b[kpr] <?= [\d.]+", r"[\[(]\d[\d, ]{,28}[)\]]"):
+    for kept_together in (r"\d (%|s\b)", r"(?:\b[kpr] <?=|\|r\| >=?) [\d.]+", r"[\[(]\d[\d, ]{,28}[)\]]"):
         unbroken = re.sub(kept_together, lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), unbroken)
     lines = textwrap.fill(unbroken, width, initial_indent=initial_indent, subsequent_indent=" " * indent)
     return lines.replace("\N{NO-BREAK SPACE}", " ")

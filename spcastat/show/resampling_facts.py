@@ -17,7 +17,7 @@ from spcastat.reading.design import few_clusters
 from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
 from spcastat.show.facts import copies, gaps
 from spcastat.show.grid import is_smallest_p
-from spcastat.show.templates import Fact, fact
+from spcastat.show.templates import Fact, caution, fact
 
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
@@ -61,8 +61,7 @@ def about_rows(state: FitState, notice: str) -> Iterator[Fact]:
     clusters = few_clusters(state.record.row_design)
     for text, doubtful in ((clusters, True), (notice, TREATED_AS_INDEPENDENT in notice)):
         if text:
-            uncapitalised = f"{text[0].lower()}{text[1:]}"
-            yield fact("notice", text=text, uncapitalised=uncapitalised, doubtful=doubtful)
+            yield caution("notice", text, doubtful)
     if state.record.dropped and (state.record.row_design or {}).get("block_length"):
         yield gaps(state.record)
     yield from copies(state)

@@ -35,6 +35,11 @@ def fact(key: str, **values: Any) -> Fact:
     return Fact(key, values)
 
 
+def caution(key: str, text: str, doubtful: bool) -> Fact:
+    """Return a fact with a text that is a warning if it is `doubtful`, or else a remark."""
+    return fact(key, text=text, uncapitalised=f"{text[0].lower()}{text[1:]}", doubtful=doubtful)
+
+
 @dataclass(frozen=True)
 class Template:
     """The wordings of a fact; an empty one is not shown there.
@@ -764,6 +769,10 @@ _LARGE_ROWS = (
     "{rows|Row {names} is|Rows {names}{others? and {others|{others:,} other|{others:,} others}} are} larger "
     "than 2.5 times the median and {rows|has|have} {share:%0} % of the total variance."
 )
+_SHRUNK_BRIEFLY = (
+    "{pulled} of {n|# row|# rows} {pulled|was|were} shrunk for the tests of k, since {pulled|it is|they are} "
+    "large"
+)
 _COPIES_TESTED = (
     "{pairs|# pair of variables has|# pairs of variables have} correlations beyond ±{limit:g}, such as "
     "{first} and {second}: each predicts the other, so k may be too large. Leave one of each pair out."
@@ -836,8 +845,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "large rows": Template(
         label="Rows",
-        line="{pulled} of {n|# row|# rows} {pulled|was|were} shrunk for the tests of k, since {pulled|it "
-        "is|they are} large (without this, k = {k_unshrunk}).",
+        line=f"{_SHRUNK_BRIEFLY} (without this, k = {{k_unshrunk}}).",
+        remark=f"{_SHRUNK_BRIEFLY} (without this, k = {{k_unshrunk}}).",
         note=_LARGE_ROWS + " A fit with robust=True is less influenced by such rows.",
         methods=_LARGE_ROWS.replace(" is|", " was|")
         .replace(" are}", " were}")
@@ -853,6 +862,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         line="{pulled} of {n|# row|# rows} {pulled|was|were} shrunk for the tests of k, to 1.5 times the "
         "median distance from the medians of the variables, in median absolute deviations{differs?; without "
         "this, k would be {k_unshrunk}}. The fit uses the rows as they are.",
+        remark=f"{_SHRUNK_BRIEFLY}{{differs? (without this, k = {{k_unshrunk}})}}.",
         methods="For these tests, {pulled|# row|# rows} farther from the centre than 1.5 times the median "
         "distance {pulled|was|were} shrunk to it.",
     ),
@@ -860,8 +870,15 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         label="Copies",
         line=_COPIES_TESTED,
         note=_COPIES_TESTED,
+        remark="Near copies may raise k: {pairs|{first} and {second} have |# pairs of variables, such as "
+        "{first} and {second}, have }|r| > {limit:g}.",
     ),
-    "remark on rows": Template(label="Caution", line="{remark}"),
+    "remark on rows": Template(
+        label="Caution",
+        line="{text}",
+        warning="{doubtful?{uncapitalised}}",
+        remark="{doubtful?|{text}}",
+    ),
     "drawn": Template(label="Draws", line="{text}"),
     "headings of tests": Template(
         note="predicts %: the share of the variance of held-out cells{simulated? of simulated rows} that is "
@@ -871,18 +888,18 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "each component, 1.5 times this for every p loadings beyond the first p)|} and two standard errors "
         "(se). next p: the p-value of the first eigenvalue after removing the earlier components{wide?, or "
         "of a sparse component}, for components that predict (level {level} %; {draws} sign flips, up to "
-        "{most} if p is near the level). noise, p: parallel analysis, with the {quantile:%0} % quantile of "
-        "the eigenvalue of the same rank in noise, and the p-value{large?; it and next p refer to the "
-        "eigenvalues of the shrunk rows (shrunk)}. cum. %: the cumulative variance{tested? of the tested "
+        "{most} if p is near the level). noise, p: parallel analysis, in which earlier components stay "
+        "and may hide later ones, with the {quantile:%0} % quantile of the eigenvalue of the same rank in "
+        "noise, and the p-value{large?; it and next p refer to the eigenvalues of the shrunk rows (shrunk)}. "
+        "cum. %: the cumulative variance{tested? of the tested "
         "variables}.{rules? Broken stick: {stick}.}",
-        part="next p: test against noise after removing the earlier components. noise, p: parallel "
-        "analysis{large?. shrunk: eigenvalues of the shrunk rows}.",
+        part="next p: test against noise after removing the earlier components.",
     ),
     # --- the cardinalities
     "answer": Template(
         part="{k|# component|# components}{whole?, each of the {of_all} in one of them{sizes}|{dense? of all "
-        "{of_all}: no sparser fit predicts nearly as well| with {count:,} of {of_cells}{partition?, on "
-        "separate variables{sizes}|{name?, {name}}}}}"
+        "{of_all}{needed?: no sparser fit predicts nearly as well}| with {count:,} of {of_cells}{partition?, "
+        "on separate variables{sizes}|{name?, {name}}}}}"
     ),
     "of all": Template(part="{p|{p:,} {groups?group|variable}|{p:,} {groups?groups|variables}}"),
     "of cells": Template(
@@ -916,21 +933,23 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         part="further {groups?groups|{past?loadings|ones}} {past?were|are} not worth adding"
     ),
     "fewest that keep": Template(
-        part="{past?its loadings were the fewest that reached|they are the fewest that reach} {share:%0} "
-        "%{variance?, all components together}"
+        part="{past?its loadings were|they are} the fewest {variance?with which all components "
+        "together|that} {past?reached|reach} {share:%0} %"
     ),
     "keeps too little": Template(part="no candidate {past?reached|reaches} {share:%0} %"),
     "within an error": Template(
-        part="{past?it was |}the sparsest fit within one standard error of the smallest error"
+        part="{past?it was|this is} the sparsest fit within one standard error of the smallest error"
     ),
     "within a paired error": Template(
-        part="{past?it was |}the sparsest fit within one standard error of the difference, paired by fold"
+        part="{past?it was|this is} the sparsest fit within one standard error of the difference, paired by "
+        "fold"
     ),
     "within two": Template(
-        part="{past?it was |}the sparsest fit whose EBIC {past?was|is} within 2 of the smallest"
+        part="{past?it was|this is} the sparsest fit whose EBIC {past?was|is} within 2 of the smallest"
     ),
     "best value": Template(
-        part="{past?it had |}{predicted?the best prediction|the {largest?largest|smallest} {criterion}}"
+        part="{past?it had|this fit has} {predicted?the best prediction|the {largest?largest|smallest} "
+        "{criterion}}"
     ),
     "fit of choice": Template(label="Fit", line="{call}"),
     "methods of choice": Template(
@@ -944,7 +963,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "criterion ebic": Template(part="the extended Bayesian information criterion (EBIC)"),
     "criterion bic": Template(part="the BIC of Allen and Maletic-Savatic"),
     "criterion is": Template(part="the index of sparseness"),
-    "criterion variance": Template(part="their share of the variance that dense PCA explained"),
+    "criterion variance": Template(part="the share of dense PCA's variance that they explained"),
     "methods of rule": Template(
         methods='{caution}{dense?Every {groups?group|loading} was needed{named? (rule "{name}")}.|'
         '{nothing?The fit was chosen by cross-validation|The chosen fit reached {kept}}'
@@ -969,6 +988,14 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "heading of best": Template(
         part="of best %: the share of variance explained in these data, relative to the largest of all "
         "candidates"
+    ),
+    "heading of PCA's": Template(part="of PCA's: adjusted variance in % of the variance that PCA explains"),
+    "heading of PEV": Template(part="PEV: % of the variance reproduced by projection on the loadings"),
+    "two predictions": Template(
+        note="For a number of components, predicts % is that of the best fit with at most as many loadings "
+        "as variables{dense?, or of PCA}, in {folds} folds of the rows{large?, large ones shrunk}. For a "
+        "candidate and for PCA below, it is that of fits with these loadings, in {folds_of_choice} folds of "
+        "the rows as they are. The values need not agree."
     ),
     "heading of EBIC": Template(part="EBIC: difference from the smallest"),
     "heading of IS": Template(part="IS: index of sparseness"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -111,3 +112,57 @@ def test_bounds_of_components_say_that_better_loadings_were_found():
     better = singly.table["best_known"] > singly.table["value"] * (1 + 1e-9)
     assert better.any()
     assert "Better loadings were found for PC1" in said(singly)
+
+
+# --- choices --------------------------------------------------------------------------------------
+
+
+def many_components() -> pd.DataFrame:
+    """Sorted rows of unequal size, seven components, and near copies: with every remark of a choice."""
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.normal(size=(200, 7)), 4, axis=1) + 0.4 * rng.normal(size=(200, 28))
+    X[:, 1] = X[:, 0] + 1e-3 * rng.normal(size=200)
+    X[rng.choice(200, 20, replace=False)] *= 4.0
+    return pd.DataFrame(X[np.argsort(X[:, 0])], columns=[f"x{j}" for j in range(28)])
+
+
+def test_remarks_of_a_choice_are_shortened_before_components_are_hidden():
+    k_choice = sp.choose_k(many_components(), scale=True)
+    text = str(k_choice)
+    assert len(text.splitlines()) <= 25
+    assert "..." not in text
+    assert all(f"PC{j + 1} " in text for j in range(k_choice.k + 1))
+    assert "Near copies may raise k" in text
+    assert "shrunk for the tests of k" in text
+    assert "next p: test against noise after removing the earlier components." in said(text)
+    assert "each predicts the other" in said(k_choice.notes)
+
+
+def test_a_number_of_components_has_no_eigenvalues_of_noise_beside_another_test():
+    """Parallel analysis is for comparison: its columns are in the summary, with what hides a component."""
+    k_choice = sp.choose_k(many_components(), scale=True)
+    (heading,) = [line for line in str(k_choice).splitlines() if "predicts %" in line]
+    assert re.split(r"  +", heading.strip())[-3:] == ["next p", "eigenvalue", "cum. %"]
+    assert "earlier components stay and may hide later ones" in said(k_choice.summary())
+
+
+def test_a_summary_of_a_choice_says_why_two_predictions_differ():
+    choice = sp.choose(rows(), scale=True, repeats=1)
+    assert "The values need not agree." in said(choice.summary())
+    assert "PEV: % of the variance reproduced" in said(choice.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"rule": "min"}, "this fit has the best prediction"),
+        ({"rule": "1se"}, "this is the sparsest fit within"),
+        ({"by": "is"}, "this fit has the largest index"),
+        ({"by": "variance"}, "with which all components together reach 90 %"),
+    ],
+)
+def test_every_reason_is_a_sentence(options, reason):
+    choice = sp.choose(rows(), 2, scale=True, **options)
+    assert reason in said(choice)
+    assert "no sparser fit" not in said(choice)
+    assert "Every loading is needed" not in said(choice)
