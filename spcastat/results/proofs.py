@@ -137,8 +137,9 @@ def _document(table: pd.DataFrame, proven: Proven, state: FitState, sentence: st
 
 
 def _title(proven: Proven) -> str:
-    joint = proven.scope == "joint"
-    return "Joint proof" if joint else "Optimality of each component"
+    if proven.scope != "joint":
+        return "Optimality of each component"
+    return "Joint proof" if proven.rows[0]["optimal"] else "Joint bound"
 
 
 def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
@@ -151,7 +152,7 @@ def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
             label, value = OBJECTIVES[proven.measure].label, f"{100.0 * row['value']:.3f}"
             bound = percent_text(row["upper_bound"], up=True)
         gap = _gap_text(row["gap"]) if np.isfinite(row["gap"]) else ""
-        rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "no")))
+        rows.append(Row(label, (value, bound, gap, "yes" if row["optimal"] else "not proven")))
     headings = ("value, %" if joint else "adjusted variance", f"bound{', %' * joint}", "gap, %", "optimal")
     return Table("", headings, tuple(rows))
 

@@ -80,6 +80,7 @@ def _first_prediction(tests: ComponentTests) -> dict[str, Any]:
         "se": gain(tests, row["gain_se"]),
         "share": gains_are_shares(tests),
         "simulated": tests.data.is_matrix,
+        "large": tests.large is not None,
         "nothing": round(row["gain"], 2) <= 0,
         "predicting": tests.found.predicting,
     }
@@ -114,6 +115,7 @@ def last_prediction(tests: ComponentTests) -> Fact:
         gain=gain(tests, table["gain"].iloc[last_place]),
         share=gains_are_shares(tests),
         simulated=tests.data.is_matrix,
+        large=tests.large is not None,
         p=_noise_p_value(tests, standing.k - 1),
     )
 

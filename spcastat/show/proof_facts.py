@@ -22,8 +22,10 @@ PROOF_TEMPLATES: dict[str, Template] = {
         "cardinalities}"
     ),
     "proven optimal": Template(
-        line="Proven optimal: no {whose} have a larger {measure} than this fit, {value} %.",
-        methods="It was proven that no {whose} have a larger {measure}.",
+        line="Proven optimal{exact?| to within {gain} %}: no {whose} {exact?have a larger {measure} than "
+        "this fit, {value} %|exceed the {measure} of this fit, {value} %, by more than {gain} % of it}.",
+        methods="It was proven that no {whose} {exact?have a larger {measure}|exceed this {measure} by more "
+        "than {gain} % of it}.",
     ),
     "proven bound": Template(
         line="No {whose} have a larger {measure} than {bound} % of the {total}. This fit has {value} "
@@ -130,6 +132,7 @@ def _joint_bound(proven: Proven, state: FitState) -> Iterator[Fact]:
         total=fact("total variance", **cleaned(state)),
         value=percent_text(row["value"]),
         bound=percent_text(row["upper_bound"], up=True),
+        exact=row["gap"] <= EXACT,
         gain=percent_text(row["gap"] / 100.0, up=True),
         points=percent_text(row["upper_bound"] - row["value"], up=True),
     )
@@ -172,6 +175,8 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
         yield fact("earlier held fixed")
 
 
+#: A gap of rounding, in percent; a joint proof of more than one component ends at a gap of .01 %.
+EXACT = 1e-7
 #: The beginning of `proof` of the bound by variances alone; what is in brackets at its end.
 SUM_OF_VARIANCES, _REASON = "sum of the largest variances", re.compile(r"\(([^()]+)\)(?:, [^()]*)?$")
 #: Why a search stopped that more time or nodes would continue -> the option.

@@ -765,13 +765,13 @@ TEMPLATES: dict[str, Template] = {
 #: Rows that change the number of components, for notes and for methods sections.
 _LARGE_ROWS = (
     "{pulled} of {n|# row was|# rows were} larger than 1.5 times the median size and {pulled|was|were} "
-    "shrunk to it for the tests of k; without this, k would be {k_unshrunk} instead of {k}. "
+    "shrunk to it to predict and to test k; without this, k would be {k_unshrunk} instead of {k}. "
     "{rows|Row {names} is|Rows {names}{others? and {others|{others:,} other|{others:,} others}} are} larger "
     "than 2.5 times the median and {rows|has|have} {share:%0} % of the total variance."
 )
 _SHRUNK_BRIEFLY = (
-    "{pulled} of {n|# row|# rows} {pulled|was|were} shrunk for the tests of k, since {pulled|it is|they are} "
-    "large"
+    "{pulled} of {n|# row|# rows} {pulled|was|were} shrunk to predict and to test k, since {pulled|it "
+    "is|they are} large"
 )
 _COPIES_TESTED = (
     "{pairs|# pair of variables has|# pairs of variables have} correlations beyond ±{limit:g}, such as "
@@ -795,7 +795,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "component predicts": Template(
         part="{single?component {last} predicts|components {first} {pair?and|to} {last} together predict} a "
         "further {gain}{share? of the| variables' worth of} variance in held-out{simulated? simulated} "
-        "rows{single?|, and component {k}} {single?and exceeds|exceeds} noise ({p})"
+        "rows{large? (large ones shrunk)}{single?|, and component {k}} {single?and exceeds|exceeds} noise "
+        "({p})"
     ),
     "not above noise": Template(part="component {next} does not exceed noise ({p}, level {level} %)"),
     "predicts too little": Template(
@@ -804,9 +805,9 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "nothing predicted": Template(
         part="{predicting?components predict held-out{simulated? simulated} rows but do not exceed "
-        "noise|none predicts held-out{simulated? simulated} rows clearly better than the column "
-        "means{nothing?| (the first one by {gain}{share? of the variance| of a variable}, with a standard "
-        "error of {se})}}"
+        "noise|none predicts held-out{simulated? simulated} rows{large? (large ones shrunk)} clearly "
+        "better than the column means{nothing?| (the first one by {gain}{share? of the variance| of a "
+        "variable}, with a standard error of {se})}}"
     ),
     "gain": Template(part="{share?{value:%.2f} %|{value:.2f}}"),
     "least gain": Template(part="{share?{value:%.2g} %|{value:.2g}}"),
@@ -859,12 +860,12 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "shrunk rows": Template(
         label="Rows",
-        line="{pulled} of {n|# row|# rows} {pulled|was|were} shrunk for the tests of k, to 1.5 times the "
-        "median distance from the medians of the variables, in median absolute deviations{differs?; without "
-        "this, k would be {k_unshrunk}}. The fit uses the rows as they are.",
+        line="{pulled} of {n|# row|# rows} {pulled|was|were} shrunk to predict and to test k, to 1.5 times "
+        "the median distance from the medians of the variables, in median absolute deviations{differs?; "
+        "without this, k would be {k_unshrunk}}. The fit uses the rows as they are.",
         remark=f"{_SHRUNK_BRIEFLY}{{differs? (without this, k = {{k_unshrunk}})}}.",
-        methods="For these tests, {pulled|# row|# rows} farther from the centre than 1.5 times the median "
-        "distance {pulled|was|were} shrunk to it.",
+        methods="For predictions and tests, {pulled|# row|# rows} farther from the centre than 1.5 times the "
+        "median distance {pulled|was|were} shrunk to it.",
     ),
     "copies tested": Template(
         label="Copies",
@@ -890,7 +891,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
         "of a sparse component}, for components that predict (level {level} %; {draws} sign flips, up to "
         "{most} if p is near the level). noise, p: parallel analysis, in which earlier components stay "
         "and may hide later ones, with the {quantile:%0} % quantile of the eigenvalue of the same rank in "
-        "noise, and the p-value{large?; it and next p refer to the eigenvalues of the shrunk rows (shrunk)}. "
+        "noise, and the p-value{large?. What is predicted, next p, noise and p are those of shrunk "
+        "rows, whose eigenvalues are in the column shrunk}. "
         "cum. %: the cumulative variance{tested? of the tested "
         "variables}.{rules? Broken stick: {stick}.}",
         part="next p: test against noise after removing the earlier components.",
@@ -966,7 +968,7 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     "criterion variance": Template(part="the share of dense PCA's variance that they explained"),
     "methods of rule": Template(
         methods='{caution}{dense?Every {groups?group|loading} was needed{named? (rule "{name}")}.|'
-        '{nothing?The fit was chosen by cross-validation|The chosen fit reached {kept}}'
+        "{nothing?The fit was chosen by cross-validation|The chosen fit reached {kept}}"
         '{named? (rule "{name}"): |; }{rule}.}'
     ),
     "divisions": Template(

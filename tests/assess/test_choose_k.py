@@ -251,9 +251,10 @@ def test_rows_that_change_the_number_are_named():
     share = (Z.iloc[16] ** 2).sum() / (Z**2).to_numpy().sum()
     assert found.k == 2
     said = (
-        "3 of 100 rows were larger than 1.5 times the median size and were shrunk to it for the tests of k; "
-        "without this, k would be 0 instead of 2. Row r17 is larger than 2.5 times the median and has "
-        f"{100 * share:.0f} % of the total variance. A fit with robust=True is less influenced by such rows."
+        "3 of 100 rows were larger than 1.5 times the median size and were shrunk to it to predict and to "
+        "test k; without this, k would be 0 instead of 2. Row r17 is larger than 2.5 times the median and "
+        f"has {100 * share:.0f} % of the total variance. A fit with robust=True is less influenced by such "
+        "rows."
     )
     assert found._large_rows.pulled == 3
     for text in (
@@ -393,7 +394,7 @@ def test_noise_is_rejected_at_the_level_of_many_columns(small, kind):
 
 def test_refusals_of_many_columns(small):
     pieces = KINDS["pieces"](planted(240, P))
-    with pytest.raises(ComponentsError, match=r"30 variables are tested, which allows at most 3 components"):
+    with pytest.raises(ComponentsError, match=r"30 variables are tested, which allow at most 3 components"):
         sp.choose_k(pieces, kmax=4)
     found = sp.choose_k(pieces, kmax=2, n_draws=19)
     with pytest.raises(OptionError, match=f"analysis of {TESTED} of {P} variables"):

@@ -133,7 +133,7 @@ def test_remarks_of_a_choice_are_shortened_before_components_are_hidden():
     assert "..." not in text
     assert all(f"PC{j + 1} " in text for j in range(k_choice.k + 1))
     assert "Near copies may raise k" in text
-    assert "shrunk for the tests of k" in text
+    assert "shrunk to predict and to test k" in text
     assert "next p: test against noise after removing the earlier components." in said(text)
     assert "each predicts the other" in said(k_choice.notes)
 
