@@ -33,8 +33,8 @@ DPI = 110
 
 INTRO = """# Gallery
 
-Each figure links to the code that draws it, which runs as pasted. Most figures are of data that the
-package contains; the others are of data from scikit-learn and statsmodels, or simulated. The command
+Each figure links to the code that draws it, which runs as pasted. Most figures show data sets of the
+package; the others show data from scikit-learn or statsmodels, or simulated data. The command
 `python docs/gallery.py` writes these pages.
 """
 #: The files whose functions simulate tables.
