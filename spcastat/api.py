@@ -121,8 +121,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
         Rows are observations and columns are variables; the data are not modified. The first argument without
-        a name, or ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta), rows in chunks, or what
-        :func:`rows` returned.
+        a name, or ``data=``. The data may also be the name of a file (.csv, .parquet, .sav, .dta), rows in
+        chunks, or the result of :func:`rows`.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
         long format of mice. Their covariance matrices are averaged, and ``fit.bootstrap()`` follows Rubin's
@@ -149,7 +149,7 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         How long "joint" searches; "auto" by default.
     include, exclude : list of names, or mapping, optional
         For "joint": variables that every component must contain, or must not contain; a mapping gives them by
-        component (``include={"PC1": ["age"]}``). `card` counts the variables of `include`.
+        component (``include={"PC1": ["age"]}``). The number `card` includes these variables.
     disjoint : bool
         For "joint": whether every variable is in at most one component. Without `card` and `variance`, every
         variable is in exactly one, and the search chooses the groups.
@@ -260,8 +260,8 @@ def spca_cov(
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite, as :func:`correlation` returns one; or what :func:`covariance`
-        returned, which describes `n_obs`, `scale` and the options from `blocks` to `nearest`.
+        Symmetric and positive semidefinite, as :func:`correlation` returns one; or the result of
+        :func:`covariance`, which describes `n_obs`, `scale` and the options from `blocks` to `nearest`.
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
@@ -374,8 +374,8 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     Parameters
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
-        Rows, or a covariance or correlation matrix; also what :func:`rows` or :func:`covariance` returned.
-        The first argument without a name, or ``data=``.
+        Rows, a covariance or correlation matrix, or the result of :func:`rows` or :func:`covariance`. The
+        first argument without a name, or ``data=``.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`. See :func:`spca`.
     k : int

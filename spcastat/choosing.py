@@ -140,8 +140,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     Parameters
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
-        Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
-        :func:`covariance` returned. The first argument without a name, or ``data=``.
+        Rows, as for :func:`spca`, a covariance or correlation matrix, or the result of :func:`rows` or
+        :func:`covariance`. The first argument without a name, or ``data=``.
     kmax : int, optional
         Largest number of components to compare. By default at least 8 are compared, and more until two
         successive components fail to improve the prediction. In both cases the comparison ends with the first
@@ -177,9 +177,9 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     -------
     ComponentChoice
         ``.k``, the number of components; ``.predicting`` and ``.deflated``, the numbers C and D (see Notes);
-        ``.parallel``, ``.kaiser`` and ``.broken_stick``, for comparison; ``.table``, what each component
-        predicts, eigenvalues and p-values; ``.reason``, the choice in words; ``.spectrum``, all eigenvalues;
-        ``.plot()``.
+        ``.parallel``, ``.kaiser`` and ``.broken_stick``, for comparison; ``.table``, the variance that each
+        component predicts, eigenvalues and p-values; ``.reason``, the choice in words; ``.spectrum``, all
+        eigenvalues; ``.plot()``.
 
     Raises
     ------
@@ -230,10 +230,11 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
     that read a common column are flipped together, since they are correlated by construction.
 
-    A frequency weight of 2 is two equal rows. Rows of a few columns with few values, such as answers to a
-    questionnaire, may be equal by chance; they are separate observations. Other equal rows are copies of one
-    observation, which would look like components: they are in one fold, and their signs are flipped together
-    (for data of up to 20 million cells). The signs of a row with a sampling weight are also flipped together.
+    A row with a frequency weight of 2 is treated as two equal rows. Rows of a few columns with few values,
+    such as answers to a questionnaire, may be equal by chance; they are separate observations. Other equal
+    rows are copies of one observation, which would look like components: they are in one fold, and their
+    signs are flipped together (for data of up to 20 million cells). The signs of a row with a sampling weight
+    are also flipped together.
 
     A covariance matrix is treated as the covariance matrix of normal rows, which are simulated so that they
     have exactly this matrix. A matrix of polychoric correlations from :func:`spcastat.correlation` raises an
@@ -241,8 +242,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     matrices are drawn from their asymptotic normal distribution, with the fourth moments of the rows and the
     norms of the largest rows; these draws also allow for rows of very unequal norms. The signs of a variable
     in a cluster or block are flipped together. From rows in chunks a sample of at most 50,000 is drawn in one
-    pass (64 million values, if these are fewer). One very large row can hide all components, or appear as
-    one. The size of a row is its norm, with the variables standardised by median and median absolute
+    pass (or 64 million values, if that is fewer rows). One very large row can hide all components, or appear
+    as one. The size of a row is its norm, with the variables standardised by median and median absolute
     deviation. If a row of dense data in memory has more than 2.5 times the median size, all rows of more than
     1.5 times the median size are therefore shrunk to 1.5 times the median size. Eigenvalues are computed from
     the shrunk rows, and each variable keeps its variance. The print reports rows that change the number of
@@ -377,8 +378,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Parameters
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
-        Rows, as for :func:`spca`, or a covariance or correlation matrix; also what :func:`rows` or
-        :func:`covariance` returned. The first argument without a name, or ``data=``.
+        Rows, as for :func:`spca`, a covariance or correlation matrix, or the result of :func:`rows` or
+        :func:`covariance`. The first argument without a name, or ``data=``.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: the choice is made for their averaged
         covariance matrix, by "ebic" by default. See :func:`spca`.
@@ -395,10 +396,10 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     rule : {"worth", "keep", "1se", "paired", "min"}
         "worth" is the sparsest fit to which no further loadings are worth adding: see Notes. "keep" is the
         sparsest fit that reaches the `share` of the best prediction ("cv" only). "1se" is the sparsest fit
-        whose error is within one standard error of the smallest error; "paired" the sparsest whose error
-        exceeds the smallest by less than one standard error of that difference ("cv" only); "min" the best
-        value. With "ebic", a difference of 2 takes the place of one standard error, and "worth" uses the
-        prediction error within the data.
+        whose error is within one standard error of the smallest error. "paired" is the sparsest fit whose
+        error exceeds the smallest error by less than one standard error of the difference ("cv" only). "min"
+        is the fit with the best value. With "ebic", a difference of 2 takes the place of one standard error,
+        and "worth" uses the prediction error within the data.
     share : float, optional
         The share to reach, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
     family : {"auto", "equal", "rotated", "partition"}
@@ -413,7 +414,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Number of divisions into folds, over which errors are averaged. The default is 4 for small problems
         (the default method without rules, up to 200 variables and a million cells), and 1 otherwise.
     kmax : int, optional
-        Largest number of components that are compared, if `k` is not given. See :func:`choose_k`.
+        Largest number of components to compare, if `k` is not given. See :func:`choose_k`.
     least : float
         The additional variance that a further component must predict, if `k` is not given. See
         :func:`choose_k`.
@@ -492,8 +493,8 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     single factor after the bar are treated as clusters, provided that each level has two rows or more and
     there are at least as many levels as folds.
 
-    From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million values, if these are
-    fewer). The choice is made from it, as the print says; ``.fit`` uses all rows.
+    From rows in chunks a sample of at most 50,000 is drawn in one pass (or 64 million values, if that is
+    fewer rows). The choice is made from this sample, as the print reports; ``.fit`` uses all rows.
 
     With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated without each fold from the
     measured values of the other rows. A held-out cell is predicted from the other *measured* cells of its
@@ -685,8 +686,8 @@ def _components_of(cards: Any, p: int) -> int:
     k = max(next((len(card) for card in lists if isinstance(card, (list, Mapping))), 1), 1)
     if k > p:
         raise CardinalityError(
-            f"cards has {k} values, one for each component, and there are {p} variables; give {p} values at "
-            "most."
+            f"cards has {k} values, one for each component, but there are only {p} variables; give at most "
+            f"{p} values."
         )
     return k
 
@@ -724,8 +725,8 @@ def _compared(sample: Data, asked: Asked, k: int) -> Compared:
     groups = len(getattr(plan.solver, "together", None) or ()) or None
     if groups and settings.by == "cv" and sample.missing is not None and sample.missing.missing.any():
         raise OptionError(
-            "together= was given to choose() with missing values; by='cv' predicts a group from the "
-            "others of its row, which must be complete. Give na='drop', or by='ebic'."
+            "together= was given to choose() with missing values; by='cv' predicts a group from the other "
+            "groups of its row, which must be complete. Give na='drop', or by='ebic'."
         )
     found = Candidates(
         sample.op, fitter_of(plan, k, settings.seed), sample.free, parts, settings.jobs, groups

@@ -413,7 +413,10 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 _K = "the number of components is k="
-_SPARSITY = "the sparsity is set by card=, the nonzeros of each component, or by variance=, the share to keep"
+_SPARSITY = (
+    "the sparsity is set by card=, the number of nonzero loadings of each component, or by variance=, the "
+    "share of PCA's variance to reach"
+)
 _SEED = "the seed is rng="
 _SCALE = "scale=True divides the columns by their standard deviations"
 _NUMBER_OF_COMPONENTS = ("n_components", "ncomp", "ncp", "K", "n_factors", "nfactors", "npc", "rank")
@@ -427,7 +430,7 @@ ARGUMENTS = {
         ("keepX", "keep", "sparsity", "para", "sumabsv", "nonzeros", "nnz", "cardinality", "l1", "lambda_"),
         _SPARSITY,
     ),
-    "alpha": f"{_SPARSITY}; methods with penalties have penalty=, and nspca orthonormality=",
+    "alpha": f"{_SPARSITY}; methods with a penalty accept penalty=, and nspca also orthonormality=",
     **dict.fromkeys(_SEED_NAMES, _SEED),
     **dict.fromkeys(_SCALE_NAMES, _SCALE),
     **dict.fromkeys(("nrestart", "n_starts", "nstart"), "the number of starts is n_init="),
@@ -739,7 +742,7 @@ def _refusal(
     for parameter in places[: max(count, 0)]:
         if parameter.name in options and parameter.name in names:
             return ArgumentsError(
-                f"{called}() was given {parameter.name}= twice, by its place and by its name; give it once."
+                f"{called}() was given {parameter.name}= twice, by position and by name; give it once."
             )
     if count > len(places) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         return _too_many(called, count, places, names)

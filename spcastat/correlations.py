@@ -359,9 +359,10 @@ def correlation(
 
     Each correlation uses the rows in which both variables are observed. For two ordinal variables the
     polychoric correlation is estimated, the correlation of the normal variables that are assumed to underlie
-    their categories. For an ordinal and a continuous variable it is the polyserial correlation, between the
-    continuous variable and such a normal variable, and for two continuous variables Pearson's correlation.
-    Few or skewed categories attenuate Pearson correlations, but not polychoric or polyserial correlations.
+    their categories. For an ordinal and a continuous variable the polyserial correlation is estimated, in
+    which only the ordinal variable is replaced by an underlying normal variable. For two continuous variables
+    Pearson's correlation is computed. Few or skewed categories attenuate Pearson correlations, but not
+    polychoric or polyserial correlations.
 
     Parameters
     ----------
@@ -369,8 +370,8 @@ def correlation(
         Numbers, booleans, or ordered categories. Missing values are left out pairwise.
     method : {"auto", "polychoric", "spearman", "pearson"}
         "auto": ordered categories, booleans and whole numbers with at most `max_levels` values are ordinal,
-        other numbers continuous. "polychoric": all are ordinal. Spearman's is the correlation of ranks, and
-        Pearson's the correlation of the numbers (ordered categories count as 1, 2, ...).
+        other numbers continuous. "polychoric": all are ordinal. "spearman": the correlation of ranks.
+        "pearson": the correlation of the numbers (1, 2, ... for ordered categories).
     max_levels : int
         Largest number of distinct values of an ordinal variable ("auto" and "polychoric").
     bound : float

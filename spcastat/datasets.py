@@ -252,7 +252,7 @@ def true_loadings(data: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If `data` has no true loadings, or not as many columns as these.
+        If `data` has no true loadings, or a different number of columns.
     """
     rows = data.attrs.get("loadings") if isinstance(data, pd.DataFrame) else None
     if rows is None or len(rows) != data.shape[1]:
@@ -286,8 +286,8 @@ def pitprops_sample(n: int = 180, *, rng: Rng = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame (n, 13)
-        Columns with mean 0 and standard deviation 1 (ddof = 1) whose correlation is that of
-        `load_pitprops` to rounding. ``attrs["kind"]`` is "synthetic".
+        Columns with mean 0 and standard deviation 1 (ddof = 1) whose correlation matrix equals
+        `load_pitprops` up to rounding. ``attrs["kind"]`` is "synthetic".
 
     Raises
     ------

@@ -103,8 +103,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     Parameters
     ----------
     data : DataFrame, array, polars or pyarrow table of shape (n, p)
-        Rows in memory. The first argument without a name, or
-        ``data=``; also what :func:`rows` returned.
+        Rows in memory. The first argument without a name, or ``data=``; or the result of :func:`rows`.
     groups : Series, Categorical, array of length n, or str
         The group of each row, or the name of a column of the data, which is then not a variable, or of the
         row labels. A Series is matched by its labels.
@@ -293,15 +292,15 @@ def _table_of(data: Any) -> frames.InputTable:
         )
     if not source.in_memory:
         raise NoRowsError(
-            "The rows given to compare_groups() come in chunks, and it permutes rows in memory; give a "
-            "sample of them as a data frame."
+            "The rows given to compare_groups() come in chunks, but it permutes rows in memory; give a "
+            "sample of the rows as a data frame."
         )
     if looks_like_covariance(source.data):
         raise NoRowsError(
             "A covariance matrix was given to compare_groups(), which permutes rows; give the rows of all "
             "groups."
         )
-    advice = "compare_groups() permutes rows; give those of all groups"
+    advice = "compare_groups() permutes rows; give the rows of all groups"
     refuse_covariance(source.data, bool(source.files), advice)
     return frames.open_table(source.data)
 
@@ -336,8 +335,8 @@ def _read(table: frames.InputTable, row_places: np.ndarray, options: Mapping[str
         ) from error
     if source.spec.partial is not None:
         raise OptionError(
-            f"formula={shown(formula)} has covariates, and residuals cannot be permuted like rows; "
-            "leave out what follows the bar."
+            f"formula={shown(formula)} has covariates, but residuals cannot be permuted like rows; leave out "
+            "the bar and the terms after it."
         )
     return source
 
@@ -427,7 +426,7 @@ def _require_variation(T: np.ndarray, code: np.ndarray, group: pd.Categorical, n
     if still.any():
         g, j = (int(place[0]) for place in np.nonzero(still))
         raise DataError(
-            f"{names[j]} does not vary in group {_label(group, g)}, so it has no slopes there; leave "
+            f"{names[j]} does not vary in group {_label(group, g)}, so it has no slopes in this group; leave "
             "the group out."
         )
 

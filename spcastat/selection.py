@@ -97,8 +97,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, file, or chunks; (n, p)
-        As for :func:`spca`; also what :func:`rows` returned. The first argument without a name, or
-        ``data=``.
+        As for :func:`spca`; or the result of :func:`rows`. The first argument without a name, or ``data=``.
     m : int, optional
         Number of variables to keep; a group of `together` is counted as one variable.
     k : int, optional
@@ -158,10 +157,10 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     Notes
     -----
     U are the variables kept, S_UU = LL' their covariance matrix, and F = L^-1 S_U. their covariances with all
-    variables. Without `k` the share is |F|^2 / tr S, that of the regressions of all variables on U (McCabe
-    1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it is the sum of the k
-    largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and Mori 1997).
-    Adding a variable never decreases the share, which is at most the share of PCA.
+    variables. Without `k` the share is |F|^2 / tr S, the share of variance that regressions of all variables
+    on U explain (McCabe 1984, second criterion; the square of RM of Cadima and Jolliffe 2001). With `k` it is
+    the sum of the k largest eigenvalues of FF' over tr S (reduced-rank regression; modified PCA of Tanaka and
+    Mori 1997). Adding a variable never decreases the share, which is at most the share of PCA.
 
     The search adds the best variable one at a time. It also starts from larger sets, which it reduces, and
     from random sets, and exchanges variables until no exchange improves the share. A branch and bound search

@@ -101,8 +101,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     together : dict, optional
         For "joint": groups of features that enter a component together, by name; see :func:`spcastat.spca`.
     scale : bool, {"blocks", "raw blocks"}, or array-like of shape (n_features,), optional
-        Whether to divide features by their standard deviations; not by default, with a warning if variances
-        differ by a factor of more than 10,000; with False there is no warning. See :func:`spcastat.spca`.
+        Whether to divide features by their standard deviations. By default features are not scaled, with a
+        warning if their variances differ by a factor of more than 10,000; ``scale=False`` gives no warning.
+        See :func:`spcastat.spca`.
     center : bool or array-like of shape (n_features,)
         Whether to subtract the means of the features; an array gives other centres.
     blocks : dict, optional
@@ -147,7 +148,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Adjusted variance as a share of the total variance.
     n_components_ : int
     n_iter_ : int
-        Number of sweeps or steps; 1 for a method that does not iterate.
+        Number of iterations; 1 for a method that does not iterate.
     result_ : SpcaResult
         The fit itself, with its tables and plots. In a pickled or copied estimator it has no data, like a fit
         from a file.
@@ -252,7 +253,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            With `imputations`, the table before its imputation or one of them: it gives the features.
+            With `imputations`, the table before imputation or one of the imputed tables, which defines the
+            features.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Nonnegative weights, as `weights` of :func:`spcastat.spca`: by default a row of weight 2 counts as
@@ -399,7 +401,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         table = self._named(rows)
         if isinstance(X, np.ndarray) or is_sparse(X) or rows.shape[0] != rows.shape[1]:
             return table
-        refuse_covariance(X, advice="SparsePCA takes rows; spca_cov(S, ...) takes the matrix")
+        refuse_covariance(X, advice="SparsePCA accepts rows; spca_cov(S, ...) accepts the matrix")
         if not isinstance(X, pd.DataFrame):
             return table
         names = table.columns if isinstance(table, pd.DataFrame) else array_labels(rows.shape[1])
@@ -499,9 +501,11 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
     m : int, optional
         Number of features to keep.
     k : int, optional
-        Number of scores by which all features are reproduced; by default all combinations of those kept.
+        Number of scores by which all features are reproduced; by default each feature is predicted by
+        regression on the features kept.
     share : float in (0, 1], optional
-        Instead of `m`: the part of the share of `k` principal components to keep in held-out rows.
+        Instead of `m`: the share of the variance of held-out rows explained by `k` principal components that
+        the features kept must explain.
     budget : float, optional
         Instead of `m`: the largest total cost of the features kept.
     cost : dict, optional
@@ -587,7 +591,8 @@ class PrincipalVariables(SelectorMixin, BaseEstimator, Explained):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            With `imputations`, the table before its imputation or one of them: it gives the features.
+            With `imputations`, the table before imputation or one of the imputed tables, which defines the
+            features.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Nonnegative weights, as `weights` of :func:`spcastat.principal_variables`.

@@ -49,7 +49,7 @@ def test_the_method_follows_from_what_is_given():
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ({"n_init": 5}, UnknownOptionError, r"methods that have it: 'bcd-l0', .*effort= says how long"),
+        ({"n_init": 5}, UnknownOptionError, r"methods that have it: 'bcd-l0', .*effort= sets how long"),
         ({"penalty": 0.1}, UnknownOptionError, r"'joint', the default, has no option 'penalty'.*'rsvd-l1'"),
         ({"variance": 0.9, "nonneg": True}, UnknownOptionError, r"has no option 'nonneg'.*'bcd-l0'"),
         ({"card": 3, "search": "joint"}, UnknownOptionError, "'search' is not an option of any method"),
@@ -334,7 +334,7 @@ def test_scale_of_a_covariance_matrix_takes_its_correlations():
 
 def test_the_scale_of_a_covariance_matrix_is_no_numbers():
     S = UNEQUAL.cov()
-    with pytest.raises(OptionError, match="are sd=, and scale=True takes the correlations"):
+    with pytest.raises(OptionError, match="sd= gives the standard deviations"):
         sp.spca_cov(S, 2, 4, mean=UNEQUAL.mean(), scale=UNEQUAL.std())
     with pytest.raises(OptionError, match="sd was given without mean"):
         sp.spca_cov(S, 2, 4, sd=UNEQUAL.std())
@@ -403,7 +403,7 @@ X = sp.datasets.make_hastie(40)
         (sp.spca_path, X, {"n_obs": 40}, r"n_obs= was given with rows, and it describes a covariance matrix"),
         (sp.choose, X, {"n_resample": 99}, r"the number of draws is n_draws="),
         (sp.choose, X, {"level": 0.1}, r"level of the tests is alpha="),
-        (sp.spca, X, {"alpha": 1.0}, "nspca orthonormality="),
+        (sp.spca, X, {"alpha": 1.0}, "nspca also orthonormality="),
         (sp.choose, X, {"mean": X.mean()}, r"mean= was given with rows"),
         (sp.choose, X, {"card": 5}, r"give cards="),
     ],

@@ -401,7 +401,9 @@ class Folds(ABC):
         try:
             return self._split(number)
         except (MissingValuesError, ConstantColumnError) as error:
-            raise type(error)(f"Without fold {number % self.count + 1} of {self.count}: {error}") from None
+            raise type(error)(
+                f"The rows outside fold {number % self.count + 1} of {self.count} cannot be fitted: {error}"
+            ) from None
 
 
 class MomentFolds(Folds):

@@ -95,7 +95,11 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat choose``."""
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: " + ", ".join(BUNDLED))
-    add("--k", type=int, help="number of components; chosen by prediction and noise where it is not given")
+    add(
+        "--k",
+        type=int,
+        help=("number of components; by default chosen by prediction and tests against noise"),
+    )
     add("--cards", type=cardinalities, metavar="A-B", help="cardinalities to choose from: 2-8, or 2;5;9")
     add("--by", metavar="NAME", help="cv (default with rows), ebic, bic, is or variance")
     add(
@@ -104,7 +108,7 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
         help="worth (default): no more loadings are worth it; keep; 1se; paired; min",
     )
     add("--family", metavar="NAME", help="fits compared: auto (default), equal, rotated or partition")
-    add("--least", type=float, help="variables that a further component must predict: 0.2")
+    add("--least", type=float, help="gain in prediction that a further component must bring: 0.2")
     add("--folds", type=int, metavar="N", help="folds of the rows (5)")
     add("--repeats", type=int, metavar="N", help="how often they are drawn again (1)")
     add("--share", type=float, help="share to keep, with --rule keep or --by variance: 0.9")
@@ -288,7 +292,7 @@ def _fitted(args: argparse.Namespace) -> tuple[Fit, dict[str, Any]]:
     """Return a fit of the data, and the columns that colour its rows."""
     if args.kind in KINDS_OF_VARIABLES:
         raise OptionError(
-            f"KIND {args.kind} draws which variables to keep: give a file of spcastat keep DATA --m M --save "
+            f"KIND {args.kind} draws a choice of variables: give a file of spcastat keep DATA --m M --save "
             "FILE.spca in place of the data."
         )
     fit_command.require_k(args)
@@ -359,7 +363,7 @@ def transform_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("fit", metavar="FIT", help="a file that spcastat fit --save has written")
     add("data", metavar="DATA", help=DATA + ", with the columns that the components use")
-    add("--out", metavar="OUT.csv", help="where the scores go; standard output by default")
+    add("--out", metavar="OUT.csv", help="file for the scores; standard output by default")
     about = (
         "missing values: refuse, drop their rows, expected scores (em), or no score (pairwise); by default "
         "em and pairwise if the fit used them, and otherwise refuse"
@@ -463,8 +467,8 @@ def kept_variables(plan: PrincipalVariablesResult, kind: str, args: argparse.Nam
     of_loadings = [f"--{name}" for name in given_of(args) if name != "max_rows"]
     if of_loadings:
         raise OptionError(
-            f"{' and '.join(of_loadings)} was given, which is for loadings, and {args.fit} has variables to "
-            "keep; leave it out."
+            f"{' and '.join(of_loadings)} was given, which applies to loadings, but {args.fit} contains a "
+            "choice of variables; leave it out."
         )
     if args.report:
         plan.report(args.report, title=f"Variables to keep in {args.fit}", call=args.line)

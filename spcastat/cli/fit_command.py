@@ -154,10 +154,10 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--weights", metavar="NAME", help="the column of weights")
     about = "weights are numbers of equal rows (frequency, the default) or survey weights (sampling)"
     add("--weights-are", choices=("frequency", "sampling"), help=about)
-    about = "a column of labels of the rows that belong together, not fitted; draws take whole clusters"
+    about = "a column of labels of the rows that belong together, not fitted; whole clusters are drawn"
     add("--clusters", metavar="NAME", help=about)
     add("--strata", metavar="NAME", help="a column of labels of the strata of the sample, not fitted")
-    about = "rows in the order of time: draws take blocks of N rows (or auto)"
+    about = "rows in the order of time: blocks of N rows are drawn (or auto)"
     add("--block-length", type=rows_of_block, metavar="N|auto", help=about)
     about = "DATA has several imputations of a table, numbered in a column: .imp by default, as mice has them"
     add("--imputations", nargs="?", const="", metavar="NAME", help=about)
@@ -167,7 +167,11 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--na", choices=MISSING_TREATMENTS, help=about)
     add("--k-em", type=int, metavar="N", help="with --na em: rank of the model; K by default")
     add("--formula", metavar="'~ A + B'", help="columns made by a formula; known functions only")
-    add("--partial", metavar="NAME[,NAME...]", help="columns that the others are adjusted for: partial PCA")
+    add(
+        "--partial",
+        metavar="NAME[,NAME...]",
+        help=("covariates, for which the other columns are adjusted: partial PCA"),
+    )
     about = "make columns of 0 and 1 of text in a formula"
     add("--dummy", dest="categorical", action="store_const", const="dummy", help=about)
     add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
@@ -185,7 +189,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add("--in-memory", action="store_true", help=about)
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
     add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
-    about = "use the nearest correlation or covariance matrix where a matrix has negative eigenvalues"
+    about = "use the nearest correlation or covariance matrix if a matrix has negative eigenvalues"
     add("--nearest", action="store_const", const=True, help=about)
     reading_arguments(parser)
 
@@ -220,7 +224,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``spcastat fit``."""
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: " + ", ".join(BUNDLED))
-    add("--k", type=int, help="number of components; needed here: spcastat choose finds one")
+    add("--k", type=int, help="number of components (required; spcastat choose chooses it)")
     sparsity_arguments(parser)
     resampling_arguments(parser)
     add("--report", metavar="OUT.html", help="write a page with tables and plots; for Word with OUT.docx")

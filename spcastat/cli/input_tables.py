@@ -100,7 +100,7 @@ def reading_arguments(parser: argparse.ArgumentParser, columns: bool = True) -> 
         either.add_argument("--drop", type=names, metavar="A,B,...", help="leave these columns out")
     add("--sep", type=_separator, metavar="CHAR", help="the separator of fields: a character, tab or space")
     add("--decimal", choices=(".", ","), metavar="MARK", help="the decimal mark, . or ,")
-    about = "whether the first line holds the names of the columns; without names they are x1, x2, ..."
+    about = "whether the first line contains the names of the columns; otherwise they are x1, x2, ..."
     add("--header", action=argparse.BooleanOptionalAction, help=about)
     add("--encoding", metavar="NAME", help="encoding of the text: utf-8 (default), cp1252, utf-16, ...")
     about = "fields that stand for missing values, in addition to empty ones, NA, NaN, NULL, ...: k.A.,999"
@@ -226,7 +226,10 @@ def _read(args: argparse.Namespace, chunked: bool = False) -> Any:
     suffix = ".csv" if separator else Path(path).suffix.lower()
     if suffix not in _TABLE_ENDINGS:
         if is_saved_fit(path):
-            raise FileError(f"{path} is a saved fit, where data are expected: spcastat transform FIT DATA.")
+            raise FileError(
+                f"{path} is a saved fit, but data are expected; scores of new rows: spcastat transform FIT "
+                "DATA."
+            )
         raise FileError(
             f"{path} cannot be read: its name must end in one of {', '.join(_TABLE_ENDINGS)}. Text can be "
             "sent to standard input: spcastat ... - < FILE."

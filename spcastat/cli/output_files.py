@@ -300,10 +300,19 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-rows", type=int, metavar="N", help="variables in the table, at most; by default all selected")
     add("--cut", type=float, metavar="SIZE", help="show smaller loadings as a point")
     add("--describe", action="store_true", help="add a paragraph for a methods section, with references")
-    add("--digits", type=int, metavar="N", help="decimals of the loadings (3); those of other numbers follow")
+    add(
+        "--digits",
+        type=int,
+        metavar="N",
+        help=("decimals of the loadings (3); other numbers change accordingly"),
+    )
     add("--caption", metavar="TEXT", help="caption of the tables, instead of the title")
     add("--label", metavar="NAME", help="label of the tables for references: tab:loadings")
-    add("--full-names", action=switch, help="long names in full; by default text shortens what does not fit")
+    add(
+        "--full-names",
+        action=switch,
+        help=("long names in full; by default text output shortens names that do not fit"),
+    )
 
 
 def format_of(args: argparse.Namespace) -> str:

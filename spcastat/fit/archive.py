@@ -142,7 +142,7 @@ def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) 
             f"{path} is compressed, and was not written by this version of spcastat: fit again and save."
         )
     if total > size:
-        raise ValueError(f"it says that it contains {total} bytes, but has {size}")
+        raise ValueError(f"it should contain {total} bytes, but contains {size}")
 
 
 def _require_digests(parts: Mapping[str, bytes], digests: Any) -> None:

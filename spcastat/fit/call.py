@@ -273,7 +273,7 @@ def refuse_unknown(function: str, options: Iterable[str], argument_names: Set[st
 NO_PLACE = {
     ("spca_cov", "center"): "a covariance matrix is centred already, and mean= gives transform() the means",
     ("spca_cov", "weights"): "weights belong to rows, so give the rows to spca(), or the weighted matrix",
-    ("spca_cov", "robust"): "it judges cells and rows, so give the rows: spca(data, ..., robust=True)",
+    ("spca_cov", "robust"): "it checks the cells of rows, so give the rows: spca(data, ..., robust=True)",
     ("spca_cov", "na"): "missing values occur in rows, so give the rows to spca()",
     **{
         (name, "zeros"): "a share of zeros among the scores is for spcastat.spco(data, k, zeros=...)"

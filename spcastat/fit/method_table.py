@@ -95,10 +95,12 @@ _METHODS = (
         "Joint search over all components",
         "of this package",
         "search.joint_method.Joint",
-        use="The default. All components at once, with as many nonzeros as asked for, optimised by a search "
-        "from many starts: for the variance of the scores without overlap (adjusted), or for how well the "
-        "variables are reconstructed (pev) or predicted (least_squares). With variance, the fewest nonzeros "
-        "that keep that share. Slower than one descent.",
+        use=(
+            "The default: a joint search over all components, from many starts, for the largest adjusted "
+            "variance, PEV or least-squares share with the given numbers of nonzero loadings. With "
+            "variance= it searches for the fewest nonzero loadings that reach the share. It is slower than "
+            "a single descent."
+        ),
     ),
     Method(
         "bcd-l0",
@@ -108,8 +110,11 @@ _METHODS = (
         {"norm": "l0"},
         ("t",),
         "pev",
-        use="All components at once, with exactly as many nonzeros as asked for: reconstruction (PEV) of the "
-        "rows from few variables. One descent from PCA's loadings, as published; more starts help.",
+        use=(
+            "Fits all components together, with exactly the given numbers of nonzero loadings, to "
+            "reconstruct the rows (PEV). As published, it makes one descent from the loadings of PCA; more "
+            "starts improve the fit."
+        ),
     ),
     Method(
         "bcd-l1",
@@ -118,47 +123,61 @@ _METHODS = (
         "solvers.bcd.BCD",
         {"norm": "l1"},
         criterion_of="pev",
-        use="As bcd-l0, if small changes in the data should hardly change the loadings: supports come from "
-        "a soft threshold. With a norm bound t the criterion never increases; with card it may.",
+        use=(
+            "Like bcd-l0, but a soft threshold selects the variables, so small changes in the data hardly "
+            "change the loadings. With a norm bound t the criterion never increases; with card it may."
+        ),
     ),
     Method(
         "greedy",
         "Greedy supports (M_c-SPCA)",
         _HMP,
         "solvers.greedy.Greedy",
-        use="One component after another, each support grown by one variable at a time: fast, without "
-        "starts, and the same in every run. The first component is often optimal; later ones depend on it.",
+        use=(
+            "Fits one component after another, adding one variable at a time. It is fast, needs no starts, "
+            "and gives the same result in every run. The first component is often optimal; later components "
+            "depend on it."
+        ),
     ),
     Method(
         "controlled",
         "Sparsity-controlled PCA (SC_c-PCA)",
         _HMP,
         "solvers.greedy.Controlled",
-        use="To compare with the published method of keeping a share of PCA's variance. It is greedy: every "
-        "component keeps that share, but not with the fewest possible nonzeros.",
+        use=(
+            "The published method that keeps a share of PCA's variance, for comparison. It is greedy: every "
+            "component reaches the share, but not with the fewest possible nonzero loadings."
+        ),
     ),
     Method(
         "zou",
         "SPCA by elastic net",
         "Zou, Hastie and Tibshirani (2006)",
         "solvers.regression.Zou",
-        use="To compare with elasticnet::spca in R, or with published fits. A regression, so its criterion "
-        "is not a variance: at equal cardinality others explain more.",
+        use=(
+            "Use it to compare with elasticnet::spca in R, or with published fits. Its criterion is that of "
+            "a regression and not a variance, so other methods explain more with the same cardinality."
+        ),
     ),
     Method(
         "spca-os",
         "Sparse PCA by optimal scoring",
         "Dou, Dai, Xu and Zhang (2011)",
         "solvers.regression.OptimalScoring",
-        use="If the scores should be as uncorrelated as sparse loadings allow: targets are orthonormal.",
+        use=(
+            "For scores that are as uncorrelated as sparse loadings allow, because the target scores are "
+            "orthonormal."
+        ),
     ),
     Method(
         "threshold",
         "PCA, small loadings cut off",
         "Cadima and Jolliffe (1995)",
         "solvers.thresholding.Threshold",
-        use="What is often done by hand. For comparison only: it was shown to mislead if variables are "
-        "correlated.",
+        use=(
+            "Small loadings are set to zero, as is often done by hand. Use it for comparison only: it is "
+            "misleading if variables are correlated."
+        ),
     ),
     Method(
         "rotate",
@@ -174,8 +193,10 @@ _METHODS = (
         _RSVD,
         "solvers.penalised.RSVD",
         {"norm": "l0"},
-        use="One component after another by low-rank approximation with a hard threshold: cheap, also for "
-        "wide data.",
+        use=(
+            "Fits one component after another by low-rank approximation with a hard threshold. It is fast, "
+            "also for wide data."
+        ),
     ),
     Method(
         "rsvd-l1",
@@ -183,8 +204,10 @@ _METHODS = (
         _RSVD,
         "solvers.penalised.RSVD",
         {"norm": "l1"},
-        use="As rsvd-l0 with a soft threshold, at the next largest value of each step; the method of "
-        "mixOmics::spca in R.",
+        use=(
+            "Like rsvd-l0, with a soft threshold at the next largest value in each step; this is the method "
+            "of mixOmics::spca in R."
+        ),
     ),
     Method(
         "rsvd-scad",
@@ -192,7 +215,7 @@ _METHODS = (
         _RSVD,
         "solvers.penalised.RSVD",
         {"norm": "scad"},
-        use="As rsvd-l1, but large loadings are not shrunk.",
+        use="Like rsvd-l1, but large loadings are not shrunk.",
     ),
     Method(
         "pmd",
@@ -201,7 +224,7 @@ _METHODS = (
         "solvers.penalised.PMD",
         {},
         ("penalty",),
-        use="To compare with PMA::SPC in R: a bound on the l1 norm of the loadings.",
+        use="Use it to compare with PMA::SPC in R; the l1 norm of the loadings is bounded.",
     ),
     Method(
         "gpower-l0",
@@ -209,7 +232,10 @@ _METHODS = (
         _GPOWER,
         "solvers.gpower.GPower",
         {"norm": "l0"},
-        use="Very wide data, one component after another: a step costs two products with the data.",
+        use=(
+            "For very wide data: it fits one component after another, and a step needs only two products "
+            "with the data."
+        ),
     ),
     Method(
         "gpower-l1",
@@ -217,8 +243,10 @@ _METHODS = (
         _GPOWER,
         "solvers.gpower.GPower",
         {"norm": "l1"},
-        use="As gpower-l0, with a convex penalty: a little more stable, a little less sparse at equal "
-        "variance.",
+        use=(
+            "Like gpower-l0, with a convex penalty: slightly more stable, and slightly less sparse at equal "
+            "variance."
+        ),
     ),
     Method(
         "gpower-l0-block",
@@ -226,7 +254,10 @@ _METHODS = (
         _GPOWER,
         "solvers.gpower.GPowerBlock",
         {"norm": "l0"},
-        use="All components at once on very wide data; one penalty distributes the nonzeros among them.",
+        use=(
+            "Fits all components together to very wide data; a common penalty distributes the nonzero "
+            "loadings among the components."
+        ),
     ),
     Method(
         "gpower-l1-block",
@@ -234,58 +265,71 @@ _METHODS = (
         _GPOWER,
         "solvers.gpower.GPowerBlock",
         {"norm": "l1"},
-        use="As gpower-l0-block, with a convex penalty.",
+        use="Like gpower-l0-block, with a convex penalty.",
     ),
     Method(
         "empca",
         "EM for sparse PCA",
         "Sigg and Buhmann (2008), ICML",
         "solvers.penalised.EMPCA",
-        use="To compare with nsprcomp in R; also nonnegative. Cheap for wide data.",
+        use=(
+            "Use it to compare with nsprcomp in R. It also fits nonnegative loadings, and is fast for wide "
+            "data."
+        ),
     ),
     Method(
         "pathspca",
         "Greedy path",
         "d'Aspremont et al. (2008), JMLR",
         "solvers.greedy.PathSPCA",
-        use="As greedy, with an approximate score that costs one product a step.",
+        use="Like greedy, with an approximate criterion that needs only one product in each step.",
     ),
     Method(
         "dspca",
         "DSPCA, semidefinite relaxation",
         "d'Aspremont et al. (2007)",
         "solvers.dspca.DSPCA",
-        use="For its dual bound, or to compare with the relaxation. A matrix of p x p unknowns: p up to some "
-        "hundreds.",
+        use=(
+            "Use it for its dual bound, or to compare with the semidefinite relaxation. It solves for a p x "
+            "p matrix, so p can be at most a few hundred."
+        ),
     ),
     Method(
         "alspca",
         "Augmented Lagrangian sparse PCA",
         "Lu and Zhang (2012)",
         "solvers.alspca.ALSPCA",
-        use="If loadings must be nearly orthogonal or scores nearly uncorrelated, to bounds that you set.",
+        use=(
+            "For loadings that are nearly orthogonal or scores that are nearly uncorrelated, within bounds "
+            "that you set."
+        ),
     ),
     Method(
         "nspca",
         "Nonnegative sparse PCA",
         "Zass and Shashua (2007)",
         "solvers.nspca.NSPCA",
-        use="Nonnegative loadings that share few variables: parts of a whole. A large orthonormality "
-        "makes them disjoint.",
+        use=(
+            "For nonnegative components that share few variables, such as parts of a whole. A large "
+            "orthonormality makes the components disjoint."
+        ),
     ),
     Method(
         "scotlass",
         "SCoTLASS",
         "Jolliffe, Trendafilov and Uddin (2003)",
         "solvers.dspca.ScotLASS",
-        use="If loadings must be exactly orthogonal. It costs variance, and few nonzeros may be impossible.",
+        use=(
+            "For loadings that are exactly orthogonal. The constraint costs variance, and small numbers of "
+            "nonzero loadings may be impossible."
+        ),
     ),
     Method(
         "pca",
         "Principal components (dense)",
         "Hotelling (1933)",
         "solvers.thresholding.PCA",
-        use="For comparison: no zeros, the largest variance.",
+        use="For comparison: dense components with the largest variance.",
     ),
     Method(
         "rspca-l0",
@@ -294,8 +338,10 @@ _METHODS = (
         "solvers.robust.RSPCA",
         {"norm": "l0"},
         ("t", "p"),
-        use="Rows with gross outliers: the mean absolute score instead of the variance, with exactly as many "
-        "nonzeros as asked for.",
+        use=(
+            "For rows with gross outliers: it maximises the mean absolute score instead of the variance, "
+            "with exactly the given numbers of nonzero loadings."
+        ),
     ),
     Method(
         "rspca-l1",
@@ -304,7 +350,7 @@ _METHODS = (
         "solvers.robust.RSPCA",
         {"norm": "l1"},
         ("p",),
-        use="As rspca-l0 with a soft threshold.",
+        use="Like rspca-l0, with a soft threshold.",
     ),
     Method(
         "rspca-lhalf",
@@ -313,7 +359,7 @@ _METHODS = (
         "solvers.robust.RSPCA",
         {"norm": "lp", "p": 0.5},
         ("t",),
-        use="As rspca-l0, between the hard and the soft threshold.",
+        use="Like rspca-l0, with a threshold between the hard and the soft one.",
     ),
     Method(
         "rspca-lp",
@@ -322,22 +368,24 @@ _METHODS = (
         "solvers.robust.RSPCA",
         {"norm": "lp"},
         ("t",),
-        use="As rspca-lhalf for another exponent p between 0 and 1.",
+        use="Like rspca-lhalf, for another exponent p between 0 and 1.",
     ),
     Method(
         "pca-l1",
         "PCA of the l1 variance (dense)",
         "Kwak (2008), IEEE PAMI",
         "solvers.robust.PCAL1",
-        use="For comparison with the robust methods: no zeros.",
+        use="Dense components for comparison with the robust methods.",
     ),
     Method(
         "spcagrid",
         "Robust sparse PCA by grid search",
         "Croux, Filzmoser and Fritz (2013)",
         "solvers.robust.SPCAGrid",
-        use="Rows with outliers, up to half of them: any robust scale in place of the variance. Slow: a "
-        "search over angles, plane by plane.",
+        use=(
+            "For rows of which up to half are outliers: a robust scale replaces the variance. It is slow, "
+            "because it searches over angles, one plane after another."
+        ),
     ),
 )
 
@@ -443,7 +491,7 @@ def no_such_option(
             f"{options_text}."
         )
     if owners:
-        advice = " It sets its own starts and its own end: effort= says how long it searches." * (
+        advice = " It chooses its own starts and when to stop; effort= sets how long it searches." * (
             name in ITERATION_OPTIONS and method.name == DEFAULT
         )
         if name in (*RULE, "constraint"):
@@ -567,13 +615,14 @@ CONFLICTS = (
     Conflict(
         "objective",
         _one_start,
-        "objective={objective} was given with method={method} and one start, and it chooses between starts: "
-        "each of them maximises {criterion}. Give n_init=, such as n_init=20, or leave objective out.",
+        "objective={objective} was given with method={method} and one start, but it only selects among "
+        "several starts, each of which maximises {criterion}. Give n_init=, such as n_init=20, or leave "
+        "objective out.",
     ),
     Conflict(
         "promise",
         lambda call: "promise" in call.options and "variance" not in call.options,
-        "promise={promise} was given with card=; it says when variance= is kept. Give variance= instead of "
+        "promise={promise} was given with card=, but it applies to variance=. Give variance= instead of "
         "card=, or leave promise out.",
     ),
     Conflict(
@@ -585,8 +634,8 @@ CONFLICTS = (
     Conflict(
         "order",
         lambda call: call.order == "variance" and "variance" in call.options,
-        "order='variance' was given with method={method}, whose share of variance is kept by the components "
-        "in the order in which they were found; leave order out.",
+        "order='variance' was given with method={method}, whose components reach the share of variance in "
+        "the order in which they are found; leave order out.",
     ),
     Conflict(
         "order",

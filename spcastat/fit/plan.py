@@ -64,7 +64,7 @@ def matched(start: Start, columns: pd.Index) -> Start:
     missing = [name for name in columns if name not in start.index]
     if missing or not start.index.is_unique:
         raise errors.OptionError(
-            f"start has no row for {listed(missing)}; its rows must be the variables."
+            f"start has no row for {listed(missing)}; give one row for each variable."
             if missing
             else "start has rows of the same name; each variable needs one."
         )
@@ -151,8 +151,8 @@ def refuse_rule(options: Mapping[str, Any], order: Any, p: int) -> None:
         )
     if p > GRAM_LIMIT:
         raise errors.OptionError(
-            f"{rules_text} with {p} variables; with more than {GRAM_LIMIT} the search runs on some "
-            f"of them and tests the others without a rule. Give at most {GRAM_LIMIT} variables."
+            f"{rules_text} with {p} variables; with more than {GRAM_LIMIT} the search considers only some of "
+            f"them under a rule. Give at most {GRAM_LIMIT} variables."
         )
     if p > MOST_GROUPED and options.get("together"):
         raise errors.OptionError(
@@ -253,8 +253,8 @@ def require_possible(solver: Solver, columns: pd.Index) -> None:
         noun, counted, rule = "group", "groups", rule.groups
         if max(cards) > len(columns):
             raise errors.CardinalityError(
-                f"card={list(cards)} was given with together=, where it counts groups; there are "
-                f"{len(columns)}, {listed(columns)}. Give at most {len(columns)}."
+                f"card={list(cards)} was given with together=, so card is a number of groups, of which there "
+                f"are {len(columns)}, {listed(columns)}. Give at most {len(columns)}."
             )
     _require_each_possible(rule, cards, columns, noun, need)
     if solver.constraint is not None:
@@ -801,5 +801,6 @@ def require_memory(p: int, solver: Solver) -> None:
     if not solver.out_of_core:
         raise errors.OptionError(
             f"With {p} variables (more than {GRAM_ORDER}) that are not in memory this fit needs hundreds of "
-            "passes over the rows: use method='joint', with objective='pev' for what 'bcd-l0' maximises."
+            "passes over the rows: use method='joint', with objective='pev' to maximise the same measure as "
+            "'bcd-l0'."
         )

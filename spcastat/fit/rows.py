@@ -199,7 +199,7 @@ def need_rows(state: FitState, data: Data | None, analysis: str) -> RowData:
         return rows
     if state.record.from_rows:
         raise errors.NoRowsError(
-            f"{analysis} needs the rows, and a fit from a file does not have them: use transform(data) or "
+            f"{analysis} needs the rows, which a fit from a file does not have: use transform(data) or "
             "diagnostics(data) with the data, save with scores=True to keep the scores, or fit again: "
             f"{state.record.call}."
         )

@@ -355,7 +355,7 @@ class FitState:
     def no_data(self, analysis: str) -> NoRowsError:
         """Return the error for the operation `analysis`, which needs the data, on a fit from a file."""
         return NoRowsError(
-            f"{analysis} needs the data, and a fit from a file does not have them; fit again: "
+            f"{analysis} needs the data, which a fit from a file does not have; fit again: "
             f"{self.record.call}."
         )
 
@@ -369,8 +369,9 @@ class FitState:
         """
         if self.standard is None and (self.record.matrix or {}).get("kind") in OF_CODES:
             raise NoRowsError(
-                f"{analysis} needs variables of rows, and {(self.record.matrix or {})['kind']} correlations "
-                "are not those of the numbers in the rows: use spca(data, ..., scale=True) for scores."
+                f"{analysis} needs the variables of rows, and {(self.record.matrix or {})['kind']} "
+                "correlations are not those of the numbers in the rows: use spca(data, ..., scale=True) for "
+                "scores."
             )
         if self.standard is None:
             raise NoRowsError(
@@ -390,8 +391,8 @@ class FitState:
         if self.model is None:
             raise OptionError(
                 f"{analysis} needs the model of missing values of a fit with na='em', and this one has none: "
-                "fit again with na='em', or use na='pairwise' for the scores whose own variables were all "
-                "measured."
+                "fit again with na='em', or use na='pairwise' for scores all of whose variables are "
+                "observed."
             )
         return self.model
 

@@ -235,7 +235,7 @@ class ChunkData(Data):
         if given is not None:
             raise errors.NoRowsError(
                 f"{option}={shown(given)} was given, but rows that are not in memory are represented by a "
-                "sample, for which there are no such values. Leave it out, or fit rows that fit into memory."
+                "sample, which has no such values. Leave it out, or fit rows that fit into memory."
             )
         return given
 

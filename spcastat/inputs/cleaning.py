@@ -445,8 +445,8 @@ def require_cleanable(matrix: Any, robust: bool | str, adjusted: bool) -> None:
     n = matrix.shape[0]
     if n < OUTLIERS.rows_required:
         raise errors.DataError(
-            f"{what} needs at least {OUTLIERS.rows_required} rows, since locations and scales come from half "
-            f"of them; there {'is' if n == 1 else 'are'} {n}."
+            f"{what} needs at least {OUTLIERS.rows_required} rows, since locations and scales are computed "
+            f"from half of them; there {'is' if n == 1 else 'are'} {n}."
         )
 
 
@@ -464,8 +464,8 @@ def warn_of(cleaning: Cleaning, robust: bool | str, whole: int, columns: pd.Inde
     n, out = len(cleaning.kept), int((~cleaning.kept).sum())
     if n < OUTLIERS.rows_reliable:
         warn(
-            f"robust={robust!r} takes locations and scales from half of the rows, here {n // 2 + 1} of {n}: "
-            "cells and rows near the limits depend on single rows.",
+            f"robust={robust!r} computes locations and scales from half of the rows, here {n // 2 + 1} of "
+            f"{n}: cells and rows near the limits depend on single rows.",
             errors.DataWarning,
         )
     if cleaning.grouped:
@@ -499,7 +499,7 @@ def _warn_of_many_cells(cleaning: Cleaning, columns: pd.Index) -> None:
     pulled = whole_percent(cleaning.pulled / cleaning.known)
     warn(
         f"{cleaning.pulled} of {cleaning.known} cells ({pulled}) were pulled in, most in "
-        f"{', '.join(shares)} of the rows. These may be groups of values rather than outliers: "
-        "see fit.robust.columns and fit.robust.plot_cells(); robust='rows' leaves cells as they are.",
+        f"{', '.join(shares)} of the rows. These may be groups of values rather than outliers: see "
+        "fit.robust.columns and fit.robust.plot_cells(); robust='rows' does not change cells.",
         errors.DataWarning,
     )

@@ -88,13 +88,14 @@ def rows(
         they were sampled: a column, which is then not used as a variable, or one label for each row. They do
         not change the loadings; resampling draws whole clusters.
     block_length : int or "auto", optional
-        For rows in the order of time: resampling draws blocks of so many successive rows. "auto" is the rule
-        of Politis and White (2004; corrected 2009) for the scores of the first two principal components.
+        For rows in the order of time: the number of successive rows in a block, for resampling by blocks.
+        "auto" is the rule of Politis and White (2004; corrected 2009) for the scores of the first two
+        principal components.
     robust : {False, True, "cells", "rows"}
         True: cells far from the others of their column are pulled in, and rows whose scores are far from the
-        others get no weight. "cells" keeps all rows, and "rows" leaves cells as they are. The table is not
-        changed. Needs 20 rows or more in memory. ``fit.robust`` lists the cells and rows;
-        docs/choosing_a_method.md describes what is found, and what is not.
+        others get no weight. "cells" keeps all rows, and "rows" does not change cells. The user's table is
+        not changed. At least 20 rows in memory are needed. ``fit.robust`` lists the cells and rows;
+        docs/choosing_a_method.md describes the limits of the procedure.
     center : bool or array-like of shape (p,)
         Whether to subtract the means of the columns (the default); an array gives other centres.
     blocks : mapping of name to list of labels, optional
@@ -105,8 +106,8 @@ def rows(
     context : mapping, optional
         Names other than columns that the formula may use; by default those in the scope of the caller.
     codes : bool
-        Whether columns of categories are read as numbers: those of the value labels that
-        :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise 1, 2, ... in the order of the
+        Whether categories are replaced by numbers: by the numbers of the value labels that
+        :func:`pandas.read_spss` stores in ``data.attrs``, and otherwise by 1, 2, ... in the order of the
         categories. New rows are coded with the same numbers. For correlations of ordinal variables see
         :func:`correlation`; ``data.rename(columns=data.attrs["column_names_to_labels"])`` makes the variable
         labels of SPSS the names.

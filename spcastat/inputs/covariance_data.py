@@ -218,8 +218,8 @@ def _require_scale(scale: Any, by_blocks: bool) -> None:
     if not (by_blocks or scale is None or isinstance(scale, (bool, np.bool_))):
         raise errors.OptionError(
             f"scale={shown(scale)} was given for a covariance matrix; give True, False, or 'blocks' or 'raw "
-            "blocks' with blocks=. The standard deviations by which transform() divides rows are sd=, and "
-            "scale=True takes the correlations of the matrix."
+            "blocks' with blocks=. sd= gives the standard deviations by which transform() divides rows, and "
+            "scale=True uses the correlations of the matrix."
         )
 
 

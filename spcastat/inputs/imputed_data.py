@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: Options that imputations do not have, and what to do instead.
 REFUSED = {
     "na": "imputations have no missing values: leave na out",
-    "robust": "rows judged in each imputation would differ: clean the table before it is imputed",
+    "robust": "each imputation would be cleaned differently: clean the table before it is imputed",
     "passes": "the imputations are in memory: leave passes out",
 }
 #: Analyses of single tables of rows, whose p-values and intervals ignore the imputations.
@@ -144,7 +144,7 @@ class ImputedData(Data):
     def for_method(self, method: str) -> ImputedData:
         if method:
             raise errors.NoRowsError(
-                f"{method} needs the rows of one table, and imputations are averaged as covariance matrices: "
+                f"{method} needs the rows of one table, but imputations are averaged as covariance matrices: "
                 "give one of them as data, or use spca() with another method."
             )
         return self

@@ -58,7 +58,7 @@ def refuse_rows_methods(rule: str, method: str) -> None:
     for the missing variance. A robust method would also trust values that were imputed from outliers.
     """
     raise OptionError(
-        f"method={method!r} works on the rows themselves, and na={rule!r} estimates only their means and "
+        f"method={method!r} needs the rows themselves, but na={rule!r} estimates only their means and "
         "covariances: use a method that takes 'data or covariance' (spcastat.methods()), or na='drop'."
     )
 

@@ -233,8 +233,8 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     exists = bool(str(data)) and os.path.exists(path)
     if "://" in str(data) and not exists:
         raise DataError(
-            f"Data of type str were given, {shown(str(data))}, which is an address, and files are read from "
-            f"disk only. Copy it to a disk first, or give dask.dataframe.read_parquet({shown(str(data))})."
+            f"Data of type str were given, {shown(str(data))}, which is an address, but files are read from "
+            f"disk only: download the file first, or give dask.dataframe.read_parquet({shown(str(data))})."
         )
     if (exists or path.suffix.lower() in SUFFIXES) and is_parquet(path):
         return path
@@ -428,8 +428,8 @@ def refuse_long_imputations(columns: Iterable[Any]) -> None:
         numbering = [name for name in (IMPUTATION_COLUMN, ROW_COLUMN) if name in names]
         raise DataError(
             f"The table has the column {IMPUTATION_COLUMN!r} of multiple imputations in mice's long format, "
-            "and every imputation would count as further rows. Give imputations=data in place of the data, "
-            "to spca(), spca_path(), choose() or rows(), or one imputation, "
+            "and the rows of every imputation would be treated as additional rows. Give imputations=data in "
+            "place of the data, to spca(), spca_path(), choose() or rows(), or one imputation, "
             f"data[data['.imp'] == 1].drop(columns={numbering})."
         )
 
@@ -453,7 +453,7 @@ def refuse_imputations(data: Any) -> None:
     n = len(reference)
     raise DataError(
         f"The {len(frames)} frames have the same {n:,} row labels and {whole_percent(equal)} equal cells, as "
-        f"imputations of one table do; stacked, they would count as {len(frames) * n:,} rows. Give "
+        f"imputations of one table do; stacked, they would be treated as {len(frames) * n:,} rows. Give "
         "imputations=frames in place of the data, to spca(), spca_path(), choose() or rows(). If they are "
         "successive rows, give lambda: frames."
     )

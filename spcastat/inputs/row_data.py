@@ -750,8 +750,8 @@ def _warn_of_levels_in_order(table: pd.DataFrame, contents: Design) -> None:
     ]
     if ordered:
         warn(
-            f"scale='mixed' takes the ordered categories of {listed(ordered)} as levels, whose order is not "
-            "used. Give codes=True, with which ordered categories are the numbers 1, 2, ..., or "
+            f"scale='mixed' treats the ordered categories of {listed(ordered)} as levels without an order. "
+            "Give codes=True to replace ordered categories by the numbers 1, 2, ..., or "
             f"df[{shown(ordered[0])}].cat.as_unordered() if levels are meant.",
             errors.DataWarning,
         )

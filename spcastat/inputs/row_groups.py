@@ -207,7 +207,7 @@ class RowGroups:
             return self
         if (w != np.round(w)).any():
             raise WeightsError(
-                f"{analysis} draws rows, and a weight is a number of equal rows: with weights that are not "
+                f"{analysis} draws rows, and a weight is a number of equal rows: for weights that are not "
                 f"whole numbers (such as {float(w[w != np.round(w)][0]):g}) there is no number of rows to "
                 "draw. Fit with whole weights, without weights, or with weights_are='sampling' if they are "
                 "survey weights."

@@ -532,8 +532,8 @@ def of_rows(
     count = int(min(folds, groups.observations))
     if count < 2:
         raise TooFewRowsError(
-            "The number of components is chosen by prediction of held-out rows, and there is one row or "
-            "cluster; give two or more, or k= to choose()."
+            "The number of components is chosen by prediction of held-out rows, but there is only one row "
+            "or cluster; give two or more, or k= to choose()."
         )
     if groups.block == 1 and groups.has_equal and are_counts(w, source.design):
         groups = groups.merged().divided(count)  # equal rows by themselves and by weights are the same
@@ -547,8 +547,8 @@ def of_rows(
     weights = weights_or_ones(w, len(Z))
     if min(weights.sum() - np.bincount(division, weights).max() for division in labels) <= 1.0:
         raise TooFewRowsError(
-            "The number of components is chosen by prediction of held-out rows, and outside a fold there is "
-            "one row, which has no variance; give three rows or more."
+            "The number of components is chosen by prediction of held-out rows, but only one row is outside "
+            "a fold, which has no variance; give three rows or more."
         )
     centred = source.standard.centring == "mean" or source.covariates is not None
     rules = Rules(

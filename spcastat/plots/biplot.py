@@ -257,8 +257,8 @@ def biplot_data(
     if arrows == "correlations":
         if correlations is None:
             raise OptionError(
-                "arrows='correlations' was given without correlations; give those of the variables with the "
-                "scores, such as fit.correlations."
+                "arrows='correlations' was given without correlations; give the correlations of the "
+                "variables with the scores, such as fit.correlations."
             )
         variables = variables_of(correlations, loadings.to_numpy(dtype=float), pair, supplementary)
         between = (variables[["x", "y"]] != 0).any(axis=1) | variables["supplementary"]

@@ -38,14 +38,14 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
         A row for each number of variables, with "share" and "of_pca", and perhaps "held_out", "held_out_se"
         and "held_out_pca": the `path` of principal variables.
     m : int, optional
-        The number of variables kept, at a vertical line.
+        The number of variables kept, which a vertical line marks.
     ax : Axes, optional
         By default a new figure is created.
 
     Returns
     -------
     Axes
-        Dashed lines mark PCA; bars have one standard error in each direction.
+        Dashed lines show PCA; error bars extend one standard error in each direction.
     """
     data = plot_kept_data(path)
     m = None if m is None else whole_number("m", m, 1)
@@ -101,7 +101,7 @@ def plot_represented(
     max_rows: int | None = 40,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw R² of the variables that are not kept, under the kept variable that represents them most.
+    """Draw R² of the variables that are not kept, below the kept variable that represents them best.
 
     Parameters
     ----------
@@ -111,10 +111,10 @@ def plot_represented(
     kept : sequence of labels, optional
         The variables kept, in this order; by default those in "most_by".
     max_rows : int, optional
-        Largest number of variables under those kept, those of largest R2. None shows all.
+        The largest number of variables that are not kept to draw, those with the largest R2. None draws all.
     ax : Axes, optional
-        By default a new figure is created. In axes that are given, fewer variables are drawn if their names
-        have no room.
+        By default a new figure is created. Given axes show fewer variables if there is no room for their
+        names.
 
     Returns
     -------

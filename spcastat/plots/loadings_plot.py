@@ -79,8 +79,8 @@ def plot_loadings(
         columns in their order for each component, with gaps at zeros, for spectra and series. Image: an image
         for each component, for pixels. By default an image if `shape` is given; a line if `x` is given or 30
         or more columns are named by increasing or decreasing numbers, perhaps with a unit (850, "850 nm",
-        "X850"), that do not merely count; a table if the variables have nonzero loadings on more than 1.6
-        components on average; otherwise blocks.
+        "X850"), unless these only number the columns; a table if the variables have nonzero loadings on more
+        than 1.6 components on average; otherwise blocks.
     sort : bool
         Whether blocks and tables show the largest absolute loading of each component first; otherwise the
         variables are in the order of the data.
@@ -89,7 +89,7 @@ def plot_loadings(
         have a nonzero loading, the components take turns in choosing the variable with their largest
         remaining absolute loading.
     components : sequence of int or str, optional
-        Numbers counted from one, or names; by default all.
+        Numbers from 1, or names; by default all.
     sections : Series, mapping or sequence of length p, optional
         The section of each variable, for blocks and tables. Variables of a section are shown together, with
         its name; sections are in the order of the categories or of their first variables.
@@ -98,14 +98,14 @@ def plot_loadings(
         Blocks then show bars with intervals, paler if the interval includes zero, and also zero loadings
         whose interval excludes zero.
     selected : DataFrame, p x k, optional
-        Bars of variables that are zero or False there are pale.
+        Bars are pale if their value in this frame is zero or False.
     threshold : float in [0, 1], optional
         A value that a dotted line marks in each block.
     shares : Series, optional
         The share of each component in the total variance, indexed like the columns of `loadings`, for the
         headings.
     label : str, optional
-        What the values are, for the scale of blocks, lines and images; by default "Loading".
+        The name of the values, for the scale of blocks, lines and images; by default "Loading".
     x : sequence of p numbers, optional
         Positions of the columns, for lines; by default the numbers in their names.
     shape : (int, int), optional
@@ -316,8 +316,8 @@ def _kind(
             raise OptionError(f"{name}= was given with kind={kind!r}; it needs {quoted}.")
     if (shape is None) != (kind != "image"):
         raise OptionError(
-            f"shape={shown(shape)} was given with kind={kind!r}; kind='image' needs the height and "
-            "width of the image, such as shape=(28, 28), and no other kind has them."
+            f"shape={shown(shape)} was given with kind={kind!r}; kind='image' needs the height and width of "
+            "the image, such as shape=(28, 28), and other kinds do not use shape=."
         )
     return kind
 

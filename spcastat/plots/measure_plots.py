@@ -393,12 +393,11 @@ def screeplot(
         second line.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-        line: dense components above it exceed those of data without structure. Marks of the components
-        before the first one below it are filled. The method of a fit also takes what `choose_k` or `choose`
-        returned.
+        line: dense components above it exceed those of data without structure. Marks of the components before
+        the first one below it are filled. The method of a fit also accepts results of `choose_k` or `choose`.
     k : int, optional
-        The number of components chosen, at a vertical line; the marks of dense components up to there are
-        filled instead.
+        The number of components chosen, which a vertical line marks; the marks of the dense components up to
+        this number are filled instead.
     max_components : int, optional
         The largest number of components of the spectrum to draw; never fewer than were fitted.
     ax : Axes, optional
@@ -491,7 +490,9 @@ def _spectrum(spectrum: Any, k: int) -> np.ndarray:
     """Return the variances of at least `k` dense components, which must not rise."""
     dense = _numbers("spectrum", spectrum)
     if len(dense) < k:
-        raise ShapeError(f"spectrum has {len(dense)} values; there are {k} components.")
+        raise ShapeError(
+            f"spectrum has {len(dense)} values for {k} components; give one for each component or more."
+        )
     if np.any(np.diff(dense) > 1e-8 * np.abs(dense).max()):
         raise OptionError("spectrum increases somewhere; sort it with the largest value first.")
     return dense

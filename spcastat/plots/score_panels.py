@@ -66,15 +66,15 @@ def plot_scores(
     ----------
     scores : DataFrame, n x k
     components : one to five of int or str, optional
-        Numbers counted from one, or names; by default the first five, and a note names those that are shown.
+        Numbers from 1, or names; by default the first five, and a note names those that are shown.
     groups : Series, Categorical or array of length n, optional
         Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
     palette : mapping, sequence of colours, or str, optional
         The colours of the groups, as for the biplot.
     densities : bool
         Whether the diagonal shows kernel density estimates of each component (Gaussian kernel, Silverman's
-        bandwidth), for each group of five rows or more scaled by its share of the rows. With up to 1,000 rows
-        there is a mark for each.
+        bandwidth), for each group of five rows or more scaled by its share of the rows. Up to 1,000 rows are
+        also marked individually.
     against : {"components", "index"}, optional
         Whether components are drawn against one another, or each in a panel over the index of the rows: its
         dates, its numbers, or else the order of the rows. By default over dates if the index has these
@@ -376,14 +376,14 @@ def plot_coordinates(
 ) -> Axes:
     """Draw each column of sparse coordinates over the rows (Dou, Dai, Xu and Zhang, Figure 2).
 
-    Nonzero coordinates are drawn as stems, zeros as small dots on the line. If rows have names, those of the
-    three largest coordinates are written.
+    Nonzero coordinates are drawn as stems, zeros as small dots on the line. If rows have names, the rows with
+    the three largest coordinates are labelled.
 
     Parameters
     ----------
     coordinates : DataFrame, n x k
     components : sequence of int or str, optional
-        Numbers counted from one, or names; by default all.
+        Numbers from 1, or names; by default all.
     groups : Series, Categorical or array of length n, optional
         Groups that set the colours of the stems; rows are in the order of the data.
     palette : mapping, sequence of colours, or str, optional

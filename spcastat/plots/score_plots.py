@@ -114,7 +114,7 @@ def group_rows(groups: Any, index: pd.Index) -> pd.Categorical:
             )
     if len(values) != n:
         count = f"more than {n} values" if len(values) > n else plural(len(values), "value")
-        raise ShapeError(f"groups has {count}; the scores have {n} rows.")
+        raise ShapeError(f"groups has {count} for {n} rows of scores; give one for each.")
     values = _categorical(values, groups).remove_unused_categories()
     if len(values.categories) > MOST_GROUPS:
         raise OptionError(
@@ -156,7 +156,9 @@ def row_numbers(color: Any, index: pd.Index) -> np.ndarray:
             f"color={shown(color)} was given; it must be one number for each row. For names give groups=."
         )
     if len(numbers) != len(index):
-        raise ShapeError(f"color has {plural(len(numbers), 'value')}; the scores have {len(index)} rows.")
+        raise ShapeError(
+            f"color has {plural(len(numbers), 'value')} for {len(index)} rows of scores; give one for each."
+        )
     if not np.isfinite(numbers).any():
         raise DataError("color has no finite value; give a number for each row.")
     return numbers.astype(float)
@@ -365,7 +367,7 @@ def row_labels(labels: Any, index: pd.Index, distance: np.ndarray) -> list[str]:
     if is_single(labels):
         raise OptionError(
             f"labels={shown(labels)} was given; it accepts a number of rows, True for all, one name for each "
-            "row, or a Series of names. For the variables there is max_arrows=."
+            "row, or a Series of names. max_arrows= limits the names of variables."
         )
     texts_given = elements(labels, n)
     if len(texts_given) != n:
@@ -406,7 +408,7 @@ def plot_diagnostics(
     Parameters
     ----------
     diagnostics : DataFrame, n x 2
-        "T2" and "Q". Rows have the names of their labels, or numbers from 1 if labels repeat.
+        "T2" and "Q". Rows are named by their labels, or by numbers from 1 if labels are repeated.
     limits : Series
         "T2" and "Q"; its name, the level, is written next to the lines. A limit of NaN is not drawn.
     groups : Series, Categorical or array of length n, optional
@@ -480,7 +482,7 @@ def plot_diagnostics_data(
         )
     for name in ("T2", "Q"):
         if name not in getattr(diagnostics, "columns", ()) or name not in limits.index:
-            raise ShapeError(f"diagnostics and limits need {name!r}; give those of a fit.")
+            raise ShapeError(f"diagnostics and limits need {name!r}; give the results of a fit.")
     values = frame_values(diagnostics[["T2", "Q"]], "diagnostics")
     if np.isinf(values).any():
         raise DataError(

@@ -59,9 +59,9 @@ def plot_slopes(
         With the columns "group", "component", "term", "loading", "estimate", "std_error" and "p_adjusted".
     max_rows : int, optional
         The largest number of variables: those with the smallest adjusted p-values, then the largest loadings.
-        In axes that are given there are fewer if their names have no room.
+        Given axes show fewer variables if there is no room for their names.
     components : sequence of int or str, optional
-        Numbers counted from one, or names; by default all.
+        Numbers from 1, or names; by default all.
     level : float in (0, 1)
         Confidence level of the intervals, which are normal, for each slope alone.
     palette : mapping, sequence of colours, or str, optional

@@ -81,8 +81,8 @@ def certified(problem: Selection, groups: Sequence[int], seconds: float) -> Prov
     if not provable(problem):
         raise OptionError(
             "certify() compares sets of the same number of variables, but this choice has groups of several "
-            "variables or different costs; its bound is that of all candidates together. Give m= without "
-            "together= for a proof."
+            "variables or different costs; its bound is the share of all candidates together. For a proof "
+            "give m= without together=."
         )
     return proven(problem, groups, seconds=seconds)
 

@@ -163,7 +163,7 @@ _HINTS = {
     "items": "ordinal items enter as numbers with codes=True, or sp.correlation(df, codes=True) gives their "
     "polychoric correlations for spca_cov",
     "levels": "text and categories can enter as 0/1 columns, by a formula and categorical='dummy'",
-    "object": "if an object column holds numbers, convert it with df.convert_dtypes() or pd.to_numeric",
+    "object": "if an object column contains numbers, convert it with df.convert_dtypes() or pd.to_numeric",
     "complex": "take the real or the imaginary part of a complex column",
     "other": "turn dates and durations into numbers first, e.g. (df['t'] - df['t'].min()).dt.days",
 }
@@ -194,7 +194,9 @@ def _about_text(name: str, column: pd.Series) -> str | None:
     if isinstance(column.dtype, pd.CategoricalDtype) or not len(values):
         return None
     if _holds_numbers(values):
-        return f"{name} holds numbers but has the dtype {column.dtype}: convert it, df[{name}].astype(float)"
+        return (
+            f"{name} contains numbers but has the dtype {column.dtype}: convert it, df[{name}].astype(float)"
+        )
     numbers = pd.to_numeric(values.astype(str), errors="coerce").notna()
     if numbers.any() and not numbers.all():
         value = values[~numbers].iloc[0]
@@ -470,13 +472,13 @@ def raise_missing(values: int, rows: int, n: int, columns: pd.Index, empty: int 
     `empty` of the rows have no value in these columns.
     """
     way = (
-        "na='drop' to leave these rows out, na='em' to estimate from what was measured, or na='pairwise' to "
-        "use what was measured of each pair of variables."
+        "na='drop' to leave these rows out, na='em' to estimate from all measured values, or na='pairwise' "
+        "to compute each covariance from the rows in which both variables are measured."
     )
     if rows == n:
         way = (
-            "na='em' or na='pairwise' to estimate from what was measured, or df.dropna(axis=1, thresh=...) "
-            f"to leave out the columns with most of them: {NO_COMPLETE_ROW}."
+            "na='em' or na='pairwise' to estimate from the measured values, or df.dropna(axis=1, "
+            f"thresh=...) to leave out the columns with most of them: {NO_COMPLETE_ROW}."
         )
     without = f" ({empty} without any value, which na='em' and na='pairwise' refuse)" if empty else ""
     raise errors.MissingValuesError(
@@ -550,8 +552,8 @@ def require_weight(w: np.ndarray) -> None:
         )
     if total <= 1:
         raise errors.WeightsError(
-            f"The weights sum to {total:g}; they count rows (a weight of 2 is that row twice) and variances "
-            "are divided by sum(w) - 1, so the sum must exceed 1. For shares, pass w * len(w) / w.sum()."
+            f"The weights sum to {total:g}; a row of weight 2 is treated as two rows, and variances are "
+            "divided by sum(w) - 1, so the sum must exceed 1. For shares, pass w * len(w) / w.sum()."
         )
 
 
@@ -606,7 +608,7 @@ def aligned(
     else:
         strange = "repeated labels are in another order"
     way = "to_numpy()" if isinstance(values, pd.Series) else "set_axis(fit.scores.index)"
-    by_position = f", or pass {option}.{way} to go by position" if len(value_labels) == n else ""
+    by_position = f", or pass {option}.{way} to match by position" if len(value_labels) == n else ""
     raise error(
         f"{option} has labels that do not match the {role}: {strange}. Give it the same labels{by_position}."
     )

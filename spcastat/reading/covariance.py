@@ -127,7 +127,7 @@ def _nearest(S: np.ndarray, columns: pd.Index, about: dict[str, Any]) -> np.ndar
     if variances.min() <= 0.0:
         j = int(variances.argmin())
         raise CovarianceError(
-            f"nearest=True was given, and the variance of {shown(columns[j])} is {S[j, j]:g}; the nearest "
+            f"nearest=True was given, but the variance of {shown(columns[j])} is {S[j, j]:g}; the nearest "
             "matrix keeps the variances, which must be positive. Leave that variable out."
         )
     spread = np.sqrt(variances)
@@ -498,8 +498,8 @@ def _number(cell: Any, column: Any, row: Any) -> tuple[float, bool]:
     match = _MARKED.fullmatch(text)
     if match is None:
         raise ColumnTypeError(
-            f"The matrix has {shown(cell)} in row {shown(row)}, column {shown(column)}; cells are "
-            "numbers, or blank above or below the diagonal. Write the number alone."
+            f"The matrix has {shown(cell)} in row {shown(row)}, column {shown(column)}; cells must be "
+            "numbers, or blank above or below the diagonal. Write only the number."
         )
     return float(match[1]), bool(match[2])
 

@@ -95,8 +95,8 @@ class RowDesign:
             )
         if c is not None and len(np.unique(c)) < 2:
             raise RowGroupsError(
-                "clusters has only one cluster; draws take whole clusters, so two or more are needed. Leave "
-                "clusters out if the rows are independent."
+                "clusters has only one cluster, but whole clusters are drawn, so two or more are needed. "
+                "Leave clusters out if the rows are independent."
             )
         if h is None:
             return
@@ -146,8 +146,8 @@ def few_clusters(record: dict[str, Any] | None) -> str:
     if not count or count >= FEW_CLUSTERS:
         return ""
     return (
-        f"With {count} clusters, fewer than {FEW_CLUSTERS}, tests are liberal: they find components in "
-        "noise, and intervals are too short, more often than they state."
+        f"With {count} clusters, fewer than {FEW_CLUSTERS}, tests are liberal, so they find components in "
+        "noise more often than their level, and intervals are too short."
     )
 
 
@@ -174,8 +174,8 @@ def require_options(clusters: Any, strata: Any, block_length: Any, weights_are: 
         )
     if weights is not None:
         raise OptionError(
-            "block_length was given with weights; draws of blocks take rows in their order, each once. Leave "
-            "one of them out."
+            "block_length was given with weights, but blocks consist of successive rows without weights. "
+            "Leave one of the two out."
         )
 
 
@@ -595,5 +595,5 @@ def checked_robust(robust: Any) -> bool | str:
     meant = nearest(robust, ROBUST_PARTS) if isinstance(robust, str) else ""
     raise OptionError(
         f"robust={shown(robust)} was given.{meant} It must be True, False, 'cells' (rows are kept) or 'rows' "
-        "(cells are left as they are)."
+        "(cells are not changed)."
     )

@@ -324,9 +324,9 @@ def parse(
         require_safe(formula, pieces, names)
     if isinstance(weights, str) and any(formula_name(weights) in piece.reads(context) for piece in pieces):
         raise FormulaError(
-            f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} takes that column "
-            "out of the variables, including those of '.'. Leave it out of the formula, or give the weights "
-            "as numbers."
+            f"formula={shown(formula)} has {shown(weights)}, and weights={shown(weights)} removes that "
+            "column from the variables, also from '.'. Leave it out of the formula, or give the weights as "
+            "numbers."
         )
     used = {name for piece in pieces if piece.kind == "name" for name in piece.reads(context)}
     for piece in pieces:

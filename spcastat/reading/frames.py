@@ -540,14 +540,16 @@ def variable_groups(groups: Any, index: pd.Index) -> pd.Categorical:
     if isinstance(groups, pd.Series) and not groups.index.equals(index):
         if not groups.index.is_unique or not any(name in index for name in groups.index.to_flat_index()):
             raise ShapeError(
-                "sections names none of the variables; its labels must be names of variables. Groups of rows "
-                "are the groups= of biplot(), plot_scores() and report()."
+                "sections names none of the variables; its labels must be names of variables. For groups of "
+                "rows use groups= of biplot(), plot_scores() and report()."
             )
         groups = groups.reindex(index)
     values = groups.array if isinstance(groups, pd.Series) else groups
     group_labels = values if isinstance(values, pd.Categorical) else _named_groups(values, len(index))
     if len(group_labels) != len(index):
-        raise ShapeError(f"sections has {len(group_labels)} values; there are {len(index)} variables.")
+        raise ShapeError(
+            f"sections has {len(group_labels)} values for {len(index)} variables; give one for each."
+        )
     return group_labels
 
 

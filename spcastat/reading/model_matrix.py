@@ -584,8 +584,8 @@ def require_rowwise(
                 raise FormulaError(f"it makes the columns {listed(part_values)} in place of {listed(names)}.")
         except SpcaError as error:
             raise FormulaError(
-                f"formula={shortened(text)}: on {len(rows)} of its {len(data)} rows alone it fails, so "
-                f"new rows could not be transformed: {error}"
+                f"formula={shortened(text)}: it cannot be evaluated on {len(rows)} of its {len(data)} rows "
+                f"alone, so new rows could not be transformed: {error}"
             ) from None
         values = matrix[rows]
         # Rounding errors depend on the number of rows, and are relative to the largest value.

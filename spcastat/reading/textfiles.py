@@ -298,7 +298,10 @@ class TextTable:
             skip = self._options.skip_rows + line - 1
             hint = f"if that line contains the column names, give {self._say(skip_rows=skip)}"
         else:
-            hint = f"text that has the separator needs quotation marks; {self._say(sep=';')} gives another"
+            hint = (
+                "put text that contains the separator into quotation marks, or give another separator, such "
+                f"as {self._say(sep=';')}"
+            )
         return FileError(
             f"{self.name} cannot be read: line {line} has {plural(len(record), 'field')}, and the first line "
             f"{verb} {plural(len(names), 'column')}, separated by {self._options.sep!r}; {hint}."
@@ -475,7 +478,7 @@ def column_names(name: str, first_row: Sequence[str], say: Callable[..., str]) -
         )
         raise FileError(
             f"{name} cannot be read: {columns_text} no name in the first line (only a first column may have "
-            "none: the labels of the rows). Is there a separator too many at the ends of the lines?"
+            "none: the labels of the rows). Check for separators at the ends of the lines."
         )
     twice = [label for label, times in Counter(names).items() if times > 1]
     if twice:
@@ -628,8 +631,8 @@ def with_labels(
                 [int(code) if isinstance(code, float) and code.is_integer() else code for code in bare]
             )
             raise ColumnTypeError(
-                f"In {path}, some values of {shown(name)} have labels, and {codes} have none: label all or "
-                f"none, declare these missing, or read numbers in place of labels with {otherwise}."
+                f"In {path}, some values of {shown(name)} have labels, but {codes} have none: label all "
+                f"values or none, declare these missing, or read numbers in place of labels with {otherwise}."
             )
         texts = [labels[name][value] for value in values]
         twice = sorted({text for text in texts if texts.count(text) > 1})

@@ -70,8 +70,9 @@ def _numbers_of(column: pd.Series, name: Hashable, labels: Any) -> dict[Any, flo
     if alphabetical and isinstance(categories[0], str):
         order = ", ".join(map(shown, categories[:8]))
         warn(
-            f"codes=True counts the categories of {shown(name)} in the order {order}, which is alphabetical: "
-            f"if it is not meant, order them, df[{shown(name)}].cat.reorder_categories([...]).",
+            f"codes=True numbers the categories of {shown(name)} in the order {order}, which is "
+            "alphabetical: if this order is not intended, order them, "
+            f"df[{shown(name)}].cat.reorder_categories([...]).",
             DataWarning,
         )
     return {category: float(number) for number, category in enumerate(categories, 1)}

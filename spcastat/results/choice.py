@@ -194,8 +194,9 @@ class ComponentChoice(Outcome):
         tests = self._tests
         if tests.tested is not None:
             raise OptionError(
-                f"parallel= is an analysis of {tests.p} of {tests.tested.variables} variables, and the "
-                "eigenvalues of the fit are of all of them; leave it out, or analyse a sample of the rows."
+                f"parallel= was computed from {tests.p} of {tests.tested.variables} variables, but the "
+                "eigenvalues of the fit are those of all variables; leave it out, or analyse a sample of the "
+                "rows."
             )
         self._require_data_of(spectrum, "parallel=")
         noise = tests.table["noise"].to_numpy(dtype=float)

@@ -756,7 +756,7 @@ class GroupComparison(Picklable, Outcome):
             The largest number of variables: those with the smallest adjusted p-values, then the largest
             loadings.
         components : sequence of int or str, optional
-            Numbers counted from one, or names; by default all.
+            Numbers from 1, or names; by default all.
         level : float in (0, 1)
             Confidence level of the intervals, which are normal, for each slope alone.
         palette : mapping, sequence of colours, or str, optional

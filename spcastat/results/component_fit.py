@@ -185,7 +185,8 @@ class ComponentFit(Picklable, Shown):
         return rows.transform(self._state, new, na)
 
     def save(self, path: hints.Path, *, scores: bool | None = None) -> None:
-        """Save the fit to one file, which :func:`spcastat.load` reads. The file has no pickles and no code.
+        """Save the fit to one file, which :func:`spcastat.load` reads. The file contains no pickles and no
+        code.
 
         Parameters
         ----------

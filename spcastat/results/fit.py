@@ -117,8 +117,8 @@ class SpcaResult(ComponentFit):
 
         ``cardinality``; ``score variance`` and ``adjusted variance`` in squared units of the (scaled) data;
         ``share of total``, the adjusted variance over the total variance; and four cumulative shares of the
-        total: adjusted, PEV, least squares, and what dense PCA explains with the same number of components. A
-        fit from a file written before a measure existed has no column for it.
+        total: adjusted, PEV, least squares, and what dense PCA explains with the same number of components.
+        If a fit was saved by a version that lacked a measure, the table has no column for this measure.
         """
         return frames.variance(self._state)
 
@@ -145,7 +145,7 @@ class SpcaResult(ComponentFit):
             (Lindeman, Merenda and Gold; Shapley value). These add up to ``measure("least_squares")``. NaN
             with more than 12 components;
         ``last``
-            the share that is lost when the component is left out.
+            the share that is lost if the component is left out.
 
         For uncorrelated scores the three are equal.
         """
@@ -290,8 +290,8 @@ class SpcaResult(ComponentFit):
         Summary
             A table that prints. The frame ``frames["components"]`` has one row for each component and
             variable, the strongest first: "component"; "kind" ("variable" of the fit, "supplementary" number,
-            "factor", "level"); "term"; "loading" of a variable; "estimate", which is a correlation, for a
-            factor the share of the variance of the score between its levels, for a level its mean score;
+            "factor", "level"); "term"; "loading" of a variable; "estimate" (a correlation for a number, the
+            share of the variance of the score between levels for a factor, the mean score for a level);
             "statistic", which is t, F, or a test value; "p_value". Variables with a nonzero loading have no
             statistic and no p-value.
 
@@ -334,8 +334,8 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         rows : DataFrame, array, sparse matrix, polars or pyarrow table, optional
-            Rows as for `transform`, for which scores and squared cosines are returned. A Series given first
-            and alone is a variable.
+            Rows as for `transform`, for which scores and squared cosines are returned. A single Series is
+            treated as a variable.
         variables : DataFrame or Series, optional
             Values for each row of the fit, matched by row labels; labels 0, 1, ... are matched by position if
             the rows of the fit have other labels. For numbers, correlations with the scores are returned; for
@@ -388,7 +388,7 @@ class SpcaResult(ComponentFit):
         Returns
         -------
         Scales
-            `table`, `items`, and `kept`, the share of the adjusted variance that unit weights keep.
+            `table`, `items`, and `kept`, the share of the adjusted variance that unit weights retain.
 
         Raises
         ------
@@ -578,9 +578,10 @@ class SpcaResult(ComponentFit):
         Returns
         -------
         DataFrame with "T2" and "Q", or a polars or Arrow table if one was given
-            For the rows of a robust fit also "distance", of the scores from those of most rows, "kept",
-            whether the fit uses the row, and "cells", the number of its outlying cells. For a fit of rows on
-            dask workers, the distances of a random sample of 2000 rows (without labels), with a warning.
+            For the rows of a robust fit there are also "distance", the robust distance of the scores; "kept",
+            whether the fit uses the row; and "cells", the number of outlying cells in the row. For a fit of
+            rows on dask workers, the distances of a random sample of 2000 rows (without labels), with a
+            warning.
 
         Raises
         ------
@@ -683,7 +684,7 @@ class SpcaResult(ComponentFit):
         """The rows of a fit with ``na="em"`` with their missing values filled, one column for each factor.
 
         With ``scale="mixed"`` a missing level is the one with the largest indicator in `imputed`, which has
-        the shares of all levels. Otherwise the frame is that of `imputed`.
+        the shares of all levels. Otherwise the frame equals `imputed`.
 
         Raises
         ------
@@ -728,8 +729,8 @@ class SpcaResult(ComponentFit):
 
         In every draw of rows with replacement, columns are centred and scaled, formulas are re-estimated, and
         variables are selected again, for the same objective, numbers of components and cardinalities as in
-        the fit. Components are matched with those of the fit by the correlation of their scores, without
-        rotation.
+        the fit. Components are matched with the components of the fit by the correlation of their scores,
+        without rotation.
 
         Parameters
         ----------
@@ -737,8 +738,8 @@ class SpcaResult(ComponentFit):
             Number of draws, 3 or more. Intervals of 95 % need 39; fewer draws give only standard errors
             and shares.
         select : bool
-            Whether variables are selected again in each draw. False keeps those of the fit, which is not
-            valid if they were selected with the same data.
+            Whether variables are selected again in each draw. False keeps the variables of the fit, which is
+            not valid if the same data selected them.
         search : {"near", "quick"}, optional
             The search in each draw, for fits by the default method. "quick", the default for up to 1000
             variables, searches from several starts of the draw and from the loadings of the fit; the fits of
@@ -748,7 +749,7 @@ class SpcaResult(ComponentFit):
             shares of draws are too large if other solutions explain nearly as much.
         choice : ComponentChoice or Choice, optional
             The result of :func:`spcastat.choose_k`, or of :func:`spcastat.choose` without `k`, for the data
-            of the fit: components beyond its number are marked where their intervals are printed. The fit of
+            of the fit: prints of intervals mark components beyond this number. The fit of
             :func:`spcastat.choose` already includes it.
         data : optional
             The data of the fit, for a fit from a file.
@@ -784,7 +785,7 @@ class SpcaResult(ComponentFit):
 
         Notes
         -----
-        The search of a draw improves its starts, and exchanges single variables of the best of them. The
+        The search in a draw improves its starts, and exchanges single variables in the best of them. The
         quick search has 5 starts (28 for PEV and least squares, and for disjoint components): PCA of the
         draw, its varimax rotation, and random rotations of twice as many directions. For adjusted variance
         with 100 draws or more, only the first 50 draws are fitted in this way; each later draw starts from
@@ -795,9 +796,9 @@ class SpcaResult(ComponentFit):
         a start.
 
         For a covariance matrix with `n_obs`, draws are Wishart matrices, scaled to unit variances if the
-        matrix has these. From rows in chunks a sample of at most 50,000 is drawn in one pass (64 million
-        values, if these are fewer); the intervals are then valid for a fit of that many rows, as the print
-        says. Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
+        matrix has these. From rows in chunks a sample of at most 50,000 is drawn in one pass (or 64 million
+        values, if that is fewer rows); the intervals are then valid for a fit of that many rows, as the print
+        reports. Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
 
         Examples
         --------
@@ -887,16 +888,16 @@ class SpcaResult(ComponentFit):
     ) -> SplitInference:
         """Select variables on one half of the rows, and estimate their association on the other.
 
-        The weights are those of the first half. On the second half, each selected variable has a correlation
-        with the score of the other selected variables, and an interval for it. The variables may differ from
-        those of the fit.
+        The weights are computed from the first half. The second half gives the correlation of each selected
+        variable with the score of the other selected variables, and an interval for it. The selected
+        variables may differ from the variables of the fit.
 
         Parameters
         ----------
         n : int
             Number of bootstrap samples of the second half, 2 or more, for the variances.
         repeats : int
-            Number of splits. The intervals are those of the first split. The p-values of several splits are
+            Number of splits. Intervals are computed from the first split. The p-values of several splits are
             combined, so that they hardly depend on a single split; 25 or more splits are usual, for which
             ``n=199`` is sufficient.
         data, rng, n_jobs, progress
@@ -1015,9 +1016,9 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         *results : Bootstrap, Stability, SplitInference, LoadingTest or Certificate
-            What `bootstrap`, `stability`, `split_inference`, `test_loadings` and `certify` of this fit
-            returned. The last result of each kind is shown, and replaces one that the fit already shows;
-            proofs for different measures, or of all or single components, are different kinds.
+            Results of `bootstrap`, `stability`, `split_inference`, `test_loadings` and `certify` of this fit.
+            The last result of each kind is shown, and replaces one that the fit already shows; proofs for
+            different measures are different kinds, and so are joint proofs and proofs of single components.
 
         Returns
         -------
@@ -1068,11 +1069,11 @@ class SpcaResult(ComponentFit):
         By default a fit that maximises a measure of all components together (adjusted variance, PEV, or the
         least-squares share, as ``fit.options["objective"]`` says) is compared by this measure with all fits
         of the same cardinalities, in any order, as with ``joint=True``. A fit by a method that finds one
-        component after another has no such measure: each component is compared, by the adjusted variance
-        that it adds, with the best component given the earlier ones (Schur complement, in the order shown),
-        as with ``joint=False``. The same is done for one component by adjusted variance or PEV, which are
-        then equal; where a component adds nothing to the earlier ones; and where a rule for supports has no
-        joint proof (`together`, and a forced variable with a loading of zero).
+        component after another has no such measure: each component is compared, by the adjusted variance that
+        it adds, with the best component given the earlier ones (Schur complement, in the order shown), as
+        with ``joint=False``. The same is done for one component by adjusted variance or PEV, which are then
+        equal; if a component adds nothing to the earlier ones; and if a rule for supports has no joint proof
+        (`together`, and a forced variable with a loading of zero).
 
         A bound may be loose but is always valid, even if the search is stopped early. For nonnegative
         loadings the bound ignores the sign constraint. Under a rule for the supports (`include`, `exclude`,
@@ -1080,8 +1081,8 @@ class SpcaResult(ComponentFit):
         those that share no variable with earlier ones); a joint bound applies to loadings under the rule, or
         is reported as a bound without it. If the search chose the groups (`disjoint` without `card`), the
         joint bound covers all partitions of the variables into the same number of groups of any sizes; for
-        more than 16 variables it is dense PCA. The bounds hold under a constraint (``constraint=``), too; a
-        fit with orthogonal loadings is compared, by PEV, with orthogonal loadings alone.
+        more than 16 variables it is dense PCA. The bounds are also valid under a constraint
+        (``constraint=``); a fit with orthogonal loadings is compared, by PEV, with orthogonal loadings alone.
 
         Parameters
         ----------
@@ -1108,8 +1109,7 @@ class SpcaResult(ComponentFit):
         Raises
         ------
         OptionError
-            If ``joint=False`` is given with `objective`, or a joint proof is requested where there is none:
-            under `together`.
+            If ``joint=False`` is given with `objective`, or if a joint proof is requested under `together`.
         NoRowsError
             For a fit from a file, which has no data.
 
@@ -1610,18 +1610,18 @@ class SpcaResult(ComponentFit):
     ) -> Axes:
         """Draw rows as points, and the variables of two components as bars in the margins and as arrows.
 
-        Only the points are drawn in the middle. A block of bars below the axes shows the loadings of the
-        horizontal component with the names of the variables, the largest first, and a block beside or below
-        the axes those of the vertical component; both have one scale. Bars of negative loadings are hollow. A
-        variable with loadings on both components also has an arrow, and a small arrow of the same direction
-        after its name. A variable with a loading on only one component has no arrow, since its direction is
-        the axis. Arrows and points are named if there is room.
+        The middle of the plot shows only the points. A block of bars below the axes shows the loadings of the
+        horizontal component with the names of the variables, the largest first. A second block, beside or
+        below the axes, shows the loadings of the vertical component on the same scale. Bars of negative
+        loadings are hollow. A variable with loadings on both components also has an arrow, and a small arrow
+        of the same direction after its name. A variable with a loading on only one component has no arrow,
+        since its direction is the axis. Arrows and points are named if there is room.
 
-        With s the standard deviations of the two columns of scores, points are scores / s^scale and arrows
-        loadings * s^scale, so their inner products are those of scores and loadings for any scale
-        (Gabriel 1971). Singular values, s * sqrt(n - 1), instead of s only change both by a common factor;
-        with s, ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``. All arrows are multiplied by one
-        common factor to reach as far as most of the points. ``biplot_data().caption`` says how both are
+        Let s be the standard deviations of the two columns of scores. Points are scores / s^scale and arrows
+        are loadings * s^scale, so for any scale their inner products equal the inner products of scores and
+        loadings (Gabriel 1971). ``scale=1`` is R's ``biplot(prcomp(x), pc.biplot=TRUE)``; singular values, s
+        * sqrt(n - 1), in place of s would only change both by a common factor. All arrows are multiplied by
+        one common factor to reach as far as most of the points. ``biplot_data().caption`` states how both are
         scaled.
 
         A few rows far from all others are drawn as triangles at the edge, with their coordinates, so that the
@@ -1630,14 +1630,14 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         components : two of int or str
-            Numbers counted from one, or names.
+            Numbers from 1, or names.
         scale : float
             From 0 to 1. With 1 the points are standardised scores, and lengths of arrows and angles between
             them approximate standard deviations and correlations of the variables. With 0 the points are the
             scores themselves, and distances between points are distances between rows within the components.
         arrows : {"loadings", "correlations"}
-            With "correlations" arrows end at the correlations of the variables with the two scores,
-            stretched: those with a nonzero loading are drawn strongly, the others faintly.
+            With "correlations" the arrows are the correlations of the variables with the two scores,
+            stretched by a common factor; arrows of variables without a nonzero loading are faint.
         max_arrows : int, optional
             The largest number of arrows; the longest are drawn. For ``arrows="correlations"`` variables with
             a nonzero loading come first. None draws all.
@@ -1651,20 +1651,20 @@ class SpcaResult(ComponentFit):
             Colours of the groups (by group or in order), or the name of a colour map; for `color`, a colour
             map.
         outline : {"normal", "t", "hull"}, optional
-            Around each group, or around all points if there are no groups: the ellipse that contains the
-            share `level` of a normal distribution with the mean and covariance matrix of the group; that of a
-            bivariate t distribution with 5 degrees of freedom, fitted by maximum likelihood, which is robust
-            to outliers; or the convex hull. Groups of fewer than three points, or with all points on a line,
-            have no outline.
+            The outline of each group, or of all points if there are no groups: an ellipse that contains the
+            share `level` of a normal distribution with the mean and covariance matrix of the group; an
+            ellipse for a bivariate t distribution with 5 degrees of freedom, fitted by maximum likelihood,
+            which is robust to outliers; or the convex hull. Groups of fewer than three points, or with all
+            points on a line, have no outline.
         level : float in (0, 1)
             Probability of the ellipses.
         centroids : bool
             Whether the mean of each group is marked and named.
         labels : int, bool, sequence or Series, optional
-            Which rows are named where there is room. A number: that many rows, those farthest from the
-            centre; True: all; False: none. A sequence has one text for each row, "" for no name; a Series has
-            texts by row label. By default the three farthest rows are named if the row labels are different
-            texts.
+            The rows to name if there is room. A number names this many rows, those farthest from the centre;
+            True names all rows, and False none. A sequence has one text for each row, "" for no name; a
+            Series has texts by row label. By default the three farthest rows are named if the row labels are
+            different texts.
         new : DataFrame, array, sparse matrix, polars or pyarrow table, optional
             New rows as for `transform`, drawn as crosses on the scale of the other rows, or as triangles at
             the edge if they are far outside.
@@ -1675,8 +1675,9 @@ class SpcaResult(ComponentFit):
             Whether the variables are drawn as bars in the margins. Without bars, each variable with a nonzero
             loading has an arrow, if there are no more than `max_arrows`.
         note : bool, optional
-            Whether the caption of `biplot_data` is written below the plot, as many sentences as have room; by
-            default on a new figure, and in given axes unless the points would have too little room.
+            Whether the caption of `biplot_data` is written below the plot, with as many sentences as fit. By
+            default it is written on new figures, and in given axes unless too little room would be left for
+            the points.
         ax : Axes, optional
             By default a new figure is created. The bars take part of the space of given axes, which become
             smaller; ``ax.get_position()`` gives the position of the points after the first draw.
@@ -1748,7 +1749,7 @@ class SpcaResult(ComponentFit):
         supplement: Supplement | None = None,
         blocks: bool = True,
     ) -> BiplotData:
-        """Return what `biplot` draws: positions and names of points and arrows.
+        """Return the data that `biplot` draws: positions and names of points and arrows.
 
         Parameters
         ----------
@@ -1758,7 +1759,7 @@ class SpcaResult(ComponentFit):
         Returns
         -------
         BiplotData
-            `points`, `arrows`, `blocks`, `new` and `levels` are frames; `caption` says how they are scaled.
+            `points`, `arrows`, `blocks`, `new` and `levels` are frames; `caption` states how they are scaled.
 
         See Also
         --------
@@ -1819,8 +1820,8 @@ class SpcaResult(ComponentFit):
             curve over all columns in their order for each component, with gaps at zeros, for spectra and
             series. Image: an image for each component, for pixels. By default an image if `shape` is given; a
             line if `x` is given or 30 or more columns are named by increasing or decreasing numbers, perhaps
-            with a unit (850, "850 nm", "X850"), that do not merely count; a table if the variables have
-            nonzero loadings on more than 1.6 components on average; otherwise blocks.
+            with a unit (850, "850 nm", "X850"), unless these only number the columns; a table if the
+            variables have nonzero loadings on more than 1.6 components on average; otherwise blocks.
         sort : bool
             Whether blocks and tables show the largest absolute loading of each component first; otherwise the
             variables are in the order of the data.
@@ -1829,7 +1830,7 @@ class SpcaResult(ComponentFit):
             more have a nonzero loading, the components take turns in choosing the variable with their largest
             remaining absolute loading.
         components : sequence of int or str, optional
-            Numbers counted from one, or names; by default all.
+            Numbers from 1, or names; by default all.
         sections : Series, mapping or sequence of length p, optional
             The section of each variable, for blocks and tables. Variables of a section are shown together,
             with its name; sections are in the order of the categories or of their first variables.
@@ -1881,7 +1882,9 @@ class SpcaResult(ComponentFit):
         level = checked_level(level)
         state, has_intervals = showing(self._state, "conf_int", conf_int, {Bootstrap: "bootstrap()"})
         if has_intervals and intervals is not None:
-            raise OptionError("intervals= was given with conf_int=, which draws others: give one of them.")
+            raise OptionError(
+                "intervals= was given with conf_int=, which draws other intervals; give one of the two."
+            )
         if values != "loadings" and (has_intervals or intervals is not None):
             name = "conf_int" if has_intervals else "intervals"
             raise OptionError(f"{name}= was given with values={values!r}; intervals are for loadings.")
@@ -1924,8 +1927,7 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         components : one to five of int or str, optional
-            Numbers counted from one, or names; by default the first five, and a note names those that are
-            shown.
+            Numbers from 1, or names; by default the first five, and a note names those that are shown.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
             A string names a column of the fitted data.
@@ -1933,8 +1935,8 @@ class SpcaResult(ComponentFit):
             The colours of the groups, as for the biplot.
         densities : bool
             Whether the diagonal shows kernel density estimates of each component (Gaussian kernel,
-            Silverman's bandwidth), for each group of five rows or more scaled by its share of the rows. With
-            up to 1,000 rows there is a mark for each.
+            Silverman's bandwidth), for each group of five rows or more scaled by its share of the rows. Up to
+            1,000 rows are also marked individually.
         against : {"components", "index"}, optional
             Whether components are drawn against one another, or each in a panel over the index of the rows:
             its dates, its numbers, or else the order of the rows. By default over dates if the index has
@@ -1996,12 +1998,12 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         components : two of int or str
-            Numbers counted from one, or names.
+            Numbers from 1, or names.
         max_arrows : int, optional
-            The largest number of arrows: those with a nonzero loading first, the longest along one component
-            and the other in turn. None draws all.
+            The largest number of arrows. Variables with a nonzero loading come first; the longest arrows
+            along the two components are chosen alternately. None draws all.
         supplement : Supplement, optional
-            What `supplement` returned: its numeric variables are drawn in another colour.
+            The result of `supplement`: its numeric variables are drawn in another colour.
         ax : Axes, optional
             By default a new figure is created.
 

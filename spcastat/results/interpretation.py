@@ -229,7 +229,7 @@ def _renamed(components: list[str], names: Any) -> list[str]:
             place = places.get(key)
             if place is None:
                 raise ComponentsError(
-                    f"rename() was given {shown(key)}, which is not a component; there are "
+                    f"rename() was given {shown(key)}, which is not a component; the components are "
                     f"{listed(components)}.{nearest(key, components, names)}"
                 )
             new_names[place] = name

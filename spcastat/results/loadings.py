@@ -400,7 +400,7 @@ class SparseLoadings(ComponentFit):
         Parameters
         ----------
         components : two of int or str
-            Numbers counted from one, or names.
+            Numbers from 1, or names.
         scale, max_arrows, groups, color, palette, outline, level, centroids, labels, ax
             As for ``SpcaResult.biplot``.
 

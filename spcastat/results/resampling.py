@@ -228,7 +228,7 @@ class Bootstrap(FromDraws):
         max_rows : int, optional
             The largest number of variables to show.
         components : sequence of int or str, optional
-            Numbers counted from one, or names; by default all.
+            Numbers from 1, or names; by default all.
         level, kind
             As for `conf_int`.
         ax : Axes, optional
@@ -344,7 +344,7 @@ class Stability(FromDraws):
         max_rows : int, optional
             The largest number of variables to show; by default as many as there is room for.
         components : sequence of int or str, optional
-            Numbers counted from one, or names; by default all.
+            Numbers from 1, or names; by default all.
         ax : Axes, optional
             By default a new figure is created.
 
@@ -561,8 +561,8 @@ def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
     if one_of("search", search, SEARCHES) not in searches:
         raise OptionError(
             f"search={search!r} was given, which is not available for this fit: it requires method='joint' "
-            f"and select=True, and 'quick' also requires at most {GRAM_LIMIT} variables and not for groups "
-            "of all variables (disjoint=True without card). Leave search out."
+            f"and select=True; 'quick' also requires at most {GRAM_LIMIT} variables and a fit that is not a "
+            "partition of all variables (disjoint=True without card). Leave search out."
         )
     return search
 
@@ -628,8 +628,8 @@ def test_loadings(fit: Drawing, n: int, *, fdr: str) -> Tested:
     p, k = fit.state.V.shape
     if k >= p:
         raise ComponentsError(
-            f"test_loadings() fits without each variable in turn, and {k} components need more than {p} "
-            "variables; fit fewer components."
+            f"test_loadings() repeats the fit without each variable in turn, and {k} components need more "
+            f"than {p} variables; fit fewer components."
         )
     with listening(fit.progress):
         resampling = _resampling(fit, "test_loadings()")
@@ -643,8 +643,8 @@ def _require_permutable(state: FitState, given: Resampling) -> None:
 
     if not isinstance(given.sampler, RowSampler):
         raise NoRowsError(
-            "test_loadings() permutes rows, and a covariance matrix has none; fit rows with spca(data, ...), "
-            "or use bootstrap() or stability()."
+            "test_loadings() permutes rows, which a covariance matrix does not have; fit rows with "
+            "spca(data, ...), or use bootstrap() or stability()."
         )
     if given.sampler.groups.weights is not None:
         raise WeightsError(
@@ -675,7 +675,8 @@ def number_found(state: FitState, choice: ParallelAnalysis) -> int:
     check = getattr(type(tests), "_require_data_of", None)
     if check is None:
         raise OptionError(
-            f"choice={shown(choice)} was given; it must be what choose_k() returned, or choose() without k=."
+            f"choice={shown(choice)} was given; it must be the result of choose_k(), or of choose() without "
+            "k=."
         )
     check(tests, spectrum(state), "choice=")
     return int(tests.k)
@@ -762,7 +763,7 @@ def original_data(state: FitState, data: Data | None, table: Any, analysis: str)
         return data
     if table is None:
         raise NoRowsError(
-            f"{analysis} needs the data, and a fit from a file does not have them: give "
+            f"{analysis} needs the data, which a fit from a file does not have: give "
             f"{analysis[:-1]}data=...)."
         )
     data_again = table if isinstance(table, Data) else _read_again(state, table, analysis)
@@ -785,7 +786,7 @@ def _read_again(state: FitState, table: Any, analysis: str) -> Data:
         )
     if record.weighted:
         raise WeightsError(
-            f"{analysis} needs the weights of the rows, and a fit from a file does not have them: give "
+            f"{analysis} needs the weights of the rows, which a fit from a file does not have: give "
             f"{analysis[:-1]}data=rows(table, ..., weights=...)), or fit again: {record.call}."
         )
     if record.from_rows:

@@ -235,7 +235,7 @@ class SpcoResult(Picklable, Shown):
         Parameters
         ----------
         components : sequence of int or str, optional
-            Numbers counted from one, or names; by default all.
+            Numbers from 1, or names; by default all.
         groups : Series, Categorical or array of length n, optional
             Groups that set the colours of the stems; rows are in the order of the data.
         palette : mapping, sequence of colours, or str, optional
@@ -276,7 +276,7 @@ class SpcoResult(Picklable, Shown):
         max_rows : int, optional
             The largest number of variables of blocks and tables; by default as many as there is room for.
         components : sequence of int or str, optional
-            Numbers counted from one, or names; by default all.
+            Numbers from 1, or names; by default all.
         sections : Series, mapping or sequence of length p, optional
             The section of each variable, for blocks and tables; variables of a section are shown together,
             with its name next to them.

@@ -649,7 +649,7 @@ class Searched:
     def in_words(self, p: int) -> str:
         """Return a sentence on the search; `p` is the number of variables."""
         if self.proven:
-            return "proven: no other loadings with as many nonzeros are better"
+            return "proven: no other loadings with the same numbers of nonzeros are better"
         parts = []
         if self.starts > 1:
             agreement = ""

@@ -137,7 +137,7 @@ class Sparser:
         else:
             parts = [f"the sparsest of {count} that reach it"]
         if self.searched:
-            parts.append("a joint search found none with one nonzero fewer")
+            parts.append("a joint search found no fit with one nonzero fewer")
         if self.dense:
             parts.append("more than a third of all loadings")
         return "; ".join(parts)

@@ -231,7 +231,7 @@ class Stream(ABC):
         NoRowsError
             For a stream of some of the rows, or of changed rows.
         """
-        raise NoRowsError(f"Scores need all rows as they are; here {self.title} gives only sums.")
+        raise NoRowsError(f"Scores need the rows, but {self.title} gives only sums of rows.")
 
 
 # --- streams derived from others ------------------------------------------------------------------

@@ -500,7 +500,9 @@ def _files_below(folder: Path) -> list[Path]:
     files = sorted(path for path in visible if path.suffix.lower() in SUFFIXES)
     if not files:
         content = (
-            f"It holds {listed([path.name for path in sorted(visible)], 3)}." if visible else "It is empty."
+            f"It contains {listed([path.name for path in sorted(visible)], 3)}."
+            if visible
+            else "It is empty."
         )
         raise FileError(
             f"There is no Parquet file ({', '.join(SUFFIXES)}) in the folder {str(folder)!r}. {content}"
@@ -615,7 +617,7 @@ def of_lazy_frame(data: Any) -> Chunks:
     if not hasattr(data, "collect_batches"):
         raise OptionError(
             "A polars LazyFrame was given, and this version of polars has no LazyFrame.collect_batches: "
-            "take a newer one, or write the rows with lf.sink_parquet(path), and give the path."
+            "install a newer one, or write the rows with lf.sink_parquet(path), and give the path."
         )
     try:
         names = data.collect_schema().names()

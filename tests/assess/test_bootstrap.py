@@ -208,7 +208,7 @@ def test_components_that_are_not_found_are_marked(planted):
         fit.bootstrap(39, choice=sp.choose_k(planted.iloc[:60], n_draws=19))
     whole = sp.choose(planted, cards=[3, 4], effort="quick", n_draws=99, repeats=1)
     assert "PC3 (not found by choose_k)" in fit.bootstrap(39, choice=whole).as_text()
-    with pytest.raises(OptionError, match="it must be what choose_k"):
+    with pytest.raises(OptionError, match="it must be the result of choose_k"):
         fit.bootstrap(39, choice=sp.choose(planted, k=2, cards=[3, 4], effort="quick", repeats=1))
     assert unsaid not in plain(whole.fit.bootstrap(39).as_text())
 

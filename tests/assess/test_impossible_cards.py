@@ -17,7 +17,7 @@ IMPOSSIBLE = {
     "cards=9 was given": [[9], (9,), [(9, 2)], [(3, 3), (9, 9)], [{"PC1": 9}], [[2, 2], [1, 9]]],
     "cards=0 was given": [[0], [(0, 1)], [{"PC1": 1, "PC2": 0}]],
     "it must be a whole number": [[2.5], [True], [np.nan], [(np.nan, 2)], [("a", 2)], [(None, 1)]],
-    "7 values, one for each component, and there are 6 variables": [[(1,) * 7], [[2] * 7, [3] * 7]],
+    "7 values, one for each component, but there are only 6 variables": [[(1,) * 7], [[2] * 7, [3] * 7]],
     "has 1 value, but k=2": [[[1, 2], [3]]],
 }
 

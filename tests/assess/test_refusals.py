@@ -32,7 +32,7 @@ DRAWS = [
     ("sp.choose_k(X, n_jobs=0)", OptionError, "n_jobs"),
     ("fit.bootstrap(progress=3)", OptionError, "progress"),
     ("fit.bootstrap(20, choice=2)", OptionError,
-     r"choice=2 was given; it must be what choose_k\(\) returned"),
+     r"choice=2 was given; it must be the result of choose_k\(\)"),
     *[(f"boot.{intervals}({given})", OptionError, words) for intervals in ("conf_int", "variance_ci")
       for given, words in (("1.0", "level"), ("kind='bca'", "kind='bca'"))],
     ("boot.variance_ci(kind='hull')", OptionError, "kind"),
@@ -90,7 +90,7 @@ CHOICES = [
     *[(f"sp.choose(X.iloc[:3], k=1, cards=[1, 2], folds={n})", TooFewRowsError,
        "3 rows; .* 1 component needs 4 or more") for n in (2, 3, 5)],
     # 12 columns and 7 rows outside a fold
-    ("sp.choose(X, k=2, cards=[2], na='em', method='spcagrid')", OptionError, "works on the rows themselves"),
+    ("sp.choose(X, k=2, cards=[2], na='em', method='spcagrid')", OptionError, "needs the rows themselves"),
     ("sp.choose_k(X, alpha=0.01, n_draws=49)", OptionError, "99 draws"),
     ("sp.choose_k(X, method='bcd-l0')", UnknownOptionError, "method"),
     ("sp.choose_k(R)", OptionError, "n_obs"),

@@ -11,7 +11,7 @@ import scipy.sparse
 
 import spcastat as sp
 
-pytestmark = pytest.mark.filterwarnings("ignore:robust=True takes locations and scales from half of the rows")
+pytestmark = pytest.mark.filterwarnings("ignore:robust=True computes locations and scales")
 
 RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame(

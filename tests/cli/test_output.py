@@ -327,7 +327,7 @@ def test_saved_principal_variables_have_numbers_a_page_and_figures(capsys, kept,
 
 def test_what_principal_variables_do_not_have_is_refused(capsys, kept, tmp_path):
     path, picture = kept[0], tmp_path / "a.png"
-    assert "for loadings" in refused(capsys, "show", path, "--sort")
+    assert "applies to loadings" in refused(capsys, "show", path, "--sort")
     message = refused(capsys, "plot", "biplot", path, "--out", picture)
     assert "choose one of 'plot', 'plot_represented'" in message
     assert "spcastat keep DATA" in refused(capsys, "plot", "plot", "pitprops", "--out", picture)

@@ -183,7 +183,7 @@ def test_without_scores(fit, pitprops, path):
         lambda: other.residuals,
         lambda: other.diagnostics()["T2"],
     ):
-        with pytest.raises(NoRowsError, match="a fit from a file does not have them"):
+        with pytest.raises(NoRowsError, match="which a fit from a file does not have"):
             what()
     with pytest.raises(NoRowsError, match=r"fit again: spca\(data, k=6"):
         other.refit(card=3)
@@ -268,7 +268,7 @@ def test_what_is_compressed_or_larger_than_the_file_is_refused(fit, path):
         sp.load(path)
     size = zipfile.ZipFile(io.BytesIO(whole)).getinfo("loadings.npy").file_size.to_bytes(4, "little")
     path.write_bytes(whole.replace(size, (3_000_000_000).to_bytes(4, "little")))
-    with pytest.raises(FileError, match=r"damaged or cut off: it says that it contains \d+ bytes|damaged"):
+    with pytest.raises(FileError, match=r"damaged or cut off: it should contain \d+ bytes|damaged"):
         sp.load(path)
     path.write_bytes(whole)
     with zipfile.ZipFile(path, "a") as file:

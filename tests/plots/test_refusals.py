@@ -34,7 +34,7 @@ BIPLOT = [
     ("biplot(scores, loadings, color=[1.0] * 60, groups=two)", OptionError, "groups and color were given"),
     ("biplot(scores, loadings, supplementary=pd.DataFrame({'PC1': [0.1]}))", OptionError,
      "give correlations= with arrows='correlations'"),
-    ("biplot(scores, loadings, groups=two[1:])", ShapeError, "groups has 59 values; the scores have 60 rows"),
+    ("biplot(scores, loadings, groups=two[1:])", ShapeError, "groups has 59 values for 60 rows of scores"),
     ("biplot(scores, loadings, groups=scores)", ShapeError, "groups is a DataFrame of . columns; give"),
     ("biplot_data(scores, loadings, groups=pd.Series(two, scores.index)[1:])", ShapeError, "1 label is"),
     ("biplot(scores, loadings, groups=np.arange(60))", OptionError, "60 different values"),
@@ -49,10 +49,10 @@ LOADINGS = [
     ("plot_loadings(loadings * 0)", DataError, "All loadings are zero"),
     ("plot_loadings(loadings.to_numpy())", ShapeError, "ndarray"),
     ("plot_loadings(loadings, kind='image')", OptionError, "needs the height and width"),
-    ("plot_loadings(loadings, kind='blocks', shape=(2, 2))", OptionError, "no other kind"),
+    ("plot_loadings(loadings, kind='blocks', shape=(2, 2))", OptionError, "other kinds do not use"),
     ("plot_loadings(loadings, kind='image', shape=(5, 5))", ShapeError, "height x width = 13"),
     ("plot_loadings(loadings, kind='line', sections=['a'] * 13)", OptionError, "it needs kind='blocks'"),
-    ("plot_loadings(loadings, sections=['a'] * 12)", ShapeError, "sections has 12 values; there are 13"),
+    ("plot_loadings(loadings, sections=['a'] * 12)", ShapeError, "sections has 12 values for 13 variables"),
     ("plot_loadings(loadings, sections={'nothing': 'a'})", ShapeError, "none of the variables"),
     ("plot_loadings(loadings, intervals=pd.DataFrame({'term': []}))", ShapeError, "lacks the columns"),
     ("plot_loadings(loadings, intervals=turned)", DataError, "lower one not above"),
@@ -65,7 +65,7 @@ LOADINGS = [
 ]
 
 MEASURES = [
-    ("screeplot(variance, [1.0, 2.0])", ShapeError, "spectrum has 2 values; there are 3"),
+    ("screeplot(variance, [1.0, 2.0])", ShapeError, "spectrum has 2 values for 3 components"),
     ("screeplot(variance, [1.0, 2.0, 4.0, 1.0])", OptionError, "increases somewhere"),
     ("screeplot(variance, coo_array([4.0, 2.0, 1.0]))", OptionError, "finite numbers"),
     ("screeplot(variance, parallel=['a'])", OptionError, "must contain finite numbers"),

@@ -527,9 +527,9 @@ def test_paths_choices_folds_and_coordinates_take_the_name():
 @pytest.mark.parametrize(
     ("data", "formula", "family", "phrase"),
     [
-        (ROWS, "~ a + w", FormulaError, "takes that column out of the variables"),
-        (ROWS, "~ a + log(w + 1)", FormulaError, "takes that column out of the variables"),
-        (ROWS, "~ . - w", FormulaError, "including those of '.'"),
+        (ROWS, "~ a + w", FormulaError, "removes that column from the variables"),
+        (ROWS, "~ a + log(w + 1)", FormulaError, "removes that column from the variables"),
+        (ROWS, "~ . - w", FormulaError, "also from '.'"),
         (PLAIN, None, WeightsError, "which is not a column; the columns are 'a', 'b', 'c'"),
         (PLAIN.rename(columns={"a": "W1"}), None, WeightsError, "which is not a column"),
         (PLAIN.to_numpy(), None, WeightsError, "columns of these data have no names"),

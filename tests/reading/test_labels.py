@@ -91,7 +91,7 @@ def test_values_that_the_file_declares_missing_are_missing(tmp_path):
 
 def test_values_without_a_label_beside_labelled_ones_are_refused(tmp_path, suffix, capsys):
     path = written(tmp_path / f"x{suffix}", labels={"sport": {1: "never", 4: "always"}})
-    message = r"some values of 'sport' have labels, and 2, 3 have none: .* with pd.read_(spss|stata)\(path"
+    message = r"some values of 'sport' have labels, but 2, 3 have none: .* with pd.read_(spss|stata)\(path"
     with pytest.raises(ColumnTypeError, match=message):
         sp.spca(path, 1, 1)
     call = ["fit", str(path), "--k", "1", "--card", "1", "--na", "drop"]

@@ -555,12 +555,12 @@ def test_what_was_moved_is_told():
     ("data", "how", "error", "words"),
     [
         ("rows", {"na": "omit"}, errors.OptionError, "'raise', 'drop', 'em', 'pairwise'"),
-        ("rows", {"na": "em", "method": "spcagrid"}, errors.OptionError, "works on the rows themselves"),
+        ("rows", {"na": "em", "method": "spcagrid"}, errors.OptionError, "needs the rows themselves"),
         (
             "rows",
             {"na": "pairwise", "method": "rspca-l0"},
             errors.OptionError,
-            "works on the rows themselves",
+            "needs the rows themselves",
         ),
         ("rows", {"na": "em", "k_em": 11}, errors.OptionError, "at least 1 and at most 10"),
         ("rows", {"na": "drop", "k_em": 2}, errors.OptionError, "rank of the model of na='em'"),

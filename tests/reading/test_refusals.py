@@ -38,7 +38,7 @@ DATA = [
     ("read(small.astype(object))", ColumnTypeError,
      r"^'a', 'b' have the dtype object, with numbers as values: convert them, .*df\.astype\(float\)\.$"),
     ("read(small.assign(a=small['a'].astype(object), t='x'))", ColumnTypeError,
-     r"'a' holds numbers but has the dtype object: convert it, df\['a'\]\.astype\(float\)"),
+     r"'a' contains numbers but has the dtype object: convert it, df\['a'\]\.astype\(float\)"),
     ("read(pd.DataFrame({'a': ['x', 'y'], 'b': ['u', 'v']}))", ColumnTypeError, "no numeric column at all"),
     ("read(np.array([[1j, 2], [3, 4]]))", ColumnTypeError, "complex128"),
     ("read(np.array([[1, 2], [3, 4]], dtype=object))", ColumnTypeError, r"astype\(float\)"),

@@ -297,7 +297,7 @@ def test_a_fit_from_a_file_draws_what_the_fit_draws(wine, tmp_path):
     with pytest.raises(DataError, match="in another order"):
         again.bootstrap(5, data=wine.iloc[::-1])
     for needs in (lambda: again.scores, again.biplot, lambda: again.bootstrap(5)):
-        with pytest.raises(NoRowsError, match="a fit from a file does not have them"):
+        with pytest.raises(NoRowsError, match="which a fit from a file does not have"):
             needs()
     R = wine.corr()
     matrix = sp.sparse_loadings_cov(R, 2, 4, n_obs=178)

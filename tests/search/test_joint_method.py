@@ -161,7 +161,7 @@ def test_variables_that_differ_in_one_covariance_only_are_not_equal():
         ({"hits": 1, "chains": 1}, "reached from 1 of 46 starts; " + REST),
         ({"starts": 1, "hits": 1, "chains": 1}, REST),
         ({"chains": 1, "settled": None}, "reached from 5 of 46 starts; not all exchanges were tried"),
-        ({"proven": True}, "proven: no other loadings with as many nonzeros are better"),
+        ({"proven": True}, "proven: no other loadings with the same numbers of nonzeros are better"),
         (
             {"chains": 1, "variables": 300, "sufficient": False, "settled": None},
             "reached from 5 of 46 starts; searched among 300 of 2000 variables; exchanges with the others "
@@ -174,8 +174,8 @@ def test_variables_that_differ_in_one_covariance_only_are_not_equal():
         ({"chains": 1, "variables": 2000, "sufficient": True}, "reached from 5 of 46 starts; " + REST),
         (
             {"chains": 1, "flat": False},
-            f"reached from 5 of 46 starts; {REST}; its loadings still rise where components or scores become "
-            "dependent",
+            f"reached from 5 of 46 starts; {REST}; its value can still increase as components or scores "
+            "become dependent",
         ),
     ],
 )
@@ -238,7 +238,7 @@ def load_with_evidence(fit, path, **wrong):
         ({"proposals": {"greedy": 30}}, "the only fit found that reaches the share"),
         (
             {"searched": True},
-            "the sparsest of 2 that reach it; a joint search found none with one nonzero fewer",
+            "the sparsest of 2 that reach it; a joint search found no fit with one nonzero fewer",
         ),
         ({"dense": True}, "the sparsest of 2 that reach it; more than a third of all loadings"),
         ({"proposals": {}, "winner": "PCA"}, "PCA itself: no sparser fit that was tried reaches the share"),

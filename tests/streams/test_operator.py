@@ -259,7 +259,7 @@ def test_more_passes_are_made_where_they_are_asked_for(shares):
 
 def test_the_joint_search_takes_the_place_of_a_method_that_needs_many_passes():
     chunks = [WEAK[:150], WEAK[150:]]
-    with pytest.raises(OptionError, match="use method='joint', with objective='pev' for what 'bcd-l0'"):
+    with pytest.raises(OptionError, match="use method='joint', with objective='pev' to maximise"):
         sp.spca(chunks, 3, card=8, method="bcd-l0")
     advised = sp.spca(chunks, 3, card=8, method="joint", objective="pev", effort="quick")
     in_memory = sp.spca(WEAK, 3, card=8, method="bcd-l0")  # on all variables
