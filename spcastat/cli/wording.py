@@ -63,7 +63,7 @@ _PHRASES = (
         r"use \(S \+ S\.T\) / 2; if one triangle contains other values, give only the other one: .*",
         "round both entries alike; if one triangle contains other values, leave it empty.",
     ),
-    (r"Rows go to spca\(\)", "Rows are read without --covariance"),
+    (r"For rows of observations, give .*? for rows", "Rows are read without --covariance"),
     (r"use spca\(\) or spca_cov\(\) (?:for one fit )?with", "use spcastat fit with"),
     (r"give conf_int=fit\.bootstrap\(\).*?(?=\.$|\. )", "give --bootstrap with data"),
     (r"give stars=fit\.test_loadings\(\).*?(?=\.$|\. )", "test loadings in Python"),

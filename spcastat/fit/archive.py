@@ -114,7 +114,9 @@ def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]
     except MemoryError:
         raise FileError(f"{path} cannot be read: it needs more memory than is available.") from None
     except FileNotFoundError:
-        raise FileError(f"There is no file {str(path)!r}.") from None
+        raise FileError(
+            f"There is no file {str(path)!r}; the working directory is {os.getcwd()!r}."
+        ) from None
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from error
     except Exception as error:  # damaged data can cause any error in zipfile, json and NumPy
@@ -126,7 +128,7 @@ def read_archive(path: Path) -> tuple[str, dict[str, Any], dict[str, np.ndarray]
 
 
 def _foreign(path: Path, reason: str = "") -> FileError:
-    return FileError(f"{path} is not a fit that spcastat has saved{reason}.")
+    return FileError(f"{path} is not a fit that spcastat has saved{reason}; give a file that save() wrote.")
 
 
 def _require_members(path: Path, members: Sequence[zipfile.ZipInfo], size: int) -> None:

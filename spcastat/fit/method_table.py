@@ -9,7 +9,15 @@ from importlib import import_module
 from typing import Any, cast
 
 from spcastat import errors
-from spcastat.config import FOREIGN_METHODS, REMOVED_ARGUMENTS, REMOVED_METHODS, listed, one_of, shown
+from spcastat.config import (
+    FOREIGN_METHODS,
+    REMOVED_ARGUMENTS,
+    REMOVED_METHODS,
+    listed,
+    nearest,
+    one_of,
+    shown,
+)
 from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.objectives import ADJUSTED, OBJECTIVES
 from spcastat.solvers.solver import JointSolver, Solver
@@ -432,10 +440,10 @@ def choose_method(method: str | None, given: Mapping[str, Any]) -> Method:
     if isinstance(method, str) and method in REMOVED_METHODS:
         raise errors.MethodError(f"The method {method!r} was removed; {REMOVED_METHODS[method]}.")
     controls = [name for name in CONTROLS if name in given]
-    if isinstance(method, str) and method not in SOLVERS and (part := _in_parts(method)):
-        raise errors.MethodError(
-            f"method={method!r} is not known. Did you mean {part!r}? sp.methods() lists all methods."
-        )
+    if isinstance(method, str) and method not in SOLVERS:
+        part = _in_parts(method)
+        hint = f" Did you mean {part!r}?" if part else nearest(method, SOLVERS)
+        raise errors.MethodError(f"method={method!r} is not known.{hint} sp.methods() lists all methods.")
     named_method = None if method is None else SOLVERS[one_of("method", method, SOLVERS, errors.MethodError)]
     if named_method is not None and not set(controls) <= set(named_method.options):
         return named_method  # whose plan refuses the option that it does not have

@@ -247,8 +247,7 @@ def _parquet_path(data: str | os.PathLike[str]) -> Path:
     absence = "" if exists else ", and there is no such file"
     raise DataError(
         f"Data of type {kind} were given, {name}{absence}; a path must be to Parquet files, to a .csv, .tsv "
-        "or .tab file, or to a .sav or .dta file; read others first, or give lambda: pd.read_csv(path, "
-        "chunksize=100_000)."
+        "or .tab file, or to a .sav or .dta file; read others with pandas first."
     )
 
 

@@ -423,7 +423,7 @@ def need_columns(table: Any, columns: list[str], what: str) -> None:
     """Raise ShapeError unless a table is a frame with rows and these columns, numeric, each exactly once."""
     columns_present = list(table.columns) if isinstance(table, pd.DataFrame) and not table.empty else []
     if missing := [name for name in columns if columns_present.count(name) != 1]:
-        need = f"{what} needs rows, and once each the columns {listed(columns)}"
+        need = f"{what} must have rows and each of the columns {listed(columns)} once"
         raise ShapeError(f"{need}; it lacks {listed(missing)}.")
     frame_values(table[columns], what)
 

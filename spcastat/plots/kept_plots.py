@@ -84,10 +84,10 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
 
 def plot_kept_data(path: pd.DataFrame) -> pd.DataFrame:
     """Return the percentages that `plot_kept` draws, by number of variables."""
-    drawing.need_columns(path, ["share", "of_pca"], "path")
+    drawing.need_columns(path, ["share", "of_pca"], "The path of kept variables")
     data = pd.DataFrame({"in the data": path["share"], "PCA": path["share"] / path["of_pca"]})
     if "held_out" in path:
-        drawing.need_columns(path, ["held_out_se", "held_out_pca"], "path")
+        drawing.need_columns(path, ["held_out_se", "held_out_pca"], "The path of kept variables")
         data["held out"], data["s.e."] = path["held_out"], path["held_out_se"]
         data["PCA held out"] = path["held_out_pca"]
     return 100.0 * data.sort_index()
@@ -176,7 +176,7 @@ def plot_represented_data(
     represented: pd.DataFrame, *, kept: Sequence[Hashable] | None = None, max_rows: int | None = 40
 ) -> pd.DataFrame:
     """Return the rows that `plot_represented` draws: "variable" and "R2", which is missing for those kept."""
-    drawing.need_columns(represented, ["R2"], "represented")
+    drawing.need_columns(represented, ["R2"], "The table of represented variables")
     if "most_by" not in represented:
         raise ShapeError("represented has no column 'most_by', the kept variable nearest to each variable.")
     limit = drawing.row_limit(max_rows, len(represented))

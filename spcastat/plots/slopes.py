@@ -140,7 +140,7 @@ def plot_slopes_data(
     slopes: pd.DataFrame, *, max_rows: int | None = 40, components: Several | None = None
 ) -> pd.DataFrame:
     """Return the rows of `slopes` that `plot_slopes` draws."""
-    drawing.need_columns(slopes, ["loading", "estimate", "std_error", "p_adjusted"], "slopes")
+    drawing.need_columns(slopes, ["loading", "estimate", "std_error", "p_adjusted"], "The table of slopes")
     missing = [name for name in ("group", "component", "term") if list(slopes.columns).count(name) != 1]
     if missing:
         raise ShapeError(

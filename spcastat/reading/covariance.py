@@ -29,6 +29,8 @@ from spcastat.reading.missing_values import nearest_correlation
 MATRIX_TOLERANCE = 1e-8
 #: The same for matrices in single precision.
 TOLERANCE_SINGLE = 1e-5
+#: What to do with rows in place of a matrix, in calls of any function.
+FOR_ROWS = " For rows of observations, give their covariance matrix, or call the function for rows."
 #: Kinds of correlations other than Pearson's correlations of the raw values.
 OF_CODES = ("polychoric", "mixed", "spearman")
 
@@ -234,7 +236,7 @@ def _require_no_vector(S: Any) -> None:
     if not (is_list or (isinstance(S, np.ndarray | pd.Series) and S.ndim == 1)):
         return
     p = (isqrt(8 * len(S) + 1) - 1) // 2
-    advice = " Rows go to spca()."
+    advice = FOR_ROWS
     if p > 1 and p * (p + 1) // 2 == len(S):
         readings = ((p, "", "with"), (p + 1, ", -1", "without"))
         codes = [
@@ -249,7 +251,7 @@ def _require_no_vector(S: Any) -> None:
 def _require_square(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 1:
         raise CovarianceError(
-            f"A matrix of shape {shape} was given; a covariance matrix is square. Rows go to spca()."
+            f"A matrix of shape {shape} was given; a covariance matrix is square.{FOR_ROWS}"
         )
 
 

@@ -200,7 +200,7 @@ def test_a_triangle_as_a_vector_is_refused_with_code_that_makes_it_a_matrix(form
     assert len(names["S"]) == 5
     given, whole = (sp.spca_cov(S, 2, 3).loadings.to_numpy() for S in (names["S"], WHOLE.to_numpy()))
     assert given == pytest.approx(whole, abs=1e-12)
-    with pytest.raises(CovarianceError, match="Rows go to"):
+    with pytest.raises(CovarianceError, match="For rows of observations"):
         sp.spca_cov(vector[:-1], 2)  # no triangle has 9 or 14 numbers
     with pytest.raises(UnknownOptionError, match="is mirrored"):
         sp.spca_cov(WHOLE, 2, 3, triangle="lower")
