@@ -221,7 +221,7 @@ FIGURES = (
         "genes",
         "The cumulative spectrum of the same data, and the sparse components.",
         "fit = sp.spca(df, k=3, card=25, scale=True)\n"
-        'ax = fit.screeplot(kind="cumulative", max_components=61)',
+        'ax = fit.screeplot(kind="cumulative", max_components=12)',
     ),
     Figure(
         "letters",

@@ -33,6 +33,8 @@ ROW_INCHES, COLUMN_INCHES = 0.17, 0.19
 #: Shares of the width and height of given axes that the cells have, beside names, legend and note: about what
 #: figures of 3.4 x 3 and 3.4 x 4.5 inches leave with names of 20 characters.
 OF_WIDTH, OF_HEIGHT = 0.9, 0.5
+#: Place on the colour map of cells that are not beyond END.
+PALER = 0.55
 #: A legend in one line takes at most this share of the width, so that it does not move the map.
 LEGEND_LINE_SHARE = 0.8
 #: Smallest size of names in points, and the height of a line of them, in sizes.
@@ -160,10 +162,9 @@ def draw_cell_map(found: CellMap, ax: Axes | None = None) -> Axes:
 
 
 def _strength(values: np.ndarray) -> np.ndarray:
-    """Return the place of each cell on the colour map, from -1 to 1: 0 within the usual values."""
+    """Return the place of each cell on the colour map, from -1 to 1: one colour for each class of z."""
     sizes = np.abs(values)
-    strength = np.sign(values) * np.clip(0.35 + 0.65 * (sizes - BEND) / (END - BEND), 0.0, 1.0)
-    return np.where(sizes > BEND, strength, np.where(np.isnan(sizes), np.nan, 0.0))
+    return np.sign(values) * np.select([sizes > END, sizes > BEND, sizes <= BEND], [1.0, PALER, 0.0], np.nan)
 
 
 def _room(ax: Axes, columns: int, rows: int) -> tuple[float, float]:
@@ -192,7 +193,7 @@ def _small_text() -> float:
 def _signs(ax: Axes, values: np.ndarray) -> None:
     """Mark cells below the usual values with a minus, so that a greyscale print tells the sides apart."""
     rows, columns = np.nonzero(values < -BEND)
-    dark = np.abs(values[rows, columns]) >= (BEND + END) / 2
+    dark = values[rows, columns] < -END
     colours = np.where(dark, "white", "black").tolist()
     ax.hlines(rows + 0.5, columns + 0.28, columns + 0.72, colors=colours, linewidth=line(0.8))
 
@@ -201,12 +202,12 @@ def _legend(ax: Axes, colours: Any, cell_map: CellMap) -> None:
     """Write what the colours mean, above the map and the names of its rows."""
     from matplotlib.patches import Patch
 
-    middle = (BEND + END) / 2
+    middle, beyond = (BEND + END) / 2, 2.0 * END
     entries = {
-        f"z < −{END:g}": -END,
+        f"z < −{END:g}": -beyond,
         f"−{END:g} to −{cell_map.bend:g}": -middle,
         f"{cell_map.bend:g} to {END:g}": middle,
-        f"z > {END:g}": END,
+        f"z > {END:g}": beyond,
     }
     if np.isnan(cell_map.values).any():
         entries["not judged"] = np.nan

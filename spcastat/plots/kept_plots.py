@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import elements, explained, is_label, listed, shown, whole_number
+from spcastat.config import elements, explained, is_label, listed, plural, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import NAME_WIDTH, full_names, short_names
 from spcastat.plots import drawing
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 LEAST_ROOM = 0.4
 #: A bar of a smaller value has its number.
 SHORT_BAR = 0.02
+#: The most rows of a new figure.
+MOST_ROWS = 300
 #: Largest number of variables kept that can be drawn.
 MOST_KEPT = 10_000
 
@@ -45,7 +47,8 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
     Returns
     -------
     Axes
-        Dashed lines show PCA; error bars extend one standard error in each direction.
+        Dashed lines show PCA; error bars extend one standard error each way. The shares of a single number
+        of variables are bars, those of PCA paler.
     """
     data = plot_kept_data(path)
     m = None if m is None else whole_number("m", m, 1)
@@ -53,32 +56,49 @@ def plot_kept(path: pd.DataFrame, *, m: int | None = None, ax: Axes | None = Non
         raise OptionError(
             f"m={m!r} was given, which is not one of the numbers of variables in path, {listed(data.index)}."
         )
+    if len(data) == 1:
+        return _draw_one_number(ax, data)
     ax = drawing.axes_for(ax, 4.9, 3.4, drawing.OPEN)
     sizes, with_held_out = data.index.to_numpy(dtype=float), "held out" in data
     style: dict[str, Any] = {"markersize": line(4), "linewidth": line(1.3), "zorder": 3}
     dashes: dict[str, Any] = {"linestyle": (0, (6, 3)), "linewidth": line(0.9), "zorder": 2}
     blue, orange = accents(ax)
     ax.plot(sizes, data["in the data"], color=blue, marker="o", label="in the data", **style)
-    # beside a single point, a line as wide as the axes
-    ends = sizes if len(sizes) > 1 else sizes + np.array([-1.0, 1.0])
-    ax.plot(ends, np.broadcast_to(data["PCA"], ends.shape), color=blue, label="PCA", **dashes)
+    ax.plot(sizes, data["PCA"], color=blue, label="PCA", **dashes)
     if with_held_out:
         values, errors = data["held out"], data["s.e."]
         ax.errorbar(sizes, values, errors, color=orange, marker="s", label="held out ± 1 s.e.", **style)
-        held_out = np.broadcast_to(data["PCA held out"], ends.shape)
-        ax.plot(ends, held_out, color=orange, label="PCA, held out", **dashes)
+        ax.plot(sizes, data["PCA held out"], color=orange, label="PCA, held out", **dashes)
     if m is not None:
         dotted: dict[str, Any] = {"linewidth": line(1.1), "linestyle": ":", "zorder": 1}
         ax.axvline(m, color=shade(ax, 0.6), label="kept", **dotted)
     ax.locator_params(axis="x", integer=True, nbins=8)
     ax.margins(x=0.1)  # no line is on the vertical axis
-    if len(sizes) == 1:
-        ax.set_xlim(*ends)
     ax.ticklabel_format(axis="y", useOffset=False)
     size = drawing.name_size()
     drawing.label_components(ax, ("Variables kept", "% of the variance"), size)
     names = ax.get_legend_handles_labels()[1]
     write_legend(ax, None, names, size, **legend_above(ax, names))
+    return ax
+
+
+def _draw_one_number(ax: Axes | None, data: pd.DataFrame) -> Axes:
+    """Draw the shares of a single number of variables as bars, with one standard error; PCA's are paler."""
+    ax = drawing.axes_for(ax, 4.9, 2.2, drawing.ROWS_ONLY)
+    blue, orange = accents(ax)
+    shares, size = data.drop(columns="s.e.", errors="ignore").iloc[0], drawing.name_size()
+    for row, (name, share) in enumerate(shares.items()):
+        colour = orange if "held out" in str(name) else blue
+        error = float(data["s.e."].iloc[0]) if name == "held out" else 0.0
+        ax.barh(row, share, height=0.62, color=colour, alpha=0.4 if "PCA" in str(name) else 1.0)
+        if error:
+            ax.errorbar(share, row, xerr=error, color=ink(ax), capsize=2.0, linewidth=line(1.0))
+        style: dict[str, Any] = {"va": "center", "fontsize": size, "color": ink(ax)}
+        drawing.write(ax, f"{share:.1f}", (share + error, row), (3, 0), **style)
+    drawing.name_rows(ax, [str(name) for name in shares.index])
+    ax.set_xlim(0, 100)
+    count = plural(int(data.index[0]), "variable")
+    drawing.label_components(ax, (f"% of the variance, {count} kept", ""), size)
     return ax
 
 
@@ -111,10 +131,11 @@ def plot_represented(
     kept : sequence of labels, optional
         The variables kept, in this order; by default those in "most_by".
     max_rows : int, optional
-        The largest number of variables that are not kept to draw, those with the largest R2. None draws all.
+        Largest number of variables under those kept, those of largest R2. None shows as many as a figure of
+        300 rows has room for.
     ax : Axes, optional
-        By default a new figure is created. Given axes show fewer variables if there is no room for their
-        names.
+        By default a new figure is created. In axes that are given, fewer variables are drawn if their names
+        have no room, and not those kept that represent none of these.
 
     Returns
     -------
@@ -123,9 +144,10 @@ def plot_represented(
     """
     data = plot_represented_data(represented, kept=kept, max_rows=max_rows)
     ax = drawing.axes_of_known_size(ax)
-    if ax is not None and (excess := len(data) - rows_with_room(ax)) > 0:
-        limit = max(int(data["R2"].notna().sum()) - excess, 1)
-        data = plot_represented_data(represented, kept=kept, max_rows=limit)
+    row_limit = MOST_ROWS if ax is None else max(rows_with_room(ax), 2)
+    while (excess := len(data) - row_limit) > 0 and (count := int(data["R2"].notna().sum())) > 1:
+        # variables kept that represent none of those drawn have no room either
+        data = plot_represented_data(represented, max_rows=max(count - -(-excess // 2), 1))
     heads, count = data["R2"].isna().to_numpy(), len(data)
     names = [*data["variable"]]
     longest = min(max(map(len, full_names(names)), default=0), NAME_WIDTH)

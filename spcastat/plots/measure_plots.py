@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
 from spcastat.errors import OptionError, ShapeError
-from spcastat.labels import full_names, short_name
+from spcastat.labels import HEADING_WIDTH, full_names, short_names
 from spcastat.linalg.accumulate import is_sparse
 from spcastat.measures import MEASURES, measures_of
 from spcastat.plots import drawing
@@ -43,6 +43,8 @@ _AXES = {
     "error": "Relative reconstruction error, %",
     "correlation": "Largest |r| of two scores",
 }
+#: The axis of numbers is logarithmic if the largest is so many times the smallest, of a choice and of a path.
+WIDE_CHOICE, WIDE_PATH = 8.0, 30.0
 #: A curve of more points has no marks.
 MOST_MARKS = 40
 #: Criteria of a choice -> column of the table, and label of the vertical axis.
@@ -142,7 +144,8 @@ def plot_path(
         _curve(ax, curve, colour, MARKERS[i % len(MARKERS)], label, linestyle=style)
     if "PCA" in data:
         _dense_line(ax, float(data["PCA"].iloc[-1]))
-    return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc")
+    counts = data.index.to_numpy(dtype=float)
+    return _labelled(ax, _ACROSS[x], unit, whole=x != "cpzc" and not _made_logarithmic(ax, counts, WIDE_PATH))
 
 
 @explained
@@ -230,12 +233,9 @@ def plot_choice(
     ax.plot(x[mark], data["value"].to_numpy()[mark], label=label_of_choice, zorder=4, **diamond)
     if dense is not None:
         _dense_line(ax, dense)
-    if wide := len(x) > 1 and x.max() > 8 * x.min():
-        ax.set_xscale("log")
-        places = _spaced(ax, x)
-        ax.set_xticks(places, [f"{place:g}" for place in places])
-        ax.minorticks_off()
-    return _labelled(ax, "Nonzero loadings, all components", label, whole=not wide)
+    return _labelled(
+        ax, "Nonzero loadings, all components", label, whole=not _made_logarithmic(ax, x, WIDE_CHOICE)
+    )
 
 
 @explained
@@ -258,6 +258,17 @@ def plot_choice_data(table: pd.DataFrame, *, by: str = "cv", dense: float | None
     several = [isinstance(card, (tuple, list)) for card in table["card"]] if "card" in table else [False]
     data["unequal"] = False if all(several) else several
     return data.sort_index(kind="stable")
+
+
+def _made_logarithmic(ax: Axes, x: NDArray[np.float64], wide: float) -> bool:
+    """Make the horizontal axis logarithmic, with ticks at some of the numbers x, if their range is wide."""
+    if not 0.0 < wide * x.min() < x.max():
+        return False
+    ax.set_xscale("log")
+    places = _spaced(ax, x)
+    ax.set_xticks(places, [f"{place:g}" for place in places])
+    ax.minorticks_off()
+    return True
 
 
 def _spaced(ax: Axes, x: np.ndarray) -> list[float]:
@@ -356,6 +367,8 @@ VALUE_AXES = {
 }
 #: Height of the number of a point in font sizes, its distance from the point, and from the next number.
 NUMBER_HEIGHT, NUMBER_ABOVE, NUMBER_GAP = 1.25, 4, 2.0
+#: The least space between two names of components, in points.
+NAME_SPACE = 6.0
 #: The least space between the legend and what is drawn, in font sizes.
 LEGEND_GAP = 1.0
 #: Largest number of components to draw.
@@ -393,8 +406,10 @@ def screeplot(
         second line.
     parallel : array-like, optional
         Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
-        line: dense components above it exceed those of data without structure. Marks of the components before
-        the first one below it are filled. The method of a fit also accepts results of `choose_k` or `choose`.
+        line: dense components above it exceed those of data without structure. Marks of the components
+        before the first one below it are filled. The method of a fit also takes what `choose_k` or `choose`
+        returned. With ``attrs["note"]``, which is written below the plot, thresholds fill the marks and have
+        no line.
     k : int, optional
         The number of components chosen, which a vertical line marks; the marks of the dense components up to
         this number are filled instead.
@@ -456,6 +471,9 @@ def screeplot(
         if len(filled):
             marks |= {"mfc": ink(ax), "color": ink(ax), "ls": "none", "zorder": 4, "clip_on": False}
             ax.plot(filled + 1, values["dense"].iloc[filled], **marks)
+    note = getattr(parallel, "attrs", {}).get("note", "")
+    if note:  # thresholds on another scale are no line
+        values = values.drop(columns="parallel")
     if "parallel" in values:
         dashes: dict[str, Any] = {"linestyle": (0, (5, 3)), "label": "parallel analysis"}
         ax.plot(place, values["parallel"], color=orange, **style, **dashes)
@@ -469,7 +487,7 @@ def screeplot(
     _legend(ax, values, k or 0)
     if kind == "share":
         _write_shares(ax, values, bars)
-    drawing.write_note(ax, filter(None, [getattr(parallel, "attrs", {}).get("note", "")]))
+    drawing.write_note(ax, [note])
     return ax
 
 
@@ -578,7 +596,7 @@ def _ticks(ax: Axes, names: list[Any], k: int) -> None:
     """Label the components by name if the names fit, else by number."""
     count = len(names)
     ax.set_xlim(0.4, count + 0.6)
-    texts = [short_name(name, 12) for name in names]
+    texts = short_names(names, HEADING_WIDTH)
     plain = [f"PC{i + 1}" for i in range(count)]
     if count > 12 or texts == plain:
         ax.xaxis.set_major_locator(NumbersFromOne())
@@ -586,7 +604,8 @@ def _ticks(ax: Axes, names: list[Any], k: int) -> None:
         if texts[:k] != plain[:k]:
             ax.set_xlabel("Component (1 to {}: {})".format(k, ", ".join(texts[:k])), parse_math=False)
         return
-    is_turned = max(map(len, texts)) * count > 60
+    pitch = drawing.name_room(ax, 1.0) / count
+    is_turned = max(width_of(text, drawing.name_size() + 1.5) for text in texts) + NAME_SPACE > pitch
     style: dict[str, Any] = {"rotation": 45, "ha": "right"} if is_turned else {}
     ax.set_xticks(range(1, count + 1), texts, parse_math=False, **style)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spcastat.config import SHOWN_LEVEL, checked_level, explained, listed
 from spcastat.errors import DataError, ShapeError
 from spcastat.hints import Palette, Several
-from spcastat.labels import full_names, short_name, short_names
+from spcastat.labels import HEADING_WIDTH, full_names, short_names
 from spcastat.plots import drawing
 from spcastat.plots.blocks import tick_text
 from spcastat.plots.drawing import MARKERS, line, shade
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 GAP, PANEL_END = 0.12, 0.06
 #: The least width of the panel of a component, in points, if names need room.
 SLOPE_PANEL = 45.0
+#: The share of the distance of two rows that the groups of one take, with the space around each.
+ROW_HEIGHT = 0.6
 #: Points between two numbers, and the most numbers of a panel.
 SLOPE_NUMBER_GAP, MOST_SLOPE_NUMBERS = 5.0, 5
 #: Height of the legend, the names of the components and the note, in font sizes.
@@ -101,7 +103,7 @@ def plot_slopes(
     ends = (table["estimate"] - error).min(), (table["estimate"] + error).max()
     scale = Panels(min(0.0, float(ends[0])), max(0.0, float(ends[1])))
     colours = drawing.colours_of(ax, palette, groups)
-    offsets = np.linspace(-0.27, 0.27, len(groups)) if len(groups) > 1 else np.zeros(1)
+    offsets = ROW_HEIGHT * ((np.arange(len(groups)) + 0.5) / len(groups) - 0.5)
     marks = []
     for i, group in enumerate(groups):
         group_slopes = table[table["group"] == group]
@@ -130,7 +132,7 @@ def plot_slopes(
     notes = [star] * (len(differing) > 0) + [f"{len(terms)} of {count} variables."] * (len(terms) < count)
     drawing.write_note(ax, notes)
     draw_panels(ax, scale, columns, len(terms))
-    names = [short_name(group) for group in groups]
+    names = short_names(groups)
     write_legend(ax, marks, names, size, **legend_above(ax, names, HEADING_ROOM))
     return ax
 
@@ -189,7 +191,7 @@ def draw_panels(ax: Axes, scale: Panels, names: list[Any], rows: int) -> None:
     for start, end in zip(starts, ends, strict=True):
         ax.hlines(range(rows), start, end, colors=[shade(ax, 0.08)], linewidth=line(0.6), zorder=0.4)
     ax.set_xlim(0.0, ends[-1])
-    ax.set_xticks((starts + ends) / 2, [short_name(name, 12) for name in names], parse_math=False)
+    ax.set_xticks((starts + ends) / 2, short_names(names, HEADING_WIDTH), parse_math=False)
     ax.tick_params(labelsize=drawing.name_size())
     _number_ticks(ax, scale, starts)
 

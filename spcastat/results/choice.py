@@ -184,7 +184,7 @@ class ComponentChoice(Outcome):
 
         Where large rows were shrunk for the analysis, thresholds grow with the eigenvalues of the fit, so
         that a component is above its threshold if its test says so; the attribute "note" of the Series then
-        says this below a plot.
+        says so below a plot, which has no line of thresholds.
 
         Raises
         ------
@@ -204,7 +204,9 @@ class ComponentChoice(Outcome):
             return noise
         shrunk = tests.spectrum["eigenvalue"].to_numpy(dtype=float)[: len(noise)]
         values = pd.Series(noise * np.where(shrunk > 0, spectrum[: len(noise)] / shrunk, 1.0))
-        values.attrs["note"] = "Parallel analysis: rescaled, since large rows were shrunk for it."
+        values.attrs["note"] = (
+            "Parallel analysis is of the data with large rows shrunk, whose eigenvalues differ."
+        )
         return values
 
     def _require_data_of(self, spectrum: np.ndarray, argument: str) -> None:

@@ -2123,7 +2123,8 @@ class SpcaResult(ComponentFit):
         parallel : array-like, or what `choose_k` or `choose` returned, optional
             Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
             line: dense components above it exceed those of data without structure. If `choose_k` shrank large
-            rows, each threshold is multiplied by the ratio of the eigenvalues before and after shrinking.
+            rows, thresholds are of other eigenvalues: there is no line, and the marks of the components that
+            exceed them are filled.
         max_components : int, optional
             The largest number of components of the spectrum to draw; never fewer than were fitted. None draws
             all.

@@ -17,6 +17,7 @@ from spcastat import plots
 from spcastat.plots import drawing
 from spcastat.plots.measure_plots import MEASURE_PANELS
 from spcastat.plots.ticks import round_numbers
+from tests.plots.conftest import note_of
 
 # --- densities ------------------------------------------------------------------------------------
 
@@ -392,6 +393,9 @@ def test_a_scree_plot_of_a_fit_agrees_with_the_choice_whose_rows_were_shrunk():
     ax = fit.screeplot(parallel=choice)
     filled = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert sum(len(line.get_xdata()) for line in filled) == choice.parallel
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["dense PCA (filled: by parallel analysis)", "sparse PCA (adjusted)"]  # and no line
+    assert "large rows shrunk" in note_of(ax)
 
 
 def test_round_numbers_are_the_densest_that_have_room():
@@ -458,3 +462,77 @@ def test_the_plot_of_a_number_says_why_a_component_below_the_noise_line_counts()
     ax = choice.plot()
     texts = " ".join(text.get_text() for text in ax.figure.findobj(Text)).replace("\n", " ")
     assert "removes the earlier components, parallel analysis does not" in texts
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_the_slopes_of_a_row_are_nearer_to_one_another_than_to_those_of_the_next(count):
+    groups = [f"group {i}" for i in range(count)]
+    slopes = pd.DataFrame(
+        [(group, "PC1", term, 0.5, 1.0, 0.1, 0.5) for group in groups for term in "abc"],
+        columns=["group", "component", "term", "loading", "estimate", "std_error", "p_adjusted"],
+    )
+    ax = plots.plot_slopes(slopes)
+    marks = np.sort([y for line in ax.lines if line.get_marker() != "None" for y in line.get_ydata()])
+    rows = marks.reshape(3, count)
+    assert np.diff(rows, axis=1).max() < 0.75 * (rows[1:, 0] - rows[:-1, -1]).min()
+    np.testing.assert_allclose(rows.mean(axis=1), [0, 1, 2], atol=1e-9)
+
+
+def test_a_path_over_a_wide_range_has_a_logarithmic_axis():
+    table = pd.DataFrame({"nonzeros": [2, 20, 200, 6000], "adjusted": [0.1, 0.2, 0.3, 0.4], "pca": 0.5})
+    ax = plots.plot_path(table)
+    assert ax.get_xscale() == "log"
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["2", "20", "200", "6000"]
+    assert plots.plot_path(table.iloc[:2]).get_xscale() == "linear"
+
+
+def test_a_single_number_of_principal_variables_is_drawn_as_bars():
+    kept = sp.principal_variables(sp.datasets.load_judges(), m=3, k=2)
+    row = kept.path.iloc[:1]
+    data = plots.plot_kept_data(row)
+    ax = plots.plot_kept(row)
+    widths = [bar.get_width() for bar in ax.patches]
+    np.testing.assert_allclose(widths, data.drop(columns="s.e.", errors="ignore").iloc[0])
+    assert ax.get_xlim() == (0, 100)
+    assert "2 variables kept" in ax.get_xlabel()
+
+
+def test_many_variables_kept_have_legible_names_in_a_small_figure():
+    """Of 150 variables kept those are named that represent one of the variables drawn."""
+    represented = pd.DataFrame(
+        {"R2": np.linspace(0.9, 0.1, 300), "most_by": [f"kept {i % 150}" for i in range(300)]},
+        index=[f"v{i}" for i in range(300)],
+    )
+    ax = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    plots.plot_represented(represented, kept=[f"kept {i}" for i in range(150)], max_rows=None, ax=ax)
+    ax.figure.canvas.draw()
+    assert min(label.get_fontsize() for label in ax.get_yticklabels()) >= 6.5
+    assert len(ax.get_yticklabels()) >= 6
+    assert "not shown" in ax.get_xlabel()
+
+
+def test_cells_of_a_map_have_the_colours_of_its_legend():
+    table = wide_groups().drop(columns="group")
+    fit = sp.spca(table, k=2, card=4, scale=True, robust="cells")
+    ax = fit.robust.plot_cells()
+    keys = {tuple(np.round(handle.get_facecolor(), 3)) for handle in ax.get_legend().legend_handles}
+    ax.figure.canvas.draw()
+    cells = {tuple(np.round(colour, 3)) for colour in ax.collections[0].get_facecolors()}
+    usual = {colour for colour in cells if min(colour[:3]) > 0.9}
+    assert len(usual) <= 1
+    assert cells - usual <= keys
+
+
+def test_long_names_of_components_are_turned_or_distinct():
+    names = ["Extraversion at home", "Extraversion at work", "Openness"]
+    variance = pd.DataFrame(
+        {"adjusted variance": [3.0, 2.0, 1.0], "share of total": [0.3, 0.2, 0.1]}, index=names
+    ).assign(**{"cumulative PCA": [0.4, 0.7, 0.9]})
+    ax = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    plots.screeplot(variance, ax=ax)
+    ax.figure.canvas.draw()
+    labels = ax.get_xticklabels()
+    assert len({label.get_text() for label in labels}) == 3
+    boxes = [label.get_window_extent() for label in labels]
+    is_turned = labels[0].get_rotation() > 0
+    assert is_turned or not any(a.overlaps(b) for a, b in pairwise(boxes))
