@@ -376,7 +376,7 @@ FIGURES = (
         "Sparse loadings of a questionnaire",
         "questionnaire",
         "Sparse loadings: the component that each item reflects, with bootstrap intervals. Bars are paler if "
-        "the interval includes zero, and names of items on two components are italic.",
+        "the interval includes zero.",
         "fit = sp.sparse_loadings(df, k=5, card=6, scale=True)\n"
         "intervals = fit.bootstrap(99).conf_int()\n"
         "ax = fit.plot_loadings(intervals=intervals)",

@@ -380,12 +380,12 @@ class BiplotData:
     def _sentences(self, rows: int, new_rows: int, marks: Sequence[str] = ()) -> list[str]:
         """Return the sentences of the caption, those that matter most first.
 
-        `rows` and `new_rows` are the numbers of rows that are triangles; `marks` are sentences on further
-        marks.
+        `rows` and `new_rows` are the numbers of rows that are triangles; `marks` are sentences on outlines
+        and means.
         """
         power = "" if self.scale == 1 else f"^{self.scale:g}"
         sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
-        sentences += self._marks_of_points(rows, new_rows)
+        sentences += [*self._marks_of_points(rows, new_rows), *marks]
         if not len(self.arrows) and not self.undrawn:
             sentences.append("No arrows: no variable is on both components.")
         if len(self.arrows):
@@ -395,7 +395,7 @@ class BiplotData:
         if len(self.blocks):
             value = loading_text(float(self.blocks["value"].abs().max()))
             sentences.append(f"Bars: {self.kind}, up to {value}{hollow_bars(self.blocks)}.")
-        sentences += [*kinds_of_variables(self.arrows, self.blocks), *marks]
+        sentences += kinds_of_variables(self.arrows, self.blocks)
         if abs(self.correlation) > NOTABLE:
             r = drawing.correlation_text(self.correlation)
             sentences.append(f"Correlated scores ({r}): inner products are approximate.")

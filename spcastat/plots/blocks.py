@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import cos, sin
 from typing import TYPE_CHECKING, Any
@@ -43,16 +43,22 @@ BAR_NAME_GAP = 4.0
 COLUMN_GAP = 10.0
 #: Length of the small arrow after a name with the space before it, and its middle, in font sizes.
 ARROW, ARROW_MIDDLE = 1.5, 1.05
+#: Length of the small arrow after a heading with the space before it, and its middle, in font sizes.
+HEADING_ARROW, HEADING_ARROW_MIDDLE = 1.35, 0.9
 #: What a name may take of the space before its arrow, in font sizes.
 BEFORE_ARROW = 0.4
 #: The number of variables of a component that should be named, and what each of these left out costs besides.
 NAMED_VARIABLES, NAMED_COST = 5, 5.0
+#: What the line costs that counts one row, which could stand there.
+ONE_MORE_COST = 3.0
 #: Writing the values is worth shortening names by so much (see `_shortening`).
 VALUES_WORTH = 2.0
 #: A name shortened to this number of characters is as easy to read as a longer one.
 READABLE = 24
 #: The smallest room for a name that is not complete, in font sizes.
 NARROWEST = 4.0
+#: Shortened names differ from so many names of each block of the figure.
+MOST_OTHERS = 40
 #: Loadings in large units, from this size on, have three digits.
 LARGE_LOADING = 1e4
 
@@ -203,6 +209,8 @@ class BlockSpace:
     span : (low, high), optional
         Values for which the bars have room, so that the zero lines of several blocks are aligned; by default
         those of the visible rows.
+    others : tuple of str
+        Names and headings in the figure, from which shortened ones differ.
     """
 
     unit: float
@@ -214,6 +222,7 @@ class BlockSpace:
     line_cost: float = 0.0
     name_lines: int = 1
     span: tuple[float, float] | None = None
+    others: tuple[str, ...] = ()
 
     def lay_out(self, rows: Sequence[NamedBar], with_values: bool = True, undrawn: int = 0) -> BlockLayout:
         """Return the layout that hides least of these rows, and of `undrawn` others, which are only counted.
@@ -258,7 +267,8 @@ class BlockSpace:
             for room, row in zip(rooms, visible_rows, strict=True)
         ):
             return
-        labels = labels_for([row.name for row in visible_rows], rooms, self.size, name_lines)
+        names = [row.name for row in visible_rows]
+        labels = labels_for(names, rooms, self.size, name_lines, self.others)
         texts = [
             wrapped(label, room, self.size, NAME_INDENT * self.size) if name_lines > 1 else [label]
             for label, room in zip(labels, rooms, strict=True)
@@ -275,17 +285,21 @@ class BlockSpace:
         depth = max(line + len(text) for (_, line), text in zip(places, [*texts, [""]], strict=False))
         left_out = len(rows) - len(visible_rows)
         cost = left_out + _shortening([row.name for row in visible_rows], labels)
+        cost += ONE_MORE_COST * (hidden == 1)
         cost += NAMED_COST * max(min(NAMED_VARIABLES, len(rows)) - len(visible_rows), 0)
-        names = [
+        widths = [
             widest(text, self.size) + _room_after(row, self.size)
             for text, row in zip(texts, visible_rows, strict=True)
         ]
-        names += [width_of(_remainder(hidden), self.size)] * bool(hidden)
-        pitch = start + min(max(names), column) + COLUMN_GAP
+        widths += [width_of(_remainder(hidden), self.size)] * bool(hidden)
+        pitch = start + min(max(widths), column) + COLUMN_GAP
+        room = (self.width - HEADING_ARROW * self.size) / BOLD
+        (heading,) = labels_for([self.heading], [room], self.size, others=self.others)
+        heading_width = width_of(heading, self.size) * BOLD + HEADING_ARROW * self.size
         yield BlockLayout(
             self.size,
-            self.heading,
-            width=pitch * (1 + places[-1][0]) - COLUMN_GAP,
+            heading,
+            width=max(pitch * (1 + places[-1][0]) - COLUMN_GAP, heading_width * bool(heading)),
             height=(depth + bool(self.heading)) * BLOCK_LINE * self.size,
             line=BLOCK_LINE * self.size,
             hidden=hidden,
@@ -323,6 +337,12 @@ def _places(heights: Sequence[int], columns: int, lines: int, hidden: int) -> li
 def _remainder(hidden: int) -> str:
     """Return what the last line of a block says about rows that are not shown."""
     return f"and {hidden:,} more"
+
+
+def names_in(blocks: Iterable[Block]) -> tuple[str, ...]:
+    """Return the names of the largest bars of some blocks, each once."""
+    rows = [row for block in blocks for row in _largest(block.rows, MOST_OTHERS)]
+    return tuple(dict.fromkeys(row.name for row in rows))
 
 
 def _largest(rows: Sequence[NamedBar], count: int) -> list[NamedBar]:
@@ -435,7 +455,7 @@ class Block(Artist):
             heading.room = width_of(layout.heading, layout.size) * BOLD
             yield heading
             if self.direction is not None:
-                x = heading.room + 0.9 * layout.size
+                x = heading.room + HEADING_ARROW_MIDDLE * layout.size
                 yield from self._arrow(x, y, self.direction, self.ink)
         tops = [(column * layout.pitch, (line + head) * layout.line) for column, line in layout.places]
         for i, (x, y) in enumerate(tops[: len(layout.labels)]):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spcastat.config import elements, is_whole, listed, nearest, shown, whole_number
 from spcastat.errors import ComponentsError, DataError, OptionError, ShapeError
-from spcastat.labels import short_name
+from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.plots.texts import HINTED, wrapped
 from spcastat.reading.checks import frame_values, real_array
 
@@ -336,10 +336,10 @@ def stacked(ax: Axes, names: pd.Index, height: float) -> Iterator[Axes]:
     """Yield a panel for each name, one below the other, with one horizontal axis, labelled at the last."""
     ax.set_axis_off()
     k, top_panel = len(names), None
-    for j, name in enumerate(names):
+    for j, name in enumerate(short_names(list(names), HEADING_WIDTH)):
         panel = ax.inset_axes((0.0, 1 - (j + 1) / k, 1.0, height / k), sharex=top_panel)
         top_panel = top_panel or panel
-        panel.set_ylabel(short_name(name, 12), parse_math=False)
+        panel.set_ylabel(name, parse_math=False)
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelbottom=j == k - 1)
         yield panel
@@ -450,6 +450,13 @@ def positions(components: Any, names: Sequence[Hashable]) -> list[int]:
     return places
 
 
+def short_sections(sections: Sequence[str], limit: int) -> list[str]:
+    """Return the section of each variable in at most `limit` characters."""
+    names = list(dict.fromkeys(sections))
+    labels = dict(zip(names, short_names(names, limit), strict=True))
+    return [labels[section] for section in sections]
+
+
 def row_limit(max_rows: int | None, rows: int) -> int:
     """Return the largest number of rows to draw: `max_rows`, 1 or more, or all `rows` for None."""
     return max(rows, 1) if max_rows is None else whole_number("max_rows", max_rows, 1)
@@ -473,7 +480,7 @@ def axis_names(components: Sequence[Any], shares: Any) -> list[str]:
     OptionError
         If `shares` is not a Series of numbers labelled by components.
     """
-    pairs = zip(map(short_name, components), share_texts(components, shares), strict=True)
+    pairs = zip(short_names(components), share_texts(components, shares), strict=True)
     return [f"{name} ({share})" if share else name for name, share in pairs]
 
 

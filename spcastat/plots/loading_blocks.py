@@ -14,17 +14,18 @@ import pandas as pd
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.labels import short_name
 from spcastat.plots import drawing
 from spcastat.plots.blocks import (
     BLOCK_LINE,
     LARGEST_FONT,
+    NAMED_COST,
     NAMED_VARIABLES,
     SCALE_LINES,
     Block,
     BlockLayout,
     BlockSpace,
     NamedBar,
+    names_in,
     tick_text,
 )
 from spcastat.plots.drawing import place_of, position_of
@@ -45,7 +46,7 @@ NARROWEST_COLUMN = 14.0
 #: Bars take this share of a column, between so many font sizes, and then what the names leave.
 BARS, SHORTEST_BARS, LONGEST_BARS = 0.3, 2.4, 7.0
 #: Where there is more room than needed, lines are up to so many times as high.
-HIGHEST_LINE = 2.4
+HIGHEST_LINE = 3.4
 #: Space between the last row and the label if there is no scale, in lines.
 BEFORE_LABEL = 0.3
 #: The least distance of the ticks of a scale, in font sizes.
@@ -108,6 +109,7 @@ def draw_blocks(
     ax.set_axis_off()
     values = data.to_numpy(dtype=float)
     sections: list[str] = data.attrs["sections"]
+    labels = drawing.short_sections(sections, SECTION_WIDTH)
     blocks, heads, counts = [], [], []
     for j, heading in enumerate(headings):
         variables = np.flatnonzero(_is_shown(values[:, j], None if limits is None else limits[:, j]))
@@ -116,7 +118,7 @@ def draw_blocks(
         if sort:
             codes = pd.factorize(np.array(sections))[0] if sections else np.zeros(len(values), dtype=int)
             variables = variables[np.lexsort((-np.abs(values[variables, j]), codes[variables]))]
-        rows = [_row(ax, data, i, j, limits, strong) for i in variables.tolist()]
+        rows = [_row(ax, data, i, j, limits, strong, labels) for i in variables.tolist()]
         blocks.append(Block(ax, rows, threshold=threshold))
         heads.append(heading)
         counts.append(hidden[j])
@@ -137,6 +139,7 @@ def _row(
     j: int,
     limits: NDArray[np.float64] | None,
     strong: NDArray[np.bool_] | None,
+    sections: Sequence[str],
 ) -> NamedBar:
     """Return variable i of component j as a bar."""
     values, interval, strength = data.to_numpy(dtype=float), None, PLAIN_BAR
@@ -145,19 +148,21 @@ def _row(
         interval, strength = (low, high), SURE_BAR if low > 0 or high < 0 else UNSURE_BAR
     if strong is not None and not strong[i, j]:
         strength = UNSURE_BAR
-    sections = data.attrs["sections"]
     return NamedBar(
         data.attrs["names"][i],
         float(values[i, j]),
         drawing.shade(ax, strength),
         interval=interval,
-        italic=bool(shared_variables(values)[i]),
-        section=short_name(sections[i], SECTION_WIDTH) if sections else "",
+        italic=limits is None and strong is None and bool(shared_variables(values)[i]),
+        section=sections[i] if sections else "",
     )
 
 
 def shared_variables(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return which variables are on several components, whose names are italic; none if most are."""
+    """Return which variables are on several components, whose names are italic; none if most are.
+
+    Bars with intervals or shades have enough marks without these.
+    """
     shared = (values != 0).sum(axis=1) > 1
     return shared if shared.mean() < FEW_SHARE else np.zeros_like(shared)
 
@@ -186,6 +191,7 @@ class LoadingColumns:
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         ends += [block.threshold for block in blocks if block.threshold is not None]
         self.span = min(ends), max(ends)
+        self.names = (*names_in(blocks), *headings)
         self.given_locator = ax.get_axes_locator()
         self.layouts: dict[tuple[float, float], list[Placed]] = {}
         self.column_cost = COLUMN_COST
@@ -295,6 +301,7 @@ class LoadingColumns:
                     heading=self.headings[i],
                     line_cost=WRAP_COST,
                     span=self.span,
+                    others=self.names,
                 )
                 layout, wrapped_layout = (
                     option.lay_out(self.blocks[i].rows, with_values, self.hidden[i])
@@ -315,7 +322,9 @@ class LoadingColumns:
         for i in range(NAME_LINES):
             words = "".join(label_lines[i : i + 1])
             placed.append((BlockSpace(unit, size, width, 1, heading=words).lay_out([]), 0.0, y + i * line))
-        return cost + NAMED_VARIABLES * undrawn, placed
+        for block, hidden in zip(self.blocks[block_count:], self.hidden[block_count:], strict=True):
+            cost += len(block.rows) + hidden + NAMED_COST * (NAMED_VARIABLES + 1)
+        return cost, placed
 
     def _finished(self, placed: list[Placed], column: float, unit: float, scale: bool) -> list[Placed]:
         """Return the blocks with bars as long as names leave room for, and a scale below each column."""
@@ -337,7 +346,8 @@ class LoadingColumns:
     def _ticks(self, room: float) -> list[float]:
         """Return the values that a scale marks, with so much room in font sizes.
 
-        If there are bars on both sides of zero, a value on each side is marked if their numbers have room.
+        If there are bars on both sides of zero, a value on each side is marked if their numbers have room,
+        else one on the longer side.
         """
         low, high = self.span
         unit = room / (high - low)
@@ -351,7 +361,7 @@ class LoadingColumns:
             return len(ticks) > 1 and has_room(ticks) and unit * float(np.diff(ticks)[0]) >= TICK_DISTANCE
 
         def have_ends(ticks: NDArray[np.float64]) -> bool:
-            return len(ticks) <= MOST_MULTIPLES and has_room(np.unique([ticks[0], 0.0, ticks[-1]]))
+            return 1 < len(ticks) <= MOST_MULTIPLES and has_room(np.unique([ticks[0], 0.0, ticks[-1]]))
 
         def reach_both_sides(ticks: NDArray[np.float64]) -> bool:
             return (low == 0.0 or ticks[0] < 0.0) and (high == 0.0 or ticks[-1] > 0.0)
@@ -359,7 +369,10 @@ class LoadingColumns:
         regular, ends = round_numbers(low, high, is_sparse), round_numbers(low, high, have_ends)
         if len(regular) and (reach_both_sides(regular) or not len(ends) or not reach_both_sides(ends)):
             return regular.tolist()
-        return np.unique([*ends[[0, -1]], 0.0]).tolist() if len(ends) else [low, high]
+        if not len(ends):
+            longer_side = (0.0, high) if high >= -low else (low, 0.0)
+            ends = round_numbers(*longer_side, have_ends)
+        return np.unique([*ends[[0, -1]], 0.0]).tolist() if len(ends) else []
 
     def _count_of_blocks(self, count: int, lines: float) -> int:
         """Return how many blocks have room for their heading, a variable, and the number of others."""

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import patheffects
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.labels import HEADING_WIDTH, name_text, short_name
+from spcastat.labels import HEADING_WIDTH, short_name, short_names
 from spcastat.plots import drawing
 from spcastat.plots.drawing import ink, line, shade
 from spcastat.plots.legends import title_of
@@ -29,8 +28,8 @@ _NUMBERED = re.compile(r"\s*([^\d\s.+-]{0,3}?)([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+
 MOST_NAMES, TICKS = 60, 12
 #: Numbers count the columns if they begin with at most this number, or this share of the number of columns.
 FIRST_NUMBER, FIRST_SHARE = 10, 0.1
-#: Limits of a panel relative to the largest loading, with room for the heading.
-REACH = 1.25
+#: Space below the smallest loading as a share of the largest, and height of a heading above it in font sizes.
+BELOW, HEADING_HEIGHT = 0.08, 1.5
 #: Height of a panel, as a share of the distance of two; panels of more font sizes have ticks at all round
 #: values; numbers of two ticks are so many font sizes apart.
 PANEL, TALL, NUMBERS_APART = 0.86, 12.0, 1.2
@@ -103,14 +102,15 @@ def draw_curves(
     x = x if places is None else places
     order = np.argsort(x, kind="stable")
     x, values = x[order], values[order]
-    reach = REACH * float(np.abs(values).max())
-    low = -reach if values.min() < 0 else -0.05 * reach
     size = drawing.name_size()
     middle = len(headings) // 2
     centre = (middle + 0.5) / len(headings)
     room = 2.0 * min(centre, 1.0 - centre) * float(drawing.size_of(ax)[1])
     value_label = "\n".join(lines_of(value_label, room, size + 1.0))
     height = PANEL * float(drawing.size_of(ax)[1]) / len(headings)
+    low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
+    low -= BELOW * (high - low)
+    high += (high - low) / max(height / (HEADING_HEIGHT * size) - 1.0, 1.0)
     panels = list(drawing.stacked(ax, loadings.columns, PANEL))
     edges = _edges(x)
     steps, narrow = np.repeat(edges, 2)[1:-1], len(x) > float(drawing.size_of(ax)[0]) / NARROW_CELL
@@ -127,17 +127,18 @@ def draw_curves(
         else:
             curve = np.where(levels != 0, levels, np.nan)
             panel.plot(steps, curve, color=ink(panel), linewidth=line(1.0), zorder=3)
-        panel.set(ylim=(low, reach), xlim=(edges[0], edges[-1]))
+        panel.set(ylim=(low, high), xlim=(edges[0], edges[-1]))
         _scale(panel, height, size)
         panel.tick_params(labelsize=size)
         panel.set_ylabel(value_label if j == middle else "", fontsize=size + 1.0, parse_math=False)
-        _write_heading(panel, x, column, heading, size)
+        style: dict[str, Any] = {"fontsize": size, "fontweight": "bold", "va": "top", "parse_math": False}
+        panel.text(0.01, 1.0, heading, transform=panel.transAxes, **style)
     label = title_of(loadings.index) or unit or ("" if with_names else "Column")
     label = short_name(label, LABEL_WIDTH) if label else ""
     panels[-1].set_xlabel(label, fontsize=size + 1.0, parse_math=False)
     if with_names:
         step = max(-(-p // TICKS), 1)
-        texts = [short_name(name_text(loadings.index[i]), 14) for i in order[::step]]
+        texts = short_names([loadings.index[i] for i in order[::step]], 14)
         panels[-1].set_xticks(x[::step], texts, rotation=45, ha="right", parse_math=False)
 
 
@@ -165,20 +166,6 @@ def _scale(panel: Axes, height: float, size: float) -> None:
     panel.set_yticks(places, [f"{place:g}".replace("-", "−") for place in places])
 
 
-def _write_heading(
-    panel: Axes, x: NDArray[np.float64], values: NDArray[np.float64], heading: str, size: float
-) -> None:
-    """Write the name of a component on the side of its panel with the smaller loadings."""
-    upper = np.maximum(values, 0.0)
-    right_half = x > (x.min() + x.max()) / 2
-    at_left = upper[right_half].max(initial=0.0) > upper[~right_half].max(initial=0.0)
-    style: dict[str, Any] = {"fontsize": size, "fontweight": "bold", "va": "top", "parse_math": False}
-    style["ha"] = "left" if at_left else "right"
-    halo = patheffects.withStroke(linewidth=2.0, foreground=tuple(drawing.paper(panel)))
-    style |= {"zorder": 4, "path_effects": [halo]}
-    panel.text(0.01 if at_left else 0.99, 0.97, heading, transform=panel.transAxes, **style)
-
-
 # --- images ---------------------------------------------------------------------------------------
 
 
@@ -190,7 +177,7 @@ def draw_images(ax: Axes | None, loadings: pd.DataFrame, shape: tuple[int, int],
     tall = float(np.clip(shape[0] / shape[1], 0.3, 3.0))
     ax = drawing.axes_for(ax, 2.0 * -(-k // lines) + 0.9, 2.0 * tall * lines + 0.5, bar=True)
     ax.set_axis_off()
-    names = [short_name(name, HEADING_WIDTH) for name in loadings.columns]
+    names = short_names(list(loadings.columns), HEADING_WIDTH)
     grid = ImageGrid(ax, names, np.count_nonzero(values, axis=0).tolist(), tall)
     for j in range(k):
         panel = ax.inset_axes((0.0, 0.0, 1.0, 1.0))

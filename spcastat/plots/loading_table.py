@@ -15,25 +15,25 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 from numpy.typing import NDArray
 
-from spcastat.labels import HEADING_WIDTH, short_name
+from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
 from spcastat.plots.blocks import BLOCK_LINE, LARGEST_FONT, loading_text
-from spcastat.plots.drawing import place_of, position_of
+from spcastat.plots.drawing import place_of, position_of, short_sections
 from spcastat.plots.texts import MeasuredText, give_one_size, labels_for, lines_of, width_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Least and largest height of a row, in font sizes.
-ROW_HEIGHT, TALLEST_ROW = 1.18, 3.6
+ROW_HEIGHT, TALLEST_ROW = 1.18, 5.0
 #: Height of the line of shares below the names of components, in font sizes.
 HEAD_LINE = 1.15
 #: Size of the text relative to the height of a row.
 TEXT = 0.78
 #: Width of a cell in font sizes: the least, the least beside the label of the values, and the largest; names
 #: have at least this share of the width.
-CELL, CELL_BESIDE_LABEL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 8.0, 0.3
+CELL, CELL_BESIDE_LABEL, WIDEST_CELL, NAME_SHARE = 2.6, 5.5, 16.0, 0.3
 #: Space between names and cells, without and with that of a label, in points.
 LABEL_GAP, NAME_GAP = 4.0, 5.0
 #: A number is written in black on cells lighter than this.
@@ -72,8 +72,8 @@ class LoadingTable(Artist):
         self.ax = ax
         self.values, self.undrawn = data.to_numpy(dtype=float), hidden
         self.names: list[str] = data.attrs["names"]
-        self.sections = [short_name(name, ROW_SECTION_WIDTH) for name in data.attrs["sections"]]
-        self.headings = [short_name(name, HEADING_WIDTH) for name in data.columns]
+        self.sections = short_sections(data.attrs["sections"], ROW_SECTION_WIDTH)
+        self.headings = short_names(list(data.columns), HEADING_WIDTH)
         self.label, self.shares = label, [texts for texts in shares if any(texts)]
         self.accents = [np.array(accent) for accent in drawing.accents(ax)]
         self.rows = np.arange(len(self.values))
@@ -116,7 +116,9 @@ class LoadingTable(Artist):
             ax.set_ylim(lines, 0)
         label = len(self.label_lines) * BLOCK_LINE * self.size
         depth = min(height - heading - label, lines * TALLEST_ROW * self.size)
-        cells_left, cells_right = place.x0 + names_width * pixels, place.x0 + width * pixels
+        beside = [*self.labels, "" if self.label_lines else self.label]
+        free = max(names_width - self._widest(beside), 0.0) / 2.0  # where cells would be too wide
+        cells_left, cells_right = (place.x0 + (x - free) * pixels for x in (names_width, width))
         top = place.y1 - heading * pixels
         cells = Bbox.from_extents(cells_left, top - depth * pixels, cells_right, top)
         bottom = cells.y0 - label * pixels

@@ -75,12 +75,12 @@ def plot_loadings(
     kind : {"blocks", "table", "line", "image"}, optional
         Blocks: for each component the list of its variables with bars, hollow and to the left for negative
         loadings; a variable on several components appears in the block of each, in italics if most variables
-        are on one. Table: coloured numbers, variables by components, zeros blank. Line: a curve over all
-        columns in their order for each component, with gaps at zeros, for spectra and series. Image: an image
-        for each component, for pixels. By default an image if `shape` is given; a line if `x` is given or 30
-        or more columns are named by increasing or decreasing numbers, perhaps with a unit (850, "850 nm",
-        "X850"), unless these only number the columns; a table if the variables have nonzero loadings on more
-        than 1.6 components on average; otherwise blocks.
+        are on one and bars have neither intervals nor shades. Table: coloured numbers, variables by
+        components, zeros blank. Line: a curve over all columns in their order for each component, with gaps
+        at zeros, for spectra and series. Image: an image for each component, for pixels. By default an image
+        if `shape` is given; a line if `x` is given or 30 or more columns are named by increasing or
+        decreasing numbers, perhaps with a unit (850, "850 nm", "X850"), unless they only count; a table if
+        the variables have nonzero loadings on more than 1.6 components on average; otherwise blocks.
     sort : bool
         Whether blocks and tables show the largest absolute loading of each component first; otherwise the
         variables are in the order of the data.
@@ -200,7 +200,7 @@ def _key(
         marks.append("pale: not in this fit")
     if threshold is not None:
         marks.append("dotted: threshold")
-    if shared_variables(values).any():
+    if limits is None and strong is None and shared_variables(values).any():
         marks.append("italic: on several components")
     if data.attrs["sections"]:
         marks.append("grey: sections")

@@ -19,10 +19,10 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace
+from spcastat.plots.blocks import BLOCK_LINE, Block, BlockLayout, BlockSpace, names_in
 from spcastat.plots.drawing import figure_of, in_figure, place_of, position_of
 from spcastat.plots.legends import columns_within, legend_size
-from spcastat.plots.texts import HINTED, NAME_LINES, wrapped
+from spcastat.plots.texts import HINTED, NAME_LINES, labels_for, width_of, wrapped
 from spcastat.plots.ticks import SteadyTicks
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Margins:
     note : Text, optional
         Written below everything, wrapped to the width of the place.
     note_may_go : bool
-        Whether the note is left out where the axes would be too small with it.
+        Whether sentences of the note are left out where the axes would be too small with them.
     caption : callable, optional
         Returns the text of the note from the smallest and the largest x and y of the axes.
     bar : Axes, optional
@@ -160,6 +160,9 @@ class Margins:
         self.text, self.caption = "" if note is None else note.get_text(), caption
         values = [abs(row.value) for block in blocks or () for row in block.rows]
         self.largest = max(values, default=1.0)
+        self.names = (*names_in(blocks or ()), *headings)
+        self.labels = ax.get_xlabel(), ax.get_ylabel()
+        self.labels_written = list(self.labels)
         self.given_locator = ax.get_axes_locator()
         self.arrangements: dict[tuple[float, ...], Arrangement] = {}
         self.numbers, self.number_width = Room(ax), 0.0
@@ -182,8 +185,7 @@ class Margins:
 
     def arranged(self, width: float, height: float) -> Arrangement:
         """Return the best arrangement in a place of this size in points."""
-        key = (width, height, self._ticks(), self._title(), float(self._legend() is not None))
-        if key not in self.arrangements:
+        while (key := self._key(width, height)) not in self.arrangements:  # which may need wider numbers
             sentences = self.text
             for _ in range(MOST_CAPTIONS):
                 self.arrangements[key] = self._best_arrangement(width, height, sentences)
@@ -192,6 +194,10 @@ class Margins:
                     break
         return self.arrangements[key]
 
+    def _key(self, width: float, height: float) -> tuple[float, ...]:
+        """Return what an arrangement depends on."""
+        return width, height, self._beside(), self._ticks(), self._title(), float(self._legend() is not None)
+
     def _caption_for(self, axes: Box) -> str:
         """Return the caption for axes in a box."""
         extra = self._extra(axes) if self.equal else np.zeros(2)
@@ -199,19 +205,20 @@ class Margins:
         return sentences if extra.any() or not self.equal else f"{sentences} {SEPARATE}"
 
     def _best_arrangement(self, width: float, height: float, sentences: str) -> Arrangement:
-        """Return the best arrangement above a note of these sentences.
+        """Return the best arrangement above a note of these sentences, of which the last may be left out.
 
         The numbers beside the axes have room in its rivals too: a layout engine makes room for those of one
         arrangement, and another may be best in what is left.
         """
-        lines = [] if self.note is None else self._note_lines(sentences, width, height)
+        has_note = self.note is not None and sentences
+        lines = self._note_lines(sentences, width + self._beside(), height) if has_note else []
         note = BLOCK_LINE * self.size * len(lines) + 0.5 * SPACE if lines else 0.0
         options = list(self._options(width, height, note))
         arrangement = max(options, key=lambda option: option.value)
         rivals = [option for option in options if option.value >= arrangement.value - RIVAL]
         self.number_width = max(self.number_width, *(self._width_of_numbers(rival.axes) for rival in rivals))
         if lines and self.note_may_go and self._missing(arrangement.axes, width, height):
-            return max(self._options(width, height, 0.0), key=lambda option: option.value)
+            return self._best_arrangement(width, height, " ".join(SENTENCE_END.split(sentences)[:-1]))
         return replace(arrangement, note="\n".join(lines))
 
     def _options(self, width: float, height: float, note: float) -> Iterator[Arrangement]:
@@ -238,16 +245,25 @@ class Margins:
             space = BlockSpace(
                 unit,
                 self.size,
-                width,
+                width + self._beside(),
                 self._lines(CORNER_SHARE * height) + 1,
                 4,
                 heading=self.headings[0],
                 line_cost=LINE_COST,
                 name_lines=NAME_LINES,
+                others=self.names,
             )
             first = space.lay_out(below.rows, with_values)
             lines = self._lines(height - note - first.height - 0.3 * SPACE - self._ticks())
-            space = BlockSpace(unit, self.size, room, lines, heading=self.headings[1], name_lines=NAME_LINES)
+            space = BlockSpace(
+                unit,
+                self.size,
+                room,
+                lines,
+                heading=self.headings[1],
+                name_lines=NAME_LINES,
+                others=self.names,
+            )
             return first, space.lay_out(beside.rows, with_values)
 
         first, second = _alike(laid_out)
@@ -259,7 +275,7 @@ class Margins:
         return Arrangement(
             axes,
             [
-                Place(below, first, 0.0, note + first.height),
+                Place(below, first, -self._beside(), note + first.height),
                 Place(beside, second, width - edge, height - above),
             ],
             columns,
@@ -274,7 +290,8 @@ class Margins:
         unit, room, gap = self._unit(width), share * width - SPACE, BLOCK_GAP * self._line()
         columns, space_above = self._above(width)
         ends = [end for block in blocks for row in block.rows for end in row.ends]
-        space = BlockSpace(unit, self.size, room, 0, name_lines=NAME_LINES, span=(min(ends), max(ends)))
+        span = min(ends), max(ends)
+        space = BlockSpace(unit, self.size, room, 0, name_lines=NAME_LINES, span=span, others=self.names)
         lines = self._lines(height - space_above - note - gap)
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
@@ -310,10 +327,13 @@ class Margins:
         self, blocks: tuple[Block, Block], width: float, height: float, share: float, note: float
     ) -> Arrangement:
         """Both components below the axes, side by side, and the legend above."""
-        half = (width - 1.5 * SPACE) / 2.0
+        start = -self._beside()
+        half = (width - start - 1.5 * SPACE) / 2.0
         unit, lines = self._unit(width), self._lines(share * height)
         spaces = [
-            BlockSpace(unit, self.size, half, lines, 2, heading=heading, name_lines=NAME_LINES)
+            BlockSpace(
+                unit, self.size, half, lines, 2, heading=heading, name_lines=NAME_LINES, others=self.names
+            )
             for heading in self.headings
         ]
 
@@ -327,7 +347,10 @@ class Margins:
         depth = note + max(first.height, second.height)
         columns, above = self._above(width)
         axes = (0.0, depth + 0.3 * SPACE + self._ticks(), width, height - above)
-        places = [Place(blocks[0], first, 0.0, depth), Place(blocks[1], second, half + 1.5 * SPACE, depth)]
+        places = [
+            Place(blocks[0], first, start, depth),
+            Place(blocks[1], second, start + half + 1.5 * SPACE, depth),
+        ]
         return Arrangement(axes, places, columns, None, self._value(axes, width, height, first, second))
 
     def _value(self, axes: Box, width: float, height: float, *layouts: BlockLayout) -> float:
@@ -367,6 +390,14 @@ class Margins:
         label = 1.35 * _size(axis.label) if self.ax.get_xlabel() else 0.0
         numbers = axis.get_ticklabels()
         return 11.0 + (1.1 * _size(numbers[0]) if numbers else 0.0) + label
+
+    def _beside(self) -> float:
+        """Return the width of the numbers and the label to the left of the axes, 0 if it is not known."""
+        axis = self.ax.yaxis
+        if not (axis.get_visible() and self.number_width):
+            return 0.0
+        label = BEFORE_LABEL + LABEL_HEIGHT * _size(axis.label) if self.ax.get_ylabel() else 0.0
+        return BEFORE_NUMBERS + self.number_width + label
 
     def _width_of_numbers(self, axes: Box) -> float:
         """Return the width of the numbers to the left of axes in a box, 0 if the user has set them."""
@@ -437,7 +468,7 @@ class Margins:
         left, bottom, _, top = arrangement.axes
         if self.note is not None:
             self.note.set_text(arrangement.note)
-            self.note.set_position(in_figure(self.ax, at(0.0, 0.0)))
+            self.note.set_position(in_figure(self.ax, at(-self._beside(), 0.0)))
         if (legend := self._legend()) is not None:
             _set_columns(legend, arrangement.legend_columns, self.entries)
             corner = arrangement.legend or (left, top + self._title() + self._bar_height() + LEGEND_SPACE)
@@ -448,17 +479,25 @@ class Margins:
             bounds = (0.0, 1.0 + BAR_GAP / axes_height, 1.0, BAR_HEIGHT * self.size / axes_height)
             self.bar.set_axes_locator(Inset(self.ax, bounds))
         self._set_limits(arrangement.axes)
+        self._fit_labels(arrangement.axes)
         self._keep_room_for_numbers(*at(left, top))
+
+    def _fit_labels(self, axes: Box) -> None:
+        """Write the name of a component without its share, or shortened, where its axis is too short.
+
+        Labels that the user has changed are left as they are.
+        """
+        for i, axis in enumerate((self.ax.xaxis, self.ax.yaxis)):
+            if axis.label.get_text() == self.labels_written[i]:
+                room, size = (axes[2 + i] - axes[i]) / HINTED, _size(axis.label)
+                (name,) = labels_for([self.headings[i]], [room], size, others=self.headings)
+                self.labels_written[i] = self.labels[i] if width_of(self.labels[i], size) <= room else name
+                axis.label.set_text(self.labels_written[i])
 
     def _keep_room_for_numbers(self, x: float, y: float) -> None:
         """Keep the room of the widest numbers, and their label, to the left of the corner (x, y)."""
-        axis = self.ax.yaxis
-        room = BEFORE_NUMBERS + self.number_width
-        if self.ax.get_ylabel():
-            room += BEFORE_LABEL + LABEL_HEIGHT * _size(axis.label)
-        is_needed = axis.get_visible() and self.number_width and self._has_own_limits()
-        left = x - room * figure_of(self.ax).dpi / 72.0
-        self.numbers.box = Bbox.from_extents(left, y - 1.0, x, y) if is_needed else Bbox.null()
+        left = x - self._beside() * figure_of(self.ax).dpi / 72.0
+        self.numbers.box = Bbox.from_extents(left, y - 1.0, x, y) if left < x else Bbox.null()
 
     def _current_limits(self) -> NDArray[np.float64]:
         return np.array([self.ax.get_xlim(), self.ax.get_ylim()]).T

@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from spcastat.config import explained, flag, listed, one_of
 from spcastat.errors import ComponentsError
 from spcastat.hints import ByRow, Palette, Several
-from spcastat.labels import short_name
+from spcastat.labels import HEADING_WIDTH, short_names
 from spcastat.plots import drawing
 from spcastat.plots.drawing import accents, area, line, need_coloured, shade
 from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, title_of, write_legend
@@ -177,7 +177,7 @@ def _draw_pairs(
     gap = 1.0 - PANEL_WIDTH if densities else max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
     shortest = min(PANEL_WIDTH * width, (1.0 - gap) * height)
     if any(width_of(name, size + 1.0) > shortest for name in names):
-        names = [short_name(name, 12) for name in values.columns]  # without their shares
+        names = short_names(list(values.columns), HEADING_WIDTH)  # without their shares
     columns: dict[int, Axes] = {}
     panels: list[Axes] = []
     share = width * height * PANEL_WIDTH * (1.0 - gap) / PAIR_AREA

@@ -71,10 +71,9 @@ def groups_of(ax: Axes, groups: pd.Categorical | None, n: int, palette: Any = No
         yield Group(np.ones(n, dtype=bool), accents(ax)[0], "o", "")
         return
     colours = colours_of(ax, palette, list(groups.categories))
-    for code, category in enumerate(groups.categories):
+    for code, name in enumerate(short_names(list(groups.categories))):
         if (groups.codes == code).any():
-            marker = MARKERS[code % len(MARKERS)]
-            yield Group(groups.codes == code, colours[code], marker, short_name(category))
+            yield Group(groups.codes == code, colours[code], MARKERS[code % len(MARKERS)], name)
     if (groups.codes < 0).any():
         yield Group(groups.codes < 0, shade(ax, 0.45), ".", GROUP_MISSING)
 

@@ -23,9 +23,10 @@ HINTED = 1.09
 NARROWER_FONTS = 10
 #: Room of a bold text, relative to the width of a plain one.
 BOLD = 1.12
-#: Lines of a name in the margins of a biplot; how far the second is indented, in font sizes; a word, with
-#: the spaces or underscores after it.
-NAME_LINES, NAME_INDENT, NAME_WORD = 2, 1.0, re.compile(r"[^\s_]*[\s_]+|[^\s_]+")
+#: Lines of a name in the margins of a biplot; how far the second is indented, in font sizes.
+NAME_LINES, NAME_INDENT = 2, 1.0
+#: Where a text may be broken: after spaces, underscores and "…", and after hyphens before a word.
+BREAK = re.compile(r"(?<=[\s_…])(?![\s_])|(?<=-)(?=[^\W\d_]{3})")
 #: The smallest and the largest number of characters of a shortened name.
 SHORTEST_LABEL, LONGEST_LABEL = 7, 200
 
@@ -45,12 +46,12 @@ def width_of(text: str, size: float) -> float:
 
 
 def wrapped(text: str, room: float, size: float, indent: float = 0.0) -> list[str]:
-    """Return the lines of a text in so many points; they end after spaces and underscores.
+    """Return the lines of a text in so many points, as far as it may be broken; see `BREAK`.
 
     Lines after the first have `indent` points less.
     """
     lines: list[str] = []
-    for piece in NAME_WORD.findall(text):
+    for piece in BREAK.split(text):
         longer = f"{lines[-1]}{piece}" if lines else piece
         if lines and width_of(longer.rstrip(), size) <= room - indent * (len(lines) > 1):
             lines[-1] = longer
@@ -133,11 +134,13 @@ def _has_room(label: str, room: float, size: float, lines: int) -> bool:
     return len(parts) <= lines and widest(parts, size) <= room
 
 
-def labels_for(names: Sequence[str], rooms: Sequence[float], size: float, lines: int = 1) -> list[str]:
+def labels_for(
+    names: Sequence[str], rooms: Sequence[float], size: float, lines: int = 1, others: Sequence[str] = ()
+) -> list[str]:
     """Return labels, one for each name, with as many characters as there is room.
 
     A name that has room in full is not shortened because another one has not, unless two labels were then
-    equal.
+    equal. A shortened one keeps the words in which it differs from the others.
 
     Parameters
     ----------
@@ -148,6 +151,8 @@ def labels_for(names: Sequence[str], rooms: Sequence[float], size: float, lines:
         Size of the text.
     lines : int
         How many lines a label may have.
+    others : sequence of str
+        Names in the figure, perhaps these among them.
     """
     complete = [_has_room(name, room, size, lines) for name, room in zip(names, rooms, strict=True)]
     if all(complete):
@@ -156,11 +161,16 @@ def labels_for(names: Sequence[str], rooms: Sequence[float], size: float, lines:
     def fit(labels: Sequence[str]) -> bool:
         return all(_has_room(label, room, size, lines) for label, room in zip(labels, rooms, strict=True))
 
+    other_names = [name for name in others if name not in set(names)]
+
+    def shortened_to(limit: int) -> list[str]:
+        return short_names([*names, *other_names], limit)[: len(names)]
+
     low, high = SHORTEST_LABEL, min(max(map(len, names)), LONGEST_LABEL)
     while low < high:
         limit = (low + high + 1) // 2
-        low, high = (limit, high) if fit(short_names(names, limit)) else (low, limit - 1)
-    shortened = short_names(names, low)
+        low, high = (limit, high) if fit(shortened_to(limit)) else (low, limit - 1)
+    shortened = shortened_to(low)
     labels = [
         name if has_room else label for name, label, has_room in zip(names, shortened, complete, strict=True)
     ]

@@ -727,3 +727,51 @@ def test_the_label_says_what_italic_names_and_grey_words_are(sections):
     frame.iloc[3, 1] = 0.0
     plain = plot_loadings(frame, kind="blocks", sections=sections).get_axes_locator()
     assert "italic" not in plain.label
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])
+def test_headings_of_curves_stand_above_them(size):
+    """On a common scale, whatever the largest loading of a component and its place."""
+    values = np.zeros((40, 3))
+    values[:20, 0], values[10:, 1], values[:, 2] = 0.3, -0.2, 0.3
+    loadings = pd.DataFrame(values, index=np.arange(850, 1050, 5), columns=["PC1", "PC2", "PC3"])
+    ax = plt.figure(figsize=size, layout="constrained").subplots()
+    plot_loadings(loadings, kind="line", ax=ax)
+    ax.figure.canvas.draw()
+    for panel, column in zip(ax.child_axes, values.T, strict=True):
+        bottom = panel.texts[0].get_window_extent().y0
+        assert panel.transData.transform((0, max(column.max(), 0)))[1] <= bottom
+        assert panel.get_ylim()[0] <= values.min()
+
+
+@pytest.mark.parametrize(("size", "k", "rows"), [((7.0, 5.0), 1, 5), ((7.0, 4.0), 2, 11), ((3.4, 3.0), 1, 5)])
+def test_a_table_is_in_the_middle_and_its_cells_fill_the_width(size, k, rows):
+    loadings = pd.DataFrame(0.3, [f"variable {i}" for i in range(rows)], [f"PC{j + 1}" for j in range(k)])
+    ax = plt.figure(figsize=size, layout="constrained").subplots()
+    plot_loadings(loadings, kind="table", ax=ax)
+    ax.figure.canvas.draw()
+    (table,) = artists(ax, LoadingTable)
+    page, cells = ax.figure.bbox, table.cells
+    names = [part for part in table._parts() if isinstance(part, Text) and part.get_gid() == "name"]
+    for name in names:
+        name.set_figure(ax.figure)
+    left = min(name.get_window_extent(ax.figure.canvas.get_renderer()).x0 for name in names)
+    assert abs((left - page.x0) - (page.x1 - cells.x1)) < 0.1 * page.width
+    assert cells.width > 0.25 * page.width
+
+
+@pytest.mark.parametrize("k", [5, 8])
+@pytest.mark.parametrize("marks", ["selected", "intervals"])
+def test_every_component_is_drawn_in_a_column_of_a_journal(make_loadings, k, marks):
+    """Some variables of each rather than all of a few; names are upright, as pale bars say enough."""
+    loadings = make_loadings(p=25, k=k, nonzero=5)
+    options = {"selected": loadings != 0, "threshold": 0.7}
+    if marks == "intervals":
+        table = loadings.stack().rename_axis(["term", "component"]).rename("estimate").reset_index()
+        options = {"intervals": table.assign(lower=table["estimate"] - 0.1, upper=table["estimate"] + 0.1)}
+    ax = plt.figure(figsize=(3.4, 3.0), layout="constrained").subplots()
+    plot_loadings(loadings, kind="blocks", ax=ax, **options)
+    ax.figure.canvas.draw()
+    blocks = [block for block in artists(ax, Block) if block.layout.labels]
+    assert len(blocks) == k
+    assert not any(row.italic for block in blocks for row in block.rows)

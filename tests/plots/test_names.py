@@ -26,7 +26,7 @@ from spcastat.plots.blocks import Block
 from spcastat.plots.frame import EdgeMarks
 from spcastat.plots.margins import SEPARATE
 from spcastat.plots.names import Names
-from spcastat.plots.texts import MeasuredText
+from spcastat.plots.texts import MeasuredText, wrapped
 from tests.plots.conftest import note_of
 
 from .shapes import SHAPES
@@ -480,8 +480,8 @@ def test_no_label_is_cut_where_limits_of_one_scale_follow_the_numbers_at_the_tic
 def test_no_label_is_cut_where_two_arrangements_are_all_but_equal(arrows):
     """What is best in the room beside the numbers of one has wider numbers, at some sizes of figures."""
     fit = sp.spca(sp.datasets.load_judges(), k=2, card=[6, 4], scale=True)
-    for height in (3.0, 3.75, 4.5):
-        for width in np.linspace(2.8, 4.2, 15):
+    for height in (3.0, 4.5):
+        for width in np.linspace(2.8, 4.2, 8):
             figure = plt.figure(figsize=(width, height), layout="constrained")
             ax = fit.biplot(arrows=arrows, ax=figure.subplots())
             for dpi in (100, 200, 100):
@@ -490,3 +490,61 @@ def test_no_label_is_cut_where_two_arrangements_are_all_but_equal(arrows):
                 label = ax.yaxis.label.get_window_extent(figure.canvas.get_renderer())
                 assert label.x0 >= 0, (width, height, dpi)
             plt.close(figure)
+
+
+@pytest.mark.parametrize("width", [2.8, 3.1, 3.4, 4.0])
+@pytest.mark.parametrize("kind", ["biplot", "plot_correlations", "plot_loadings"])
+def test_shortened_names_of_two_blocks_are_distinct(scores, kind, width):
+    """Each block would have room for a name cut before it differs from one in the other."""
+    names = [f"short-line-density-of-the-region-{i}" for i in (5, 2)] + [
+        f"mean {what} of the pixels of the region" for what in ("saturation", "intensity")
+    ]
+    loadings = pd.DataFrame(np.kron([[1.0], [0.9]], np.eye(2, 3)), names, scores.columns)
+    correlations = loadings.replace(0.0, 0.1)
+    ax = plt.figure(figsize=(width, 3.0), layout="constrained").subplots()
+    if kind == "biplot":
+        biplot(scores, loadings, arrows="correlations", correlations=correlations, ax=ax)
+    elif kind == "plot_correlations":
+        plots.plot_correlations(correlations, loadings, ax=ax)
+    else:
+        plots.plot_loadings(loadings, kind="blocks", ax=ax)
+    ax.figure.canvas.draw()
+    layouts = [block.layout for block in blocks_of(ax) if block.layout]
+    shown = {
+        (label, row.name) for layout in layouts for label, row in zip(layout.labels, layout.rows, strict=True)
+    }
+    assert len({label for label, _ in shown}) == len(shown) == len({name for _, name in shown}) > 1
+
+
+def test_lines_break_after_hyphens_before_words():
+    assert wrapped("short-line-density-5", 45.0, 7.5) == ["short-line-", "density-5"]
+    assert wrapped("share_of_the…dwellings", 50.0, 7.5) == ["share_of_", "the…", "dwellings"]
+    assert wrapped("from 5 to -2 of a-b", 1.0, 7.5) == ["from", "5", "to", "-2", "of", "a-b"]
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (3.4, 4.5), (7.0, 5.0)])
+@pytest.mark.parametrize("kind", ["biplot", "plot_correlations", "plot_loadings"])
+def test_long_names_of_components_are_within_the_figure_and_distinct(scores, kind, size):
+    names = ["Extraversion of the pupil at home", "Extraversion of the pupil at school", "Openness"]
+    scores = scores.set_axis(names, axis=1)
+    loadings = pd.DataFrame(np.kron(np.eye(3), [[0.9], [0.5]]) + 0.1, list("abcdef"), names)
+    shares = pd.Series([0.4, 0.3, 0.1], names)
+    ax = plt.figure(figsize=size, layout="constrained").subplots()
+    if kind == "biplot":
+        biplot(scores, loadings, shares=shares, ax=ax)
+    else:
+        options = {"kind": "blocks"} if kind == "plot_loadings" else {}
+        getattr(plots, kind)(loadings, shares=shares, ax=ax, **options)
+    ax.figure.canvas.draw()
+    renderer, page = ax.figure.canvas.get_renderer(), ax.figure.bbox
+    layouts = [block.layout for block in blocks_of(ax) if block.layout and block.layout.labels]
+    assert len({layout.heading for layout in layouts}) == len(layouts) >= 2
+    for block in blocks_of(ax):
+        if block.layout:
+            assert block.get_window_extent().x1 <= page.x1 + 1
+    if kind != "plot_loadings":
+        for axis in (ax.xaxis, ax.yaxis):
+            box = axis.label.get_window_extent(renderer)
+            assert page.x0 <= box.x0 <= box.x1 <= page.x1
+            assert page.y0 <= box.y0 <= box.y1 <= page.y1
+        assert ax.get_xlabel() != ax.get_ylabel()
