@@ -41,7 +41,7 @@ from spcastat.results.resampling import Bootstrap, Drawing, LoadingTest, SplitIn
 from spcastat.show import methods_text
 from spcastat.show.grid import VariableArrangement
 from spcastat.show.methods_text import Description
-from spcastat.show.renderings import Outcome, Screen, Summary
+from spcastat.show.renderings import Screen, Summary
 from spcastat.show.report import write_report
 from spcastat.show.summary import NOTEBOOK, Extras, print_of_fit, summarise
 from spcastat.show.workbook import write_workbook
@@ -320,7 +320,8 @@ class SpcaResult(ComponentFit):
         else:
             values = None
         frame = supplementary.describe(self._state, values, alpha)
-        return Outcome(interpretation.associations_document(frame, alpha), {"components": frame})
+        document = interpretation.associations_document(frame, alpha)
+        return interpretation.ComponentAssociations(document, {"components": frame})
 
     def supplement(
         self,

@@ -23,8 +23,8 @@ from spcastat.labels import full_names, name_text
 from spcastat.plots.biplot import ARROWS
 from spcastat.reading.frames import open_table
 from spcastat.show.grid import Document, Row, Table, fixed, number_rows
-from spcastat.show.renderings import Outcome
-from spcastat.show.summary import scales_document
+from spcastat.show.renderings import Outcome, Screen
+from spcastat.show.summary import print_of_scales, scales_document
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,15 +141,21 @@ def associations_document(associations: pd.DataFrame, alpha: float) -> Document:
         numbers = ("" if np.isnan(value) else fixed(value, 3) for value in values)
         rows.append(Row(name_text(term), (kind, *numbers), name_text(component)))
     headings = ("kind", "loading", "estimate", "statistic", "p")
-    notes = (
+    about_estimates = (
         "estimate: correlation with the score; for a factor, the share of the variance of the score between "
-        "its levels; for a level, its mean score. statistic: t, F for a factor, the test value for a level. "
-        "Selected variables are not tested. "
-        + (f"Of the others, those with p <= {alpha:g} are shown; p" if alpha < 1 else "p")
-        + " is not adjusted for multiple tests.",
+        "its levels; for a level, its mean score."
     )
-    table = Table("Component", headings, tuple(rows), "lrrrr")
-    return Document("Variables associated with each component", (), (table,), notes)
+    about_tests = (
+        "statistic: t, F for a factor, the test value for a level. Selected variables are not tested. "
+        + (f"Of the others, those with p <= {alpha:g} are shown; p" if alpha < 1 else "p")
+        + " is not adjusted for multiple tests."
+    )
+    return Document(
+        "Variables associated with each component",
+        tables=(Table("Component", headings, tuple(rows), "lrrrr"),),
+        notes=(f"{about_estimates} {about_tests}",),
+        print_notes=(about_estimates, about_tests),
+    )
 
 
 def level_names(levels: pd.Index) -> list[str]:
@@ -251,6 +257,12 @@ def _renamed(components: list[str], names: Any) -> list[str]:
     return [str(name) for name in new_names]
 
 
+class ComponentAssociations(Outcome):
+    """The variables associated with each component, the result of `describe_components`."""
+
+    _short_name = "associations"
+
+
 class Scales(Picklable, Outcome):
     """Components as sums of their variables: reliability, and the variance that unit weights retain."""
 
@@ -261,6 +273,9 @@ class Scales(Picklable, Outcome):
 
     def _document(self) -> Document:
         return scales_document(self._numbers.table, self._numbers.items, self._numbers.kept_share)
+
+    def _screen(self) -> Screen:
+        return print_of_scales(self._document(), self._numbers.items)
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spcastat.config import whole_number
+from spcastat.config import plural, whole_number
 from spcastat.fit.principal_variables import (
     kept_table,
     labels_of,
@@ -69,7 +69,7 @@ def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> 
     used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
     most_kept, other_limit = _room(used_lines, len(selection)) if max_rows is None else (max_rows, max_rows)
     if other_limit == 0 and len(represented):
-        remarks = ("The variables not kept are in the table represented.", *remarks)
+        remarks = (f"{plural(len(represented), 'variable')} not kept: fit.represented.", *remarks)
     names = _all_names(selection, represented)
     tables = _kept_rows(selection, most_kept, names), _represented_rows(represented, other_limit, names)
     document = Document(_title(state), about_all, tuple(filter(None, tables)), remarks)
@@ -151,8 +151,9 @@ def _proof(about: PrincipalSet) -> Fact:
 
 
 def _coefficients(about: PrincipalSet) -> str:
+    meanings = {"RM": " (root of the share by regression)", "GCD": " (overlap with the space of PCA, 0 to 1)"}
     coefficients = {name: value for name, value in about.criteria.items() if name != "RV"}
-    return "; ".join(f"{name} {value:.3f}" for name, value in coefficients.items())
+    return "; ".join(f"{name} {value:.3f}{meanings.get(name, '')}" for name, value in coefficients.items())
 
 
 def _notes(state: FitState) -> Iterator[Fact]:
@@ -201,7 +202,7 @@ def _kept_rows(selection: pd.DataFrame, limit: int, names: list[str]) -> Table:
     headings += ["cost"] * has_cost + ["chosen"] * has_frequency
     align = "rlr" + "r" * has_cost + "r" * has_frequency
     hidden = len(selection) - limit
-    hidden_note = (f"{hidden} more are kept: see the table variables.",) if hidden > 0 else ()
+    hidden_note = (f"{hidden} more are kept: fit.variables.",) if hidden > 0 else ()
     return Table("Keep", tuple(headings), tuple(rows), align, hidden_note)
 
 

@@ -632,11 +632,22 @@ def _first_rows(table: grid.Table, room: int) -> list[str]:
     for columns in range(len(table.headings), 0, -1):
         part = table.columns(0, columns)
         for count in range(min(len(part.rows), row_limit), min(len(part.rows), MANY_ROWS) - 1, -1):
-            lines = render_tables(grid.Document("", tables=(replace(part, rows=part.rows[:count]),)), WIDTH)
+            visible = replace(part, rows=_of_every_group(part.rows, count))
+            lines = render_tables(grid.Document("", tables=(visible,)), WIDTH)
             hidden = _hidden(len(part.rows) - count, len(table.headings) - columns)
             if len(lines) + len(hidden) <= room:
                 return [*lines, *hidden]
     return []
+
+
+def _of_every_group(rows: tuple[grid.Row, ...], count: int) -> tuple[grid.Row, ...]:
+    """Return `count` rows: the first ones of every group if all rows are in groups, or else of the table."""
+    groups = [row.group for row in rows]
+    if not all(groups):
+        return rows[:count]
+    ranks = [groups[:place].count(group) for place, group in enumerate(groups)]
+    places = sorted(range(len(rows)), key=lambda place: (ranks[place], place))[:count]
+    return tuple(rows[place] for place in sorted(places))
 
 
 def _hidden(rows: int, columns: int) -> list[str]:

@@ -291,6 +291,31 @@ def scales_document(table: pd.DataFrame, items: pd.DataFrame, variance_share: fl
     )
 
 
+def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
+    """Return the print: reliability, and for each scale its variables with their item-rest correlations."""
+    reliability = replace(document, title="", facts=(), tables=document.tables[:1], notes=())
+    kept = [f"{label}: {text}." for label, text in document.facts]
+    rows = []
+    for component, of_scale in items.groupby("component", sort=False):
+        around = [
+            (f"{_cell(r_rest, 2)} {'-' if key == '-' else ''}", "")
+            for key, r_rest in zip(of_scale["key"], of_scale["r_rest"], strict=True)
+        ]
+        names, limit = full_names(of_scale["term"]), renderings.NAME_LIMITS[-1]
+        rows.append(renderings.item(name_text(component), (), names, around, limit))
+
+    def body(room: int) -> list[str]:
+        table = renderings.render_tables(reliability, renderings.WIDTH)
+        if len(table) + 2 + len(rows) > room:
+            return renderings.screen_of(reliability, "").body(room)
+        heading = ("correlation of each variable with the sum of the others",)
+        lists = renderings.items("", heading, rows, room - len(table) - 1, "scales")
+        return renderings.stacked_blocks([table, lists])
+
+    end = renderings.ending("scales", document.sentences)
+    return Screen(document.heading, body, (*kept, *document.notes[::2]), ending=end)
+
+
 def _cell(value: float, digits: int) -> str:
     """Return a number as text; what cannot be computed is blank."""
     return "" if np.isnan(value) else fixed(value, digits)

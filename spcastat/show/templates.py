@@ -604,9 +604,8 @@ TEMPLATES: dict[str, Template] = {
     "coefficients of variables": Template(label="Coefficients", line="{text}"),
     "next variables": Template(note="Next to add: {names}."),
     "columns of variables": Template(
-        note='In %: the share reproduced without the variable, and with the variable under "instead" in its '
-        "place{draws?; the share of {draws|# resample|# resamples} of {normal?normal rows|the rows} that "
-        "chose the variable}."
+        note='In %: the share reproduced without the variable, and with "instead" in its place{draws?; the '
+        "share of {draws|# resample|# resamples} of {normal?normal rows|the rows} that chose it}."
     ),
     "determined variable": Template(note="{name} is determined by {others}, and adds nothing to these."),
     "variables by scores": Template(

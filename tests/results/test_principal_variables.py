@@ -536,7 +536,7 @@ def test_a_print_with_remarks_on_the_rows_is_one_screen(m):
     assert "block_length='auto'" in text
     assert len(lines) <= 25
     assert max(map(len, lines)) <= 80
-    assert "Represented" in text or "table represented" in text
+    assert "Represented" in text or "fit.represented" in text
 
 
 def test_long_names_in_a_print_differ_where_the_variables_differ():

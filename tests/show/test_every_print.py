@@ -85,6 +85,7 @@ def _results(table: pd.DataFrame, options: dict[str, Any]) -> Iterator[Any]:
     yield fit.test_loadings(3, rng=0)
     yield fit.split_inference(3, rng=0)
     yield fit.scales()
+    yield fit.describe_components(alpha=1.0)
     if p <= 30:
         yield sp.choose(table, **options)
         yield fit.certify(joint=False, max_nodes=1)

@@ -166,3 +166,33 @@ def test_every_reason_is_a_sentence(options, reason):
     assert reason in said(choice)
     assert "no sparser fit" not in said(choice)
     assert "Every loading is needed" not in said(choice)
+
+
+# --- scales, associations and principal variables -------------------------------------------------
+
+
+def test_a_print_of_scales_has_all_items_and_says_that_they_were_selected():
+    table = many_components()
+    text = str(sp.spca(table, 4, 4, scale=True, method="greedy").scales())
+    assert len(text.splitlines()) <= 25
+    assert "more" not in text
+    assert "correlation of each variable with the sum of the others" in text
+    assert "optimistic for new rows" in said(text)
+    many = str(sp.spca(table, 14, 3, scale=True, method="greedy").scales())
+    assert len(many.splitlines()) <= 25
+
+
+def test_a_print_of_associations_has_every_component_and_explains_its_columns():
+    table = many_components()
+    text = str(sp.spca(table, 4, 4, scale=True, method="greedy").describe_components(alpha=1.0))
+    assert all(f"\nPC{j}\n" in text for j in range(1, 5))
+    assert "more rows" in text
+    assert "estimate: correlation with the score" in said(text)
+    assert "More: associations." in text
+
+
+def test_a_print_of_principal_variables_explains_its_coefficients():
+    text = said(sp.principal_variables(many_components(), 6, scale=True))
+    assert "(root of the share by regression)" in text
+    assert "(overlap with the space of PCA, 0 to 1)" in text
+    assert "22 variables not kept: fit.represented." in text
