@@ -312,7 +312,7 @@ def of_cleaned_data(state: FitState) -> Iterator[Fact]:
 
 def total_variance(state: FitState) -> Fact:
     """Return the name of the variance of which others are shares."""
-    return fact("total variance", **outliers.cleaned(state))
+    return fact("total variance", **outliers.cleaned(state), partial=state.spec.partial)
 
 
 def cumulative_heading(state: FitState) -> str:

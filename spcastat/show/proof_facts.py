@@ -129,7 +129,7 @@ def _joint_bound(proven: Proven, state: FitState) -> Iterator[Fact]:
         "proven optimal" if row["optimal"] else "proven bound",
         whose=fact("loadings bounded", partitions=partitions, orthogonal=proven.orthogonal),
         measure=OBJECTIVES[proven.measure].label,
-        total=fact("total variance", **cleaned(state)),
+        total=fact("total variance", **cleaned(state), partial=state.spec.partial),
         value=percent_text(row["value"]),
         bound=percent_text(row["upper_bound"], up=True),
         exact=row["gap"] <= EXACT,

@@ -368,7 +368,8 @@ TEMPLATES: dict[str, Template] = {
         "variances.",
     ),
     "total variance": Template(
-        part="{cells?variance of the cleaned data|{rows?variance of the rows kept|total variance}}"
+        part="{cells?variance of the cleaned data|{rows?variance of the rows kept|{partial?residual|total} "
+        "variance}}"
     ),
     "successive rows": Template(
         label="Caution",
@@ -479,7 +480,7 @@ TEMPLATES: dict[str, Template] = {
         label="Method",
         line="{name}: {title}{nonneg?, nonnegative}{published?; {paper}}",
         methods='The loadings{nonneg?, which were nonnegative,} were computed by the method "{name}"'
-        "{published? of {work}} ({title_within}), whose criterion was the {criterion}.{compared? Of the "
+        "{published? of {work}}, {title_within}, whose criterion was the {criterion}.{compared? Of the "
         "fits on every choice of supports it had the largest {measure}.}{stopped? It stopped before it "
         "converged.}{several? It was the best of {starts|# start|# starts}.}",
         cites=("{citation}",),

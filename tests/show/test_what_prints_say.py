@@ -79,6 +79,13 @@ def test_robust_fits_that_change_nothing_explain_the_total_variance():
     assert "cleaned" not in said([fit.summary(), *fit.notes, fit.describe().text])
 
 
+def test_texts_of_a_fit_given_covariates_say_that_the_variance_is_residual():
+    fit = sp.spca(rows(), 2, 2, formula="~ . | x0", scale=True)
+    for text in (fit, fit.summary(), fit.describe().text):
+        assert "residual variance" in said(text)
+        assert "total variance" not in said(text)
+
+
 def test_prints_name_no_attribute_that_the_result_lacks():
     """Sparse loadings have no table of outliers."""
     fit = sp.sparse_loadings(with_outliers(), 2, 3, scale=True, n_init=1, robust=True)
