@@ -96,7 +96,7 @@ def test_an_unknown_file_names_its_neighbours(calls, table, capsys):
     assert "Did you mean 'pitprops'?" in refused(capsys, "fit", "pitprop", "--k", 1)
     assert "Did you mean 'trees.csv'?" in refused(capsys, "fit", table.parent / "tree.csv", "--k", 1)
     assert "no file 'nowhere/at/all.csv'" in refused(capsys, "fit", "nowhere/at/all.csv", "--k", 1)
-    assert "no file" in refused(capsys, "fit", table.parent, "--k", 1)
+    assert "is a folder, not a file" in refused(capsys, "fit", table.parent, "--k", 1)
 
 
 # --- errors, warnings, help ---------------------------------------------------------------------
