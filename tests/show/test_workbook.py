@@ -72,7 +72,9 @@ def test_cells_show_the_digits_of_the_printed_tables(fit, tmp_path):
 
 def test_what_is_refused(tmp_path, monkeypatch):
     wide = pd.DataFrame(np.zeros((1, 16_384)), index=["a"])
-    with pytest.raises(OptionError, match=r"table of w has 2 rows and 16,385 columns .*; a sheet contains"):
+    with pytest.raises(
+        OptionError, match=r"table of w has 2 rows and 16,385 columns .*, but a sheet can contain"
+    ):
         write_workbook(tmp_path / "w.xlsx", {"w": wide})
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ExtraError, match=r"to_excel\(\) needs openpyxl, .* pip install 'spcastat\[excel\]'"):
