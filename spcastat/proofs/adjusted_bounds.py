@@ -18,7 +18,7 @@ from spcastat.linalg.accumulate import BATCH, blocks
 from spcastat.proofs import duals
 from spcastat.proofs.duals import BOUND_ALLOWANCE, SUPPORTS_ADDED, Multiplier, Running, gram, multiplier
 from spcastat.proofs.eigenvalue_bounds import Clock
-from spcastat.proofs.first_components import first_component_bounds, first_two_bounds
+from spcastat.proofs.first_components import HALVINGS, first_component_bounds, first_two_bounds
 from spcastat.proofs.one_component import prove
 from spcastat.proofs.relaxed import (
     LEAF,
@@ -175,7 +175,8 @@ class Sequence(Relaxed):
     ) -> np.ndarray:
         """Return bounds as in `LeafBounds` that have the exact variance of the first component."""
         columns = self._columns(roots, choices)
-        work_per_leaf = self.k * sum(A.shape[2] for A in columns) ** 2
+        intervals = 2**HALVINGS if self.k == 2 else 1
+        work_per_leaf = intervals * self.k * sum(A.shape[2] for A in columns) ** 2
         bound_parts = [
             first_component_bounds([A[part] for A in columns], threshold, LEAF, running)
             for part in blocks(len(roots), work_per_leaf, BATCH)

@@ -11,7 +11,7 @@ of trace one:
 
 1/t is convex: if a = 1/t is in [l, u], it is at most the chord l + u - l u t. So for each interval of a the
 problem becomes linear, as in `spcastat.proofs.duals.ordered_bounds`. The chord exceeds 1/t by at most
-(sqrt(u) - sqrt(l))^2.
+(sqrt(u) - sqrt(l))^2, and for two components intervals whose bound is above the threshold are halved.
 
 **The first two components.** The second has scores b y with y = q_2 + a q_1 in the span of F_T2, so that its
 variance given the first is b^2 = 1 / (y' N_T2^+ y). The sign of q_1 is free: let a >= 0. The other components
@@ -61,6 +61,9 @@ from spcastat.search.matrices import SMALLEST
 # --- the first component --------------------------------------------------------------------------
 
 
+#: The largest number of times that an interval is halved, for two components: without it a proof of diabetes,
+#: 4-4, does not end (.087 % instead of .009 %). For more components it lowered no bound by more than .001 %.
+HALVINGS = 6
 #: Eigenvalues of N_T1 below this share of the largest are raised to it, since their inverses slow the dual
 #: method down; the bound remains valid.
 FLOOR = 0.02
@@ -80,7 +83,7 @@ def first_component_bounds(
         For each component, the columns of F on its support.
     threshold : float or ndarray of shape (B,)
     steps : int
-        The number of steps of the dual method.
+        The number of steps of the dual method on each interval.
     running : callable
         Called between steps; if it returns False, the bounds so far are returned.
 
@@ -114,13 +117,21 @@ def _with_first(
     low = np.maximum(threshold - other_variance * (1.0 + BOUND_ALLOWANCE), SMALLEST)
     bound = threshold.copy()
     problems = np.flatnonzero(low < high)
-    if len(problems):
-        ends = np.stack([low[problems], high[problems]], axis=1)
+    ends = np.sqrt(np.stack([low[problems], high[problems]], axis=1))
+    halvings = HALVINGS if len(other_factors) == 1 else 0
+    for halving in range(halvings + 1):
         relaxation = interval_relaxation(
-            ends, values[problems], D[problems], [N[problems] for N in other_matrices]
+            ends**2, values[problems], D[problems], [N[problems] for N in other_matrices]
         )
         interval_bounds = relaxation.bounds(threshold[problems], steps, running)[0]
-        bound[problems] = np.maximum(bound[problems], interval_bounds)
+        is_open = interval_bounds > threshold[problems]
+        problems, ends, interval_bounds = problems[is_open], ends[is_open], interval_bounds[is_open]
+        if not len(problems) or halving == halvings or not running():
+            np.maximum.at(bound, problems, interval_bounds)
+            return bound
+        middle = ends.mean(axis=1)
+        ends = np.concatenate([np.stack([ends[:, 0], middle], 1), np.stack([middle, ends[:, 1]], 1)])
+        problems = np.concatenate([problems, problems])
     return bound
 
 

@@ -75,6 +75,13 @@ def test_two_components_of_pitprops_are_proven(R, measure, card):
     assert proof["upper_bound"] < proof["pca_bound"]
 
 
+def test_halved_intervals_of_the_first_variance_end_a_proof_of_two_components():
+    datasets = pytest.importorskip("sklearn.datasets")
+    op = Gram(np.corrcoef(datasets.load_diabetes().data, rowvar=False))
+    proof = certify_joint(op, joint(op, 2, (4, 4)).V, "adjusted")
+    assert proof.upper_bound < proof.value * (1.0 + 1e-4)
+
+
 def test_two_components_are_proven_where_one_factor_dominates():
     """Ratings of judges: eigenvalues 10.1 and 1.1 of 12, so that first components are nearly alike."""
     fit = sp.spca(sp.datasets.load_judges(), 2, 4, scale=True)
