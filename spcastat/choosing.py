@@ -77,7 +77,7 @@ from spcastat.linalg.standardisation import variance_ratio
 from spcastat.progress import listening, stage, workers
 from spcastat.reading.checks import advice_for_complete_rows
 from spcastat.results.choice import Choice, ComponentChoice
-from spcastat.search.objectives import PEV
+from spcastat.search.objectives import OBJECTIVES, OF_GROUPS
 from spcastat.show.choice_facts import Chosen, NothingChosen
 
 # --- requests of fits -----------------------------------------------------------------------------
@@ -757,8 +757,8 @@ def _options_of(candidate: Candidate, fitting: Mapping[str, Any], p: int) -> dic
         fitting = {"effort": "quick", **fitting}
     if candidate.family != "partition":
         return {"k": k, "card": card, **fitting}
-    grouped = fitting.get("objective") in (None, PEV.name)  # adjusted variance would make one general group
-    if candidate.is_whole(p) and grouped:
+    groups = OBJECTIVES[fitting.get("objective") or OF_GROUPS.name].groups
+    if candidate.is_whole(p) and groups is not None and groups.bound == "equal":
         return {"k": k, **fitting, "disjoint": True}
     return {"k": k, "card": card, **fitting, "disjoint": True}
 

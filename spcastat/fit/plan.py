@@ -44,7 +44,7 @@ from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.grouped import GroupRule
 from spcastat.search.joint_method import Joint
-from spcastat.search.objectives import OBJECTIVES, PEV, Objective
+from spcastat.search.objectives import OBJECTIVES, OF_GROUPS, Objective
 from spcastat.solvers.solver import JointSolver, Solver
 
 # --- starts ---------------------------------------------------------------------------------------
@@ -708,8 +708,7 @@ def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), reco
         options["variance"] = 0.9
     options_checked = {name: checked_option(name, value, request.k, p) for name, value in options.items()}
     if options_checked.get("disjoint") and not any(name in options_checked for name in ("card", "variance")):
-        # adjusted variance would make one general group
-        OBJECTIVES[options_checked.setdefault("objective", PEV.name)].group_search()
+        OBJECTIVES[options_checked.setdefault("objective", OF_GROUPS.name)].group_search()
     _check_constraint(options_checked, request.order, p)
     refuse_rule(options_checked, request.order, p)
     order = None if request.order is None else one_of("order", request.order, ORDERS)
@@ -722,7 +721,8 @@ def make_plan(request: Request, p: int, hint: Hint = lambda name: ("", ""), reco
     # a method that is named ends as published; the default of nonnegative fits is the best that is known
     nonnegative = bool(options_checked.get("nonneg")) and "card" in options_checked
     compares_supports = request.method is None and nonnegative
-    default_starts = COMPARED_STARTS if compares_supports and aim is not PEV else solver.n_init
+    reconstructs = aim is not None and aim.reconstructs
+    default_starts = COMPARED_STARTS if compares_supports and not reconstructs else solver.n_init
     n_init = options_checked.get("n_init") or (default_starts if request.n_init is None else 1)
     start = options_checked.get("start", solver.first_start)
     if not recorded:

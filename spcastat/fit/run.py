@@ -100,7 +100,7 @@ def run(op: Operator, plan: Plan, k: int, rng: np.random.Generator, starts: np.n
             if solver.at_once
             else _best_solution(op, solver, k, loadings, rng)
         )
-        if plan.compares_supports and (plan.aim is None or plan.aim is PEV):
+        if plan.compares_supports and (plan.aim is None or plan.aim.reconstructs):
             solution = _of_all_supports(op, solution, solver.card, PEV)  # type: ignore[attr-defined]
             if op.p <= GRAM_ORDER:
                 solution = replace(solution, V=first_single_variables(op, solution.V))
@@ -165,7 +165,7 @@ def _finished(
     optima = list(solution.optima)
     if plan.aim is not None and isinstance(solver, JointSolver):
         solution, optima = best_of_starts(op, solution, plan.aim, plan.method.criterion_of, groups)
-        if plan.compares_supports and plan.aim is not PEV:
+        if plan.compares_supports and not plan.aim.reconstructs:
             card = solver.card  # type: ignore[attr-defined]
             solution = _of_all_supports(op, replace(solution, candidates=None), card, plan.aim)
             optima = optima_of(value / op.total for value in solution.objectives)
@@ -300,7 +300,7 @@ def _of_all_supports(op: Operator, solution: Solution, card: tuple[int, ...], ai
     if V is solution.V:
         return replace(solution, status="compared", criterion=_criterion_of(solution, aim))
     value = float(aim.measure(V, op)[-1])
-    value = op.total * (1.0 - value if aim is PEV else value)
+    value = op.total * (1.0 - value if aim.reconstructs else value)
     return replace(
         solution,
         V=V,
@@ -314,7 +314,7 @@ def _of_all_supports(op: Operator, solution: Solution, card: tuple[int, ...], ai
 
 def _criterion_of(solution: Solution, aim: Objective) -> str | None:
     """Return the name of what was compared; where PEV is largest, the criterion of the solver is smallest."""
-    return solution.criterion if aim is PEV else aim.label
+    return solution.criterion if aim.reconstructs else aim.label
 
 
 def _rank_below(k: int, rank: int) -> str:

@@ -25,7 +25,7 @@ from spcastat.search.climbing import LONG, SHORT, VALUE_TOLERANCE, reordered
 from spcastat.search.criteria import Criterion, Fits, SupportRule, join_fits
 from spcastat.search.grouped import GroupRule
 from spcastat.search.moves import FLAT, GAIN, refined, steepness
-from spcastat.search.objectives import OBJECTIVES, PEV, Objective
+from spcastat.search.objectives import OBJECTIVES, Objective
 from spcastat.solvers.thresholding import fitted
 
 #: All supports are compared if there are at most so many choices of one for each component.
@@ -491,7 +491,7 @@ class _NonnegativeProblem:
 
     def _blocks(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the blocks, shape (B, N, N), at the places: for PEV those of S and of the identity."""
-        if self.aim is not PEV:
+        if not self.aim.reconstructs:
             return self.criterion.packed(places)
         S_blocks = self.S[places[:, :, None], places[:, None, :]]
         return S_blocks, (places[:, :, None] == places[:, None, :]).astype(float)
@@ -500,7 +500,7 @@ class _NonnegativeProblem:
         self, S_blocks: np.ndarray, identity_blocks: np.ndarray, x: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return values, shape (B,), and half their gradients, (B, N), from `_blocks`."""
-        if self.aim is not PEV:
+        if not self.aim.reconstructs:
             values, gradients = self.criterion.with_gradient(x, S_blocks, identity_blocks)
             return values, 0.5 * gradients
         return _ratio_and_slope(S_blocks, identity_blocks, x, self.member)
@@ -522,7 +522,7 @@ class _NonnegativeProblem:
         ends = self.dense(fits)
         for b, start in enumerate(ends):
             V = self._at_end(fits.places[b], fits.x[b])
-            polished = fitted(Gram(self.S), V.T, nonneg=True) if self.aim is PEV else None
+            polished = fitted(Gram(self.S), V.T, nonneg=True) if self.aim.reconstructs else None
             trials = np.array([start, V, *([] if polished is None else [polished.T])])
             # of equal values the last, with the most digits
             values = self.values_of(trials)
@@ -618,7 +618,7 @@ class _NonnegativeProblem:
         own_blocks = self._blocks(places[None])
 
         def negative(x: np.ndarray) -> tuple[float, np.ndarray]:
-            if self.aim is not PEV:
+            if not self.aim.reconstructs:
                 values, gradients = self.criterion.with_gradient(x[None], *own_blocks)
                 return -float(values[0]), -gradients[0]
             U, lengths = loadings(x)

@@ -16,7 +16,7 @@ from spcastat.search.constraints import CONSTRAINTS
 from spcastat.search.criteria import SupportRule
 from spcastat.search.equal_variables import first_of_equals, first_order, first_single_variables
 from spcastat.search.grouped import GroupRule, with_zero
-from spcastat.search.objectives import ADJUSTED, OBJECTIVES, PEV
+from spcastat.search.objectives import ADJUSTED, OBJECTIVES
 from spcastat.solvers.solver import BatchSolver, Constrained, Grouping, Solution, Sparser
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class Joint(BatchSolver):
         V, value = search_result.V, search_result.value * op.total
         if op.p <= GRAM_LIMIT:
             rule = self.rule(*V.shape)
-            if self.objective == PEV.name:
+            if OBJECTIVES[self.objective].reconstructs:
                 V = first_single_variables(op, V, rule)
             V = first_of_equals(op, V, rule)
             if rule is None:

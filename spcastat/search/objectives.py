@@ -132,6 +132,9 @@ class Objective:
         Whether the value depends on the order of the components, as each counts what it adds to earlier ones.
     equals_variance : bool
         Whether the value of a single component is its variance.
+    reconstructs : bool
+        Whether it is the share of the rows that their projections on the loadings reproduce, which methods of
+        nonnegative loadings maximise as well. Components of a single variable may then tie.
     proxy : Objective or None
         What sweeps over many variables maximise instead, as products with S S are expensive.
     groups : GroupSearch or None
@@ -148,6 +151,7 @@ class Objective:
     criterion: type[Criterion]
     ordered: bool = False
     equals_variance: bool = False
+    reconstructs: bool = False
     proxy: Objective | None = None
     groups: GroupSearch | None = None
     relaxation: str | None = None
@@ -201,6 +205,7 @@ PEV = Objective(
     MEASURES["pev"],
     Reconstruction,
     equals_variance=True,
+    reconstructs=True,
     groups=GroupSearch("equal", pev_slope, pev_values),
     relaxation="projection",
 )
@@ -213,6 +218,9 @@ LEAST_SQUARES = Objective(
     groups=GroupSearch(None, regression_slope, regression_values, ratio=True),
     relaxation="regression",
 )
+#: The objective of searches over groups of all variables, unless one is given; adjusted variance would make
+#: one general group.
+OF_GROUPS = PEV
 #: The objectives by name.
 OBJECTIVES: dict[str, Objective] = {record.name: record for record in (ADJUSTED, PEV, LEAST_SQUARES)}
 

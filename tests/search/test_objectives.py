@@ -31,6 +31,9 @@ from spcastat.search.objectives import (
 )
 from tests.search.conftest import draw
 
+#: The names of the records in the code.
+RECORDS = frozenset({"ADJUSTED", "PEV", "LEAST_SQUARES", "OF_GROUPS"})
+
 
 def squared_share(V: np.ndarray, op: Operator) -> np.ndarray:
     """The share of S S in the span of the first 1, ..., k columns, as the fourth objective has it."""
@@ -83,6 +86,9 @@ def faults(record: Objective, seed: int) -> set[str]:
         np.isclose(record.measure(V[:, :1], op)[-1], variance, rtol=1e-8, atol=0.0)
     ):
         found.add("equals_variance")
+    projected = np.trace(np.linalg.solve(V.T @ V, V.T @ op.S @ V)) / op.total
+    if record.reconstructs != bool(np.isclose(value, projected, rtol=1e-8, atol=0.0)):
+        found.add("reconstructs")
     if record.criterion.squares and (record.proxy or record).criterion.squares:
         found.add("proxy")
     if record.groups is not None:
@@ -161,6 +167,8 @@ def test_records_describe_their_objectives(record):
         (replace(ADJUSTED, ordered=False), "ordered"),
         (replace(PEV, ordered=True), "ordered"),
         (replace(LEAST_SQUARES, equals_variance=True), "equals_variance"),
+        (replace(PEV, reconstructs=False), "reconstructs"),
+        (replace(ADJUSTED, reconstructs=True), "reconstructs"),
         (replace(SQUARED, criterion=LEAST_SQUARES.criterion), "criterion"),
         (replace(SQUARED, proxy=None), "proxy"),
         (replace(LEAST_SQUARES, groups=replace(LEAST_SQUARES.groups, bound="upper")), "bound"),
@@ -227,8 +235,8 @@ def test_what_a_fourth_objective_does_not_have_is_refused():
     assert fit.certify(objective="pev").table.shape[0] == 1  # as the message says
 
 
-def test_no_file_compares_the_name_of_an_objective():
-    """Outside the records, what depends on an objective is a field of its record."""
+def test_no_file_compares_an_objective():
+    """Outside the records, what depends on an objective is a field of its record, by name or by identity."""
     root = Path(sp.__file__).parent
     compared = [
         f"{path.relative_to(root)}:{node.lineno}"
@@ -236,7 +244,8 @@ def test_no_file_compares_the_name_of_an_objective():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Compare | ast.match_case)
         and any(
-            isinstance(part, ast.Constant) and part.value in OBJECTIVES
+            (isinstance(part, ast.Constant) and part.value in OBJECTIVES)
+            or (isinstance(part, ast.Name) and part.id in RECORDS)
             for part in ast.walk(node if isinstance(node, ast.Compare) else node.pattern)
         )
     ]
