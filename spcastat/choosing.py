@@ -37,7 +37,7 @@ from spcastat.assess.families import (
 )
 from spcastat.assess.folds import MOMENTS_VARIABLES, divided
 from spcastat.assess.many_sets import sizes
-from spcastat.assess.prediction import PREDICTION, checked_least
+from spcastat.assess.prediction import PREDICTION
 from spcastat.config import (
     MOST_FOLDS,
     draw_generator,
@@ -268,7 +268,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     with listening(progress):
         refuse_other_names("choose_k", options)
         table, data_options["formula"] = table_and_formula("choose_k", data_or_formula, data, formula)
-        draws, least = NoiseDraws(alpha, n_draws, seed_of(rng)), checked_least(least)
+        draws, least = NoiseDraws(alpha, n_draws, seed_of(rng)), real_number("least", least, 0.0, np.inf)
         jobs = workers(n_jobs)
         refuse_unknown("choose_k", options, {*ROW_OPTIONS, *COVARIANCE_OPTIONS})
         options |= given_of(**data_options)
@@ -541,7 +541,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         folds = whole_number("folds", folds, 2, MOST_FOLDS)
         repeats = None if repeats is None else whole_number("repeats", repeats, 1, MOST_FOLDS)
         jobs, seed = workers(n_jobs), seed_of(rng)
-        draws, least = NoiseDraws(alpha, n_draws, seed), checked_least(least)
+        draws, least = NoiseDraws(alpha, n_draws, seed), real_number("least", least, 0.0, np.inf)
         if kmax is not None:
             kmax = whole_number("kmax", kmax, 1, error=ComponentsError)
         refuse_controls("choose", "chooses the sparsity", options)

@@ -38,7 +38,6 @@ from spcastat.assess.many_sets import (
     sets_of,
     sizes,
 )
-from spcastat.config import real_number
 from spcastat.inputs.data import Data
 from spcastat.inputs.samplers import FoldRows
 from spcastat.linalg.accumulate import weights_or_ones
@@ -206,11 +205,6 @@ class _Addition:
 def degenerate(V: np.ndarray) -> np.ndarray:
     """Return whether a component of loadings V, shape (..., p, k), has one variable or none, shape (...)."""
     return np.asarray((np.count_nonzero(V, axis=-2) < 2).any(axis=-1))
-
-
-def checked_least(least: float) -> float:
-    """Return the checked value of `least`."""
-    return real_number("least", least, 0.0, np.inf)
 
 
 def divisions(p: int) -> int:
