@@ -312,14 +312,9 @@ def _with_frequencies(
     """Return the choice with frequencies in resamples, if there is something to draw from."""
     if not draws:
         return state
-    about = set_of(state)
     try:
-        frequency, is_normal = assessed.frequencies(
-            data, request, about.chosen.tolist(), draws, seed, "n_resamples="
-        )
+        return assessed.with_frequencies(state, data, request, draws, seed, "n_resamples=")
     except NoRowsError:
         if is_required:
             raise
         return state
-    about = replace(about, frequency=frequency, draws=draws, is_normal=is_normal)
-    return replace(state, principal=about)

@@ -239,10 +239,10 @@ def sizes_around(asked: KeepRequest, m: int) -> range:
     return range(min(low, m), min(m + NEIGHBOURING_NUMBERS, len(asked.candidates)) + 1)
 
 
-def frequencies(
-    data: Data, asked: KeepRequest, chosen: Sequence[int], draws: int, seed: int, analysis: str
-) -> tuple[np.ndarray, bool]:
-    """Return how often resamples of the rows choose each group, shape (g,), and whether they are normal.
+def with_frequencies(
+    state: FitState, data: Data, asked: KeepRequest, draws: int, seed: int, analysis: str
+) -> FitState:
+    """Return the choice with how often resamples of the rows choose each group.
 
     Each search starts from the groups chosen, from a greedy choice, and from one reduced from a larger set.
     `analysis` names the call for messages.
@@ -252,7 +252,8 @@ def frequencies(
     NoRowsError
         If there is nothing to draw from.
     """
-    sampler = data.sampler(analysis)
+    about, sampler = set_of(state), data.sampler(analysis)
+    chosen = about.chosen.tolist()
     counts = np.zeros(len(asked.groups))
     budget = asked.budget if asked.budget is not None else float(len(chosen))
     with stage("Resamples", draws, "draws") as advance:
@@ -262,4 +263,5 @@ def frequencies(
             U, _ = problem.search(np.random.default_rng(0), "quick", [chosen])
             counts[U] += 1.0
             advance(1)
-    return counts / draws, not data.from_rows
+    about = replace(about, frequency=counts / draws, draws=draws, is_normal=not data.from_rows)
+    return replace(state, principal=about)

@@ -236,15 +236,13 @@ class PrincipalVariablesResult(Picklable, Shown):
         NoRowsError
             For a covariance matrix without `n_obs`, and a choice from a file.
         """
-        from spcastat.assess.principal_variables import frequencies
+        from spcastat.assess.principal_variables import with_frequencies
 
         draws = whole_number("n_resamples", n_resamples, 1, 100_000)
-        data, seed, about = self._need_data("stability()"), seed_of(rng), set_of(self._state)
+        data, seed = self._need_data("stability()"), seed_of(rng)
         with listening(progress):
-            frequency, is_normal = frequencies(
-                data, self._request, about.chosen.tolist(), draws, seed, "stability()"
-            )
-        return self._with(replace(about, frequency=frequency, draws=draws, is_normal=is_normal))
+            state = with_frequencies(self._state, data, self._request, draws, seed, "stability()")
+        return self._with_state(state)
 
     def certify(
         self, time_limit: float = 10.0, *, progress: hints.Progress = None
