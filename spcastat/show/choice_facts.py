@@ -32,7 +32,6 @@ def number_of_components(tests: ComponentTests) -> Fact:
     """Return the number, why it is not smaller and not larger, and other numbers for comparison."""
     standing = tests.found
     k = standing.k
-    table = tests.table
     doubt = standing.by_division
     return fact(
         "number of components",
@@ -43,7 +42,6 @@ def number_of_components(tests: ComponentTests) -> Fact:
         parallel=standing.parallel,
         rules=tests.has_rules,
         kaiser=tests.kaiser,
-        last=k > 0 and len(table) == k,
     )
 
 
@@ -159,7 +157,6 @@ def number_methods(tests: ComponentTests) -> Iterator[Fact]:
         dense=tests.found.prediction.counts_pca,
         draws=draws.most,
         level=level(tests),
-        k=tests.found.k,
         one=predicting == 1,
         predicting=predicting,
         deflated=tests.found.deflated,
