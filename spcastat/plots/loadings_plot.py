@@ -144,7 +144,7 @@ def plot_loadings(
     )
     label = "Loading" if label is None else text("label", label)
     kind = data.attrs["kind"]
-    headings = _headings(data, shares)
+    headings = drawing.axis_names(list(data.columns), shares)
     if kind == "image":
         return draw_images(ax, data, _image_shape(shape, len(data)), label)
     has_new_figure = ax is None
@@ -205,11 +205,6 @@ def _key(
     if data.attrs["sections"]:
         marks.append("grey: sections")
     return f" ({'; '.join(marks)})" if marks else ""
-
-
-def _headings(data: pd.DataFrame, shares: pd.Series | None) -> list[str]:
-    """Return the names of the components, with their shares of the variance if these are given."""
-    return drawing.axis_names(list(data.columns), shares)
 
 
 def inches_of(data: pd.DataFrame) -> tuple[float, float]:
