@@ -1,19 +1,4 @@
-"""Objects that print as tables: on one screen, as plain text, and in formats that have files of their own.
-
->>> import pandas as pd
->>> from spcastat.show.grid import Document, Layout
->>> from spcastat.show.summary import loadings_table
->>> frame = pd.DataFrame({"PC1": [0.8, 0.6, 0.0]}, index=["a", "b", "c"])
->>> print(render_text(Document("Sparse PCA", tables=(loadings_table(frame),)), Layout()))
-Sparse PCA
-<BLANKLINE>
-Loadings    PC1
----------------
-a         0.800
-b         0.600
-<BLANKLINE>
-Zero in all components (1 of 3 variables): c.
-"""
+"""Objects that print as tables: on one screen, as plain text, and in formats that have files of their own."""
 
 from __future__ import annotations
 
