@@ -311,6 +311,48 @@ def test_smallest_number_that_keeps_a_share(wine):
     ).kept.size
 
 
+def test_numbers_around_the_choice_and_all_that_were_tried_are_on_the_path(wine, plan):
+    """Without folds as with them; a share given with folds=0 has the folds that it needs."""
+    matrix = sp.principal_variables_cov(wine.corr(), 5, 3)
+    pd.testing.assert_frame_equal(matrix.path[["share"]], plan.path[["share"]], rtol=1e-9)
+    assert "held_out" not in matrix.path
+    given = {"share": 0.6, "scale": True, "n_resamples": 0}
+    tried = sp.principal_variables(wine, **given)
+    assert tried.path.index[0] == 1 < len(tried.kept) - 2
+    pd.testing.assert_frame_equal(sp.principal_variables(wine, folds=0, **given).path, tried.path)
+    other = sp.principal_variables(wine, m=5, k=3, scale=True, n_resamples=0, rng=1)
+    assert not other.path["held_out"].equals(plan.path["held_out"])  # other folds
+
+
+def test_many_variables_have_folds_and_resamples_only_if_they_are_needed():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 210)) * 0.1 + rng.standard_normal((60, 1))
+    plain = sp.principal_variables(X, 1)
+    assert plain.path.index.tolist() == [1]
+    assert "held_out" not in plain.path
+    assert "frequency" not in plain.variables
+    assert "held_out" in sp.principal_variables(X, 1, folds=3).path
+    assert len(sp.principal_variables(X, share=0.9).kept) == 1
+
+
+def test_missing_values_are_modelled_by_as_many_components_as_the_choice_has(wine):
+    """Those of k, or of m without it; variables of very different variances have a warning."""
+    gaps = wine.mask(np.random.default_rng(0).uniform(size=wine.shape) < 0.05)
+    for numbers, k_em in (({"m": 4, "k": 3}, 3), ({"m": 4}, 4)):
+        plan = quick(gaps, **numbers, scale=True, na="em")
+        assert plan.share == quick(gaps, **numbers, scale=True, na="em", k_em=k_em).share
+        assert plan.share != quick(gaps, **numbers, scale=True, na="em", k_em=1).share
+    with pytest.warns(errors.DataWarning, match="variances"):
+        quick(wine, 3)
+
+
+def test_resamples_of_a_matrix_are_normal_samples(wine):
+    matrix = sp.principal_variables_cov(wine.corr(), 3, n_obs=178, n_resamples=3)
+    assert "of normal rows" in " ".join(str(matrix.summary()).split())
+    rows = sp.principal_variables(wine, 3, scale=True, folds=0, n_resamples=3)
+    assert "of the rows" in " ".join(str(rows.summary()).split())
+
+
 def test_frequencies(wine, plan):
     """Each resample chooses m variables; the draws depend on the seed only; files keep them."""
     frequency = pd.concat([plan.variables["frequency"], plan.represented["frequency"]])
