@@ -14,7 +14,7 @@ from spcastat import plots
 from spcastat.config import elements, integers_if_whole, listed, one_of, plural, real_number, shown
 from spcastat.errors import OptionError
 from spcastat.fit.frames import CUMULATIVE
-from spcastat.fit.record import deep_copy
+from spcastat.fit.record import SCALING, deep_copy
 from spcastat.fit.state import Picklable
 from spcastat.inputs.opening import table_of
 from spcastat.inputs.row_data import RowData
@@ -334,6 +334,11 @@ class SpcoResult(Picklable, Shown):
         assert isinstance(self._source.op, Rows)
         return self._source.op
 
+    @property
+    def _scaling(self) -> str:
+        """How the variables were scaled, in words."""
+        return SCALING[self._source.standard.scaling]
+
     def _labelled(self, matrix: Any, index: Any) -> pd.DataFrame:
         """Return the coordinates of rows, with their labels."""
         scores = self._source.standard.project(matrix, self._A)
@@ -349,7 +354,7 @@ class SpcoResult(Picklable, Shown):
         covariates = "" if partial is None else f", given {', '.join(partial.names)}"
         facts = (
             ("Method", "spco: sparse principal coordinates; Dou, Dai, Xu and Zhang (2011)"),
-            ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{covariates}"),
+            ("Data", f"{plural(n or 0, 'row')} x {plural(p, 'variable')}{covariates}, {self._scaling}"),
             ("Penalty", f"{self.penalty:.6g}, ridge {self._solver.ridge:g}"),
             ("Zeros", f"{100 * cpzc:.2f} % of the coordinates (CPZC)"),
             ("Explained", f"{100 * cpev:.2f} % of the total variance (CPEV)"),
@@ -370,7 +375,8 @@ class SpcoResult(Picklable, Shown):
 
     def _screen(self) -> Screen:
         n, p = plural(self._source.n or 0, "row"), plural(self._source.op.p, "variable")
-        title = f"Sparse principal coordinates of {n} and {p}: {plural(self._A.shape[1], 'component')}"
+        k = plural(self._A.shape[1], "component")
+        title = f"Sparse principal coordinates of {n} and {p}, {self._scaling}: {k}"
         sentence = f"Penalty {self.penalty:.6g}; {ADVICE[self.status]} ({plural(self.n_iter, 'iteration')})."
         return print_of_coordinates(title, self.loadings, self.variance, sentence, self.notes)
 

@@ -446,6 +446,11 @@ def few_halves(n: int) -> str:
     )
 
 
+def _range(smallest: float, largest: float) -> str:
+    """Return a range of whole numbers, or the number if there is one."""
+    return f"{smallest:.0f}" if smallest == largest else f"{smallest:.0f} to {largest:.0f}"
+
+
 def stability_document(
     table: pd.DataFrame,
     draws: pd.DataFrame,
@@ -474,9 +479,9 @@ def stability_document(
         if k == 0:
             rows.append(Row("0", (percent(line["share"], 0), "", "", "")))
             continue
-        smallest, largest = int(line["smallest card"]), int(line["largest card"])
-        loadings = f"{int(line['fewest nonzeros'])} to {int(line['most nonzeros'])}"
-        cells = (percent(line["share"], 0), loadings, f"{smallest} to {largest}", fixed(line["overlap"], 2))
+        loadings = _range(line["fewest nonzeros"], line["most nonzeros"])
+        cards = _range(line["smallest card"], line["largest card"])
+        cells = (percent(line["share"], 0), loadings, cards, fixed(line["overlap"], 2))
         rows.append(Row(str(k), cells))
     mean = fixed(draws["overlap"].mean(), 2)
     note = (

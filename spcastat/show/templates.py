@@ -819,9 +819,8 @@ CHOICE_TEMPLATES: dict[str, Template] = {
     ),
     "nothing chosen": Template(
         line="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:plain2}, "
-        "so that "
-        "columns of large variance hide the others. }No component: {reason}, so there is nothing to make "
-        "sparse. Give k= to fit nevertheless.",
+        "so that columns of large variance hide the others. }There is nothing to make sparse, since {reason}."
+        " Give k= to fit nevertheless.",
         label="Why",
         note="{scaled?|Give scale=True: the variances of the columns differ by a factor of {ratio:plain2}, "
         "so that "

@@ -766,7 +766,7 @@ def test_the_rule_keep_is_the_sparsest_that_keeps_the_share():
 def test_a_table_without_structure_has_an_answer():
     noise = sp.choose(np.random.default_rng(0).standard_normal((60, 8)))
     assert noise.k == 0
-    assert "No component: none predicts held-out rows" in " ".join(str(noise).split())
+    assert "nothing to make sparse, since none predicts held-out rows" in " ".join(str(noise).split())
 
 
 def named(n: int, p: int, k: int, card: int, variance: float) -> pd.DataFrame:

@@ -203,3 +203,9 @@ def test_a_print_of_principal_variables_explains_its_coefficients():
     assert "(root of the share by regression)" in text
     assert "(overlap with the space of PCA, 0 to 1)" in text
     assert "22 variables not kept: fit.represented." in text
+
+
+def test_coordinates_say_how_variables_were_scaled():
+    scaled, plain = sp.spco(rows(), 2, zeros=0.5, scale=True), sp.spco(rows(), 2, zeros=0.5)
+    assert "60 rows and 6 variables, scaled to unit variance: 2 components" in said(scaled)
+    assert "60 rows x 6 variables, not scaled" in said(plain.summary())
