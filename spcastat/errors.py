@@ -117,7 +117,7 @@ class UnknownOptionError(OptionError, TypeError):
     ----------
     message : str
     suggestion : str
-        The name of an option that may be meant, with which the text ends; "" for none.
+        The name of the option that was probably meant, which the message suggests; "" for none.
     """
 
     def __init__(self, message: str, suggestion: str = "") -> None:

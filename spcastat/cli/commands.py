@@ -110,7 +110,7 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
     add("--family", metavar="NAME", help="fits compared: auto (default), equal, rotated or partition")
     add("--least", type=float, help="gain in prediction that a further component must bring: 0.2")
     add("--folds", type=int, metavar="N", help="folds of the rows (5)")
-    add("--repeats", type=int, metavar="N", help="how often they are drawn again (1)")
+    add("--repeats", type=int, metavar="N", help="number of divisions into folds (1)")
     add("--share", type=float, help="share to keep, with --rule keep or --by variance: 0.9")
     add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
     add("--method", help="joint by default; methods() in Python lists all")

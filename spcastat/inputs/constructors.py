@@ -50,9 +50,9 @@ def rows(
 ) -> Data:
     """Read rows once, for any number of fits, choices and tests.
 
-    ``d = sp.rows(df, scale=True, clusters="school")``, then ``sp.choose(d)`` and ``sp.spca(d, k=3, card=5)``,
-    give what ``sp.spca(df, k=3, card=5, scale=True, clusters="school")`` gives. ``d.changed(na="drop")`` has
-    other options.
+    After ``d = sp.rows(df, scale=True, clusters="school")`` the call ``sp.spca(d, k=3, card=5)`` is
+    equivalent to ``sp.spca(df, k=3, card=5, scale=True, clusters="school")``, and ``sp.choose(d)`` uses the
+    same rows and options. ``d.changed(na="drop")`` has other options.
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ def plot_correlations(
     shares : Series, optional
         The share of each component in the total variance, for the axis labels.
     score_correlations : DataFrame, k x k, optional
-        Correlations of the scores; the note says if those of the two components are correlated.
+        Correlations of the scores; the note states whether the scores of the two components are correlated.
     supplementary : DataFrame, s x k, optional
         Correlations of further variables with the scores, drawn in another colour.
 

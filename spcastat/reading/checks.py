@@ -208,7 +208,7 @@ def _about_text(name: str, column: pd.Series) -> str | None:
             if numbers.all()
             else "read it with decimal= or thousands="
         )
-        return f"{name} holds numbers as text, {example}: {way}"
+        return f"{name} contains numbers as text, {example}: {way}"
     return None
 
 

@@ -34,7 +34,7 @@ from tests.refusals import each, require_refusal
 DATA = [
     ("read(small.set_axis(['a', 'a'], axis=1))", DuplicateNamesError, "called 'a'; names must differ"),
     ("read(pd.DataFrame({'a': ['1,5', None, '2,25'], 'b': [1.0, 2.0, 4.0]}))", ColumnTypeError,
-     r"'a' holds numbers as text, '1,5': read it with decimal= or thousands="),
+     r"'a' contains numbers as text, '1,5': read it with decimal= or thousands="),
     ("read(small.astype(object))", ColumnTypeError,
      r"^'a', 'b' have the dtype object, with numbers as values: convert them, .*df\.astype\(float\)\.$"),
     ("read(small.assign(a=small['a'].astype(object), t='x'))", ColumnTypeError,
