@@ -1,0 +1,193 @@
+"""What is said of a choice follows from its numbers: names, reasons, remarks, fits shown beside it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spcastat.show import choice_facts
+from spcastat.show.choice_facts import Chosen
+
+#: Candidates in the order of their loadings: "kept" is the share of the best prediction.
+CANDIDATES = pd.DataFrame(
+    {
+        "family": ["equal", "equal", "rotated", "partition", "equal", "equal"],
+        "card": [2, 3, (5, 3), (6, 4), 6, 10],
+        "nonzeros": [4, 6, 8, 10, 12, 20],
+        "kept": [0.3, 0.65, 0.9, 0.89, 0.99, 1.0],
+        "predicts": [0.1, 0.2, 0.28, 0.27, 0.3, 0.31],
+        "ebic": [9.0, 3.0, 5.0, 6.0, 7.0, 1.0],
+    }
+)
+
+
+def chosen(place: int = 2, by_division: tuple[int, ...] = (), **changes: Any) -> Chosen:
+    """A choice of two components of ten variables among CANDIDATES."""
+    values: dict[str, Any] = {
+        "table": CANDIDATES,
+        "state": SimpleNamespace(
+            record=SimpleNamespace(k=2, p=10, n=80),
+            V=np.eye(10)[:, :2],
+            spec=SimpleNamespace(columns=pd.Index(list("abcdefghij"))),
+        ),
+        "card": CANDIDATES["card"][place],
+        "by": "cv",
+        "rule": "worth",
+        "share": 0.9,
+        "folds": 5,
+        "repeats": 4,
+        "selected": SimpleNamespace(place=place, best=5, by_division=by_division, price=None),
+        "dense": 0.6,
+    }
+    return Chosen(**values | changes)
+
+
+def component_tests(**found: Any) -> Any:
+    """Tests of ten variables, of which two components are chosen; variances are equal."""
+    standing: dict[str, Any] = {
+        "k": 2,
+        "deflated": 2,
+        "predicting": 2,
+        "by_division": [2],
+        "parallel": 2,
+        "prediction": SimpleNamespace(least=0.2, counts_pca=False),
+        "draws": SimpleNamespace(level=0.05, most=999, is_smallest=lambda p: False),
+        "noise_p_values": np.array([0.001, 0.01, 0.4, 0.5]),
+    }
+    table = pd.DataFrame(
+        {
+            "gain": [3.0, 1.0, 0.1, np.nan],
+            "gain_se": [0.1, 0.1, 0.1, np.nan],
+            "counts": [True, True, False, np.nan],
+        }
+    )
+    return SimpleNamespace(
+        found=SimpleNamespace(**standing | found),
+        table=table,
+        data=SimpleNamespace(has_equal_variances=True, is_matrix=False),
+        p=10,
+        most=9,
+        has_rules=True,
+        kaiser=3,
+        large=None,
+        tested=None,
+        copies=[("a", "b")],
+    )
+
+
+def facts_of(facts) -> dict[str, Any]:
+    return {fact.key: fact.values for fact in facts}
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [(0, "card=2"), (2, "card=[5, 3]"), (3, "partition")],
+)
+def test_short_names_of_candidates(place, name):
+    assert choice_facts.fit_name(chosen(), CANDIDATES.iloc[place]) == name
+
+
+def test_names_of_long_lists_and_of_partitions_that_leave_variables_out():
+    line = CANDIDATES.iloc[3].replace({10: 7})
+    assert choice_facts.fit_name(chosen(), line) == "partition, 3 left out"
+    line = pd.Series({"family": "rotated", "card": tuple(range(10, 30)), "nonzeros": 390})
+    assert choice_facts.fit_name(chosen(), line) == "cards of 10 to 29"
+
+
+def test_the_sizes_of_the_groups_are_in_the_answer():
+    assert choice_facts.title(chosen(3)).values["sizes"] == " (6, 4)"
+    assert choice_facts.title(chosen(2)).values["sizes"] == ""
+
+
+def test_fits_beside_the_choice():
+    """The sparsest with .6 of the best, one of another family that predicts as well, the best."""
+    assert choice_facts.compared(chosen(0)) == [0, 2]
+    assert choice_facts.compared(chosen(2)) == [1, 2, 4]
+    assert choice_facts.compared(chosen(4)) == [1, 4]
+    # with few others, the next sparser fit says what the last loadings are for
+    assert choice_facts.compared(chosen(5)) == [1, 4, 5]
+
+
+def test_reasons_for_the_sparseness():
+    values = choice_facts.sparseness(chosen()).values
+    assert (values["count"], values["most"], values["many"], values["nothing"]) == (8, False, None, None)
+    assert values["rule"].key == "not worth adding"
+    assert not values["rule"].values["best"]
+    assert choice_facts.rule_of_choice(chosen(5)).values["best"]
+    assert choice_facts.rule_of_choice(chosen(by="ebic", rule="1se")).key == "within two"
+    large = chosen(state=SimpleNamespace(record=SimpleNamespace(k=2, p=500, n=80)))
+    many = choice_facts.sparseness(large).values["many"]
+    assert many.values == {"half": 6, "fifths": 8}
+
+
+def test_remarks_on_folds_and_on_other_criteria():
+    remarks = facts_of(choice_facts.remarks(chosen(by_division=(1, 2))))
+    assert (remarks["divisions"]["low"], remarks["divisions"]["high"]) == (6, 8)
+    assert remarks["EBIC instead"]["name"] == "card=10"
+    assert "divisions" not in facts_of(choice_facts.remarks(chosen(by_division=(2, 2))))
+    assert "few rows" not in remarks
+    selected = SimpleNamespace(place=2, best=5, by_division=(), price=0.1)
+    singles = [
+        f.values["name"] for f in choice_facts.remarks(chosen(selected=selected)) if "name" in f.values
+    ]
+    assert singles[:2] == ["a", "b"]
+
+
+def test_the_number_of_components_and_its_reasons():
+    number = choice_facts.number_of_components(component_tests()).values
+    assert (number["k"], number["doubt"], number["reason"].key) == (2, "", "component predicts")
+    assert number["end"].key == "predicts too little"
+    assert number["end"].values["next"] == 3
+    reason = number["reason"].values
+    assert (reason["first"], reason["last"], reason["pair"], reason["single"]) == (2, 2, False, True)
+    assert reason["gain"].values == {"value": 1.0, "share": False}
+    doubtful = choice_facts.number_of_components(component_tests(by_division=[1, 2, 3])).values
+    assert doubtful["doubt"] == "1, 2 or 3"
+    assert choice_facts.number_of_components(component_tests(by_division=[1, 2])).values["doubt"] == "1 or 2"
+    one = choice_facts.number_of_components(component_tests(k=1)).values
+    assert one["reason"].key == "component predicts"
+    nothing = choice_facts.number_of_components(component_tests(k=0)).values
+    assert (nothing["reason"].key, nothing["end"]) == ("nothing predicted", None)
+    assert not nothing["reason"].values["nothing"]
+
+
+def test_the_next_component_may_fail_in_noise_or_not_be_compared():
+    in_noise = choice_facts.next_refusal(component_tests(predicting=3))
+    assert (in_noise.key, in_noise.values["level"]) == ("not above noise", "5")
+    strict = SimpleNamespace(level=0.005, is_smallest=lambda p: False)
+    assert choice_facts.level(component_tests(draws=strict)) == "0.5"
+    assert choice_facts.next_refusal(component_tests(k=3, predicting=3, deflated=3)) is None
+
+
+def test_gains_are_shares_where_variances_differ():
+    tests = component_tests()
+    tests.data.has_equal_variances = False
+    assert choice_facts.gain(tests, 2.0).values == {"value": 0.2, "share": True}
+    tests.table.loc[0, "gain"] = 0.001
+    tests.found.k = 0
+    assert choice_facts.number_of_components(tests).values["reason"].values["nothing"]
+
+
+def test_cautions_on_rows_copies_and_the_last_component():
+    tests = component_tests()
+    assert [fact.key for fact in choice_facts.copies_tested(tests)] == ["copies tested"]
+    tests.found.k = 1
+    assert not list(choice_facts.copies_tested(tests))
+    tests.large = SimpleNamespace(labels=list("abcde"), share=0.5, pulled=5, n=80, k=4)
+    large = facts_of(choice_facts.large_rows(tests))["large rows"]
+    assert (large["names"], large["others"]) == ("a, b, c", 2)
+    assert choice_facts.shrunk_rows(tests, tests.large).values["differs"]
+    tests.found.k, tests.most = 4, 4
+    cautions = facts_of(choice_facts.number_cautions(tests))
+    assert not cautions["last counts"]["possible"]
+
+
+def test_components_that_predict_together_only_are_named_in_methods():
+    tests = component_tests(prediction=SimpleNamespace(least=0.2, counts_pca=False))
+    assert not facts_of(choice_facts.number_methods(tests))["methods of number"]["joint"]
+    tests.table["counts"] = [False, True, False, np.nan]
+    assert facts_of(choice_facts.number_methods(tests))["methods of number"]["joint"]
