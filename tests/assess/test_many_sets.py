@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.assess.many_sets import Matrices, Operators, largest, partitions, sets_of
+from spcastat.assess.many_sets import Matrices, Operators, largest, most_related, partitions, sets_of
 from spcastat.linalg.operators import DenseRows, Gram
 
 #: Variables: those of `MANY` take power steps, those of `FEW` eigenvectors, as groups settle.
-FEW, MANY = 12, 60
+FEW, MANY = 14, 60
 
 
 def covariances(p: int, seed: int = 0) -> np.ndarray:
@@ -24,7 +24,7 @@ def test_loadings_on_supports_are_leading_eigenvectors():
     """Supports of unlike sizes, one of them empty, which are decomposed together where sizes are similar."""
     sets = Matrices(3, covariances(FEW))
     masks = np.zeros((2, 2, FEW, 3), dtype=bool)
-    masks[0, 0, [0, 3, 5, 6, 9], 0] = masks[0, 0, [1, 4, 7, 8], 1] = masks[0, 1, [2, 5], 0] = True
+    masks[0, 0, :12, 0] = masks[0, 0, 3:, 1] = masks[0, 1, [2, 5], 0] = True
     masks[1] = largest(sets.rotated(3), [9])[0]
     masks[1, 1, :, 2] = False
     V = sets.weights(masks, masks[0].astype(float))
@@ -63,6 +63,10 @@ def test_the_better_of_two_starts_is_kept(p):
     np.testing.assert_array_equal(again, groups)
     np.testing.assert_array_equal(C_again, C)
     assert all(len(set(row[i::3])) == 1 for row in groups for i in range(3))
+
+
+def test_the_first_of_components_that_tie_takes_a_variable():
+    assert most_related(np.array([[1.0, 1.0 + 1e-13], [1.0, 1.1]])).tolist() == [0, 1]
 
 
 def test_every_component_keeps_its_two_largest_loadings():
