@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spcastat.assess.many_sets import Matrices, Operators, largest, most_related, partitions, sets_of
+from spcastat.assess.many_sets import (
+    Matrices,
+    Operators,
+    largest,
+    most_related,
+    of_sequence,
+    partitions,
+    sets_of,
+)
 from spcastat.linalg.operators import DenseRows, Gram
 
 #: Variables: those of `MANY` take power steps, those of `FEW` eigenvectors, as groups settle.
@@ -79,3 +87,12 @@ def test_data_sets_with_many_rows_are_operators_if_one_of_them_is():
     rows = [DenseRows(rng.standard_normal((n, 501)), np.ones(n), n) for n in (150, 250)]
     assert len(sets_of(rows, 2).ops) == 2
     assert isinstance(sets_of(rows, 2), Operators)
+
+
+def test_supports_of_a_sequence_are_the_largest_slopes_on_standardised_scores():
+    sets = Matrices(3, covariances(FEW))
+    slopes = []
+    for S, V in zip(sets.S, sets.sequence, strict=True):
+        of_scores = V.T @ S @ V
+        slopes.append(np.linalg.solve(of_scores, V.T @ S).T * np.sqrt(np.diag(of_scores)))
+    np.testing.assert_array_equal(of_sequence(sets, 3, [7, 12]) != 0, largest(np.stack(slopes), [7, 12]))
