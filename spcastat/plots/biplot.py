@@ -369,7 +369,7 @@ class BiplotData:
 
     @property
     def ringed(self) -> pd.Series:
-        """Whether a row has a ring: it is in the fit and within the axes, with replaced cells."""
+        """Whether a row has a ring: it is in the fit and within the axes, with cells pulled to the middle."""
         return self.points["replaced"] & ~self.points["left_out"] & ~self.points["far"]
 
     @property
@@ -386,19 +386,19 @@ class BiplotData:
         power = "" if self.scale == 1 else f"^{self.scale:g}"
         sentences = [f"Points: scores{'' if self.scale == 0 else f' / sd{power}'}."]
         sentences += [*self._marks_of_points(rows, new_rows), *marks]
-        if not len(self.arrows) and not self.undrawn:
-            sentences.append("No arrows: no variable is on both components.")
+        if len(self.blocks):
+            value = loading_text(float(self.blocks["value"].abs().max()))
+            sentences.append(f"Bars: {self.kind}, up to {value}{hollow_bars(self.blocks)}.")
+        if abs(self.correlation) > NOTABLE:
+            r = drawing.correlation_text(self.correlation)
+            sentences.append(f"Correlated scores ({r}): inner products are approximate.")
         if len(self.arrows):
             markers = "loadings" if self.scale == 0 else f"loadings × sd{power}"
             markers = "correlations with the scores" if self.kind == "correlations" else markers
             sentences.append(f"Arrows: {markers} × {self.stretch:.3g}{self._selection()}.")
-        if len(self.blocks):
-            value = loading_text(float(self.blocks["value"].abs().max()))
-            sentences.append(f"Bars: {self.kind}, up to {value}{hollow_bars(self.blocks)}.")
         sentences += kinds_of_variables(self.arrows, self.blocks)
-        if abs(self.correlation) > NOTABLE:
-            r = drawing.correlation_text(self.correlation)
-            sentences.append(f"Correlated scores ({r}): inner products are approximate.")
+        if not len(self.arrows) and not self.undrawn:
+            sentences.append("No arrows: no variable is on both components.")
         return sentences
 
     def _selection(self) -> str:
@@ -411,7 +411,7 @@ class BiplotData:
         out, ringed = int(self.points["left_out"].sum()), int(self.ringed.sum())
         marks = {
             f"Open: {plural(out, 'row')} left out of the fit.": out,
-            f"Rings: {plural(ringed, 'row')} with replaced outlying values.": ringed,
+            f"Rings: {plural(ringed, 'row')} with cells pulled to the middle.": ringed,
             f"Triangles at the edge: {plural(rows, 'row')} farther out.": rows,
             f"Triangles at the edge: {plural(new_rows, 'new row')} farther out.": new_rows,
             "Crosses: new rows.": len(self.new) - new_rows,

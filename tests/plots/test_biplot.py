@@ -173,10 +173,15 @@ def test_the_note_says_how_both_are_scaled_and_that_scores_correlate(scores, loa
     assert data.correlation == pytest.approx(scores["PC1"].corr(scores["PC2"]))
     note = note_of(biplot(scores, loadings))
     assert f"r = {data.correlation:.2f}" in note
-    assert f"Points: scores / sd. Arrows: loadings × sd × {data.stretch:.3g}." in note
+    assert note.startswith("Points: scores / sd.")
+    assert f"Arrows: loadings × sd × {data.stretch:.3g}." in note
     largest = loadings[["PC1", "PC2"]].abs().max().max()
     assert f"Bars: loadings, up to {f'{largest:.2f}'.removeprefix('0')}; hollow: negative." in note
-    assert "Points: scores. Arrows: loadings × " in note_of(biplot(scores, loadings, scale=0))
+    # a small figure has room for the first sentences only
+    assert note.index("Bars") < note.index("Correlated") < note.index("Arrows")
+    unscaled = note_of(biplot(scores, loadings, scale=0))
+    assert unscaled.startswith("Points: scores. ")
+    assert "Arrows: loadings × " in unscaled
     assert note_of(biplot(scores, loadings, note=False)) == ""
     scores["PC2"] -= scores["PC1"] * (scores["PC1"] @ scores["PC2"]) / (scores["PC1"] @ scores["PC1"])
     assert "Correlated" not in note_of(biplot(scores, loadings))
@@ -662,4 +667,4 @@ def test_rings_leave_the_points_visible(count):
     assert 1.5 <= space <= 2.5 if count <= 20 else 0.3 <= space <= 1.0
     assert (rings.get_edgecolors()[0, :3].mean() < 0.1) == (count <= 20)
     ax.figure.canvas.draw()
-    assert f"Rings: {count} rows with replaced outlying values." in note_of(ax)
+    assert f"Rings: {count} rows with cells pulled to the middle." in note_of(ax)
