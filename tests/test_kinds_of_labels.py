@@ -239,7 +239,7 @@ def test_fits_of_variables_with_names_of_other_kinds_are_not_compared():
         assert len(sp.compare(first, first).measures) == 2
         for second in fits:
             if first is not second:
-                with pytest.raises(sp.errors.ShapeError, match="of different variables"):
+                with pytest.raises(sp.errors.ShapeError, match="different variables"):
                     sp.compare(first, second)
 
 

@@ -24,7 +24,7 @@ REMOVED = [
                                *((name, "a function") for name in ("zarr", "h5py", "netCDF4")))],
     ("sp.spca_cov(array('xarray'), 2, 3)", CovarianceError, r"give a DataFrame or np\.asarray\(S\)\.$"),
     ("fit.bootstrap(39).conf_int(kind='normal')", OptionError,
-     "ignores the selection; give kind='hull', which is"),
+     "ignore the selection; give kind='hull', which is"),
     ("fit.certify(orthogonal=True)", UnknownOptionError,
      r'certify\(\) no longer has orthogonal=; fit with constraint="orthogonal", whose'),
     *[(f"sp.spca(rows, 2, 3, method={method!r}, {name}='x')", UnknownOptionError,

@@ -209,7 +209,7 @@ class BlockSpace:
     span : (low, high), optional
         Values for which the bars have room, so that the zero lines of several blocks are aligned; by default
         those of the visible rows.
-    others : tuple of str
+    figure_names : tuple of str
         Names and headings in the figure, from which shortened ones differ.
     """
 
@@ -222,7 +222,7 @@ class BlockSpace:
     line_cost: float = 0.0
     name_lines: int = 1
     span: tuple[float, float] | None = None
-    others: tuple[str, ...] = ()
+    figure_names: tuple[str, ...] = ()
 
     def lay_out(self, rows: Sequence[NamedBar], with_values: bool = True, undrawn: int = 0) -> BlockLayout:
         """Return the layout that hides least of these rows, and of `undrawn` others, which are only counted.
@@ -268,7 +268,7 @@ class BlockSpace:
         ):
             return
         names = [row.name for row in visible_rows]
-        labels = labels_for(names, rooms, self.size, name_lines, self.others)
+        labels = labels_for(names, rooms, self.size, name_lines, self.figure_names)
         texts = [
             wrapped(label, room, self.size, NAME_INDENT * self.size) if name_lines > 1 else [label]
             for label, room in zip(labels, rooms, strict=True)
@@ -294,7 +294,7 @@ class BlockSpace:
         widths += [width_of(_remainder(hidden), self.size)] * bool(hidden)
         pitch = start + min(max(widths), column) + COLUMN_GAP
         room = (self.width - HEADING_ARROW * self.size) / BOLD
-        (heading,) = labels_for([self.heading], [room], self.size, others=self.others)
+        (heading,) = labels_for([self.heading], [room], self.size, figure_names=self.figure_names)
         heading_width = width_of(heading, self.size) * BOLD + HEADING_ARROW * self.size
         yield BlockLayout(
             self.size,

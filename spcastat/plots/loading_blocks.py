@@ -301,7 +301,7 @@ class LoadingColumns:
                     heading=self.headings[i],
                     line_cost=WRAP_COST,
                     span=self.span,
-                    others=self.names,
+                    figure_names=self.names,
                 )
                 layout, wrapped_layout = (
                     option.lay_out(self.blocks[i].rows, with_values, self.hidden[i])

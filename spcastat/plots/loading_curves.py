@@ -29,7 +29,7 @@ MOST_NAMES, TICKS = 60, 12
 #: Numbers count the columns if they begin with at most this number, or this share of the number of columns.
 FIRST_NUMBER, FIRST_SHARE = 10, 0.1
 #: Space below the smallest loading as a share of the largest, and height of a heading above it in font sizes.
-BELOW, HEADING_HEIGHT = 0.08, 1.5
+SPACE_BELOW, HEADING_HEIGHT = 0.08, 1.5
 #: Height of a panel, as a share of the distance of two; panels of more font sizes have ticks at all round
 #: values; numbers of two ticks are so many font sizes apart.
 PANEL, TALL, NUMBERS_APART = 0.86, 12.0, 1.2
@@ -109,7 +109,7 @@ def draw_curves(
     value_label = "\n".join(lines_of(value_label, room, size + 1.0))
     height = PANEL * float(drawing.size_of(ax)[1]) / len(headings)
     low, high = min(float(values.min()), 0.0), max(float(values.max()), 0.0)
-    low -= BELOW * (high - low)
+    low -= SPACE_BELOW * (high - low)
     high += (high - low) / max(height / (HEADING_HEIGHT * size) - 1.0, 1.0)
     panels = list(drawing.stacked(ax, loadings.columns, PANEL))
     edges = _edges(x)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Least and largest height of a row, in font sizes.
-ROW_HEIGHT, TALLEST_ROW = 1.18, 5.0
+LINE_OF_ROW, TALLEST_ROW = 1.18, 5.0
 #: Height of the line of shares below the names of components, in font sizes.
 HEAD_LINE = 1.15
 #: Size of the text relative to the height of a row.
@@ -149,7 +149,7 @@ class LoadingTable(Artist):
         room = max(width - cell * k - NAME_GAP, NAME_SHARE * width)
         self.is_turned = heading > (width - min(room, self._widest(self.names))) / k - 2.0
         depth = heading + NAME_GAP if self.is_turned else (1.6 + HEAD_LINE * bool(self.shares)) * self.size
-        lines = max(int((height - depth) / (ROW_HEIGHT * self.size)), 2)
+        lines = max(int((height - depth) / (LINE_OF_ROW * self.size)), 2)
         everything = p + bool(self.undrawn) <= lines
         self.rows = np.arange(p) if everything else leading(self.values, lines - 1)
         self.hidden = p - len(self.rows) + self.undrawn

@@ -62,7 +62,7 @@ LEGEND_SPACE = 2.0
 NOTE_SHARE = 0.11
 #: Space between the frame and the numbers to its left, and between these and the label, in points; height of
 #: the label in font sizes.
-BEFORE_NUMBERS, BEFORE_LABEL, LABEL_HEIGHT = 7.0, 4.0, 1.17
+SIDE_NUMBER_GAP, SIDE_LABEL_GAP, LABEL_HEIGHT = 7.0, 4.0, 1.17
 #: An arrangement may be best in a slightly different place if it is worth at most so much less, in points.
 RIVAL = 20.0
 #: Between two sentences of a note.
@@ -251,7 +251,7 @@ class Margins:
                 heading=self.headings[0],
                 line_cost=LINE_COST,
                 name_lines=NAME_LINES,
-                others=self.names,
+                figure_names=self.names,
             )
             first = space.lay_out(below.rows, with_values)
             lines = self._lines(height - note - first.height - 0.3 * SPACE - self._ticks())
@@ -262,7 +262,7 @@ class Margins:
                 lines,
                 heading=self.headings[1],
                 name_lines=NAME_LINES,
-                others=self.names,
+                figure_names=self.names,
             )
             return first, space.lay_out(beside.rows, with_values)
 
@@ -291,7 +291,9 @@ class Margins:
         columns, space_above = self._above(width)
         ends = [end for block in blocks for row in block.rows for end in row.ends]
         span = min(ends), max(ends)
-        space = BlockSpace(unit, self.size, room, 0, name_lines=NAME_LINES, span=span, others=self.names)
+        space = BlockSpace(
+            unit, self.size, room, 0, name_lines=NAME_LINES, span=span, figure_names=self.names
+        )
         lines = self._lines(height - space_above - note - gap)
 
         def laid_out(with_values: bool) -> tuple[BlockLayout, BlockLayout]:
@@ -332,7 +334,14 @@ class Margins:
         unit, lines = self._unit(width), self._lines(share * height)
         spaces = [
             BlockSpace(
-                unit, self.size, half, lines, 2, heading=heading, name_lines=NAME_LINES, others=self.names
+                unit,
+                self.size,
+                half,
+                lines,
+                2,
+                heading=heading,
+                name_lines=NAME_LINES,
+                figure_names=self.names,
             )
             for heading in self.headings
         ]
@@ -396,8 +405,8 @@ class Margins:
         axis = self.ax.yaxis
         if not (axis.get_visible() and self.number_width):
             return 0.0
-        label = BEFORE_LABEL + LABEL_HEIGHT * _size(axis.label) if self.ax.get_ylabel() else 0.0
-        return BEFORE_NUMBERS + self.number_width + label
+        label = SIDE_LABEL_GAP + LABEL_HEIGHT * _size(axis.label) if self.ax.get_ylabel() else 0.0
+        return SIDE_NUMBER_GAP + self.number_width + label
 
     def _width_of_numbers(self, axes: Box) -> float:
         """Return the width of the numbers to the left of axes in a box, 0 if the user has set them."""
@@ -406,7 +415,7 @@ class Margins:
             return 0.0
         extra = self._extra(axes)[1] if self.equal else 0.0
         low, high = float(self.low[1] - extra), float(self.high[1] + extra)
-        return ticks.width(ticks.chosen(low, high, (high - low) / max(axes[3] - axes[1], 1.0)))
+        return ticks.width(ticks.ticks_between(low, high, (high - low) / max(axes[3] - axes[1], 1.0)))
 
     def _title(self) -> float:
         """Return the height of a title above the axes, 0 without one."""
@@ -490,14 +499,14 @@ class Margins:
         for i, axis in enumerate((self.ax.xaxis, self.ax.yaxis)):
             if axis.label.get_text() == self.labels_written[i]:
                 room, size = (axes[2 + i] - axes[i]) / HINTED, _size(axis.label)
-                (name,) = labels_for([self.headings[i]], [room], size, others=self.headings)
+                (name,) = labels_for([self.headings[i]], [room], size, figure_names=self.headings)
                 self.labels_written[i] = self.labels[i] if width_of(self.labels[i], size) <= room else name
                 axis.label.set_text(self.labels_written[i])
 
     def _keep_room_for_numbers(self, x: float, y: float) -> None:
         """Keep the room of the widest numbers, and their label, to the left of the corner (x, y)."""
-        left = x - self._beside() * figure_of(self.ax).dpi / 72.0
-        self.numbers.box = Bbox.from_extents(left, y - 1.0, x, y) if left < x else Bbox.null()
+        edge = x - self._beside() * figure_of(self.ax).dpi / 72.0
+        self.numbers.box = Bbox.from_extents(edge, y - 1.0, x, y) if edge < x else Bbox.null()
 
     def _current_limits(self) -> NDArray[np.float64]:
         return np.array([self.ax.get_xlim(), self.ax.get_ylim()]).T

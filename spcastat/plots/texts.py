@@ -135,7 +135,11 @@ def _has_room(label: str, room: float, size: float, lines: int) -> bool:
 
 
 def labels_for(
-    names: Sequence[str], rooms: Sequence[float], size: float, lines: int = 1, others: Sequence[str] = ()
+    names: Sequence[str],
+    rooms: Sequence[float],
+    size: float,
+    lines: int = 1,
+    figure_names: Sequence[str] = (),
 ) -> list[str]:
     """Return labels, one for each name, with as many characters as there is room.
 
@@ -151,7 +155,7 @@ def labels_for(
         Size of the text.
     lines : int
         How many lines a label may have.
-    others : sequence of str
+    figure_names : sequence of str
         Names in the figure, perhaps these among them.
     """
     complete = [_has_room(name, room, size, lines) for name, room in zip(names, rooms, strict=True)]
@@ -161,7 +165,7 @@ def labels_for(
     def fit(labels: Sequence[str]) -> bool:
         return all(_has_room(label, room, size, lines) for label, room in zip(labels, rooms, strict=True))
 
-    other_names = [name for name in others if name not in set(names)]
+    other_names = [name for name in figure_names if name not in set(names)]
 
     def shortened_to(limit: int) -> list[str]:
         return short_names([*names, *other_names], limit)[: len(names)]

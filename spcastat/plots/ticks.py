@@ -69,11 +69,11 @@ class SteadyTicks(Locator):
         low, high = sorted(axis.get_view_interval())
         units = (high - low) / max(_length(axis), 1.0)  # of a point
         if not SMALLEST_PITCH * units <= self.step <= LARGEST_PITCH * units:
-            numbers = self.chosen(low, high, units)
+            numbers = self.ticks_between(low, high, units)
             self.step = float(np.diff(numbers)[0]) if len(numbers) else high - low
         return self.tick_values(low, high)
 
-    def chosen(self, low: float, high: float, units: float) -> Numbers:
+    def ticks_between(self, low: float, high: float, units: float) -> Numbers:
         """Return the ticks between two limits where a point has so many units; none without room."""
         axis: Any = self.axis
         is_horizontal = axis.axis_name == "x"

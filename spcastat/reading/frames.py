@@ -9,6 +9,7 @@ import copy
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -332,7 +333,8 @@ def _open_other(data: Any) -> InputTable:
             raise errors.DataError(
                 "A dictionary was given as data, and a table is needed: give pd.DataFrame(data)."
             ) from None
-        if isinstance(data, list | tuple) and len(data):
+        rows = list | tuple | dict | np.ndarray | Real
+        if isinstance(data, list | tuple) and len(data) and isinstance(data[0], rows):
             raise errors.DataError(
                 f"A {type_name} was given as data, and a table is needed: give pd.DataFrame(data, "
                 "columns=names) with the names of the variables."

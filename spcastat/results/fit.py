@@ -1123,7 +1123,7 @@ class SpcaResult(ComponentFit):
         >>> import spcastat as sp
         >>> pair = sp.spca_cov(sp.datasets.load_pitprops(), 2, card=2)
         >>> pair.certify().sentence.split(":")[0]
-        'Proven optimal'
+        'Proven optimal to within 0.010 %'
         """
         source = proofs.need_data(self._state, self._source, "certify()")
         return proofs.prove(

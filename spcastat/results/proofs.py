@@ -61,10 +61,10 @@ class Certificate(Picklable, Outcome):
 
     def _screen(self) -> Screen:
         proven, closing = self._numbers, ending(self._short_name, [])
-        ended = [f"The search {text}." for _, text in lines(search_ended(proven, self._state))]
+        reasons = [f"The search {text}." for _, text in lines(search_ended(proven, self._state))]
         tables = () if proven.scope == "joint" else (_bounds(self.table, proven),)
         screen = screen_of(Document(_fit_text(self._state), tables=tables), closing)
-        return dataclasses.replace(screen, sentences=(self.sentence, *ended))
+        return dataclasses.replace(screen, sentences=(self.sentence, *reasons))
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:

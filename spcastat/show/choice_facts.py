@@ -521,8 +521,8 @@ def doubtful_prediction(choice: Chosen, past: bool = False) -> Fact | None:
     """
     if not choice.predicted:
         return None
-    best = int(choice.table["predicts"].to_numpy().argmax())
-    share, se = choice.table[["predicts", "predicts_se"]].iloc[best]
+    best_place = int(choice.table["predicts"].to_numpy().argmax())
+    share, se = choice.table[["predicts", "predicts_se"]].iloc[best_place]
     if share > PREDICTION.errors * se:
         return None
     return fact("no clear prediction", share=share, se=se, better=share > 0, past=past)

@@ -48,9 +48,8 @@ if TYPE_CHECKING:
 
 def number_document(tests: ComponentTests) -> Document:
     """Return the comparison of numbers of components, their tests, and the reasons for the choice."""
-    header = [choice_facts.data_of_tests(tests)]
-    header += [fact("drawn", text=tests.drawn)] if tests.drawn else []
-    header += [*choice_facts.rows_tested(tests), choice_facts.number_of_components(tests)]
+    header = [*_tested_data(tests), *choice_facts.rows_tested(tests)]
+    header.append(choice_facts.number_of_components(tests))
     about = [*choice_facts.number_cautions(tests), choice_facts.headings_of_tests(tests)]
     title = f"Number of components: {tests.found.k}"
     return Document(
@@ -60,6 +59,12 @@ def number_document(tests: ComponentTests) -> Document:
         tuple(notes(about)),
         warnings=tuple(text for _, text in lines(filter(is_caution, header))),
     )
+
+
+def _tested_data(tests: ComponentTests) -> list[Fact]:
+    """Return the facts about the data and about the sample of them that was drawn."""
+    drawn = [fact("drawn", text=tests.drawn)] if tests.drawn else []
+    return [choice_facts.data_of_tests(tests), *drawn]
 
 
 #: So many of the last components are in a print that has no room for all.
@@ -73,7 +78,7 @@ def print_of_number(tests: ComponentTests) -> Screen:
     """
     document = number_document(tests)
     table = _without_columns(document.tables[0], PARALLEL_ANALYSIS)
-    about = [choice_facts.data_of_tests(tests), choice_facts.number_of_components(tests)]
+    about = [*_tested_data(tests), choice_facts.number_of_components(tests)]
     header = header_lines(lines(about))
     headings = 2 + any(row.rule for row in table.rows)  # with rules
 
@@ -273,7 +278,9 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
     loadings = loadings_only(choice.state)
     fits = render_tables(Document("", tables=(_alternatives_table(choice),)), WIDTH)
     about = _header(choice, tests)
-    header = list(lines(item for item in about if not is_caution(item)))
+    # what to do about unequal variances comes first, since it changes the whole choice
+    cautions = [item for item in about if is_caution(item) and item.key != "unequal variances"]
+    header = list(lines(item for item in about if item not in cautions))
     shorter = [*header, ("Others", _alternatives_in_words(choice))]
     layouts = [(header_lines(header), fits), (header_lines(shorter), []), (header_lines(header), [])]
 
@@ -287,7 +294,7 @@ def print_of_choice(choice: Chosen, tests: ComponentTests | None) -> Screen:
 
     untested = () if tests is None else tuple(notes(choice_facts.untested(tests)))
     end = ending("choice", choice_notes(choice, tests))
-    return with_cautions(Screen(_title(choice), body, untested, ending=end), list(filter(is_caution, about)))
+    return with_cautions(Screen(_title(choice), body, untested, ending=end), cautions)
 
 
 def _title(choice: Chosen) -> str:

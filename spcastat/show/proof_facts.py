@@ -132,7 +132,7 @@ def _joint_bound(proven: Proven, state: FitState) -> Iterator[Fact]:
         total=fact("total variance", **cleaned(state), partial=state.spec.partial),
         value=percent_text(row["value"]),
         bound=percent_text(row["upper_bound"], up=True),
-        exact=row["gap"] <= EXACT,
+        exact=row["gap"] <= ROUNDING_GAP,
         gain=percent_text(row["gap"] / 100.0, up=True),
         points=percent_text(row["upper_bound"] - row["value"], up=True),
     )
@@ -164,19 +164,19 @@ def _component_bounds(proven: Proven, names: list[str]) -> Iterator[Fact]:
         yield fact("components optimal", names=", ".join(optimal), number=len(optimal))
     texts = [worded(TEMPLATES[gap.key].part, gap.values) for gap in gaps]
     yield fact("components bounded", gaps=some_of(texts), others=bool(optimal))
-    better = [
+    improvable = [
         name
         for name, row in zip(names, proven.rows, strict=True)
         if row["best_known"] > row["value"] * (1.0 + 1e-9) and not row["optimal"]
     ]
-    if better:
-        yield fact("better components found", names=", ".join(better))
+    if improvable:
+        yield fact("better components found", names=", ".join(improvable))
     if len(names) > 1:
         yield fact("earlier held fixed")
 
 
 #: A gap of rounding, in percent; a joint proof of more than one component ends at a gap of .01 %.
-EXACT = 1e-7
+ROUNDING_GAP = 1e-7
 #: The beginning of `proof` of the bound by variances alone; what is in brackets at its end.
 SUM_OF_VARIANCES, _REASON = "sum of the largest variances", re.compile(r"\(([^()]+)\)(?:, [^()]*)?$")
 #: Why a search stopped that more time or nodes would continue -> the option.
@@ -187,9 +187,9 @@ def search_ended(proven: Proven, state: FitState) -> Iterator[Fact]:
     """Yield why the bounds are no lower: a limit of the search, or too many supports to search."""
     seconds = sum(row["seconds"] for row in proven.rows)
     for reason in dict.fromkeys(
-        found[1]
+        reason_match[1]
         for row in proven.rows
-        if not row["optimal"] and (found := _REASON.search(row["proof"])) is not None
+        if not row["optimal"] and (reason_match := _REASON.search(row["proof"])) is not None
     ):
         if reason in STOPS:
             spent = f"{seconds:.0f}" if seconds >= 10.0 else f"{seconds:.2g}"

@@ -294,7 +294,7 @@ def scales_document(table: pd.DataFrame, items: pd.DataFrame, variance_share: fl
 def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
     """Return the print: reliability, and for each scale its variables with their item-rest correlations."""
     reliability = replace(document, title="", facts=(), tables=document.tables[:1], notes=())
-    kept = [f"{label}: {text}." for label, text in document.facts]
+    header_sentences = [f"{label}: {text}." for label, text in document.facts]
     rows = []
     for component, of_scale in items.groupby("component", sort=False):
         around = [
@@ -313,7 +313,7 @@ def print_of_scales(document: Document, items: pd.DataFrame) -> Screen:
         return renderings.stacked_blocks([table, lists])
 
     end = renderings.ending("scales", document.sentences)
-    return Screen(document.heading, body, (*kept, *document.notes[::2]), ending=end)
+    return Screen(document.heading, body, (*header_sentences, *document.notes[::2]), ending=end)
 
 
 def _cell(value: float, digits: int) -> str:

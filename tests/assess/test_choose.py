@@ -580,7 +580,7 @@ def test_a_column_that_a_fold_takes_away_is_named(gapped, na):
     rare[np.flatnonzero(labels == 2)] = np.arange((labels == 2).sum()) * 1.0
     still = gapped["v0"].where(labels == 2, 1.0)
     for data, error, words in (
-        (gapped.assign(rare=rare), MissingValuesError, "1 column without any value: 'rare'"),
+        (gapped.assign(rare=rare), MissingValuesError, "The data have 1 column without any value: 'rare'"),
         (
             gapped.assign(still=still),
             ConstantColumnError,
@@ -589,7 +589,7 @@ def test_a_column_that_a_fold_takes_away_is_named(gapped, na):
     ):
         rules = Rules(True, False, data.columns, missing_rule=na)
         folds = RowFolds(PlainRows(data.to_numpy()), None, labels[None], rules, k=2)
-        with pytest.raises(error, match=f"Without fold 3 of 5: {words}"):
+        with pytest.raises(error, match=f"outside fold 3 of 5 cannot be fitted: {words}"):
             folds.split(2)
 
 
@@ -835,7 +835,7 @@ def test_a_choice_prints_the_fits_beside_it_in_a_table_or_in_a_line():
     assert "Others  7 loadings reach 66 %" in str(few)
     assert "choice.alternatives" in str(few)
     assert "Single divisions into folds give 3 or 5." in " ".join(str(few).split())
-    one = sp.choose(sp.datasets.load_judges().iloc[:, :6], scale=True, repeats=1)
+    one = sp.choose(sp.datasets.load_judges().iloc[:, :6], k=1, scale=True, repeats=1)
     assert "<- chosen" in str(one)
 
 

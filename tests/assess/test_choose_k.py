@@ -397,7 +397,7 @@ def test_refusals_of_many_columns(small):
     with pytest.raises(ComponentsError, match=r"30 variables are tested, which allow at most 3 components"):
         sp.choose_k(pieces, kmax=4)
     found = sp.choose_k(pieces, kmax=2, n_draws=19)
-    with pytest.raises(OptionError, match=f"analysis of {TESTED} of {P} variables"):
+    with pytest.raises(OptionError, match=f"computed from {TESTED} of {P} variables"):
         sp.spca(planted(240, P), 2, 5).screeplot(parallel=found)
 
 

@@ -1,6 +1,7 @@
 """Rows that are not independent: one check, for all inference, tells sorting from serial dependence."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -232,6 +233,7 @@ def test_rows_dropped_between_dates_are_named(options):
     fit = sp.spca(gaps, 2, 3, method="greedy", scale=True, na="drop", **options)
     results = [fit, fit.bootstrap(9, rng=0), sp.choose_k(gaps, scale=True, na="drop", **options)]
     for result in results:
-        assert f"{dropped} rows with missing values were dropped" in " ".join(str(result).split())
+        text = " ".join(str(result).split())
+        assert re.search(rf"{dropped} rows with missing values (were )?dropped", text) is not None
     complete = sp.spca(table, 2, 3, method="greedy", scale=True, **options)
     assert "dropped" not in str(complete) + str(complete.summary())

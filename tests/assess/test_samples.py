@@ -413,7 +413,8 @@ def test_the_search_of_draws_is_refused_where_it_has_no_meaning(planted):
         (groups, {"search": "quick"}),
         (wide, {"search": "quick"}),
     ):
-        with pytest.raises(OptionError, match=f"search='{options['search']}' was given, which draws of this"):
+        message = f"search='{options['search']}' was given, which is not available for this fit"
+        with pytest.raises(OptionError, match=message):
             fit.bootstrap(9, **options)
     assert groups.bootstrap(3)._numbers.search == wide.bootstrap(3)._numbers.search == "near"
 

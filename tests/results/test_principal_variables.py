@@ -503,13 +503,15 @@ def test_names_in_given_axes_are_legible():
 
 
 @pytest.mark.parametrize("folds", [0, 5])
-def test_the_line_of_pca_is_visible_beside_a_single_number_of_variables(wine, folds):
+def test_the_shares_of_a_single_number_of_variables_are_bars(wine, folds):
     plan = sp.principal_variables(wine, 5, 3, scale=True, folds=folds, n_resamples=0)
+    path = plan.path.loc[5]
     ax = sp.plots.plot_kept(plan.path.loc[[5]], m=5)
-    lines = {line.get_label(): line for line in ax.lines}
-    for name in ("PCA", "PCA, held out") if folds else ("PCA",):
-        assert tuple(lines[name].get_xdata()) == ax.get_xlim()
-    assert set(lines["PCA"].get_ydata()) == {100 * plan.pca_share}
+    lengths = [bar.get_width() for bar in ax.patches]
+    shares = [path["share"], plan.pca_share] + ([path["held_out"], path["held_out_pca"]] if folds else [])
+    assert sorted(lengths) == pytest.approx(sorted(100 * share for share in shares))
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert set(names) == {"in the data", "PCA"} | ({"held out", "PCA held out"} if folds else set())
 
 
 def test_certify_finds_a_better_set(wine):

@@ -192,7 +192,7 @@ def test_one_output_takes_a_result(fit, tmp_path):
         pd.testing.assert_frame_equal(fit.tidy(conf_int=result), frame)
     assert intervals_in(fit.plot_loadings(conf_int=boot)) > intervals_in(fit.plot_loadings()) == 0
     assert answers(fit, tmp_path) == before
-    with pytest.raises(OptionError, match="give one of them"):
+    with pytest.raises(OptionError, match="give one of the two"):
         fit.plot_loadings(conf_int=boot, intervals=boot.conf_int())
     for call in (
         lambda: fit.summary(conf_int=halves),

@@ -20,6 +20,7 @@ CANDIDATES = pd.DataFrame(
         "nonzeros": [4, 6, 8, 10, 12, 20],
         "kept": [0.3, 0.65, 0.9, 0.89, 0.99, 1.0],
         "predicts": [0.1, 0.2, 0.28, 0.27, 0.3, 0.31],
+        "predicts_se": [0.02, 0.03, 0.04, 0.04, 0.05, 0.06],
         "ebic": [9.0, 3.0, 5.0, 6.0, 7.0, 1.0],
     }
 )
@@ -114,7 +115,7 @@ def test_fits_beside_the_choice():
 
 def test_reasons_for_the_sparseness():
     values = choice_facts.sparseness(chosen()).values
-    assert (values["count"], values["most"], values["many"], values["nothing"]) == (8, False, None, None)
+    assert (values["count"], values["most"], values["many"], values["nothing"]) == (8, False, None, False)
     assert values["rule"].key == "not worth adding"
     assert not values["rule"].values["best"]
     assert choice_facts.rule_of_choice(chosen(5)).values["best"]

@@ -67,7 +67,7 @@ def test_refusals_say_why():
     mostly_zero = np.zeros((20, 3))
     mostly_zero[:3] = np.arange(9).reshape(3, 3)
     mostly_zero[1, 2] = 1.0
-    with pytest.raises(OptionError, match="zero for every variable"):
+    with pytest.raises(OptionError, match="of every variable is zero"):
         sp.spca(mostly_zero, 1, card=1, method="spcagrid")
 
 

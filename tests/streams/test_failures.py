@@ -109,11 +109,11 @@ def test_files_that_cannot_be_read(tmp_path):
         tmp_path / "text.parquet",
     )
     raises(errors.DataError, "no such file; check the name.*working directory", "nothing.csv")
-    raises(errors.DataError, "no such file.*read_csv", "")
+    raises(errors.DataError, "no such file.*with pandas first", "")
     (tmp_path / "there.csv").write_text("a,b\n1,2\n")
     raises(errors.TooFewRowsError, r"^Text file there\.csv has 1 row", str(tmp_path / "there.csv"))
     (tmp_path / "there.txt").write_text("a,b\n1,2\n")
-    raises(errors.DataError, r"there\.txt'; a path must be.*chunksize", str(tmp_path / "there.txt"))
+    raises(errors.DataError, r"there\.txt'; a path must be.*with pandas first", str(tmp_path / "there.txt"))
     raises(
         errors.FileError,
         "the lambda function cannot be opened: .*none.csv",
