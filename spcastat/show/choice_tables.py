@@ -63,8 +63,8 @@ def number_document(tests: ComponentTests) -> Document:
 
 def _tested_data(tests: ComponentTests) -> list[Fact]:
     """Return the facts about the data and about the sample of them that was drawn."""
-    drawn = [fact("drawn", text=tests.drawn)] if tests.drawn else []
-    return [choice_facts.data_of_tests(tests), *drawn]
+    sample = [fact("drawn", text=tests.drawn)] if tests.drawn else []
+    return [choice_facts.data_of_tests(tests), *sample]
 
 
 #: So many of the last components are in a print that has no room for all.
