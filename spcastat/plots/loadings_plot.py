@@ -14,6 +14,7 @@ from spcastat.hints import Sections, Several
 from spcastat.labels import full_names
 from spcastat.linalg.eigenvectors import leading
 from spcastat.plots import drawing
+from spcastat.plots.blocks import tick_text
 from spcastat.plots.loading_blocks import draw_blocks, shared_variables
 from spcastat.plots.loading_curves import draw_curves, draw_images, is_spectrum
 from spcastat.plots.loading_table import LoadingTable
@@ -199,7 +200,7 @@ def _key(
     elif strong is not None and not strong[values != 0].all():
         marks.append("pale: not in this fit")
     if threshold is not None:
-        marks.append("dotted: threshold")
+        marks.append(f"dotted: threshold {tick_text(threshold)}")
     if limits is None and strong is None and shared_variables(values).any():
         marks.append("italic: on several components")
     if data.attrs["sections"]:
