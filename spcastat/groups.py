@@ -162,8 +162,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     benchmarks/results/groups.md.
 
     A variable that is a multiple of the scores has the same slope in every group by definition, and no
-    p-value. The test concerns only the common components, which may not include a component that occurs only
-    in one small group.
+    p-value. A variable that does not vary in a group has no slope there, and no p-value. The test concerns
+    only the common components, which may not include a component that occurs only in one small group.
 
     Examples
     --------
@@ -191,7 +191,8 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
         _require_rows(group, fit.card)
         _require_variation(X @ W, code, group, fit.components)
         order, unit = rows.order_by_content()
-        comparison = compare(X[order], W, code[order], n_draws, unit=unit, seed=seed, n_jobs=jobs)
+        options_of_test: Any = {"unit": unit, "still": rows.still, "seed": seed, "n_jobs": jobs}
+        comparison = compare(X[order], W, code[order], n_draws, **options_of_test)
     categories = pd.Index(group.categories)
     count = None if unit is None else int(unit.max()) + 1
     serial = None if unit is not None or fit._source is None else fit._source.serial_correlation()
@@ -252,6 +253,16 @@ class _GroupedRows:
     def code(self) -> np.ndarray:
         """The group of each row as a number, shape (n,)."""
         return np.asarray(self.group.codes, dtype=int)
+
+    @property
+    def still(self) -> np.ndarray:
+        """Whether each variable does not vary in each group, shape (G, p)."""
+        rows = self.raw.toarray() if is_sparse(self.raw) else np.asarray(self.raw, dtype=float)
+        found = np.empty((len(self.group.categories), rows.shape[1]), dtype=bool)
+        for number, marks in enumerate(found):
+            own = rows[self.code == number]
+            marks[:] = own.max(axis=0) - own.min(axis=0) <= CONSTANT * np.abs(own).max(axis=0)
+        return found
 
     def order_by_content(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return an order of the rows, and the numbers of their clusters in it, by the values of the rows.

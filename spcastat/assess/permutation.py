@@ -13,7 +13,9 @@ Shaikh (2017), "Randomization tests under an approximate symmetry assumption", E
 components, the slope of variable i on component j is b = cov(x_i, t_j) / var(t_j). Unlike correlations and
 loadings, slopes do not change if only the variance of a component differs. The statistic of a variable and
 a component is sum_g (b_g - b)^2 / v_g, where v_g is the heteroscedasticity-consistent variance of b_g (HC0;
-with clusters, that of their sums) and b the mean of the b_g with weights 1 / v_g.
+with clusters, that of their sums) and b the mean of the b_g with weights 1 / v_g. A variable that does not
+vary in a group would have the slope 0 with the variance 0 there: it is not estimated in this group, and has
+no test.
 
 Labels of centred rows, or of whole clusters, are permuted. The statistic is studentised, so that groups may
 differ in variance and size: Janssen (1997), "Studentized permutation tests for non-i.i.d. hypotheses",
@@ -284,12 +286,14 @@ class GroupSlopes:
     Attributes
     ----------
     slopes, variances : ndarray of shape (G, p, k)
+        NaN for a variable in a group in which it does not vary.
     p_value : float
         Of all variables and components together.
     by_component : ndarray of shape (k,)
         Of all variables of a component, not adjusted for the number of components.
     adjusted : ndarray of shape (p, k)
-        Adjusted for all variables and components; NaN for a variable that is a multiple of the scores.
+        Adjusted for all variables and components; NaN for a variable that is a multiple of the scores, or
+        does not vary in a group.
     draws, asked : int
         Number of permutations made and requested.
     """
@@ -383,6 +387,7 @@ def compare(
     n_draws: int,
     *,
     unit: np.ndarray | None = None,
+    still: np.ndarray | None = None,
     seed: int = 0,
     n_jobs: int = 1,
 ) -> GroupSlopes:
@@ -399,11 +404,16 @@ def compare(
     n_draws : int
     unit : ndarray of int, shape (n,), optional
         The cluster of each row, 0, 1, ...; each cluster lies in one group.
+    still : ndarray of bool, shape (G, p), optional
+        The variables that do not vary in a group. They have no slope there, and are not tested.
     seed, n_jobs : int
     """
     b, v = slopes_of(Z, W, code, unit)
     testable = ~_determined(Z, W)
     v[:, ~testable] = 0.0
+    if still is not None:
+        b[still] = v[still] = np.nan
+        testable &= np.all(~still, axis=0)[:, None]
     observed = np.full(W.shape, np.nan)
     observed[testable] = differences(b[:, testable], v[:, testable])
     work = _Permuted(Z, W, code, unit, seed)

@@ -53,7 +53,8 @@ def plot_slopes(
 
     Variables are drawn from top to bottom, components from left to right in panels of one scale, groups in
     colours and markers. A variable is drawn on the components in which it has a loading, or in which the
-    groups differ; a star marks adjusted p-values up to .05.
+    groups differ; a star marks adjusted p-values up to .05. A variable that does not vary in a group has a
+    gap there.
 
     Parameters
     ----------
@@ -129,7 +130,9 @@ def plot_slopes(
     ax.set_xlabel(f"Slope with {100 * level:g} % interval", fontsize=size + 1.0)
     star = f"* differs between groups (adjusted p ≤ {SHOWN_LEVEL:g}).".replace("0.", ".")
     count = slopes["term"].nunique()
-    notes = [star] * (len(differing) > 0) + [f"{len(terms)} of {count} variables."] * (len(terms) < count)
+    gap = "Gap: does not vary in the group, not tested."
+    notes = [star] * (len(differing) > 0) + [gap] * bool(table["estimate"].isna().any())
+    notes += [f"{len(terms)} of {count} variables."] * (len(terms) < count)
     drawing.write_note(ax, notes)
     draw_panels(ax, scale, columns, len(terms))
     names = short_names(groups)

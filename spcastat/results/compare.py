@@ -687,7 +687,7 @@ class GroupComparison(Picklable, Outcome):
 
         "group", "component", "term", "loading"; "estimate", the slope cov(variable, score) / var(score);
         "std_error" (HC0, or of clusters); "p_adjusted" of the difference between groups, equal for all of
-        them.
+        them. A variable that does not vary in a group has no estimate there, and no p-value.
         """
         groups, (p, k) = len(self._groups), self._comparison.adjusted.shape
         component, term = np.divmod(np.tile(np.arange(p * k), groups), p)
@@ -722,7 +722,8 @@ class GroupComparison(Picklable, Outcome):
         """P-values of each variable and component, p x k, adjusted for all of them (step-down maximum).
 
         At the level .05, the probability of any false rejection is at most .05. The value is NaN for the
-        only variable of a component, whose slope is 1 in every group.
+        only variable of a component, whose slope is 1 in every group, and for a variable that does not vary
+        in a group.
         """
         names = self._fit.loadings
         return pd.DataFrame(self._comparison.adjusted.copy(), deep_copy(names.index), names.columns)

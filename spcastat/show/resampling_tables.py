@@ -421,6 +421,13 @@ def comparison_facts(
         )
     if serial is not None:
         resampling_facts.append(fact("dependent rows of groups", r=serial))
+    without = slopes[slopes["estimate"].isna()].drop_duplicates(["group", "term"])
+    if len(without):
+        names = [
+            f"{name_text(term)} ({'' if isinstance(g, str) else 'group '}{name_text(g)})"
+            for term, g in zip(without["term"], without["group"], strict=True)
+        ]
+        resampling_facts.append(fact("no slopes in groups", names=some_of(names, 8)))
     return resampling_facts
 
 

@@ -254,6 +254,10 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         warning="With {done|# permutation|# permutations} no p can be below {smallest:.2g}; give n_draws=19 "
         "or more for p <= {level:g} (999 by default).",
     ),
+    "no slopes in groups": Template(
+        note="Variables that do not vary in a group have no slope there, and are not tested: {names}.",
+        warning="Variables that do not vary in a group have no slope there, and are not tested: {names}.",
+    ),
     "dependent rows of groups": Template(
         note="Scores of successive rows are correlated (r = {r:.2f}) beyond what sorting or groups explain, "
         "and permutations treat rows as independent: give clusters=, for a time series numbers of blocks of "

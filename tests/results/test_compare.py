@@ -12,7 +12,7 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 
 import spcastat as sp
-from spcastat.assess.permutation import slopes_of, step_down
+from spcastat.assess.permutation import centred, compare, slopes_of, step_down
 from spcastat.errors import NoRowsError, ShapeError
 from spcastat.results.fit import SpcaResult
 
@@ -236,6 +236,7 @@ def group_rows(
 
 
 GROUP = np.repeat(["a", "b"], 120)
+CODE = np.repeat([0, 1, 2], 30)
 
 
 @pytest.fixture(scope="module")
@@ -285,6 +286,58 @@ def test_slopes_and_errors_are_those_of_regression(swapped, found):
             assert line["estimate"] == pytest.approx(theirs.params[0], rel=1e-9)
             assert line["std_error"] == pytest.approx(theirs.bse[0], rel=1e-9)
         assert found.table["rows"].iloc[2 * g] == 120
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_variable_that_does_not_vary_in_a_group_has_no_slope_there_and_no_test(swapped, scale, clustered):
+    """The slopes, and the p-values of the others, are those of the tests without it."""
+    clusters = np.arange(240) // 5 if clustered else None
+    still = swapped.assign(v6=swapped["v6"].where(GROUP == "a", 0.1))
+    given = {"n_draws": 99, "effort": "quick", "scale": scale, "clusters": clusters}
+    compared = sp.compare_groups(still, GROUP, 2, 4, **given)
+    of_still = (compared.slopes["term"] == "v6").to_numpy()
+    gap = of_still & (compared.slopes["group"] == "b").to_numpy()
+    for column in ("estimate", "std_error"):
+        assert compared.slopes[column].isna().to_numpy().tolist() == gap.tolist()
+    assert compared.slopes["p_adjusted"].isna().to_numpy().tolist() == of_still.tolist()
+    assert compared.p_adjusted.loc["v6"].isna().all()
+    assert compared.p_values.notna().all()
+    assert compared.p_value <= compared.p_adjusted.min().min()
+    text = " ".join(str(compared).split())
+    assert "ariables that do not vary in a group have no slope there, and are not tested: v6 (b)." in text
+    assert "v6" not in text.split("Differing:")[1].split("Group")[0]
+    assert "v6 (b)" not in str(sp.compare_groups(swapped, GROUP, 2, 4, **given))
+
+
+def test_slopes_of_a_variable_that_does_not_vary_in_a_group_have_a_gap():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 1)) + 0.5 * rng.standard_normal((90, 4))
+    X[60:, 3] = 7.0
+    compared = sp.compare_groups(X, np.repeat(["u", "v", "w"], 30), 1, 4, n_draws=39)
+    ax = compared.plot()
+    marks = [line.get_xdata() for line in ax.lines if line.get_marker() not in ("None", "")]
+    assert [int(np.isfinite(np.asarray(one, dtype=float)).sum()) for one in marks] == [4, 4, 3]
+    (note,) = (text.get_text() for text in ax.texts if text.get_gid() == "note")
+    assert "Gap: does not vary in the group, not tested." in note.replace("\n", " ")
+    others = compare(centred(X, CODE), compared.fit.loadings.to_numpy(), CODE, 39)
+    np.testing.assert_allclose(compared.slopes["estimate"].dropna(), others.slopes.ravel()[:-1])
+
+
+def test_p_values_are_those_of_tests_of_the_variables_that_vary():
+    """By construction: the step-down maximum of the permuted statistics of these variables alone."""
+    rng = np.random.default_rng(1)
+    Z = centred(rng.standard_normal((90, 5)) * np.array([2.0, 1.5, 1.0, 1.0, 1.0]), CODE)
+    Z[CODE == 2, 4] = 0.0
+    W = np.array([[0.8], [0.6], [0.0], [0.0], [0.0]])
+    still = np.zeros((3, 5), dtype=bool)
+    still[2, 4] = True
+    found, others = compare(Z, W, CODE, 59, still=still), compare(Z[:, :4], W[:4], CODE, 59)
+    np.testing.assert_array_equal(found.adjusted[:4], others.adjusted)
+    assert np.isnan(found.adjusted[4]).all()
+    assert found.p_value == others.p_value
+    assert found.by_component == others.by_component
+    assert np.isfinite(found.slopes[:2]).all()
 
 
 def test_errors_of_clusters_are_those_of_regression():
