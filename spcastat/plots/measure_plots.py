@@ -367,6 +367,9 @@ VALUE_AXES = {
 }
 #: Height of the number of a point in font sizes, its distance from the point, and from the next number.
 NUMBER_HEIGHT, NUMBER_ABOVE, NUMBER_GAP = 1.25, 4, 2.0
+#: What the note says if a bar is above the line by more than this share of the height of the line.
+HIGHER_BAR = "A later sparse component may have more variance than the dense one of its number."
+VISIBLE = 0.01
 #: The least space between two names of components, in points.
 NAME_SPACE = 6.0
 #: The least space between the legend and what is drawn, in font sizes.
@@ -487,8 +490,15 @@ def screeplot(
     _legend(ax, values, k or 0)
     if kind == "share":
         _write_shares(ax, values, bars)
-    drawing.write_note(ax, [note])
+    drawing.write_note(ax, [HIGHER_BAR * _has_higher_bar(values, kind, bars), note])
     return ax
+
+
+def _has_higher_bar(values: pd.DataFrame, kind: str, bars: int) -> bool:
+    """Return whether a bar is visibly above the line of dense components."""
+    excess = (values["sparse"] - values["dense"]).iloc[:bars]
+    least = VISIBLE * float(np.nanmax(values["dense"].to_numpy(), initial=0.0))
+    return kind != "cumulative" and bool((excess > least).any())
 
 
 def _filled(data: pd.DataFrame, kind: str, k: int | None) -> NDArray[np.intp]:

@@ -347,3 +347,24 @@ def test_the_plot_of_a_number_of_components_states_it_and_its_reason():
     ax.figure.canvas.draw()
     right = max(text.get_window_extent().x1 for text in ax.texts)
     assert right <= ax.figure.bbox.x1
+
+
+def test_a_bar_above_the_line_is_explained():
+    variance = pd.DataFrame(
+        {
+            "adjusted variance": [3.0, 2.0, 1.2],
+            "share of total": [0.3, 0.2, 0.12],
+            "cumulative PCA": [0.4, 0.62, 0.72],
+        },
+        index=["PC1", "PC2", "PC3"],
+    )
+
+    def notes(**options):
+        ax = screeplot(variance, [4.0, 2.2, 1.0], **options)
+        return [text.get_text() for text in ax.texts if text.get_gid() == "note"]
+
+    assert "may have more variance than the dense one" in " ".join(notes()).replace("\n", " ")
+    assert notes(kind="share")
+    assert not notes(kind="cumulative")
+    variance.loc["PC3", "adjusted variance"] = 1.0
+    assert not notes()
