@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, whole_number
+from spcastat.config import elements, explained, flag, listed, one_of, real_number, shown, text, whole_number
 from spcastat.errors import OptionError, ShapeError
 from spcastat.labels import HEADING_WIDTH, full_names, short_names
 from spcastat.linalg.accumulate import is_sparse
@@ -175,7 +175,12 @@ def plot_path_data(
 
 @explained
 def plot_choice(
-    table: pd.DataFrame, *, by: str = "cv", dense: float | None = None, ax: Axes | None = None
+    table: pd.DataFrame,
+    *,
+    by: str = "cv",
+    dense: float | None = None,
+    rule: str | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw a criterion against the number of nonzero loadings, and mark the choice.
 
@@ -187,6 +192,8 @@ def plot_choice(
         The criterion. For "cv" a band shows plus and minus one standard error.
     dense : float, optional
         The value of dense PCA, drawn as a dashed line.
+    rule : str, optional
+        The name of the rule of the choice, for the legend.
     ax : Axes, optional
         By default a new figure is created.
 
@@ -211,7 +218,8 @@ def plot_choice(
     x = data.index.to_numpy(dtype=float)
     curve = data[~data["unequal"]]
     if (curve["upper"] > curve["lower"]).any():
-        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": "± 1 standard error"}
+        errors = "± 1 s.e. (band, lines)" if data["unequal"].any() else "± 1 standard error"
+        band: dict[str, Any] = {"color": blue, "alpha": 0.18, "linewidth": 0, "label": errors}
         ax.fill_between(curve.index, curve["lower"], curve["upper"], **band)
         for edge in ("lower", "upper"):  # Matplotlib places legends away from lines, but not from bands
             ax.plot(curve.index, curve[edge], color=blue, alpha=0.18, linewidth=line(0.6))
@@ -220,7 +228,7 @@ def plot_choice(
     name_of_curve: dict[str, Any] = {"label": "equal cardinalities"} if len(unequal) else {}
     ax.plot(curve.index, curve["value"], marker="o", linewidth=line(1.3), **dots, **name_of_curve)
     mark = data["chosen"].to_numpy(dtype=bool)
-    label_of_choice = "chosen"
+    label_of_choice = "chosen" if rule is None else f"chosen (rule {text('rule', rule)})"
     if len(unequal):
         ax.vlines(
             unequal.index, unequal["lower"], unequal["upper"], color=blue, linewidth=line(1.3), zorder=3

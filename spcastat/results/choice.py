@@ -538,7 +538,9 @@ class Choice(Summary):
         The curve joins candidates with the same cardinality for all components; for cross-validation a band
         shows plus and minus one standard error. Candidates with unequal cardinalities are drawn separately.
         """
-        return plots.plot_choice(self._reasons.table, by=self.by, dense=self._reasons.dense_error, ax=ax)
+        choice = self._reasons
+        rule = choice.rule if self.by in ("cv", "ebic") else None
+        return plots.plot_choice(choice.table, by=self.by, dense=choice.dense_error, rule=rule, ax=ax)
 
     def report(
         self,
