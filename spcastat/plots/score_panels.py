@@ -19,6 +19,7 @@ from spcastat.plots.drawing import accents, area, line, need_coloured, shade
 from spcastat.plots.legends import EDGE_SPACE, legend_above, legend_size, title_of, write_legend
 from spcastat.plots.names import Names
 from spcastat.plots.score_plots import (
+    Group,
     dots,
     group_rows,
     groups_of,
@@ -38,12 +39,16 @@ PANEL_WIDTH, PANEL_HEIGHT = 0.93, 0.84
 PANEL_COMPONENTS = 5
 #: A group of fewer rows has marks, and no density: Silverman's bandwidth needs an estimate of the spread.
 FEWEST_FOR_DENSITY = 5
+#: The densities of more groups would hide one another: one density in grey is that of all rows.
+MOST_DENSITIES = 5
 #: Up to so many rows each have a mark below the densities.
 MOST_ROWS_MARKED = 1000
 #: The area of a panel whose points are as large as those of other plots, in squared points.
 PAIR_AREA = 8000.0
 #: The note is so many points below the panels, below the labels of the last ones.
 BELOW_LABELS = 30.0
+#: Space between the labels of two panels, in font sizes.
+LABEL_SPACE = 0.5
 #: Room above a pair for its correlation, in font sizes.
 TITLE_ROOM = 1.9
 
@@ -73,8 +78,8 @@ def plot_scores(
         The colours of the groups, as for the biplot.
     densities : bool
         Whether the diagonal shows kernel density estimates of each component (Gaussian kernel, Silverman's
-        bandwidth), for each group of five rows or more scaled by its share of the rows. Up to 1,000 rows are
-        also marked individually.
+        bandwidth), for each group of five rows or more scaled by its share of the rows; with more than five
+        groups, of all rows. Up to 1,000 rows are also marked individually.
     against : {"components", "index"}, optional
         Whether components are drawn against one another, or each in a panel over the index of the rows: its
         dates, its numbers, or else the order of the rows. By default over dates if the index has these
@@ -110,7 +115,8 @@ def plot_scores(
     else:
         ax = _draw_pairs(ax, values, labels, categories, palette, densities, title)
         if groups is not None and densities:
-            sentences.append("Areas of densities: shares of the rows.")
+            several = len(list(groups_of(ax, categories, len(values)))) <= MOST_DENSITIES
+            sentences.append(f"{'Areas of densities: shares of the' if several else 'Densities: all'} rows.")
     if components is None and scores.shape[1] > values.shape[1]:
         first_and_last = f"{listed(values.columns[:1])} to {listed(values.columns[-1:])}".replace("'", "")
         sentences.append(f"{first_and_last} of {scores.shape[1]} components.")
@@ -176,7 +182,7 @@ def _draw_pairs(
     width, height = drawing.size_of(ax) / side
     gap = 1.0 - PANEL_WIDTH if densities else max(0.13, min(TITLE_ROOM * size / float(height), 0.4))
     shortest = min(PANEL_WIDTH * width, (1.0 - gap) * height)
-    if any(width_of(name, size + 1.0) > shortest for name in names):
+    if any(HINTED * width_of(name, size + 1.0) + LABEL_SPACE * size > shortest for name in names):
         names = short_names(list(values.columns), HEADING_WIDTH)  # without their shares
     columns: dict[int, Axes] = {}
     panels: list[Axes] = []
@@ -260,18 +266,25 @@ def _write_correlations(
 
 
 def _draw_density(panel: Axes, values: np.ndarray, groups: Any, palette: Any) -> None:
-    """Draw the density of each group of five rows or more; marks for rows of small tables and groups."""
+    """Draw the density of each group of five rows or more, or of all rows if there are many groups.
+
+    Rows of small tables and groups have marks.
+    """
     finite = values[np.isfinite(values)]
     reach = 0.15 * float(np.ptp(finite)) if len(finite) else 1.0
     grid = np.linspace(finite.min() - reach, finite.max() + reach, 200) if len(finite) else np.zeros(1)
     kinds = list(groups_of(panel, groups, len(values), palette))
-    heights = [density(values[kind.rows], grid) * kind.rows.sum() / len(values) for kind in kinds]
+    clouds = kinds
+    if len(kinds) > MOST_DENSITIES:
+        clouds = [Group(np.ones(len(values), dtype=bool), shade(panel, 0.45), "o", "")]
+    heights = [density(values[cloud.rows], grid) * cloud.rows.sum() / len(values) for cloud in clouds]
     top = max(float(height.max(initial=0.0)) for height in heights) or 1.0
-    for kind, height in zip(kinds, heights, strict=True):
+    for cloud, height in zip(clouds, heights, strict=True):
+        if np.isfinite(values[cloud.rows]).sum() >= FEWEST_FOR_DENSITY:
+            panel.fill_between(grid, height, color=cloud.colour, alpha=0.3, linewidth=0, zorder=2)
+            panel.plot(grid, height, color=cloud.colour, linewidth=line(1.2), zorder=3)
+    for kind in kinds:
         is_small = np.isfinite(values[kind.rows]).sum() < FEWEST_FOR_DENSITY
-        if not is_small:
-            panel.fill_between(grid, height, color=kind.colour, alpha=0.3, linewidth=0, zorder=2)
-            panel.plot(grid, height, color=kind.colour, linewidth=line(1.2), zorder=3)
         if is_small or len(values) <= MOST_ROWS_MARKED:
             style: dict[str, Any] = {"colors": [kind.colour], "linewidth": line(1.4 if is_small else 0.7)}
             panel.vlines(values[kind.rows], -0.07 * top, -0.01 * top, zorder=2 + is_small, alpha=0.7, **style)

@@ -22,6 +22,13 @@ from tests.plots.conftest import note_of
 # --- densities ------------------------------------------------------------------------------------
 
 
+def test_more_than_five_groups_have_one_density(scores):
+    for count, densities in ((5, 5), (6, 1)):
+        ax = plots.plot_scores(scores, groups=np.arange(len(scores)) % count)
+        assert len(ax.child_axes[0].lines) == densities
+        assert ("Densities: all rows." in note_of(ax)) == (densities == 1)
+
+
 def test_groups_of_fewer_than_five_rows_have_marks_and_no_density(scores):
     """Five rows are the fewest with a density; each row of a smaller group has its mark."""
     groups = np.repeat(["many", "five", "four", "one"], [50, 5, 4, 1])
