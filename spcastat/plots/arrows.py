@@ -323,14 +323,12 @@ def kinds_of_variables(arrows: pd.DataFrame, bars: pd.DataFrame) -> list[str]:
 
 
 def _sentences(data: pd.DataFrame, bars: pd.DataFrame, p: int, r: float) -> list[str]:
-    """Return the sentences of the note."""
-    sentences = []
-    if abs(r) > NOTABLE:
-        correlation = drawing.correlation_text(r)
-        sentences.append(f"Scores correlate ({correlation}): arrows may leave the circle.")
-    sentences.append(f"Bars: correlations{hollow_bars(bars)}.")
-    sentences += kinds_of_variables(data, bars)
+    """Return the sentences of the note, those first that explain what is drawn."""
+    sentences = [*kinds_of_variables(data, bars), f"Bars: correlations{hollow_bars(bars)}."]
     count = int((~data["supplementary"]).sum())
     if count < p:
         sentences.append(f"{count} of the {p} variables are drawn: the longest of each component.")
+    if abs(r) > NOTABLE:
+        correlation = drawing.correlation_text(r)
+        sentences.append(f"Scores correlate ({correlation}): arrows may leave the circle.")
     return sentences

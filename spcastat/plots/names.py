@@ -28,6 +28,8 @@ DISTANCES = (2.5, 6.0)
 #: Distances from a tip to a name at the end of a leader line, where there is no room beside the tip, in
 #: points, and turns from the direction of the arrow, in radians.
 LEADER_DISTANCES = (10.0, 14.0, 20.0, 28.0, 38.0, 50.0)
+#: The longest leader line, in font sizes: a longer one looks like an arrow.
+LONGEST_LEADER = 3.0
 LEADER_TURNS = np.array([0.0, *(turn * side for turn in np.arange(0.3, 2.8, 0.3) for side in (1.0, -1.0))])
 #: Width of a leader line, and its distance from the tip, in points.
 LEADER_WIDTH, LEADER_GAP = 0.5, 1.0
@@ -230,7 +232,8 @@ class _Scene:
         anchor = self.to_pixels(name.position)
         angles = self._outwards(anchor) + LEADER_TURNS
         lowest, best_box, best_line = np.inf, None, None
-        for box, towards, covered, cost in self._tried(name, anchor, angles, LEADER_DISTANCES):
+        distances = [distance for distance in LEADER_DISTANCES if distance <= LONGEST_LEADER * self.size]
+        for box, towards, covered, cost in self._tried(name, anchor, angles, distances):
             if covered <= name.most_covered and cost < lowest:
                 line = np.array([anchor + LEADER_GAP * self.pixels * towards, np.clip(anchor, *box)])
                 if self._is_free(line):

@@ -542,6 +542,14 @@ def test_the_note_says_that_arrows_may_leave_the_circle():
     assert f"(r = {r:.2f}): arrows may leave the circle".replace("-", "−") in note_of(fit.plot_correlations())
 
 
+def test_a_circle_of_correlations_first_says_what_faint_arrows_are():
+    fit = sp.spca(sp.datasets.load_wine(), 2, 4, scale=True)
+    _, axes = plt.subplots(figsize=(3.4, 3.0), layout="constrained")
+    ax = fit.plot_correlations(ax=axes)
+    ax.figure.canvas.draw()
+    assert note_of(ax).startswith("Faint: loading zero on both. Bars: correlations")
+
+
 @pytest.mark.parametrize("k", [1, 3, 8])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_each_panel_of_curves_has_a_scale(k, sign):
