@@ -37,6 +37,8 @@ LEADER_WIDTH, LEADER_GAP = 0.5, 1.0
 LEADER_STEPS = np.linspace(0.0, 1.0, 20)[:, None]
 #: What a covered piece of an arrow costs; a covered point costs 1.
 SHAFT_COST = 3.0
+#: What a name that a line across the axes crosses costs.
+CROSSED_COST = 5.0
 #: Length of a piece of an arrow, in points.
 PIECE = 4.0
 #: A name that covers more points is left out: one that the caller gives, and one of an arrow or of a point
@@ -85,6 +87,8 @@ class Names(Artist):
         Points that names should not cover, in data units.
     tips : ndarray of shape (q, 2), optional
         Tips of the arrows that names should not cross.
+    across : (float, float), optional
+        Where a vertical and a horizontal line across the axes are that names should not cross; NaN for none.
 
     Attributes
     ----------
@@ -96,9 +100,17 @@ class Names(Artist):
         Their boxes, in pixels.
     """
 
-    def __init__(self, ax: Axes, size: float, dots: NDArray[Any], tips: NDArray[Any] | None = None) -> None:
+    def __init__(
+        self,
+        ax: Axes,
+        size: float,
+        dots: NDArray[Any],
+        tips: NDArray[Any] | None = None,
+        across: tuple[float, float] = (np.nan, np.nan),
+    ) -> None:
         super().__init__()
         self.size = size
+        self.across = across
         self.dots = dots[np.isfinite(dots).all(axis=1)]
         self.tips = np.empty((0, 2)) if tips is None else tips
         self.names: list[Name] = []
@@ -174,6 +186,7 @@ class _Scene:
         self.dots = self._of(names.dots)
         self.origin = self.to_pixels((0.0, 0.0))
         self.tips = self._of(names.tips)
+        self.across = np.asarray(self.to_pixels(names.across))
         self.pieces = self._pieces(self.tips)
         self.taken: list[NDArray[np.float64]] = []
         self.leaders: list[NDArray[np.float64]] = []
@@ -262,7 +275,8 @@ class _Scene:
         if any(_count(ends[0] + LEADER_STEPS * (ends[1] - ends[0]), box) for ends in self.leaders):
             return np.inf
         dots = _count(self.dots, box + DOT_RADIUS * self.pixels * np.array([[-1.0], [1.0]]))
-        return dots + SHAFT_COST * _count(self.pieces, box)
+        crossings = float(((self.across > box[0]) & (self.across < box[1])).sum())
+        return dots + SHAFT_COST * _count(self.pieces, box) + CROSSED_COST * crossings
 
 
 def _count(points: NDArray[np.float64], box: NDArray[np.float64]) -> float:

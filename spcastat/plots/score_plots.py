@@ -457,10 +457,13 @@ def plot_diagnostics(
     labelled = np.flatnonzero(is_named)
     excess = (xy[labelled] / xy.max(axis=0).clip(min=1e-300)).max(axis=1)
     labelled = labelled[np.argsort(-excess, kind="stable")]
-    texts = Names(ax, drawing.name_size(), xy)
+    texts = Names(ax, drawing.name_size(), xy, across=(float(limits["T2"]), float(limits["Q"])))
     labels_of_rows = row_names(points.index, 16)
     for i in labelled.tolist():
         texts.add(xy[i], labels_of_rows[i], shade(ax, 0.75), most_covered=TIP_COVER)
+    drawing.write_note(
+        ax, ["T²: distance within the components. Q: squared residual.", *_limits_in_words(limits)]
+    )
     return ax
 
 
@@ -515,15 +518,27 @@ def _scales(ax: Axes, xy: np.ndarray, limits: pd.Series) -> None:
         ax.set(**{f"{axis}lim": (low, top if top > low else 1.0)})
 
 
+def _level(limits: pd.Series) -> str:
+    """Return the level of limits as "95 %", "limit" if their name is none."""
+    try:
+        return f"{100 * float(limits.name):g} %"  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return "limit"
+
+
+def _limits_in_words(limits: pd.Series) -> list[str]:
+    """Return the sentence of the note on the dashed lines; nothing without any."""
+    level = _level(limits)
+    of_new_rows = "" if level == "limit" else f" of {level} of new rows"
+    return [f"Dashed: limits{of_new_rows}."] * bool(np.isfinite(limits[["T2", "Q"]].to_numpy(float)).any())
+
+
 def _limit_lines(ax: Axes, limits: pd.Series) -> None:
     """Draw the limits that are known, and write their level, such as "95 %", at their ends, outside."""
     grey = shade(ax, 0.7)
     style: dict[str, Any] = {"color": grey, "linewidth": line(0.9), "linestyle": (0, (5, 3)), "zorder": 1.5}
     text: dict[str, Any] = {"fontsize": drawing.name_size(), "color": grey}
-    try:
-        level = f"{100 * float(limits.name):g} %"  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # a Series without a level as its name
-        level = "limit"
+    level = _level(limits)
     if np.isfinite(x := limits["T2"]):
         ax.axvline(x, **style)
         drawing.write(ax, level, (x, 1), (0, 2), xycoords=("data", "axes fraction"), ha="center", **text)

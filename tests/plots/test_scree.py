@@ -368,3 +368,19 @@ def test_a_bar_above_the_line_is_explained():
     assert not notes(kind="cumulative")
     variance.loc["PC3", "adjusted variance"] = 1.0
     assert not notes()
+
+
+@pytest.mark.parametrize("size", [(3.4, 3.0), (6.0, 4.4)])
+def test_labels_of_rows_beyond_a_limit_do_not_cross_the_limits(size):
+    rng = np.random.default_rng(0)
+    values = pd.DataFrame(np.abs(rng.standard_normal((60, 2))), columns=["T2", "Q"])
+    values.iloc[:4] = [[2.9, 2.2], [3.1, 1.0], [1.0, 3.05], [3.2, 3.2]]
+    limits = pd.Series({"T2": 3.0, "Q": 3.0}, name=0.95)
+    _, axes = plt.subplots(figsize=size, layout="constrained")
+    ax = plot_diagnostics(values, limits, ax=axes)
+    ax.figure.canvas.draw()
+    (names,) = (child for child in ax.get_children() if isinstance(child, Names))
+    x, y = ax.transData.transform((3.0, 3.0))
+    assert len(names.boxes) == 3
+    assert not [box for box in names.boxes if box.x0 < x < box.x1 or box.y0 < y < box.y1]
+    assert "Q: squared residual. Dashed: limits of 95 % of new rows." in note_of(ax)
