@@ -384,7 +384,8 @@ class LoadingColumns:
     def _quotas(self, block_count: int, count: int, lines: float) -> Iterator[tuple[int, range, list[int]]]:
         """Yield the number of each column, its blocks, and how many rows each of these may have.
 
-        If rows must be left out, all components are cut at the same number, so that none looks smaller.
+        If rows must be left out, all components in columns of as many components are cut at the same number,
+        so that none looks smaller.
         """
         needs = [
             len(block.rows) + bool(hidden) for block, hidden in zip(self.blocks, self.hidden, strict=True)
@@ -396,13 +397,13 @@ class LoadingColumns:
         for members in columns:
             free = lines - HEADING_LINES * len(members) - NEXT_BLOCK * (len(members) - 1)
             quotas.append(shares_of([needs[i] for i in members], free))
-        short_quotas = [
-            rows
-            for members, quota in zip(columns, quotas, strict=True)
-            for i, rows in zip(members, quota, strict=True)
-            if rows < needs[i]
-        ]
         for number, (members, quota) in enumerate(zip(columns, quotas, strict=True)):
+            short_quotas = [
+                rows
+                for others, other_quota in zip(columns, quotas, strict=True)
+                for i, rows in zip(others, other_quota, strict=True)
+                if len(others) == len(members) and rows < needs[i]
+            ]
             if short_quotas:
                 yield number, members, [min(rows, *short_quotas) for rows in quota]
             else:  # lines that are left are for names of two lines

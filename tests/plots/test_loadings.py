@@ -707,6 +707,16 @@ def test_a_loading_of_one_column_among_thousands_is_a_line_from_zero():
     assert named.child_axes[-1].get_xlabel() == ""
 
 
+def test_a_column_of_fewer_components_uses_its_room():
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random((200, 3)) < 0.15, rng.standard_normal((200, 3)), 0.0)
+    loadings = pd.DataFrame(values, [f"g{i}" for i in range(200)], ["PC1", "PC2", "PC3"])
+    _, axes = plt.subplots(figsize=(3.4, 3.0), layout="constrained")
+    first, second, last = drawn(plot_loadings(loadings, kind="blocks", ax=axes))
+    assert len(first.layout.labels) == len(second.layout.labels)
+    assert len(last.layout.labels) > 1.5 * len(first.layout.labels)
+
+
 def test_components_that_are_cut_alike_stand_in_columns_of_equal_length(make_loadings):
     """Where no component has room for all its variables, long ones do not fill a column alone."""
     counts = [40, 30, 20, 10]
