@@ -248,7 +248,10 @@ def print_of_stability(state: FitState, halves: HalfSamples, notes: Sequence[str
         f"{(f[v != 0] >= threshold).sum()} of {np.count_nonzero(v)}"
         for f, v in zip(values.T, state.V.T, strict=True)
     ]
-    about = list(resampling_facts.about_rows(state, halves.notice))
+    about = [
+        *resampling_facts.about_rows(state, halves.notice),
+        *resampling_facts.not_recovered(state, halves),
+    ]
     return Screen(
         part(resampling_facts.stability(halves)),
         Frequencies(state.V, values, frequency.index, full_names(frequency.columns), stable).lines,
@@ -282,29 +285,31 @@ class Frequencies:
     stable: list[str]
 
     def lines(self, room: int) -> list[str]:
-        """Return everything, else the variables of the fit, or as many of these as there is room for."""
-        for with_unselected in (True, False):
-            text = self._items(room, with_unselected)
-            if not renderings.hides(text):
-                return text
-        return [*self._items(room - 1, False), "All frequencies: stability.frequency."]
+        """Return everything, else the variables that are selected most often."""
+        text = self._items(room)
+        if not renderings.hides(text):
+            return text
+        return [*self._items(room - 1, by_share=True), "All frequencies: stability.frequency."]
 
-    def _items(self, room: int, with_unselected: bool) -> list[str]:
-        """Return a line or more for each component; `with_unselected`, also variables that are not in it."""
+    def _items(self, room: int, by_share: bool = False) -> list[str]:
+        """Return a line or more for each component; see `_item`."""
         rows = [
-            self._item(number, name, count, with_unselected)
+            self._item(number, name, count, by_share)
             for number, (name, count) in enumerate(zip(self.components, self.stable, strict=True))
         ]
         headings = ("stable", "share of the fits that select")
         key = [OTHERS_KEY] if any(word[0] == "[" for row in rows for word in row.words) else []
         return [*renderings.items("", headings, rows, room - len(key), "components"), *key]
 
-    def _item(self, component: int, name: str, count: str, with_unselected: bool) -> Item:
-        """Return the variables of a component, then, in brackets, others that are often selected."""
+    def _item(self, component: int, name: str, count: str, by_share: bool) -> Item:
+        """Return the variables of a component, then, in brackets, others that are often selected.
+
+        With `by_share`, those selected most often are first, whether or not they are in the component.
+        """
         v, column = self.V[:, component], self.shares[:, component]
-        often = (v == 0) & (column >= resampling_facts.OFTEN) & with_unselected
-        order = np.argsort(-column, kind="stable")
-        places = np.concatenate([order[v[order] != 0], order[often[order]]])
+        often = (v != 0) | (column >= resampling_facts.OFTEN)
+        order = np.lexsort((v == 0, -column) if by_share else (-column, v == 0))
+        places = order[often[order]]
         around = [
             ("", f" {share:.2f}") if in_fit else ("[", f" {share:.2f}]")
             for in_fit, share in zip(v[places] != 0, column[places].tolist(), strict=True)

@@ -12,7 +12,7 @@ from spcastat.fit import frames
 from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.inputs.dependence import TREATED_AS_INDEPENDENT
-from spcastat.labels import full_names, name_text
+from spcastat.labels import full_names, name_text, some_of
 from spcastat.reading.design import few_clusters
 from spcastat.show import resampling_templates  # noqa: F401  (registers the templates)
 from spcastat.show.facts import copies, gaps
@@ -21,6 +21,8 @@ from spcastat.show.templates import Fact, caution, fact
 
 #: A loading that is zero in the fit is shown if at least this share of the draws selected it.
 OFTEN = 0.25
+#: A component is not recovered if its scores and those of fits of halves have a smaller mean |r|.
+RECOVERED = 0.5
 #: With fewer draws, or halves of the rows, a sentence says what more would change.
 ENOUGH_DRAWS, ENOUGH_HALF_SAMPLES = 199, 100
 #: The default number of draws.
@@ -167,11 +169,21 @@ def stability(halves: HalfSamples) -> Fact:
     )
 
 
+def not_recovered(state: FitState, halves: HalfSamples) -> Iterator[Fact]:
+    """Yield a fact about components of the fit that hardly resemble those of halves."""
+    values = frames.similarity(state, halves)
+    small = values[values < RECOVERED]
+    if len(small):
+        texts = [f"{name} {value:.2f}" for name, value in zip(full_names(small.index), small, strict=True)]
+        yield fact("not recovered", values=some_of(texts, 8))
+
+
 def of_stability(state: FitState, halves: HalfSamples) -> Iterator[Fact]:
     """Yield the facts for the notes on stability."""
     fit_count = len(halves.chosen)
     yield fact("frequency")
     yield from about_rows(state, halves.notice)
+    yield from not_recovered(state, halves)
     if fit_count < ENOUGH_HALF_SAMPLES:
         yield fact(
             "few halves",

@@ -313,7 +313,8 @@ def _groups(frame: pd.DataFrame, halves: HalfSamples) -> Iterator[Table]:
 
 
 def _associates(frame: pd.DataFrame) -> Iterator[Table]:
-    frame = frame.sort_values("share", ascending=False).head(PAIRS)
+    # without a half that selects the term, nothing tells whether the associate replaces it
+    frame = frame.dropna(subset=["beside"]).sort_values("share", ascending=False).head(PAIRS)
     if len(frame):
         rows = [
             Row(f"{component}: {name_text(associate)} for {name_text(term)}", fixed_values(shares, 2))

@@ -110,6 +110,11 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         note="Frequencies refer to half the sample size. A variable below the threshold may still belong to "
         "the component, since weak signals are missed."
     ),
+    "not recovered": Template(
+        note="Scores in fits of halves hardly resemble those of the fit (mean |r|): {values}. Halves find "
+        "other components, which the frequencies describe.",
+        warning="scores in halves hardly resemble those of the fit (mean |r|): {values}.",
+    ),
     "few halves": Template(
         note="A share of {halves|# half|# halves} has a standard error of up to {error:.2f}; with n={pairs} "
         "of {error_of_many:.2f}."

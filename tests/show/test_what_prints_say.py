@@ -209,3 +209,28 @@ def test_coordinates_say_how_variables_were_scaled():
     scaled, plain = sp.spco(rows(), 2, zeros=0.5, scale=True), sp.spco(rows(), 2, zeros=0.5)
     assert "60 rows and 6 variables, scaled to unit variance: 2 components" in said(scaled)
     assert "60 rows x 6 variables, not scaled" in said(plain.summary())
+
+
+def test_a_component_that_halves_do_not_find_is_named():
+    """Three variables share a factor, the other components are noise."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(30, 40)))
+    table[[0, 1, 2]] += 3.0 * rng.normal(size=(30, 1))
+    stability = sp.spca(table, 2, 3, scale=True).stability(5, rng=0)
+    first, second = stability.similarity
+    assert first > 0.9
+    assert second < 0.5
+    for text in (stability, stability.summary(), stability.notes):
+        assert f"(mean |r|): PC2 {second:.2f}." in said(text)
+    alone = sp.spca(table, 1, 3, scale=True).stability(5, rng=0)
+    assert "hardly resemble" not in said(alone) + said(alone.notes)
+
+
+def test_associates_need_halves_with_and_without_the_variable():
+    """What no half selected is replaced by nothing, although the correlation of its associates is known."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(30, 40)))
+    stability = sp.spca(table, 3, 4, scale=True).stability(5, rng=0)
+    assert stability.associates["beside"].isna().any()
+    associates = str(stability.summary()).partition("Associates")[2]
+    assert "NA" not in associates
