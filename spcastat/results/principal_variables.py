@@ -282,15 +282,15 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     # --- tables and files -----------------------------------------------------------------------
 
-    def summary(self, digits: int = 2, max_rows: int | None = None) -> Summary:
+    def summary(self, digits: int = show.DECIMALS, max_rows: int = show.MOST_ROWS) -> Summary:
         """Return the header and tables, as text, HTML, LaTeX, Markdown or for Word.
 
         Parameters
         ----------
         digits : int
             Decimals of the shares in percent, 0 to 10.
-        max_rows : int, optional
-            The largest number of rows of each table. By default a print has at most 25 lines.
+        max_rows : int
+            The largest number of rows of each table. The print has fewer, since it has at most 25 lines.
         """
         return show.summarise(self._state, digits, max_rows)
 

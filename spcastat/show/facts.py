@@ -820,7 +820,9 @@ def copies(state: FitState) -> Iterator[Fact]:
 
     The two levels of a factor among mixed data are no copies: they are one variable.
     """
-    groups = [set(members) for _, members in state.record.options.get("together") or []]
+    about = state.principal
+    together = state.record.options.get("together") if about is None else about.together
+    groups = [set(members) for _, members in together or []]
     factors = state.record.scaling_groups
     if factors is not None and factors.kind == "mixed":
         groups += [set(np.flatnonzero(factors.of == number)) for number in range(len(factors.names))]
@@ -841,6 +843,7 @@ def copies(state: FitState) -> Iterator[Fact]:
         "together": _kept_together(state, pairs),
         "opposite": all(opposites),
         "some_opposite": any(opposites) and not all(opposites),
+        "kept": about is not None,
     }
     if len(pairs) == 1:
         a, b, r = pairs[0]

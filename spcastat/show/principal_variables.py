@@ -49,37 +49,57 @@ from spcastat.show.renderings import (
     render_text,
 )
 from spcastat.show.report import bibtex, methods, provenance
-from spcastat.show.templates import Fact, fact, lines, notes
+from spcastat.show.templates import Fact, fact, lines, notes, warnings
 from spcastat.show.templates import methods as sentences
 
 #: Lines besides facts, rows and notes: title, three empty ones, and the heads of two tables.
 OTHER_LINES = 8
+#: The default numbers of decimals of a summary, and of rows of each of its tables.
+DECIMALS, MOST_ROWS = 2, 60
 #: The smallest numbers of variables that are shown, of those kept and of the others.
 FEWEST_KEPT, FEWEST_OTHERS = 2, 3
 
 
-def summarise(state: FitState, digits: int = 2, max_rows: int | None = None) -> Summary:
+def summarise(state: FitState, digits: int = DECIMALS, max_rows: int = MOST_ROWS) -> Summary:
     """Return header, variables kept and those they represent; see `PrincipalVariablesResult.summary`."""
     digits = whole_number("digits", digits, 0, 10)
-    if max_rows is not None:
-        max_rows = whole_number("max_rows", max_rows, 1)
-    selection, represented, path = kept_table(state), represented_table(state), path_table(state)
-    about_all, remarks = tuple(lines(header(state))), tuple(notes(_notes(state)))
-    head = render_text(Document(_title(state), about_all), Layout(width=WIDTH)).splitlines()
-    used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
-    most_kept, other_limit = _room(used_lines, len(selection)) if max_rows is None else (max_rows, max_rows)
-    if other_limit == 0 and len(represented):
-        remarks = (f"{plural(len(represented), 'variable')} not kept: fit.represented.", *remarks)
-    names = _all_names(selection, represented)
-    tables = _kept_rows(selection, most_kept, names), _represented_rows(represented, other_limit, names)
-    document = Document(_title(state), about_all, tuple(filter(None, tables)), remarks)
-    frames = {"variables": selection, "represented": represented, "path": path}
+    max_rows = whole_number("max_rows", max_rows, 1)
+    remarks = (*notes(facts.copies(state)), *notes(_notes(state)))
+    represented = represented_table(state)
+    if len(represented) > max_rows:
+        remarks = (f"All {len(represented)} variables not kept: fit.represented.", *remarks)
+    document = _document(state, (max_rows, max_rows), remarks)
+    frames = {
+        "variables": kept_table(state),
+        "represented": represented,
+        "path": path_table(state),
+    }
     return Summary(restyled(document, digits + 1), frames)
 
 
+def _document(state: FitState, limits: tuple[int, int], remarks: tuple[str, ...]) -> Document:
+    """Return the header and tables of so many variables kept, and others, at most."""
+    selection, represented = kept_table(state), represented_table(state)
+    kept_limit, other_limit = limits
+    if other_limit == 0 and len(represented):
+        remarks = (f"{plural(len(represented), 'variable')} not kept: fit.represented.", *remarks)
+    names = _all_names(selection, represented)
+    tables = _kept_rows(selection, kept_limit, names), _represented_rows(represented, other_limit, names)
+    return Document(_title(state), tuple(lines(header(state))), tuple(filter(None, tables)), remarks)
+
+
+def _short_document(state: FitState) -> Document:
+    """Return the document of a print: as many rows as a screen has room for."""
+    cautions = [f"Warning: {text}" for text in warnings(facts.copies(state))]
+    remarks = (*cautions, *notes(_notes(state)))
+    head = render_text(Document(_title(state), tuple(lines(header(state)))), Layout(width=WIDTH)).splitlines()
+    used_lines = len(head) - 1 + sum(len(filled(remark, WIDTH).splitlines()) for remark in remarks)
+    return _document(state, _room(used_lines, len(kept_table(state))), remarks)
+
+
 def print_of(state: FitState) -> Screen:
-    """Return the print: the summary with short names, without the key to them."""
-    document = summarise(state)._document()
+    """Return the print: fewer rows than in the summary, and short names without the key to them."""
+    document = restyled(_short_document(state), DECIMALS + 1)
     about_all = render_text(replace(document, tables=(), notes=(), key=()), Layout(width=WIDTH)).splitlines()
     remarks = [line for note in document.all_notes for line in filled(console_text(note), WIDTH).splitlines()]
     body = [*about_all, "", *render_tables(document, WIDTH), "", *remarks]
@@ -169,7 +189,10 @@ def _notes(state: FitState) -> Iterator[Fact]:
         ]
         yield fact("next variables", names=", ".join(additions))
     yield fact("columns of variables", draws=about.draws, normal=about.is_normal)
+    pairs = [{int(a), int(b)} for a, b, _ in state.moments.copies]
     for j, predictors in about.determined:
+        if {j, *predictors} in pairs:
+            continue  # named as copies
         yield fact("determined variable", name=columns[j], others=some_of([columns[i] for i in predictors]))
 
 
@@ -284,7 +307,7 @@ def describe(state: FitState) -> Description:
 
 def chapters(state: FitState, call: str, pictures: dict[str, Any]) -> Iterator[Chapter]:
     """Yield the chapters of a report; `pictures` draw the path and the variables represented."""
-    yield Chapter("Summary", (summarise(state)._document(),))
+    yield Chapter("Summary", (restyled(_short_document(state), DECIMALS + 1),))
     parts: list[Any] = [path_document(state)]
     if len(set_of(state).sizes) > 1:
         alt = "Share of the variance that the variables kept reproduce, against their number."

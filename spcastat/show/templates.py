@@ -222,8 +222,9 @@ _COPY_PAIRS = (
     "{some_opposite? or opposites}: {pairs}"
 )
 _COPIES = (
-    ". A component may be little more than such variables, and chance decides which of them draws and halves "
-    "select. Leave out {count|one of them|all but one of each}{together?, or give {together}}."
+    ". {kept?The data hardly tell which of them to keep.|A component may be little more than such variables, "
+    "and chance decides which of them draws and halves select. Leave out {count|one of them|all but one of "
+    "each}{together?, or give {together}}.}"
 )
 
 #: Key of a fact -> its wordings.

@@ -445,6 +445,34 @@ def test_a_print_has_at_most_25_lines(wine, plan):
     assert plan.describe().references[0].startswith("Tanaka")
 
 
+def test_a_summary_has_all_variables_of_which_a_print_has_some(plan):
+    """The summary shows what each variable that is not kept is represented by, up to `max_rows`."""
+    names = plan.represented.index
+    assert len(names) == 8
+    rows = str(plan.summary()).partition("Represented")[2]
+    assert all(re.search(rf"^{name} ", rows, re.MULTILINE) for name in names)
+    assert str(plan.summary(max_rows=60)) == str(plan.summary())
+    printed = str(plan).partition("Represented")[2]
+    assert not all(name in printed for name in names)
+    assert "..." in str(plan.summary(max_rows=5))
+
+
+def test_copies_of_variables_kept_are_named(wine, tmp_path):
+    """One of two opposites is kept by chance: the print, its notes and files say so, groups need not."""
+    table = wine.assign(lack=-wine["flavanoids"])
+    chosen = quick(table, 3, scale=True)
+    pair = "flavanoids and lack are exact opposites (r = -1)."
+    sentence = f"{pair} The data hardly tell which of them to keep."
+    assert sentence in chosen.notes
+    assert f"Warning: {pair}" in str(chosen)
+    chosen.save(tmp_path / "chosen.spca")
+    assert sentence in sp.load(tmp_path / "chosen.spca").notes
+    together = quick(table, 3, scale=True, together={"flavanoids": ["flavanoids", "lack"]})
+    assert "flavanoids" in together.variables.index
+    for other in (together, quick(wine, 3, scale=True)):
+        assert "hardly tell" not in str(other)
+
+
 def test_files_hold_the_choice(tmp_path, wine, plan):
     """Tables, prints, scores and reconstructions are the same; what needs the data says so."""
     path = tmp_path / "plan.spca"
