@@ -224,7 +224,8 @@ def summary_document(choice: Chosen | NothingChosen, tests: ComponentTests | Non
     candidates = choice_document(choice)
     if tests is None:
         return candidates
-    between, number = [choice_facts.number_of_components(tests)], number_document(tests)
+    number = number_document(tests)
+    between = [choice_facts.number_of_components(tests), *choice_facts.copies_tested(tests)]
     header = [*choice_facts.unequal_variances(choice), *choice_facts.header(choice, between, tests.remarks)]
     return replace(
         candidates,
