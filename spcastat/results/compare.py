@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from spcastat.results.resampling import original_data
 from spcastat.search.objectives import OBJECTIVES, provable
 from spcastat.show import resampling_tables
 from spcastat.show.grid import Document, Row, Table, fixed_values, number_rows, percent
-from spcastat.show.renderings import Outcome
+from spcastat.show.renderings import Outcome, Screen, ending, hides, screen_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 #: Largest number of components whose cardinalities are in the name of a fit.
 NAMED_CARDS = 6
+#: Label of the row of objectives, and heading of the rows of cardinalities.
+MAXIMISED, CARDINALITY = "Maximised", "Cardinality"
 #: Columns of the held-out errors in the table of measures, and their labels.
 HELD_OUT = {
     "held_out": "Error",
@@ -65,15 +68,27 @@ class Comparison(Outcome):
         angles: pd.DataFrame,
         matches: pd.DataFrame,
         adjusted_on: pd.DataFrame,
-        remarks: Sequence[str] = (),
+        remarks: Sequence[str],
+        objectives: Sequence[str],
     ) -> None:
         self._measures, self._cardinality, self._remarks = measures, cardinality, remarks
+        self._objectives = objectives
         self._agreement, self._angles, self._matches = agreement, angles, matches
         self._adjusted_on = adjusted_on
 
     def _document(self) -> Document:
         tables = self._measures, self._cardinality, self._agreement, self._angles, self._adjusted_on
-        return _document(*tables, self._remarks)
+        return _document(*tables, self._remarks, self._objectives)
+
+    def _screen(self) -> Screen:
+        """Return the print, with fewer rows on how fits were made if others have no room."""
+        screen = super()._screen()
+        if not hides(screen.text().splitlines()):
+            return screen
+        document = self._document()
+        measures, *others = document.tables
+        tables = (_in_fewer_rows(measures, self._cardinality), *others)
+        return screen_of(replace(document, tables=tables), ending(self._short_name, document.sentences))
 
     @property
     def frames(self) -> dict[str, pd.DataFrame]:
@@ -255,7 +270,8 @@ def compare(
     matches_table, crossed = pd.DataFrame(matches, columns=columns), _adjusted_on(fits, loadings)
     if cleaned:
         remarks = [f"The variances of {listed(cleaned)} are those of cleaned data.", *remarks]
-    return Comparison(measures, cardinality, agreement, angles, matches_table, crossed, remarks)
+    objectives = [_objective(fit) for fit in fits.values()]
+    return Comparison(measures, cardinality, agreement, angles, matches_table, crossed, remarks, objectives)
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -313,14 +329,19 @@ def _method_and_sizes(fit: SpcaResult) -> str:
 def _telling_options(fit: SpcaResult) -> tuple[str, ...]:
     """Return options of a fit that tell it from others of the same method, "" for those it does not have."""
     record, options = fit._state.record, fit._state.record.options
-    objective = OBJECTIVES.get(str(options.get("objective")))
     return (
-        "" if objective is None else objective.label.removesuffix(" variance"),
+        _objective(fit),
         "nonneg" if options.get("nonneg") else "",
         str(options.get("constraint") or ""),
         "scaled" if record.scaling == "sd" else "unscaled" if record.scaling == "none" else "",
         "robust" if fit._state.cleaning is not None else "",
     )
+
+
+def _objective(fit: SpcaResult) -> str:
+    """Return the measure that a fit maximised, "" for a method without that choice."""
+    objective = OBJECTIVES.get(str(fit._state.record.options.get("objective")))
+    return "" if objective is None else objective.label.removesuffix(" variance")
 
 
 # --- numbers ------------------------------------------------------------------------------------
@@ -411,22 +432,24 @@ def _document(
     angles: pd.DataFrame,
     adjusted_on: pd.DataFrame,
     remarks: Sequence[str],
+    objectives: Sequence[str],
 ) -> Document:
     names = list(measures.index)
     headings = tuple(full_names(names))
     rows = [
         Row("Method", tuple(measures["method"])),
+        *[Row(MAXIMISED, tuple(objectives))] * any(objectives),
         Row("Nonzeros", tuple(str(count) for count in measures["nonzeros"])),
         Row("Variables used", tuple(str(count) for count in measures["variables"])),
     ]
     # with more than eight components there is no row per component
     if card.shape[1] <= 8:
         rows += [
-            Row(label, tuple("" if pd.isna(count) else str(count) for count in card[name]), "Cardinality")
+            Row(label, tuple("" if pd.isna(count) else str(count) for count in card[name]), CARDINALITY)
             for label, name in zip(full_names(card.columns), card.columns, strict=True)
         ]
     else:
-        rows.insert(1, Row("Components", tuple(str(k) for k in measures["k"])))
+        rows.insert(1 + any(objectives), Row("Components", tuple(str(k) for k in measures["k"])))
     rows += [
         Row(label, tuple(map(percent, measures[name])), "% of total variance")
         for name, label in [
@@ -495,6 +518,21 @@ def _document(
         alerts=tuple(alerts),
         print_notes=(definitions,),
     )
+
+
+def _in_fewer_rows(table: Table, card: pd.DataFrame) -> Table:
+    """Return the table of measures with one row for methods and objectives, and one for cardinalities."""
+    methods, *rows = table.rows
+    if rows[0].label == MAXIMISED:
+        cells = zip(methods.cells, rows[0].cells, strict=True)
+        methods = replace(methods, cells=tuple(", ".join(filter(None, pair)) for pair in cells))
+        del rows[0]
+    groups = [row.group for row in rows]
+    if CARDINALITY in groups:  # many components have no rows
+        cards = tuple(", ".join(map(str, counts.dropna())) for _, counts in card.iterrows())
+        place, end = groups.index(CARDINALITY), len(groups) - groups[::-1].index(CARDINALITY)
+        rows[place:end] = [Row("Cardinalities", cards)]
+    return replace(table, rows=(methods, *rows))
 
 
 # --- held-out errors -----------------------------------------------------------------------------

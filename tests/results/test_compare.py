@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -457,3 +458,23 @@ def test_a_print_explains_its_measures():
     rows = sp.datasets.pitprops_sample(60)
     groups = sp.compare_groups(rows, ["a", "b"] * 30, k=2, card=3, n_draws=19)
     assert "Congruence: cosine of the angle to the first principal component" in " ".join(str(groups).split())
+
+
+def test_a_print_has_all_measures_and_names_what_was_maximised():
+    """With room for each, components have rows; else the rows of the measures come first."""
+    table = sp.datasets.pitprops_sample(80)
+    fits = {name: sp.spca(table, 3, 4, scale=True, objective=name) for name in ("adjusted", "pev")}
+    fits["greedy"] = sp.spca(table, 2, 4, scale=True, method="greedy")
+    plain = str(sp.compare(fits))
+    assert re.search(r"^Maximised +adjusted +PEV *$", plain, re.MULTILINE)
+    assert re.search(r"^  PC3 +4 +4 *$", plain, re.MULTILINE)
+    crowded = sp.compare(fits, held_out=True)
+    text = str(crowded)
+    assert re.search(r"^Method +joint, adjusted +joint, PEV +greedy$", text, re.MULTILINE)
+    assert re.search(r"^Cardinalities +4, 4, 4 +4, 4, 4 +4, 4$", text, re.MULTILINE)
+    for one in (plain, text):
+        assert "RRE   " in one
+        assert "Largest score |r|" in one
+        assert " more row" not in one
+        assert len(one.splitlines()) <= 25
+    assert re.search(r"^  PC3 +4 +4 *$", str(crowded.summary()), re.MULTILINE)
