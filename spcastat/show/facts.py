@@ -275,6 +275,7 @@ def _cells(cleaning: Cleaning, key: str = "cells pulled in") -> Fact:
         known=cleaning.known,
         share=share if share >= 0.05 else None,
         emptied=cleaning.emptied,
+        kept=len(cleaning.left_out) > 0,
         bend=cleaning.wrapping.bend,
         end=END,
     )
@@ -620,8 +621,11 @@ def found_in_brief(record: Record) -> Fact:
     evidence = record.evidence
     if evidence is None:
         return fact("method in brief", **method(record).values, advice=record.advice)
+    searched = evidence.get("variables") or record.p
     values = {
         **method(record).values,
+        "searched": searched if searched < record.p else 0,
+        "p": record.p,
         "starts": evidence.get("starts") or evidence.get("settled_fits"),
         "fits": "settled_fits" in evidence,
         "proven": evidence.get("proven"),

@@ -330,7 +330,8 @@ TEMPLATES: dict[str, Template] = {
         warning="{grouped?more than half of the rows are far from the others, so none was left out.}",
     ),
     "cells pulled in": Template(
-        part="{outlying?{outlying} of {known|# cell|# cells}{share? ({share:.1f} %)} pulled in{emptied?, "
+        part="{outlying?{outlying} of {known|# cell|# cells}{kept? of the rows kept}{share? ({share:.1f} %)} "
+        "pulled in{emptied?, "
         "{emptied} of them to the middle}|no outlying cell}"
     ),
     "nothing outlying": Template(part="no outlying cell or row"),
@@ -498,8 +499,8 @@ TEMPLATES: dict[str, Template] = {
     ),
     "search in brief": Template(
         part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of PCA's variance|Largest "
-        "{measure} found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{partitions?; not "
-        "all partitions were compared})}}."
+        "{measure} found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{searched?, among "
+        "{searched} of {p|# variable|# variables}}{partitions?; not all partitions were compared})}}."
     ),
     "method in brief": Template(
         part='Method "{name}" ({compared?largest {measure} found on every choice of supports|{advice}}).'
