@@ -271,6 +271,8 @@ class Record:
         Groups of variables used for scaling; see :class:`spcastat.linalg.standardisation.ScalingGroups`.
     imputations : int or None
         Number of imputations of one table whose covariance matrices were averaged.
+    dated : bool
+        Whether the labels of the rows are dates.
     may_be_counts : bool
         Whether rows in memory are nonnegative whole numbers, most variables vary more than their means, and
         the fit is unscaled.
@@ -321,6 +323,7 @@ class Record:
     serial: float | Callable[[], float | None] | None = None
     imputations: int | None = None
     may_be_counts: bool = False
+    dated: bool = False
 
     @property
     def converged(self) -> bool:

@@ -268,6 +268,7 @@ class Data(Explained, ABC):
             "groups": None if groups is None else groups.as_record,
             "row_design": None if design is None else design.as_record,
             "may_be_counts": self.may_be_counts,
+            "dated": isinstance(self.row_labels, pd.DatetimeIndex | pd.PeriodIndex),
         }
 
     # --- questions of analyses ---------------------------------------------------------------------

@@ -98,7 +98,7 @@ def dependence_remark(rows: StandardRows) -> str:
     look = rows.neighbours
     sentences = [*_equal_rows(rows), *([look.grouped] if look.grouped else []), *look.sentences()]
     doubtful = len(sentences) > (look.kind == SORTED_OR_GROUPED and not look.grouped)
-    if rows.dropped and (look.kind == SERIAL or isinstance(rows.index, pd.DatetimeIndex | pd.PeriodIndex)):
+    if rows.dropped and isinstance(rows.index, pd.DatetimeIndex | pd.PeriodIndex):
         sentences.append(gaps_warning(rows.dropped))
     return " ".join([*sentences, *[TREATED_AS_INDEPENDENT] * doubtful])
 

@@ -63,7 +63,7 @@ def data(state: FitState) -> Iterator[Fact]:
     r = record.serial_correlation()
     if r is not None:
         yield fact("successive rows", r=r, remark=serial_warning(r))
-    if record.dropped and (r is not None or (record.row_design or {}).get("block_length")):
+    if record.dropped and (record.dated or (record.row_design or {}).get("block_length")):
         yield gaps(record)
     if record.missing is not None:
         yield missing(record)

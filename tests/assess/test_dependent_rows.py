@@ -237,3 +237,8 @@ def test_rows_dropped_between_dates_are_named(options):
         assert re.search(rf"{dropped} rows with missing values (were )?dropped", text) is not None
     complete = sp.spca(table, 2, 3, method="greedy", scale=True, **options)
     assert "dropped" not in str(complete) + str(complete.summary())
+    undated = sp.spca(gaps.reset_index(drop=True), 2, 3, method="greedy", scale=True, na="drop")
+    texts = " ".join(map(str, (undated, undated.notes, undated.bootstrap(9, rng=0))))
+    assert ("Scores of successive rows" in texts) or ("scores of successive rows" in texts)
+    assert "further apart" not in texts
+    assert "dropped between successive" not in texts
