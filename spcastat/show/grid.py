@@ -693,6 +693,15 @@ def short(names: Iterable[str], limit: int) -> dict[str, str]:
 UNSORTED = 25
 
 
+#: Loadings whose absolute values agree to so many decimals are equally large.
+EQUAL_DECIMALS = 9
+
+
+def by_size(loadings: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the places of loadings, the largest in absolute value first; of equal ones, positive ones."""
+    return np.lexsort((loadings < 0, -np.abs(loadings).round(EQUAL_DECIMALS)))
+
+
 @dataclass(frozen=True)
 class VariableArrangement:
     """Which variables a table of loadings shows, and in which order.
@@ -749,8 +758,9 @@ class VariableArrangement:
             unselected[selection] = 0.0
             selection = np.sort(np.concatenate([selection, leading(unselected, room)]))
         if self.sort or (self.sort is None and len(selection) > UNSORTED):
-            size = np.abs(values[selection])
-            selection = selection[np.lexsort((-size.max(axis=1), size.argmax(axis=1)))]
+            columns = np.abs(values[selection]).argmax(axis=1)
+            order = by_size(values[selection, columns])
+            selection = selection[order[np.argsort(columns[order], kind="stable")]]
         if self.groups is None:
             return selection, [""] * len(selection)
         sections = variable_groups(self.groups, names)

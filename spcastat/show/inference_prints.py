@@ -16,7 +16,7 @@ from spcastat.fit.record import Bootstrapped, HalfSamples, Split, Tested
 from spcastat.fit.state import FitState
 from spcastat.labels import full_names, name_text
 from spcastat.show import renderings, resampling_facts
-from spcastat.show.grid import Figures, fixed, is_smallest_p, p_value_text
+from spcastat.show.grid import Figures, by_size, fixed, is_smallest_p, p_value_text
 from spcastat.show.renderings import Item, List, Screen
 from spcastat.show.templates import Fact, fact, lines, part, remarks, warnings
 
@@ -126,8 +126,8 @@ class Estimates:
         """Yield each component with its number of doubtful rows, and its rows, the largest loading first."""
         for component in dict.fromkeys(row.component for row in self.rows):
             places = [i for i, row in enumerate(self.rows) if row.component == component]
-            order = sorted(places, key=lambda i: -abs(self.rows[i].loading))
-            yield component, int(self.doubtful[places].sum()), [self.rows[i] for i in order]
+            order = by_size(np.array([self.rows[i].loading for i in places]))
+            yield component, int(self.doubtful[places].sum()), [self.rows[places[i]] for i in order]
 
     def _lists(self) -> list[List]:
         lists = []
@@ -221,7 +221,9 @@ def print_of_bootstrap(
         estimates = Estimates(headings, rows, doubtful, doubt, "All loadings: boot.table")
     draw_cautions = list(resampling_facts.few_draws(boot))
     key = " ".join(
-        [part(fact("selected"))] * boot.select + [*map(part, resampling_facts.of_imputations(boot))]
+        [part(resampling_facts.interval_kind(boot))] * (with_bounds and kind == "hull")
+        + [part(fact("selected"))] * boot.select
+        + [*map(part, resampling_facts.of_imputations(boot))]
     )
     about = [
         *resampling_facts.about_rows(state, boot.notice),

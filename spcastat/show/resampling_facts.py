@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from spcastat.config import SHOWN_LEVEL
 from spcastat.fit import frames
@@ -89,6 +90,7 @@ def selection_of(boot: Bootstrapped, sparse: bool = True) -> str:
 def of_intervals(state: FitState, boot: Bootstrapped, level: float) -> Iterator[Fact]:
     """Yield what an interval of a loading says, and what it presupposes."""
     yield interval_meaning(boot.select, level)
+    yield interval_kind(boot, level)
     yield from components_in_doubt(state, boot)
 
 
@@ -103,6 +105,12 @@ def interval_meaning(select: bool, level: float = 0.95) -> Fact:
     if not select:
         return fact("intervals given")
     return fact("intervals with selection", share=50 + 50 * level)
+
+
+def interval_kind(boot: Bootstrapped, level: float = 0.95) -> Fact:
+    """Return how intervals of unit loadings are computed."""
+    z, share = ndtri(0.5 + level / 2.0), 50 + 50 * level
+    return fact("kind of intervals", pooled=boot.imputed is not None, z=z, share=share)
 
 
 def components_in_doubt(state: FitState, boot: Bootstrapped) -> Iterator[Fact]:

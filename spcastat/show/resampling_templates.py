@@ -40,6 +40,12 @@ RESAMPLING_TEMPLATES: dict[str, Template] = {
         "zero if fewer than {share:g} % of the draws give the loading the sign that it has in the fit. "
         "test_loadings() tests, with more power, whether the variable belongs to the component."
     ),
+    "kind of intervals": Template(
+        note="Intervals are {pooled?those of Rubin's rules|the loading plus or minus {z:.2f} standard "
+        "deviations of the draws (normal intervals)}, stretched to 0 unless {share:g} % of the draws have "
+        "its sign, and cut at -1 and 1.",
+        part="interval: {pooled?pooled|normal}, stretched to 0 if signs of draws differ, cut at -1 and 1.",
+    ),
     "pooled intervals": Template(
         note="Intervals pool {number} imputations by Rubin's rules (1987), with the degrees of freedom of "
         "Barnard and Rubin (1999); successive draws use successive imputations. fmi: the fraction of missing "

@@ -33,6 +33,7 @@ from spcastat.show.grid import (
     Table,
     VariableArrangement,
     alike,
+    by_size,
     fixed,
     fixed_values,
     percents,
@@ -584,6 +585,8 @@ Line: TypeAlias = tuple[str, tuple[str, ...]]
 MOST_LISTS = 8
 #: The measures that are always printed; that of the objective is printed, too.
 PRINTED = ("adjusted", "pev")
+#: A larger correlation of scores is in every print of a fit.
+CORRELATED = 0.3
 #: Headings of the cumulative shares where each component has a row.
 SHORT_HEADINGS = {"cumulative least squares": "l.s.", "cumulative PCA": "PCA"}
 
@@ -606,8 +609,19 @@ def print_of_fit(state: FitState, notes: Sequence[str]) -> Screen:
     about = (*results_shown, *_rules(header))
     end = renderings.ending("fit", notes)
     brief = Screen(title, components.in_short, (part(facts.found_in_brief(record)), *about), alerts, end)
+    brief = _with_correlation(brief, largest)
     sentences = (part(facts.how_found(record)), *about)
     return Screen(title, components.lines, sentences, alerts, end, brief=brief)
+
+
+def _with_correlation(brief: Screen, largest: pd.Series) -> Screen:
+    """Return a short print that says how correlated scores are, if they are and it has no row for it."""
+    if not largest.max() > CORRELATED or "|r|" in (text := brief.text()):
+        return brief
+    sentence = part(fact("correlation in brief", r=largest.max()))
+    longer = replace(brief, sentences=(*brief.sentences, sentence))
+    has_room = not renderings.hides(longer.text().splitlines())
+    return longer if has_room or renderings.hides(text.splitlines()) else brief
 
 
 def _rules(header: Sequence[Fact]) -> Iterator[str]:
@@ -736,7 +750,8 @@ class Components:
     def _ordered(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """Yield the nonzero loadings of each component, the largest first, as numbers and names."""
         for v in self.V.T:
-            places = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
+            selected = np.flatnonzero(v)
+            places = selected[by_size(v[selected])]
             numbers = tuple(str(fixed(value, 3)) for value in v[places].tolist())
             yield numbers, tuple(full_names(self.variables[places]))
 

@@ -500,7 +500,7 @@ TEMPLATES: dict[str, Template] = {
     "search in brief": Template(
         part="{goal?Fewest nonzero loadings found that explain {goal:%g} % of PCA's variance|Largest "
         "{measure} found}{proven? (proven)|{starts? ({hits} of {starts} {fits?fits|starts}{searched?, among "
-        "{searched} of {p|# variable|# variables}}{partitions?; not all partitions were compared})}}."
+        "{searched} of {p|# variable|# variables}}{partitions?; not all partitions compared})}}."
     ),
     "method in brief": Template(
         part='Method "{name}" ({compared?largest {measure} found on every choice of supports|{advice}}).'
@@ -713,6 +713,7 @@ TEMPLATES: dict[str, Template] = {
         note="The scores are correlated, so adjusted variance counts only what each component adds to the "
         "earlier ones."
     ),
+    "correlation in brief": Template(part="Score |r| up to {r:.2f}."),
     "strongly correlated scores": Template(note="Two scores have |r| = {r:.2f}: {remedy}."),
     "remedy joint": Template(part='method="joint", the default, counts only what each component adds'),
     "remedy constraint": Template(

@@ -234,3 +234,33 @@ def test_associates_need_halves_with_and_without_the_variable():
     assert stability.associates["beside"].isna().any()
     associates = str(stability.summary()).partition("Associates")[2]
     assert "NA" not in associates
+
+
+def test_intervals_say_what_they_are():
+    """Normal intervals, stretched to zero and cut at one: in print, notes and summary, once each."""
+    fit = sp.spca(rows(), 2, 3, scale=True, method="greedy")
+    boot = fit.bootstrap(40, rng=0)
+    assert (
+        said(boot).count("interval: normal, stretched to 0 if signs of draws differ, cut at -1 and 1.") == 1
+    )
+    for text in (boot.notes, boot.summary()):
+        assert (
+            said(text).count("1.96 standard deviations of the draws (normal intervals), stretched to 0") == 1
+        )
+    few = fit.bootstrap(8, rng=0)
+    assert "interval: normal" not in str(few)
+    assert "normal intervals" not in said(few.notes)
+
+
+def test_of_equal_loadings_the_positive_one_is_first():
+    """Indicators of two levels have opposite loadings, equal but for rounding."""
+    table = rows().assign(first=lambda data: data["x0"] > 0)
+    table = table.assign(a=1.0 - table["first"], b=table.pop("first") * 1.0)
+    fit = sp.spca(table, 1, 4, scale=True)
+    column = fit.loadings.iloc[:, 0]
+    assert column["a"] == pytest.approx(-column["b"], abs=1e-12)
+    positive, negative = ("a", "b") if column["a"] > 0 else ("b", "a")
+    for text in (str(fit), str(fit.bootstrap(40, rng=0))):
+        lines = [line.split() for line in text.splitlines()]
+        places = [next(i for i, words in enumerate(lines) if name in words) for name in (positive, negative)]
+        assert places == sorted(places)
