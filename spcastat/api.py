@@ -120,9 +120,9 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations and columns are variables; the data are not modified. The first argument without
-        a name, or ``data=``. The data may also be the name of a file (.csv, .parquet, .sav, .dta), rows in
-        chunks, or the result of :func:`rows`.
+        Rows are observations and columns are variables; the data are not modified. They are the first
+        positional argument, or ``data=``. The data may also be the name of a file (.csv, .parquet, .sav,
+        .dta), rows in chunks, or the result of :func:`rows`.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
         long format of mice. Their covariance matrices are averaged, and ``fit.bootstrap()`` follows Rubin's
@@ -151,8 +151,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         For "joint": variables that every component must contain, or must not contain; a mapping gives them by
         component (``include={"PC1": ["age"]}``). The number `card` includes these variables.
     disjoint : bool
-        For "joint": whether every variable is in at most one component. Without `card` and `variance`, every
-        variable is in exactly one, and the search chooses the groups.
+        For "joint": whether every variable is in at most one component; False by default. Without `card` and
+        `variance`, every variable is in exactly one, and the search chooses the groups.
     together : "terms", or mapping from names to lists of names, optional
         For "joint" with `card`: groups of variables that enter a component together; `card` then counts
         groups. "terms" groups the columns of each term of the formula or of each factor.
@@ -182,7 +182,8 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
         Number of starts of published methods; the best fit is returned. The default is 1 for most methods,
         and 20 for `nonneg` with another `objective` than "pev".
     tol : float, optional
-        Convergence tolerance of published methods, relative to the total variance.
+        Convergence tolerance of published methods, relative to the total variance; :func:`methods` lists the
+        defaults.
     max_iter : int, optional
         Largest number of iterations of published methods.
     **options
@@ -197,9 +198,9 @@ def spca(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
     Notes
     -----
-    The data are copied unless they exceed 64 MB; do not modify a larger array while its fit is in use. The
-    summary reports the number of starts, how often the best fit was found, and whether exchanging any single
-    variable improves it. ``fit.transform(new)`` computes scores of new rows.
+    Data of up to 64 MB are copied; do not modify a larger array while its fit is in use. The summary reports
+    the number of starts, how often the best fit was found, and whether exchanging any single variable
+    improves it. ``fit.transform(new)`` computes scores of new rows.
 
     The documentation page "Data and details of a fit" (docs/data.md) describes files and chunks, formulas and
     covariates, blocks, mixed data, missing values, dependent rows, and rules for supports.
@@ -260,12 +261,13 @@ def spca_cov(
     Parameters
     ----------
     S : DataFrame or array of shape (p, p)
-        Symmetric and positive semidefinite, as :func:`correlation` returns one; or the result of
-        :func:`covariance`, which describes `n_obs`, `scale` and the options from `blocks` to `nearest`.
+        A symmetric positive semidefinite matrix, such as :func:`correlation` returns, or the result of
+        :func:`covariance`, whose documentation describes `n_obs`, `scale` and the options from `blocks` to
+        `nearest`.
     k : int
         Number of components.
     card : int, sequence of k ints, or mapping, optional
-        Number of nonzero loadings, of all components or of each. See :func:`spca`.
+        Number of nonzero loadings: one number for all components, or one for each. See :func:`spca`.
     variance : float in (0, 1], optional
         Share of dense PCA's explained variance to keep, instead of `card`.
     n_obs, scale, blocks, mean, sd, given, nearest
@@ -273,9 +275,9 @@ def spca_cov(
     method : str, optional
         A name in :func:`methods` that does not need rows; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised. See :func:`spca`.
+        The measure that is maximised; see :func:`spca`.
     effort : {"quick", "auto", "thorough"}, optional
-        How long "joint" searches.
+        How long "joint" searches; "auto" by default.
     include, exclude : list of names, or mapping, optional
         Variables that components must contain, or must not contain. See :func:`spca`.
     disjoint : bool
@@ -375,7 +377,7 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
         Rows, a covariance or correlation matrix, or the result of :func:`rows` or :func:`covariance`. The
-        first argument without a name, or ``data=``.
+        first positional argument, or ``data=``.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`. See :func:`spca`.
     k : int
@@ -395,9 +397,9 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     method : str, optional
         A method that takes a cardinality; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised. See :func:`spca`.
+        The measure that is maximised; see :func:`spca`.
     effort : {"quick", "auto", "thorough"}, optional
-        How long "joint" searches.
+        How long "joint" searches; "auto" by default.
     rng : None, int or numpy Generator
         Seed of random starts; every fit starts from it. None uses a fixed seed.
     progress : None, bool or callable
@@ -419,9 +421,10 @@ def spca_path(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyw
     -----
     With "joint", the objective does not decrease as the cardinalities of all components increase. By default,
     for adjusted variance, each fit also starts from the fits of neighbouring cardinalities, and its search is
-    shorter than that of a single call. Its `call` and `refit` repeat the fit on its own, so the result may
-    differ from the fit on the path. Fits of one component, fits for other objectives, and fits with more than
-    1000 variables equal the fits of single calls, unless the objective would then decrease along the path.
+    shorter than that of a single call. `call` and `refit` repeat such a fit without its neighbours, so their
+    result may differ from the fit on the path. Fits of one component, fits for other objectives, and fits
+    with more than 1000 variables equal the fits of single calls, unless the objective would then decrease
+    along the path.
 
     Published methods that use starts also start each fit from the previous fit, so a fit on the path is never
     worse than the fit that its `call` and `refit` return. "greedy" with one component finds all cardinalities
@@ -528,7 +531,7 @@ def _fitted(data: Data, request: Request, call: Call) -> SpcaResult:
 
 
 def _fitting_data(data: Data, plan: Plan, k: int) -> Data:
-    """Return the data for a fit according to `plan`, after a look at their variances."""
+    """Return the data for a fit according to `plan`, after a check of their variances."""
     fitted = data_for(data, plan, k)
     fitted.variance_check  # noqa: B018  # may warn
     return fitted

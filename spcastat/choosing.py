@@ -141,30 +141,31 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
         Rows, as for :func:`spca`, a covariance or correlation matrix, or the result of :func:`rows` or
-        :func:`covariance`. The first argument without a name, or ``data=``.
+        :func:`covariance`. The first positional argument, or ``data=``.
     kmax : int, optional
         Largest number of components to compare. By default at least 8 are compared, and more until two
         successive components fail to improve the prediction. In both cases the comparison ends with the first
         component that does not exceed noise.
     least : float
         The additional variance of held-out rows that a further component must predict, in multiples of the
-        mean variance of a variable.
+        mean variance of a variable; 0.2 by default.
     alpha : float
-        Level of parallel analysis; the test of each component after removing earlier ones uses a fifth of it.
+        Level of parallel analysis, 0.05 by default; the test of each component after the removal of earlier
+        ones uses a fifth of this level.
     n_draws : int
-        Number of draws of simulated noise for each test. Up to four times this number are made if a p-value
-        is close to its level.
+        Number of draws of simulated noise for each test, 199 by default. Up to four times this number are
+        made if a p-value is close to its level.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     n_obs : int, optional
-        Number of rows from which a covariance matrix was computed; needed for one.
+        Number of rows from which a covariance matrix was computed; required for a covariance matrix.
     covariance : bool, optional
         Whether `data` is a covariance matrix. By default a symmetric frame with equal row and column labels
         is treated as one.
     rng : None, int or numpy Generator
         Seed of the draws; None uses a fixed seed.
     n_jobs : int
-        Number of threads that draw noise, and with more than 200 variables of processes that fit the folds;
+        Number of threads that draw noise and, with more than 200 variables, of processes that fit the folds;
         -1 for all processors. Results do not depend on it.
     progress : None, bool or callable
         Whether to show progress. See :func:`spca`.
@@ -203,8 +204,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
       the mean variance of a variable for each additional component, and by more than two standard errors,
       paired by fold. The fits are sparse because, with many rows, each minor component would improve the
       prediction by PCA. PCA with one more component than the last number accepted is also tried (with up to
-      200 variables, without `disjoint`). It must predict an additional 1.5 `least` for every p loadings
-      beyond the first p.
+      200 variables, without `disjoint`). It must increase the predicted variance by 1.5 times `least` for
+      every p loadings beyond the first p.
     - D is the number of components before the first one that does not exceed noise. The earlier components
       are removed, and the largest eigenvalue of the residuals is compared with its values after random sign
       flips of these residuals, at the level `alpha` / 5. If there are more variables than rows, but at most
@@ -224,8 +225,8 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     total of four times `n_draws`, so that D seldom depends on the seed. Drawing stops after 40 draws or more
     if the variance of the component exceeds their mean by so many standard deviations that the p-value is
     below the level for any distribution of the draws (Cantelli's inequality); the remaining draws are then
-    taken to be smaller. A level of `alpha` / 5 needs 5 / `alpha` - 1 draws. With fewer draws the level of D
-    is the smallest possible one, 1 / (`n_draws` + 1).
+    assumed to be smaller. A level of `alpha` / 5 requires at least 5 / `alpha` - 1 draws. With fewer draws
+    the level of D is the smallest possible one, 1 / (`n_draws` + 1).
 
     The signs of the indicators of a factor, of the columns of a polynomial, and of all terms of a formula
     that read a common column are flipped together, since they are correlated by construction.
@@ -241,13 +242,13 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
     error, since polychoric correlations vary more. For data of more than 20 million cells, covariance
     matrices are drawn from their asymptotic normal distribution, with the fourth moments of the rows and the
     norms of the largest rows; these draws also allow for rows of very unequal norms. The signs of a variable
-    in a cluster or block are flipped together. From rows in chunks a sample of at most 50,000 is drawn in one
-    pass (or 64 million values, if that is fewer rows). One very large row can hide all components, or appear
-    as one. The size of a row is its norm, with the variables standardised by median and median absolute
-    deviation. If a row of dense data in memory has more than 2.5 times the median size, all rows of more than
-    1.5 times the median size are therefore shrunk to 1.5 times the median size. Eigenvalues are computed from
-    the shrunk rows, and each variable keeps its variance. The print reports rows that change the number of
-    components.
+    in a cluster or block are flipped together. If rows come in chunks, a random sample of at most 50,000 rows
+    (and at most 64 million values) is drawn in one pass. One very large row can hide all components, or
+    appear as one. The size of a row is its norm, with the variables standardised by median and median
+    absolute deviation. If a row of dense data in memory has more than 2.5 times the median size, all rows of
+    more than 1.5 times the median size are therefore shrunk to 1.5 times the median size. Eigenvalues are
+    computed from the shrunk rows, and each variable keeps its variance. The print reports rows that change
+    the number of components.
 
     If noise is correlated between neighbouring rows, in time or space, its components predict held-out rows
     and exceed the simulated noise, unless `clusters` or `block_length` define the rows that belong together,
@@ -255,7 +256,7 @@ def choose_k(  # pyright: ignore[reportInconsistentOverload]  # data= is a keywo
 
     With ``na="em"`` or ``na="pairwise"``, missing values are replaced by the mean of their column, in the
     data and in the draws, and measured values are scaled to the variance of the column. A model of the
-    missing values is not used, because it would create components in noise, as many as its rank. The power is
+    missing values is not used, because it would create as many components in noise as its rank. The power is
     lower, as it would be with fewer rows.
 
     Examples
@@ -379,49 +380,52 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     ----------
     data : DataFrame, array, sparse matrix, polars or pyarrow table of shape (n, p); or (p, p)
         Rows, as for :func:`spca`, a covariance or correlation matrix, or the result of :func:`rows` or
-        :func:`covariance`. The first argument without a name, or ``data=``.
+        :func:`covariance`. The first positional argument, or ``data=``.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: the choice is made for their averaged
         covariance matrix, by "ebic" by default. See :func:`spca`.
     k : int, optional
-        Number of components, less than the number of variables; by default from :func:`choose_k`.
+        Number of components, which must be less than the number of variables. By default :func:`choose_k`
+        chooses it.
     cards : sequence of ints, optional
-        Cardinalities to choose from instead of the families, as in ``cards=range(2, 9)``; numbers of groups
-        with `together`. A sequence such as (5, 3) has one for each component.
+        Cardinalities that are compared in place of the families, as in ``cards=range(2, 9)``; with
+        `together`, numbers of groups. An element such as (5, 3) has one cardinality for each component.
     by : {"cv", "ebic", "bic", "is", "variance"}, optional
-        Cross-validation, the default with rows; the extended BIC, the default for a covariance matrix with
-        `n_obs`; the BIC of Allen and Maletic-Savatic; the index of sparseness; or the sparsest fit whose
-        components together explain the `share` of dense PCA's variance (``spca(variance=)`` requires it after
-        every component, unless ``promise="total"``). The last three compare only equal cardinalities.
+        The criterion. "cv", the default with rows, is cross-validation. "ebic", the default for a covariance
+        matrix with `n_obs`, is the extended BIC. "bic" is the BIC of Allen and Maletic-Savatic, and "is" the
+        index of sparseness. "variance" selects the sparsest fit whose components together explain the `share`
+        of dense PCA's variance (``spca(variance=)`` requires the share after every component, unless
+        ``promise="total"``). The last three compare only equal cardinalities.
     rule : {"worth", "keep", "1se", "paired", "min"}
-        "worth" is the sparsest fit to which no further loadings are worth adding: see Notes. "keep" is the
-        sparsest fit that reaches the `share` of the best prediction ("cv" only). "1se" is the sparsest fit
-        whose error is within one standard error of the smallest error. "paired" is the sparsest fit whose
-        error exceeds the smallest error by less than one standard error of the difference ("cv" only). "min"
-        is the fit with the best value. With "ebic", a difference of 2 takes the place of one standard error,
-        and "worth" uses the prediction error within the data.
+        "worth", the default, selects the sparsest fit to which no further loadings are worth adding (see
+        Notes). "keep" selects the sparsest fit that reaches the `share` of the best prediction ("cv" only).
+        "1se" selects the sparsest fit whose error is within one standard error of the smallest error.
+        "paired" selects the sparsest fit whose error exceeds the smallest error by less than one standard
+        error of the difference ("cv" only). "min" selects the fit with the best value. With "ebic", a
+        difference of 2 takes the place of one standard error, and "worth" uses the prediction error within
+        the data.
     share : float, optional
         The share to reach, 0.9 by default, for ``rule="keep"`` and ``by="variance"``.
     family : {"auto", "equal", "rotated", "partition"}
         The fits that are compared. "equal": the same cardinality in all components. "rotated": the
         cardinalities of the largest varimax-rotated loadings of all components, for sixteen numbers of
         loadings. "partition": every variable belongs to at most one component; the variables with the
-        smallest loadings are left out. "auto" compares all three; with `disjoint` only partitions, and with
-        other rules or another method no partitions.
+        smallest loadings are left out. "auto", the default, compares all three families. With `disjoint` it
+        compares only partitions, and with other rules or another method it compares no partitions.
     folds : int
-        Number of folds.
+        Number of folds, 5 by default.
     repeats : int, optional
         Number of divisions into folds, over which errors are averaged. The default is 4 for small problems
         (the default method without rules, up to 200 variables and a million cells), and 1 otherwise.
     kmax : int, optional
         Largest number of components to compare, if `k` is not given. See :func:`choose_k`.
     least : float
-        The additional variance that a further component must predict, if `k` is not given. See
-        :func:`choose_k`.
+        The additional variance that a further component must predict, if `k` is not given; 0.2 by default.
+        See :func:`choose_k`.
     alpha : float
-        Level of parallel analysis, if `k` is not given. See :func:`choose_k`.
+        Level of parallel analysis, if `k` is not given; 0.05 by default. See :func:`choose_k`.
     n_draws : int
-        Number of draws of simulated noise for each test, if `k` is not given.
+        Number of draws of simulated noise for each test, if `k` is not given; 199 by default.
     formula, scale, na, weights, weights_are, clusters, strata, block_length
         As for :func:`rows`.
     n_obs : int, optional
@@ -432,7 +436,7 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     method : str, optional
         A method that takes a cardinality; "joint" by default.
     objective : {"adjusted", "pev", "least_squares"}, optional
-        What is maximised. See :func:`spca`.
+        The measure that is maximised; see :func:`spca`.
     effort : {"quick", "auto", "thorough"}, optional
         How long "joint" searches.
     rng : None, int or numpy Generator
@@ -493,24 +497,25 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     single factor after the bar are treated as clusters, provided that each level has two rows or more and
     there are at least as many levels as folds.
 
-    From rows in chunks a sample of at most 50,000 is drawn in one pass (or 64 million values, if that is
-    fewer rows). The choice is made from this sample, as the print reports; ``.fit`` uses all rows.
+    If rows come in chunks, a random sample of at most 50,000 rows (and at most 64 million values) is drawn in
+    one pass. The choice is made from this sample, as the print reports; ``.fit`` uses all rows.
 
-    With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated without each fold from the
-    measured values of the other rows. A held-out cell is predicted from the other *measured* cells of its
-    row, with the corresponding part of Sigma. Missing cells do not contribute to the error. The EM model has
-    rank `k_em`, or k.
+    With ``na="em"`` or ``na="pairwise"``, means and covariances are estimated for each fold from the measured
+    values of the rows outside it. A held-out cell is predicted from the other *measured* cells of its row,
+    with the corresponding part of Sigma. Missing cells do not contribute to the error. The EM model has rank
+    `k_em`, or k.
 
     The rule "worth": let g be the share of the variance of held-out cells that a fit with s nonzero loadings
-    predicts. A fit with s' > s loadings is worth the additional loadings if it predicts more, by more than
-    one standard error of the difference, paired by fold, and by more than .2 sqrt(q) (s' - s) g / s. Here q
-    is the share of nonzero loadings in the sparsest fit whose error is within one such standard error of the
-    smallest. The rule chooses the sparsest fit that reaches at least four fifths of the best prediction, such
-    that no fit with more loadings is worth its additional loadings, and no other fit with as few loadings
-    predicts better. If prediction is best with all loadings, this drops loadings below .45 times the root
-    mean square loading of their component. Errors of different fits are strongly correlated, so their
-    difference varies much less than each error. The rule "1se" ignores this, and selects too few loadings if
-    there are few rows (such as n = 50) or the data are skewed or heavy-tailed.
+    predicts. A fit with s' > s loadings is worth the additional loadings if the share that it predicts
+    exceeds g by more than one standard error of the difference, paired by fold, and by more than .2 sqrt(q)
+    (s' - s) g / s. Here q is the share of nonzero loadings in the sparsest fit whose error is within one such
+    standard error of the smallest. The rule chooses the sparsest fit that reaches at least four fifths of the
+    best prediction, such that no fit with more loadings is worth its additional loadings, and no other fit
+    with at most this number of loadings predicts better. If prediction is best with all loadings, this drops
+    loadings below .45 times the root mean square loading of their component. Errors of different fits are
+    strongly correlated, so their difference varies much less than each error. The rule "1se" ignores this,
+    and selects too few loadings if there are few rows (such as n = 50) or the data are skewed or
+    heavy-tailed.
 
     With `constraint`, all candidates satisfy the constraint, also in the fits outside each fold. The
     candidates are equal cardinalities and the cardinalities of rotated loadings, without the smallest ones,
@@ -569,7 +574,10 @@ def choose(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
 
 
 def _refuse_tests(k: int, **tests: tuple[Any, Any]) -> None:
-    """Raise OptionError if an option of the number of components is given, with its default, besides k."""
+    """Raise OptionError if k is given together with an option of the choice of k.
+
+    `tests` has the value and the default of each option.
+    """
     for name, (value, default) in tests.items():
         if not (value is default or (isinstance(value, int | float) and value == default)):
             raise OptionError(
@@ -822,7 +830,7 @@ def _result(
 
 
 def _on_halves(data: Data, asked: Asked) -> Callable[[int, int], tuple[list[np.ndarray], str]] | None:
-    """Return `halves` for data that can be divided, which takes their number and a seed; None for others."""
+    """Return the function (n, seed) -> :func:`halves` for data that can be divided; None for other data."""
     return (
         partial(halves, data, replace(asked, settings=replace(asked.settings, jobs=1)))
         if data.divisible
@@ -870,7 +878,7 @@ def _chosen_among(rows: RowData, asked: Asked, places: np.ndarray) -> np.ndarray
 
 
 def _checked_settings(settings: Settings, data: Data) -> Settings:
-    """Return the settings with the criterion of the data; raise OptionError for rules that it has not."""
+    """Return the settings with the criterion of the data; raise OptionError for rules without it."""
     by = data.usual_criterion if settings.by is None else one_of("by", settings.by, CRITERIA)
     if by == "cv":
         data.require_folds()

@@ -70,7 +70,7 @@ def spco(  # pyright: ignore[reportInconsistentOverload]  # data= is a keyword
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, of shape (n, p)
-        Rows in memory, or the result of :func:`rows`. The first argument without a name, or ``data=``.
+        Rows in memory, or the result of :func:`rows`. The first positional argument, or ``data=``.
     k : int
         Number of components.
     penalty : float, optional

@@ -128,7 +128,7 @@ def compare_groups(  # pyright: ignore[reportInconsistentOverload]  # data= is a
     categorical, context, codes
         As for :func:`rows`.
     rng : None, int or numpy Generator
-        Seed of the permutations and of the fit. None is a fixed seed.
+        Seed of the permutations and of the fit. None uses a fixed seed.
     n_jobs : int
         Number of processes; -1 for all processors. The result does not depend on it.
     progress : None, bool or callable

@@ -77,7 +77,7 @@ def sparse_loadings(  # pyright: ignore[reportInconsistentOverload]  # data= is 
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, file, or chunks; (n, p)
-        As for :func:`spca`; or the result of :func:`rows`. The first argument without a name, or ``data=``.
+        As for :func:`spca`; or the result of :func:`rows`. The first positional argument, or ``data=``.
     k : int
         Number of components. :func:`choose_k` can choose it; :func:`choose` chooses cardinalities of weights,
         but not of loadings.

@@ -97,7 +97,7 @@ def principal_variables(  # pyright: ignore[reportInconsistentOverload]  # data=
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table, file, or chunks; (n, p)
-        As for :func:`spca`; or the result of :func:`rows`. The first argument without a name, or ``data=``.
+        As for :func:`spca`; or the result of :func:`rows`. The first positional argument, or ``data=``.
     m : int, optional
         Number of variables to keep; a group of `together` is counted as one variable.
     k : int, optional

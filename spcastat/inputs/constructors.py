@@ -57,9 +57,10 @@ def rows(
     Parameters
     ----------
     data : DataFrame, array, scipy.sparse matrix, polars or pyarrow table of shape (n, p)
-        Rows are observations and columns are variables; the data are not modified. The first argument without
-        a name, or ``data=``. Also the name of a file (.csv, .parquet, .sav, .dta): text of up to 100 MB and
-        Parquet of up to 500 MB are read as a data frame, larger files and other large data in chunks.
+        Rows are observations and columns are variables; the data are not modified. The first positional
+        argument, or ``data=``. They may also be the name of a file (.csv, .parquet, .sav, .dta): text of up
+        to 100 MB and Parquet of up to 500 MB are read as a data frame, larger files and other large data in
+        chunks.
     imputations : list of DataFrame, or DataFrame with a column ".imp", optional
         Multiple imputations of one table, in place of `data`: frames with the same rows and columns, or the
         long format of mice. Covariance matrices are averaged; intervals follow Rubin's rules.

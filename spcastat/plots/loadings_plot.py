@@ -90,7 +90,7 @@ def plot_loadings(
         have a nonzero loading, the components take turns in choosing the variable with their largest
         remaining absolute loading.
     components : sequence of int or str, optional
-        Numbers from 1, or names; by default all.
+        Components, by number (from 1) or by name; by default all.
     sections : Series, mapping or sequence of length p, optional
         The section of each variable, for blocks and tables. Variables of a section are shown together, with
         its name; sections are in the order of the categories or of their first variables.

@@ -71,7 +71,7 @@ def plot_scores(
     ----------
     scores : DataFrame, n x k
     components : one to five of int or str, optional
-        Numbers from 1, or names; by default the first five, and a note names those that are shown.
+        Components, by number (from 1) or by name; by default the first five, as a note states.
     groups : Series, Categorical or array of length n, optional
         Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
     palette : mapping, sequence of colours, or str, optional
@@ -396,7 +396,7 @@ def plot_coordinates(
     ----------
     coordinates : DataFrame, n x k
     components : sequence of int or str, optional
-        Numbers from 1, or names; by default all.
+        Components, by number (from 1) or by name; by default all.
     groups : Series, Categorical or array of length n, optional
         Groups that set the colours of the stems; rows are in the order of the data.
     palette : mapping, sequence of colours, or str, optional

@@ -64,7 +64,7 @@ def plot_slopes(
         The largest number of variables: those with the smallest adjusted p-values, then the largest loadings.
         Given axes show fewer variables if there is no room for their names.
     components : sequence of int or str, optional
-        Numbers from 1, or names; by default all.
+        Components, by number (from 1) or by name; by default all.
     level : float in (0, 1)
         Confidence level of the intervals, which are normal, for each slope alone.
     palette : mapping, sequence of colours, or str, optional
