@@ -123,13 +123,14 @@ class ComponentChoice(Outcome):
     def table(self) -> pd.DataFrame:
         """One row per component: "observed" eigenvalue, "noise", p-values, and what it predicts.
 
-        "noise" is the 1 - alpha quantile of the draws, and "p" belongs to parallel analysis. The test of
-        "deflated_p" ends with the first component that is not significant, and with the next after those that
-        predict; from there, and with more variables than rows, "sparse_p" is the p-value of a sparse
-        component. What is predicted is compared up to the first component that does not exceed noise.
+        "noise" is the 1 - alpha quantile of the draws, and "p" belongs to parallel analysis. "deflated_p" is
+        computed up to the first component that is not significant, and for at most one component after those
+        that predict. From this component on, if there are more variables than rows, "sparse_p" is the p-value
+        of a sparse component. Predictions are compared up to the first component that does not exceed noise.
         "predicted" is the share of the variance of held-out cells that this many components predict; "gain"
-        is how much more this is than by the last number of components that "counts", in variables, and
-        "gain_se" its standard error over folds. "share" and "cumulative" are shares of the variance.
+        is the increase over the last number of components that "counts", in multiples of the mean variance of
+        a variable, and "gain_se" its standard error over folds. "share" and "cumulative" are shares of the
+        variance.
         """
         return deep_copy(self._tests.table)
 
@@ -154,8 +155,8 @@ class ComponentChoice(Outcome):
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw the leading eigenvalues, and the values that noise exceeds with probability `alpha`.
 
-        A vertical line follows the last component that was chosen; the marks of those chosen are filled. The
-        reason stands below.
+        A vertical line follows the last component that was chosen; the marks of the chosen components are
+        filled. The reason is written below the plot.
 
         Parameters
         ----------
@@ -182,9 +183,9 @@ class ComponentChoice(Outcome):
     def _noise_for(self, spectrum: np.ndarray) -> np.ndarray | pd.Series:
         """Return the thresholds of parallel analysis for a fit, given all eigenvalues of its data.
 
-        Where large rows were shrunk for the analysis, thresholds grow with the eigenvalues of the fit, so
-        that a component is above its threshold if its test says so; the attribute "note" of the Series then
-        says so below a plot, which has no line of thresholds.
+        If large rows were shrunk for the analysis, the thresholds are multiplied so that a component of the
+        fit is above its threshold if its test is significant. The attribute "note" of the Series then
+        explains this below the plot, which has no line of thresholds.
 
         Raises
         ------
@@ -282,7 +283,7 @@ class ChoiceStability(Summary):
     def overlap(self) -> float:
         """Mean overlap of the supports of two halves, from 0 to 1.
 
-        Of two sets of supports with a and b loadings, of which c are the same, it is 2 c / (a + b);
+        For two sets of supports with a and b loadings, of which c are in both, the overlap is 2 c / (a + b);
         components are matched so that c is as large as possible.
         """
         return self._pairs
@@ -331,7 +332,7 @@ class Choice(Summary):
         Raises
         ------
         NoComponentsError
-            If no component was.
+            If no component was chosen.
         """
         if isinstance(self._answer, NothingChosen):
             raise NoComponentsError(choice_tables.nothing_reasons(self._answer))
@@ -424,7 +425,7 @@ class Choice(Summary):
         return choice_tables.choice_notes(self._reasons, self._tests)
 
     def summary(self) -> Summary:
-        """Return everything about the choice, as text, HTML, LaTeX, Markdown or for Word.
+        """Return everything about the choice, as text, HTML, LaTeX, Markdown or Word.
 
         It contains the tests of the number of components, all candidates with their criteria, and the remarks
         of `notes`.
@@ -476,7 +477,7 @@ class Choice(Summary):
         n : int
             Number of halves.
         rng : int, optional
-            Seed of the halves; a fixed one by default.
+            Seed of the halves; by default a fixed seed.
 
         Returns
         -------
@@ -615,12 +616,12 @@ class Choice(Summary):
 def support_overlap(A: np.ndarray, B: np.ndarray) -> float:
     """Return the overlap 2 c / (a + b) of the supports of loadings, under the best matching of components.
 
-    It is 0 without any loadings.
+    It is 0 if all loadings are zero.
 
     Parameters
     ----------
     A, B : ndarray of shape (p, k) and (p, m)
-        With a and b nonzero loadings, of which c are in the same component and variable.
+        Loadings with a and b nonzeros, of which c are in the same component and variable.
     """
     from scipy.optimize import linear_sum_assignment  # imported late, as it is slow to import
 

@@ -108,9 +108,9 @@ class Comparison(Outcome):
 
         The columns are method, k, nonzeros, variables used, all measures, dense PCA's share ("pca"), gaps to
         the bounds of joint proofs in percent ("gap_pev" and so on; NaN without a proof), the largest
-        correlation of scores, the total variance, whether the fit converged. With `held_out`, also "held_out"
-        and its standard error "held_out_se", "held_out_excess" over the smallest and its standard error,
-        paired by fold.
+        correlation of scores, the total variance, and whether the fit converged. With `held_out` there are
+        also the error "held_out", its standard error "held_out_se", its excess over the smallest error,
+        "held_out_excess", and the standard error of this excess, paired by fold.
         """
         return deep_copy(self._measures)
 
@@ -123,7 +123,7 @@ class Comparison(Outcome):
     def agreement(self) -> pd.DataFrame:
         """The mean Jaccard index of the supports, fits x fits.
 
-        Components are matched so that it is largest; a component without a match counts as zero.
+        Components are matched so that the mean is largest; a component without a match counts as zero.
         """
         return deep_copy(self._agreement)
 
@@ -146,7 +146,7 @@ class Comparison(Outcome):
         """The adjusted variance of the loadings of each fit on the data of others, as shares of their total.
 
         The frame (fits x data) is computed if only some fits used ``robust=``. The columns are named after
-        the first fit of the rows as given, and the first fit of each kind of cleaned rows; components are in
+        the first fit of the original rows, and the first fit of each kind of cleaned rows; components are in
         their best order. There are no columns without robust fits, or if a fit was read from a file and has
         no data.
         """
@@ -196,7 +196,7 @@ def compare(
         every cell of the fold is predicted from the other cells of its row, as in :func:`spcastat.choose`.
         All fits use the same folds.
     folds, repeats : int
-        Number of folds, and of repeated divisions into folds.
+        Number of folds (5 by default), and of repeated divisions into folds (1 by default).
     data : optional
         The rows, for held-out errors of fits from a file.
     rng : None, int or numpy Generator
@@ -210,7 +210,8 @@ def compare(
     -------
     Comparison
         It has the tables `measures`, `cardinality`, `agreement`, `angles`, `matches` and `adjusted_on`, and a
-        `plot()`. For robust fits, `adjusted_on` compares all loadings on the rows as given and as cleaned.
+        `plot()`. For robust fits, `adjusted_on` compares all loadings on the original and on the cleaned
+        rows.
 
     Raises
     ------
@@ -327,7 +328,7 @@ def _method_and_sizes(fit: SpcaResult) -> str:
 
 
 def _telling_options(fit: SpcaResult) -> tuple[str, ...]:
-    """Return options of a fit that tell it from others of the same method, "" for those it does not have."""
+    """Return the options that distinguish a fit from others of its method; "" for options that it lacks."""
     record, options = fit._state.record, fit._state.record.options
     return (
         _objective(fit),
@@ -399,7 +400,7 @@ def _matched(a: str, b: str, first: pd.DataFrame, second: pd.DataFrame) -> list[
 
 
 def _adjusted_on(fits: Mapping[str, SpcaResult], loadings: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return adjusted variances on the rows as given and as cleaned; see `Comparison.adjusted_on`."""
+    """Return adjusted variances on the original and on the cleaned rows; see `Comparison.adjusted_on`."""
     data: dict[Any, tuple[str, Data]] = {}
     for name, fit in fits.items():
         cleaning, source = fit._state.cleaning, fit._source
@@ -715,7 +716,7 @@ class GroupComparison(Picklable, Outcome):
 
         "group", "component", "rows"; "variance" of the component in the group; "congruence", the absolute
         inner product of its loadings with the group's first eigenvector on the same variables; "kept", the
-        share of that eigenvalue that the component's variance is.
+        variance of the component as a share of that eigenvalue.
         """
         return deep_copy(self._table)
 
@@ -724,8 +725,9 @@ class GroupComparison(Picklable, Outcome):
         """One row for each group, component and variable.
 
         "group", "component", "term", "loading"; "estimate", the slope cov(variable, score) / var(score);
-        "std_error" (HC0, or of clusters); "p_adjusted" of the difference between groups, equal for all of
-        them. A variable that does not vary in a group has no estimate there, and no p-value.
+        "std_error" (HC0, or of clusters); "p_adjusted", the adjusted p-value of the difference between
+        groups, which is the same for all groups. A variable that does not vary
+        in a group has no estimate there, and no p-value.
         """
         groups, (p, k) = len(self._groups), self._comparison.adjusted.shape
         component, term = np.divmod(np.tile(np.arange(p * k), groups), p)
@@ -744,12 +746,12 @@ class GroupComparison(Picklable, Outcome):
 
     @property
     def p_value(self) -> float:
-        """The p-value of equal slopes of all variables on all components."""
+        """The p-value of the test that all slopes on all components are equal between groups."""
         return self._comparison.p_value
 
     @property
     def p_values(self) -> pd.Series:
-        """The p-values of equal slopes of all variables on each component, length k.
+        """The p-values of the tests that all slopes on a component are equal between groups, length k.
 
         They are not adjusted for the number of components; `p_value` and `p_adjusted` are.
         """
@@ -795,9 +797,9 @@ class GroupComparison(Picklable, Outcome):
             The largest number of variables: those with the smallest adjusted p-values, then the largest
             loadings.
         components : sequence of int or str, optional
-            Numbers from 1, or names; by default all.
+            Components, by number (from 1) or by name; by default all.
         level : float in (0, 1)
-            Confidence level of the intervals, which are normal, for each slope alone.
+            Confidence level of the intervals, which are normal intervals for single slopes.
         palette : mapping, sequence of colours, or str, optional
             Colours of the groups, as for the biplot.
         ax : Axes, optional

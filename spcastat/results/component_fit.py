@@ -45,8 +45,8 @@ class ComponentFit(Picklable, Shown):
     def scores(self) -> pd.DataFrame:
         """Scores, n x k, in the order and with the labels of the fitted rows.
 
-        With ``na="em"`` missing values are replaced by conditional means, so scores of sparse loadings
-        have variances below one; with ``na="pairwise"`` a score is missing if one of its variables is. For
+        With ``na="em"`` missing values are replaced by conditional means, so scores of sparse loadings have
+        variances below one; with ``na="pairwise"`` a score is missing if one of its variables is missing. For
         rows in chunks they are :class:`~spcastat.streams.base.ScoreChunks`, which yield a frame for each
         chunk, and for dask collections a dask collection.
 
@@ -92,7 +92,7 @@ class ComponentFit(Picklable, Shown):
 
     @property
     def converged(self) -> bool:
-        """Whether the fit converged before the largest number of steps."""
+        """Whether the fit converged before it reached the largest number of steps."""
         return self._state.record.converged
 
     def rename(self, names: Mapping[str, str] | Mapping[int, str] | list[str] | tuple[str, ...]) -> Self:
@@ -146,14 +146,15 @@ class ComponentFit(Picklable, Shown):
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
             Components need only the variables with nonzero weights (of :func:`~spcastat.spca`, nonzero
             loadings): columns whose weights are zero in all components may have missing values, and a frame
-            may lack them. Other columns of a frame are ignored. A formula needs the columns that its terms
-            with nonzero weights read, and the covariates. The sources of chunks are those of
+            may lack them. Other columns of a frame are ignored. For a fit with a formula, the covariates and
+            the columns in terms with nonzero weights are needed. The sources of chunks are those of
             :func:`spcastat.spca`.
         na : {"raise", "drop", "em", "pairwise"}, optional
-            How to treat rows with missing values in columns that are needed: raise an error; leave them out;
-            return the scores expected given the measured values of all columns, for a fit with ``na="em"``;
-            or return missing scores for components with a missing value among their variables. By default
-            "em" and "pairwise" if the fit used them, and otherwise "raise", as for rows in chunks.
+            How to treat rows with missing values in columns that are needed. "raise" raises an error, and
+            "drop" leaves the rows out. "em", for a fit with ``na="em"``, returns the expected scores given
+            the measured values of all columns. "pairwise" returns missing scores for components with a
+            missing value among their variables. The default is "em" or "pairwise" if the fit used it, and
+            "raise" otherwise and for rows in chunks.
 
         Returns
         -------
@@ -268,7 +269,7 @@ def with_results(state: FitState, results: Iterable[Any], kinds: Mapping[type, s
     Raises
     ------
     OptionError
-        If a result is of another class, or of another fit.
+        If a result is of another class, or belongs to another fit.
     """
     for result in results:
         if not isinstance(result, tuple(kinds)):

@@ -74,8 +74,8 @@ class SpcaResult(ComponentFit):
     output is labelled with the names in the data; components are PC1, ..., PCk. Variances have the divisor n
     - 1 (the sum of the weights minus one).
 
-    Results do not change: methods return new results, attributes are copies and cannot be set. Results can be
-    pickled and copied: pickles include data in memory, so `refit` works after loading, but not rows in
+    Results are immutable: methods return new results, and attributes are copies that cannot be set. Results
+    can be pickled and copied: pickles include data in memory, so `refit` works after loading, but not rows in
     chunks. `save` writes a file without data that later versions can read.
 
     Parameters
@@ -206,7 +206,7 @@ class SpcaResult(ComponentFit):
     def score_correlations(self) -> pd.DataFrame:
         """Correlations between the scores, k x k; NaN for a component without variance.
 
-        `glance` has the largest one.
+        `glance` reports the largest absolute correlation.
         """
         return frames.score_correlation(self._state)
 
@@ -341,7 +341,7 @@ class SpcaResult(ComponentFit):
             Values for each row of the fit, matched by row labels; labels 0, 1, ... are matched by position if
             the rows of the fit have other labels. For numbers, correlations with the scores are returned; for
             factors (text, categories, booleans), the mean score of each level with its test value, (mean of
-            the level - overall mean) over its standard error under random sampling of the level without
+            the level - overall mean) divided by its standard error under random sampling of the level without
             replacement. Rows with a missing value are left out for that variable.
         na : {"raise", "drop", "em", "pairwise"}, optional
             Treatment of missing values in `rows`, as for `transform`. Squared cosines need all columns.
@@ -381,10 +381,11 @@ class SpcaResult(ComponentFit):
     def scales(self) -> Scales:
         """Return the components as scales: sums of their variables with the signs of the loadings.
 
-        Sums are of the variables in the units of the analysis: standardised with ``scale=True``, as measured
-        otherwise. For each component there are Cronbach's alpha, raw and standardised, omega, the mean
-        correlation of its variables, and the correlation of the sum with the component; for each variable the
-        correlation with the sum of the others, and the largest with the sum of another component.
+        The variables are summed in the units of the analysis: standardised with ``scale=True``, and in the
+        units of the data otherwise. For each component there are Cronbach's alpha, raw and standardised,
+        omega, the mean correlation of its variables, and the correlation of the sum with the component; for
+        each variable the correlation with the sum of the other variables, and the largest absolute
+        correlation with the sum of another component.
 
         Returns
         -------
@@ -394,7 +395,7 @@ class SpcaResult(ComponentFit):
         Raises
         ------
         NoRowsError
-            For a fit from a file, which has no data; a covariance matrix is enough.
+            For a fit from a file, which has no data. A fit of a covariance matrix is accepted.
 
         See Also
         --------
@@ -448,7 +449,7 @@ class SpcaResult(ComponentFit):
         FileError
             If the file cannot be written, or rows cannot be read.
         OptionError
-            If `path` is not a path or is a file that these rows or those of the fit are read from, or if
+            If `path` is not a path or is a file from which these rows or the rows of the fit are read, or if
             pyarrow is not installed.
 
         See Also
@@ -470,7 +471,7 @@ class SpcaResult(ComponentFit):
         Raises
         ------
         OptionError
-            For other fits.
+            For fits without ``robust=``.
         """
         outliers.cleaning_of(self._state)
         return Outliers(self._state, self._source)
@@ -664,8 +665,8 @@ class SpcaResult(ComponentFit):
         """The rows of a fit with ``na="em"``, n x p, with missing values replaced by conditional means.
 
         The means are shrunk according to the columns measured in each row; see :func:`spcastat.spca`. The
-        frame has the labels of the rows and of the fitted columns (those that a formula creates). Columns of
-        whole numbers, or of 0 and 1, are also imputed by means, not by whole numbers.
+        frame has the labels of the rows and of the fitted columns (with a formula, the columns that it
+        creates). In columns of whole numbers the means are not rounded.
 
         Imputed values are for inspection and for methods that do not accept missing values. They vary less
         than measured values would; the covariances of the fit account for this, but a table of imputed values
@@ -682,10 +683,10 @@ class SpcaResult(ComponentFit):
 
     @property
     def completed(self) -> pd.DataFrame:
-        """The rows of a fit with ``na="em"`` with their missing values filled, one column for each factor.
+        """The rows of a fit with ``na="em"`` after imputation, with one column for each factor.
 
-        With ``scale="mixed"`` a missing level is the one with the largest indicator in `imputed`, which has
-        the shares of all levels. Otherwise the frame equals `imputed`.
+        With ``scale="mixed"`` a missing level is replaced by the level with the largest indicator in
+        `imputed`. Otherwise the frame equals `imputed`.
 
         Raises
         ------
@@ -755,7 +756,7 @@ class SpcaResult(ComponentFit):
         data : optional
             The data of the fit, for a fit from a file.
         rng : None, int or numpy Generator
-            Seed of the draws. None is a fixed seed.
+            Seed of the draws. None uses a fixed seed.
         n_jobs : int
             Number of processes; -1 for all processors. The result does not depend on it.
         progress : bool or callable
@@ -764,7 +765,7 @@ class SpcaResult(ComponentFit):
         Returns
         -------
         Bootstrap
-            If interrupted by Ctrl-C, the result covers the completed draws and is marked as interrupted.
+            After Ctrl-C the result covers the completed draws and is marked as interrupted.
 
         Raises
         ------
@@ -775,8 +776,8 @@ class SpcaResult(ComponentFit):
         TooFewRowsError
             If there are fewer than three rows.
         DataError
-            If 100 successive samples have too low a rank or a constant column to scale, or if `data` are not
-            those of the fit.
+            If 100 successive samples have too low a rank or a constant column to scale, or if `data` differ
+            from the data of the fit.
 
         See Also
         --------
@@ -797,9 +798,10 @@ class SpcaResult(ComponentFit):
         a start.
 
         For a covariance matrix with `n_obs`, draws are Wishart matrices, scaled to unit variances if the
-        matrix has these. From rows in chunks a sample of at most 50,000 is drawn in one pass (or 64 million
-        values, if that is fewer rows); the intervals are then valid for a fit of that many rows, as the print
-        reports. Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md describes.
+        matrix has unit variances. If rows come in chunks, a random sample of at most 50,000 rows (and at most
+        64 million values) is drawn in one pass; the intervals are then valid for a fit of that many rows, as
+        the print reports. Clusters, strata, blocks and sampling weights of the fit are used, as docs/data.md
+        describes.
 
         Examples
         --------
@@ -827,7 +829,7 @@ class SpcaResult(ComponentFit):
         """Return how often fits of complementary halves of the rows select each loading.
 
         Each half is fitted by the method of the fit, with its cardinalities if any. The default method
-        searches each half from starts of this half alone, as ``effort="quick"`` does.
+        searches each half from starts computed from this half alone, as ``effort="quick"`` does.
 
         Parameters
         ----------
@@ -887,7 +889,7 @@ class SpcaResult(ComponentFit):
         n_jobs: int = 1,
         progress: hints.Progress = None,
     ) -> SplitInference:
-        """Select variables on one half of the rows, and estimate their association on the other.
+        """Select variables on one half of the rows, and estimate their associations on the other half.
 
         The weights are computed from the first half. The second half gives the correlation of each selected
         variable with the score of the other selected variables, and an interval for it. The selected
@@ -990,10 +992,10 @@ class SpcaResult(ComponentFit):
         Notes
         -----
         The fit without a variable starts from PCA of the other variables, so it does not depend on the
-        variable left out. The statistic is the sum of the products of variable and score over the root of the
-        sum of their squares, as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero loadings of
-        p k in all, the smallest possible q is about p k / (c (n + 1)), so many variables require many
-        permutations.
+        variable left out. The statistic is the sum of the products of variable and score, divided by the root
+        of the sum of their squares, as proposed by DiCiccio and Romano (2017), JASA 112. With c nonzero
+        loadings among p k loadings, the smallest possible q is about p k / (c (n + 1)), so many variables
+        require many permutations.
 
         Examples
         --------
@@ -1012,7 +1014,7 @@ class SpcaResult(ComponentFit):
         """Return the same fit, which shows `results` in all of its output and files.
 
         The print and summary, `tidy`, `plot_loadings`, `report`, `describe`, `to_excel` and `save` then
-        include them. Methods such as `bootstrap` only return their results, and change no fit.
+        include them. Methods such as `bootstrap` only return their results and do not change the fit.
 
         Parameters
         ----------
@@ -1028,7 +1030,8 @@ class SpcaResult(ComponentFit):
         Raises
         ------
         OptionError
-            If a result is something else, or of another fit: with other loadings or variables.
+            If an argument is not such a result, or is a result of another fit (with other loadings or
+            variables).
 
         See Also
         --------
@@ -1068,8 +1071,8 @@ class SpcaResult(ComponentFit):
         """Prove upper bounds on how much better the fit could be, by its objective.
 
         By default a fit that maximises a measure of all components together (adjusted variance, PEV, or the
-        least-squares share, as ``fit.options["objective"]`` says) is compared by this measure with all fits
-        of the same cardinalities, in any order, as with ``joint=True``. A fit by a method that finds one
+        least-squares share, see ``fit.options["objective"]``) is compared by this measure with all fits of
+        the same cardinalities, in any order, as with ``joint=True``. A fit by a method that finds one
         component after another has no such measure: each component is compared, by the adjusted variance that
         it adds, with the best component given the earlier ones (Schur complement, in the order shown), as
         with ``joint=False``. The same is done for one component by adjusted variance or PEV, which are then
@@ -1079,18 +1082,18 @@ class SpcaResult(ComponentFit):
         A bound may be loose but is always valid, even if the search is stopped early. For nonnegative
         loadings the bound ignores the sign constraint. Under a rule for the supports (`include`, `exclude`,
         `disjoint`), each component is compared with supports that the rule allows (for disjoint components,
-        those that share no variable with earlier ones); a joint bound applies to loadings under the rule, or
-        is reported as a bound without it. If the search chose the groups (`disjoint` without `card`), the
-        joint bound covers all partitions of the variables into the same number of groups of any sizes; for
-        more than 16 variables it is dense PCA. The bounds are also valid under a constraint
+        supports that share no variable with earlier components); a joint bound applies to loadings under the
+        rule, or is reported as a bound without it. If the search chose the groups (`disjoint` without
+        `card`), the joint bound covers all partitions of the variables into the same number of groups of any
+        sizes; for more than 16 variables it is dense PCA. The bounds are also valid under a constraint
         (``constraint=``); a fit with orthogonal loadings is compared, by PEV, with orthogonal loadings alone.
 
         Parameters
         ----------
         joint : bool, optional
             True compares all components together, False each component given the earlier ones, by the
-            adjusted variance that it adds. By default the objective of the fit decides, as above; a given
-            `objective` implies True.
+            adjusted variance that it adds. By default this depends on the objective of the fit, as described
+            above; a given `objective` implies True.
         objective : {"pev", "adjusted", "least_squares"}, optional
             The measure of a joint proof; by default the objective of the fit, or PEV.
         time_limit : float, optional
@@ -1122,8 +1125,8 @@ class SpcaResult(ComponentFit):
         --------
         >>> import spcastat as sp
         >>> pair = sp.spca_cov(sp.datasets.load_pitprops(), 2, card=2)
-        >>> pair.certify().sentence.split(":")[0]
-        'Proven optimal to within 0.010 %'
+        >>> pair.certify().sentence[:14]
+        'Proven optimal'
         """
         source = proofs.need_data(self._state, self._source, "certify()")
         return proofs.prove(
@@ -1196,7 +1199,7 @@ class SpcaResult(ComponentFit):
         level: float = 0.95,
         stars: bool | LoadingTest = False,
     ) -> Summary:
-        """Return the header, loadings and variances of the fit, as text, HTML, LaTeX, Markdown or for Word.
+        """Return the header, loadings and variances of the fit, as text, HTML, LaTeX, Markdown or Word.
 
         Parameters
         ----------
@@ -1204,7 +1207,7 @@ class SpcaResult(ComponentFit):
             Decimals of the loadings, 0 to 10; the decimals of the other numbers change with them.
         max_rows : int, optional
             The largest number of variables to show: those with the largest loadings of each component. By
-            default all with a nonzero loading.
+            default all variables with a nonzero loading are shown.
         tables : {"all", "loadings", "variance"}
             Everything, or only the table of loadings or of variances, without the header.
         sort : bool, optional
@@ -1241,8 +1244,8 @@ class SpcaResult(ComponentFit):
         Raises
         ------
         OptionError
-            If intervals or stars are True for a fit that shows none, of another fit, or requested with
-            ``contributions=True``.
+            If intervals or stars are requested by True for a fit that shows none, if they are results of
+            another fit, or if they are requested with ``contributions=True``.
         NoRowsError
             If dense loadings are requested and the fit was read from a file, without data.
 
@@ -1279,7 +1282,7 @@ class SpcaResult(ComponentFit):
             Number of decimals; with `raw`, of significant figures.
         raw : bool
             Whether to write the equations in the original units of the data, with the constant due to
-            centring. By default they are in variables centred and scaled as in the fit.
+            centring. By default the variables are centred and scaled as in the fit.
         max_terms : int, optional
             The largest number of terms to write for a component, those with the largest loadings; the number
             of omitted terms is given.
@@ -1314,18 +1317,18 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         zeros : bool
-            Include loadings that are zero.
+            Whether to include loadings that are zero.
         conf_int : bool, Bootstrap or Stability
-            Include a result of `bootstrap` ("std_error", "lower", "upper", "selected") or of `stability`
-            ("frequency"), or with True those that the fit shows (see `with_inference`). The limits are NaN
-            for loadings that no draw selected.
+            Whether to include a result of `bootstrap` ("std_error", "lower", "upper", "selected") or of
+            `stability` ("frequency"); True includes the results that the fit shows (see `with_inference`).
+            The limits are NaN for loadings that no draw selected.
         level : float in (0, 1)
             Level of the intervals.
 
         Raises
         ------
         OptionError
-            If ``conf_int=True`` for a fit that shows neither, or a result of another fit.
+            If ``conf_int=True`` is given for a fit that shows neither, or if a result belongs to another fit.
 
         See Also
         --------
@@ -1344,8 +1347,7 @@ class SpcaResult(ComponentFit):
         return frames.tidy(state, zeros, is_wide, level)
 
     def glance(self) -> pd.DataFrame:
-        """Return a summary of the fit in one row: sizes, nonzero loadings, all measures, correlation of
-        scores, convergence.
+        """Return one row for the fit: its size, nonzero loadings, measures and convergence.
 
         "score_correlation" is the largest absolute correlation between two scores; "n_iter" is the number of
         iterations, of steps, or of the starts of a search, depending on the method.
@@ -1482,7 +1484,7 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         path : str or path
-            Ending in .xlsx.
+            Name of the workbook, with the extension .xlsx.
 
         Raises
         ------
@@ -1545,14 +1547,14 @@ class SpcaResult(ComponentFit):
         return pd.DataFrame(deep_copy(self._state.record.details), index=self.components)
 
     def refit(self, **changes: Unpack[hints.Changes]) -> SpcaResult:
-        """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces any of these.
+        """Fit again with some arguments changed; a new `card`, `variance` or `t` replaces any of the three.
 
         Parameters
         ----------
         **changes
-            Arguments of the call that made this fit, such as ``card=5`` or ``scale=True``. A mapping as
-            `card` may use the names of the components of this fit; those that it leaves out keep their
-            numbers of nonzeros.
+            Arguments of the call that made this fit, such as ``card=5`` or ``scale=True``. The keys of a
+            mapping `card` may be names of the components of this fit; components that it leaves out keep
+            their numbers of nonzeros.
 
         Returns
         -------
@@ -1631,11 +1633,12 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         components : two of int or str
-            Numbers from 1, or names.
+            Two components, by number (from 1) or by name.
         scale : float
-            From 0 to 1. With 1 the points are standardised scores, and lengths of arrows and angles between
-            them approximate standard deviations and correlations of the variables. With 0 the points are the
-            scores themselves, and distances between points are distances between rows within the components.
+            A number from 0 to 1. With 1 the points are standardised scores, and lengths of arrows and angles
+            between them approximate standard deviations and correlations of the variables. With 0 the points
+            are the scores themselves, and distances between points are distances between rows within the
+            components.
         arrows : {"loadings", "correlations"}
             With "correlations" the arrows are the correlations of the variables with the two scores,
             stretched by a common factor; arrows of variables without a nonzero loading are faint.
@@ -1815,14 +1818,15 @@ class SpcaResult(ComponentFit):
         values : {"loadings", "contributions", "cos2"}
             The values to draw: those of `loadings`, `contributions` or `cos2`.
         kind : {"blocks", "table", "line", "image"}, optional
-            Blocks: for each component the list of its variables with bars, hollow and to the left for
-            negative loadings; a variable on several components appears in the block of each, in italics if
-            most variables are on one. Table: coloured numbers, variables by components, zeros blank. Line: a
-            curve over all columns in their order for each component, with gaps at zeros, for spectra and
-            series. Image: an image for each component, for pixels. By default an image if `shape` is given; a
-            line if `x` is given or 30 or more columns are named by increasing or decreasing numbers, perhaps
-            with a unit (850, "850 nm", "X850"), unless these only number the columns; a table if the
-            variables have nonzero loadings on more than 1.6 components on average; otherwise blocks.
+            "blocks" lists the variables of each component with bars, which are hollow and point to the left
+            for negative loadings; a variable on several components appears in the block of each, in italics
+            if most variables are on one component. "table" shows coloured numbers, variables by components,
+            with blanks for zeros. "line" draws a curve over all columns in their order for each component,
+            with gaps at zeros, for spectra and series. "image" draws an image for each component, for pixels.
+            The default is an image if `shape` is given; a line if `x` is given or 30 or more columns are
+            named by increasing or decreasing numbers, perhaps with a unit (850, "850 nm", "X850"), unless
+            these only number the columns; a table if the variables have nonzero loadings on more than 1.6
+            components on average; otherwise blocks.
         sort : bool
             Whether blocks and tables show the largest absolute loading of each component first; otherwise the
             variables are in the order of the data.
@@ -1831,7 +1835,7 @@ class SpcaResult(ComponentFit):
             more have a nonzero loading, the components take turns in choosing the variable with their largest
             remaining absolute loading.
         components : sequence of int or str, optional
-            Numbers from 1, or names; by default all.
+            Components, by number (from 1) or by name; by default all.
         sections : Series, mapping or sequence of length p, optional
             The section of each variable, for blocks and tables. Variables of a section are shown together,
             with its name; sections are in the order of the categories or of their first variables.
@@ -1923,12 +1927,12 @@ class SpcaResult(ComponentFit):
         against: Literal["components", "index"] | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw every pair of the chosen columns of scores and the density of each, or each over the index.
+        """Draw the scores of components against one another, with their densities, or over the index of rows.
 
         Parameters
         ----------
         components : one to five of int or str, optional
-            Numbers from 1, or names; by default the first five, and a note names those that are shown.
+            Components, by number (from 1) or by name; by default the first five, as a note states.
         groups : Series, Categorical or array of length n, optional
             Groups that set colours and markers of the points; at most 20. A Series is matched by its labels.
             A string names a column of the fitted data.
@@ -1940,8 +1944,8 @@ class SpcaResult(ComponentFit):
             1,000 rows are also marked individually.
         against : {"components", "index"}, optional
             Whether components are drawn against one another, or each in a panel over the index of the rows:
-            its dates, its numbers, or else the order of the rows. By default over dates if the index has
-            these (DatetimeIndex or PeriodIndex), and otherwise against one another.
+            its dates, its numbers, or else the order of the rows. By default components are drawn over the
+            index if it consists of dates (DatetimeIndex or PeriodIndex), and otherwise against one another.
         ax : Axes, optional
             The panels are drawn inside it, by default in a new figure. They are its ``child_axes``, row by
             row. The correlation of a pair is written on the other side of the diagonal, or above the diagonal
@@ -1999,7 +2003,7 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         components : two of int or str
-            Numbers from 1, or names.
+            Two components, by number (from 1) or by name.
         max_arrows : int, optional
             The largest number of arrows. Variables with a nonzero loading come first; the longest arrows
             along the two components are chosen alternately. None draws all.
@@ -2120,15 +2124,15 @@ class SpcaResult(ComponentFit):
         Parameters
         ----------
         kind : {"variance", "share", "cumulative"}
-            Variances; their shares of the total; or cumulative shares.
-        parallel : array-like, or what `choose_k` or `choose` returned, optional
+            Whether to draw variances, their shares of the total, or cumulative shares.
+        parallel : array-like, or a result of `choose_k` or `choose`, optional
             Thresholds of parallel analysis for the first components, in the unit of the variances, drawn as a
             line: dense components above it exceed those of data without structure. If `choose_k` shrank large
-            rows, thresholds are of other eigenvalues: there is no line, and the marks of the components that
-            exceed them are filled.
+            rows, the thresholds apply to other eigenvalues: no line is drawn, and the marks of the components
+            that exceed them are filled.
         max_components : int, optional
-            The largest number of components of the spectrum to draw; never fewer than were fitted. None draws
-            all.
+            The largest number of components of the spectrum to draw; the fitted components are always drawn.
+            None draws all.
         ax : Axes, optional
             By default a new figure is created.
 
@@ -2139,8 +2143,8 @@ class SpcaResult(ComponentFit):
         Raises
         ------
         OptionError
-            If `kind` does not exist, `parallel` is not numbers or an analysis of other data, or `ax` is not
-            an Axes.
+            If `kind` is unknown, `parallel` is not numeric or is an analysis of other data, or `ax` is not an
+            Axes.
 
         See Also
         --------
@@ -2226,8 +2230,8 @@ def load(path: hints.Path) -> SpcaResult | SparseLoadings | PrincipalVariablesRe
     Raises
     ------
     FileError
-        If the file does not exist, does not contain a fit, is damaged, truncated or of a newer layout, or is
-        inconsistent.
+        If the file does not exist, does not contain a fit, is damaged, truncated or inconsistent, or has a
+        newer layout.
     OptionError
         If `path` is not a path.
     """

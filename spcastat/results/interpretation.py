@@ -98,7 +98,7 @@ class Supplement(Outcome):
 
     @property
     def test_values(self) -> pd.DataFrame | None:
-        """Test values of these means, by (variable, level); beyond 2 in size a mean is significant at 5 %."""
+        """Test values of these means, by (variable, level); beyond 2 or -2 they are significant at 5 %."""
         return None if self._factors is None else deep_copy(self._factors.test_values)
 
     @property
@@ -286,10 +286,11 @@ class Scales(Picklable, Outcome):
     def table(self) -> pd.DataFrame:
         """One row for each component.
 
-        "items", their number; "alpha", Cronbach's, in the units of the data (NaN for a correlation matrix);
-        "alpha_std", of standardised variables; "omega", the share of the variance of the standardised sum
-        that one common factor explains; "mean_r", the mean correlation; "r_component", the correlation of the
-        sum with the component. Alpha is NaN for fewer than two variables, and omega for fewer than three.
+        "items" is the number of variables; "alpha" is Cronbach's alpha in the units of the data (NaN for a
+        correlation matrix), and "alpha_std" the alpha of standardised variables; "omega" is the share of the
+        variance of the standardised sum that one common factor explains; "mean_r" is the mean correlation;
+        "r_component" is the correlation of the sum with the component. Alpha is NaN for fewer than two
+        variables, and omega for fewer than three.
         """
         return deep_copy(self._numbers.table)
 
@@ -298,7 +299,8 @@ class Scales(Picklable, Outcome):
         """One row for each variable of a component.
 
         "component", "key" ("+" or "-"), "term"; "r_rest", its correlation with the sum of the others;
-        "r_other", its largest absolute correlation with the sum of another component, and "other", which.
+        "r_other", its largest absolute correlation with the sum of another component, and "other", the name
+        of that component.
         """
         return deep_copy(self._numbers.items)
 
@@ -330,7 +332,7 @@ class FurtherPoints(TypedDict):
 
 
 def further_points(state: FitState, new: Any, supplement: Any, arrows: str) -> FurtherPoints:
-    """Return the points of new rows and of a supplement; its correlations only among correlations."""
+    """Return the points of new rows and of a supplement; its correlations only if correlations are drawn."""
     among_correlations = one_of("arrows", arrows, ARROWS) == "correlations"
     fresh = None if new is None else scores_of_new(state, new)
     if supplement is None:

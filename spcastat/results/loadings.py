@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class SparseLoadings(ComponentFit):
-    """Sparse loadings: X is about T P', P sparse, scores T uncorrelated and of unit variance.
+    """Sparse loadings P: X is about T P', where the scores T are uncorrelated with unit variance.
 
     Returned by :func:`spcastat.sparse_loadings` and :func:`spcastat.sparse_loadings_cov`. All output is
     labelled with the names in the data; variances have the divisor n - 1. Attributes are returned as copies.
@@ -85,7 +85,7 @@ class SparseLoadings(ComponentFit):
 
     @property
     def communalities(self) -> pd.Series:
-        """Share of the variance of each variable, length p, that its loadings explain; NaN if constant.
+        """Share of the variance of each variable, length p, that its loadings explain; NaN if it is constant.
 
         For scaled data it is the sum of the squared loadings of the variable.
         """
@@ -107,8 +107,9 @@ class SparseLoadings(ComponentFit):
 
         In every draw the columns are recentred and rescaled and the variables reselected, with the same
         number of nonzeros; the search starts from the fitted loadings and from the principal components.
-        Components are matched with the fitted ones by the correlation of their scores, and take their signs.
-        If the fit was given `clusters`, `strata` or `block_length`, whole clusters or blocks are drawn.
+        Components are matched with the fitted ones by the correlation of their scores, and are given their
+        signs. If the fit was given `clusters`, `strata` or `block_length`, whole clusters or blocks are
+        drawn.
 
         Parameters
         ----------
@@ -116,11 +117,11 @@ class SparseLoadings(ComponentFit):
             Number of draws, 3 or more. Intervals of 95 % need 39; fewer draws give only standard errors
             and shares.
         select : bool
-            Whether variables are selected again in each draw. False takes those of the fit as given.
+            Whether variables are selected again in each draw. False keeps the variables of the fit.
         data : table or matrix, optional
             For a fit from a file: the data that were fitted.
         rng : None, int or numpy Generator
-            Seed of the draws. None is a fixed seed.
+            Seed of the draws. None uses a fixed seed.
         n_jobs : int
             Number of processes; -1 for all processors. The result does not depend on it.
         progress : bool or callable
@@ -129,7 +130,7 @@ class SparseLoadings(ComponentFit):
         Returns
         -------
         LoadingsBootstrap
-            If interrupted by Ctrl-C, the result covers the completed draws.
+            After Ctrl-C the result covers the completed draws.
 
         Raises
         ------
@@ -137,7 +138,7 @@ class SparseLoadings(ComponentFit):
             For a covariance matrix without `n_obs` (with it, draws are Wishart matrices), and for a fit from
             a file without `data`.
         DataError
-            If `data` are not those of the fit.
+            If `data` differ from the data of the fit.
         WeightsError
             For frequency weights that are not whole numbers.
         TooFewRowsError
@@ -168,7 +169,8 @@ class SparseLoadings(ComponentFit):
         Raises
         ------
         OptionError
-            If a result is something else, or of another fit: with other loadings or variables.
+            If an argument is not such a result, or is a result of another fit (with other loadings or
+            variables).
 
         See Also
         --------
@@ -204,14 +206,14 @@ class SparseLoadings(ComponentFit):
         conf_int: bool | LoadingsBootstrap = False,
         level: float = 0.95,
     ) -> Summary:
-        """Return the header, loadings and variances, as text, HTML, LaTeX, Markdown or for Word.
+        """Return the header, loadings and variances, as text, HTML, LaTeX, Markdown or Word.
 
         Parameters
         ----------
         digits : int
             Decimals of the loadings, 0 to 10.
         max_rows : int, optional
-            The largest number of variables to show; by default all with a nonzero loading.
+            The largest number of variables to show; by default all variables with a nonzero loading.
         sort : bool, optional
             Whether to order the variables by the component on which they load most. By default tables of more
             than 25 variables are sorted.
@@ -257,10 +259,10 @@ class SparseLoadings(ComponentFit):
         Parameters
         ----------
         zeros : bool
-            Whether loadings that are exactly zero have rows, too.
+            Whether to include rows for loadings that are exactly zero.
         conf_int : bool or LoadingsBootstrap
-            Whether to add "std_error", "lower", "upper" and "selected" of a result of `bootstrap`, or with
-            True of the one that the fit shows.
+            Whether to add "std_error", "lower", "upper" and "selected" from a result of `bootstrap`, or, with
+            True, from the result that the fit shows.
         level : float in (0, 1)
             The confidence level of these intervals.
 
@@ -280,7 +282,7 @@ class SparseLoadings(ComponentFit):
         return frames.tidy(with_loadings(state), zeros, is_wide, level)
 
     def glance(self) -> pd.DataFrame:
-        """Return the fit in one row: sizes, nonzeros, explained variance and PCA's, convergence.
+        """Return one row for the fit: its size, nonzeros, explained variance, PCA's, and convergence.
 
         See Also
         --------
@@ -393,14 +395,14 @@ class SparseLoadings(ComponentFit):
         labels: hints.RowLabels = 0,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw rows as points, their scores, and variables as arrows, their loadings, on two components.
+        """Draw the scores on two components as points, and the loadings of the variables as arrows.
 
         Scores are uncorrelated, so inner products of points and arrows approximate the data.
 
         Parameters
         ----------
         components : two of int or str
-            Numbers from 1, or names.
+            Two components, by number (from 1) or by name.
         scale, max_arrows, groups, color, palette, outline, level, centroids, labels, ax
             As for ``SpcaResult.biplot``.
 
@@ -502,7 +504,7 @@ class SparseLoadings(ComponentFit):
 
     @property
     def _has_scores(self) -> bool:
-        """Whether scores are in memory, those of the data or of the file."""
+        """Whether scores are in memory, computed from the data or read from the file."""
         source = self._source
         return self._state.scores is not None or (source is not None and source.holds_scores)
 
@@ -526,7 +528,7 @@ class LoadingsBootstrap(resampling.FromDraws):
 
     @property
     def table(self) -> pd.DataFrame:
-        """The default 95 % intervals, as `conf_int`; no bounds with fewer than 39 draws."""
+        """The default 95 % intervals of `conf_int`; with fewer than 39 draws there are no bounds."""
         return frames.conf_int(with_loadings(self._state), self._numbers, kind="percentile")
 
     @property
@@ -556,8 +558,8 @@ class LoadingsBootstrap(resampling.FromDraws):
         Raises
         ------
         OptionError
-            If `level` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for 95 %. In
-            that case `table` has the standard errors.
+            If `level` is not allowed, or if there are fewer than (1 + level) / (1 - level) draws (39 for
+            95 %). In the latter case `table` has the standard errors.
         """
         numbers = frames.require_intervals(self._numbers, level)
         return frames.conf_int(with_loadings(self._state), numbers, level, "percentile")
@@ -570,7 +572,7 @@ class LoadingsBootstrap(resampling.FromDraws):
         level: float = 0.95,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the loadings as bars with their intervals, paler if these include zero.
+        """Draw loadings as bars with intervals; bars are paler if the interval includes zero.
 
         Parameters
         ----------

@@ -41,32 +41,37 @@ class Outliers(Picklable, Summary):
     def cells(self) -> pd.DataFrame:
         """The outlying cells, those with the largest z first.
 
-        "row", "variable": labels. "position": number of the row, from 0. "value": as given. "z": distance
-        from the middle of the column in robust standard deviations, after a power transformation for skewed
-        columns. "used": the value that the fit uses. "low", "high": the values with z within 2.5, or within 4
-        if the table has no more cells beyond 2.5 than a normal one. "kept": whether the fit uses the row.
+        "row" and "variable" are labels, and "position" is the number of the row, from 0. "value" is the value
+        in the data, and "used" the value that the fit uses. "z" is the distance from the middle of the column
+        in robust standard deviations, after a power transformation for skewed columns. "low" and "high" are
+        the values with a z of -2.5 and 2.5 (-4 and 4 if the table has no more cells beyond 2.5 than a normal
+        one). "kept" tells whether the fit uses the row.
         """
         return outliers.cells(self._state)
 
     @property
     def rows(self) -> pd.DataFrame:
-        """All rows: the largest robust "distance" of a score, whether "kept", number of outlying "cells"."""
+        """The robust distances of all rows.
+
+        "distance" is the largest robust distance of a score, "kept" tells whether the fit uses the row, and
+        "cells" is the number of outlying cells.
+        """
         return outliers.rows(self._state)
 
     @property
     def columns(self) -> pd.DataFrame:
         """How each column was judged.
 
-        "judged": False for columns that were left as they are, since they have at most 5 different values,
-        one value in half of their rows, or their lowest or highest value in 30 % of the rows.
-        "transformation", "power": of skewed columns. "middle", "low", "high": the values with z of 0, -2.5
-        and 2.5 (-4 and 4 in a table with no more cells beyond 2.5 than a normal one). "cells", "share":
-        number and share of outlying cells in the rows kept.
+        "judged" is False for columns that are not changed, since they have at most 5 different values, one
+        value in half of their rows, or their lowest or highest value in 30 % of the rows. "transformation"
+        and "power" describe the transformation of skewed columns. "middle", "low" and "high" are the values
+        with a z of 0, -2.5 and 2.5 (-4 and 4 in a table with no more cells beyond 2.5 than a normal one).
+        "cells" and "share" are the number and the share of outlying cells in the rows kept.
         """
         return outliers.columns(self._state)
 
     def cells_of(self, new: hints.Table) -> pd.DataFrame:
-        """Return the outlying cells of new rows, which `transform` pulls in; as `cells`, without "kept".
+        """Return the outlying cells of new rows, which `transform` pulls in: `cells` without "kept".
 
         Parameters
         ----------
@@ -98,7 +103,8 @@ class Outliers(Picklable, Summary):
         Returns
         -------
         Axes
-            Cells above the usual values are purple, those below orange with a minus; darker is further.
+            Cells above the usual values are purple, and cells below them orange with a minus. Cells farther
+            from the usual values are darker.
 
         Raises
         ------

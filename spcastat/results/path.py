@@ -102,8 +102,9 @@ class SpcaPath(Outcome):
         Parameters
         ----------
         measures : str or list of str, optional
-            "adjusted", "pev", "least_squares", "relative_adjusted", "rre", and in a list
-            "score_correlation". By default the one that the search maximised, or the adjusted variance.
+            One or more of "adjusted", "pev", "least_squares", "relative_adjusted" and "rre"; a list may also
+            contain "score_correlation". By default the measure that the search maximised, or else the
+            adjusted variance.
         x : {"nonzeros", "card"}
             Whether the axis counts nonzeros in total or per component.
         ax : Axes, optional
@@ -140,7 +141,7 @@ class SpcaPath(Outcome):
             By default the title of the printout.
         max_points : int, optional
             Largest number of rows to draw; None draws all. If there are more, this many equally spaced rows
-            are drawn, and the page says so. With 0, the page has no scores and no row labels. Rows not in
+            are drawn, and the page states this. With 0, the page has no scores and no row labels. Rows not in
             memory are not drawn.
 
         Raises

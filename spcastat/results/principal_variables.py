@@ -37,7 +37,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     """Variables that were kept because they reproduce all variables best.
 
     Returned by :func:`spcastat.principal_variables` and :func:`spcastat.principal_variables_cov`. Shares are
-    of the variance of all variables, as they were scaled.
+    relative to the variance of all (scaled) variables.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def kept(self) -> pd.Index:
-        """The names of the variables kept, those that are needed most first; groups in full."""
+        """The names of the variables kept, the most needed first; groups are listed in full."""
         return self._state.spec.columns[principal.variables_of(self._state)].copy()
 
     @property
     def k(self) -> int:
-        """The number of scores: k as given, or the number of variables kept."""
+        """The number of scores: `k`, by default the number of variables kept."""
         return int(self._state.V.shape[1])
 
     @property
@@ -96,7 +96,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def variables(self) -> pd.DataFrame:
-        """A row for each variable kept (or group, by its name), those that are needed most first.
+        """A row for each variable kept (or group, by its name), the most needed first.
 
         "without" is the share without the variable; "instead" the best substitute if it cannot be measured,
         and "with_instead" the share with the substitute; "cost" with a budget; "frequency" the share of
@@ -106,7 +106,7 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def represented(self) -> pd.DataFrame:
-        """A row for each other variable, by falling R2.
+        """A row for each other variable, in decreasing order of R2.
 
         "R2" is the share of its variance that the scores reproduce; "most_by" the kept variable with which it
         correlates most, and "r" this correlation; "frequency" the share of resamples in which it was chosen.
@@ -133,13 +133,13 @@ class PrincipalVariablesResult(Picklable, Shown):
 
     @property
     def weights(self) -> pd.DataFrame:
-        """Weights of the (scaled) variables kept in the k scores, which are uncorrelated, of variance 1."""
+        """Weights of the (scaled) variables kept in the k scores, which are uncorrelated with variance 1."""
         variables = principal.variables_of(self._state)
         return self._state.by_variable(self._state.V).iloc[variables]
 
     @property
     def coefficients(self) -> pd.DataFrame:
-        """The coefficients, k x p, by which scores reproduce all (scaled) variables: their covariances."""
+        """The covariances of scores and (scaled) variables, k x p; scores reproduce the variables by them."""
         return principal.coefficients_table(self._state)
 
     @property
@@ -161,13 +161,13 @@ class PrincipalVariablesResult(Picklable, Shown):
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, or a source of chunks
-            With the variables kept: by name, or all columns in an array.
+            Rows with the variables kept, which are found by name, or an array of all columns.
         na : {"raise", "drop", "em", "pairwise"}, optional
             How to treat rows with missing values, as in ``SpcaResult.transform``.
 
         Returns
         -------
-        DataFrame of shape (n, k), or a table of the library of `new`
+        DataFrame of shape (n, k), or a table of the same kind as `new`
 
         Raises
         ------
@@ -198,7 +198,7 @@ class PrincipalVariablesResult(Picklable, Shown):
     # --- further questions ------------------------------------------------------------------------
 
     def alternatives(self, n: hints.Whole = 5) -> pd.DataFrame:
-        """Return other sets that differ in one variable and are within 1 % of the share, best first.
+        """Return sets that differ in one variable and reach 99 % of the share of this set, best first.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         Returns
         -------
         PrincipalVariablesResult
-            With other values of `bound` and `proven`; if a better set was found, that set.
+            The same choice with new values of `bound` and `proven`, or a better set if one was found.
 
         Raises
         ------
@@ -356,7 +356,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         Returns
         -------
         Axes
-            A dashed line marks PCA, and a vertical one the number of variables kept.
+            A dashed line marks PCA, and a vertical line the number of variables kept.
         """
         return plots.plot_kept(self.path, m=len(set_of(self._state).chosen), ax=ax)
 
@@ -366,7 +366,7 @@ class PrincipalVariablesResult(Picklable, Shown):
         Parameters
         ----------
         max_rows : int, optional
-            Largest number of variables, those of largest R2.
+            The largest number of variables to draw: those with the largest R2.
         ax : Axes, optional
             By default a new figure is created.
 

@@ -75,11 +75,12 @@ class Certificate(Picklable, Outcome):
     def table(self) -> pd.DataFrame:
         """One row per component; for a joint proof one row, "fit".
 
-        For single components: "cardinality"; "value" and proven "upper_bound" in variance units; "gap" in
-        percent of the value; "optimal", True only if proven, to 1e-9 relative; "proof", its kind; "nodes",
-        "seconds"; "best_known" and its "support", the best one found. Of all jointly: "measure",
-        "cardinalities"; "value", "upper_bound" and "pca_bound" as shares of the total variance; "gap";
-        "optimal", to 1e-4 relative; "proof", "nodes", "open", "seconds"; "best_known" and its "supports".
+        The columns for single components are "cardinality"; "value" and the proven "upper_bound" in variance
+        units; "gap" in percent of the value; "optimal", which is True only if optimality is proven to a
+        relative 1e-9; "proof", its kind; "nodes" and "seconds"; "best_known", the best value found, and its
+        "support". The columns for all components together are "measure", "cardinalities"; "value",
+        "upper_bound" and "pca_bound" as shares of the total variance; "gap"; "optimal", to a relative 1e-4;
+        "proof", "nodes", "open" and "seconds"; and "best_known" with its "supports".
         """
         joint = self._numbers.scope == "joint"
         table = pd.DataFrame(
@@ -101,7 +102,7 @@ class Certificate(Picklable, Outcome):
         Raises
         ------
         NoRowsError
-            For a proof of a fit from a file, which has only the variables of these loadings, in `table`.
+            For a proof of a fit from a file, which contains only the supports of these loadings (in `table`).
         """
         return self._state.by_variable(self._best_loadings)
 
@@ -117,7 +118,7 @@ class Certificate(Picklable, Outcome):
 
 
 def _fit_text(state: FitState) -> str:
-    """Return what was fitted to which data."""
+    """Return a description of the fit and its data."""
     return part(headline(state, np.count_nonzero(state.V, axis=0).tolist()))
 
 
@@ -158,7 +159,7 @@ def _bounds(table: pd.DataFrame, proven: Proven) -> Table:
 
 
 def _gap_text(gap: float) -> str:
-    """Return a gap in percent with three digits, rounded up; a gap of rounding is zero."""
+    """Return a gap in percent with three digits, rounded up; a gap due to rounding is zero."""
     if 1e-9 < gap < 1e-3:
         return "<0.001"
     return percent_text(gap / 100.0, up=True, rounding=1e-6)
@@ -394,7 +395,7 @@ def _of_better(proven: Proven, V: np.ndarray, op: Operator) -> Proven:
 
 
 def _plain(certificate: Any, scaled: tuple[str, ...] = (), factor: float = 1.0) -> dict[str, Any]:
-    """Return the fields of a certificate as numbers, text and lists; those in `scaled` times `factor`."""
+    """Return the fields of a certificate as numbers, text and lists; `scaled` ones times `factor`."""
     row = {
         field.name: plain_value(getattr(certificate, field.name)) for field in dataclasses.fields(certificate)
     }

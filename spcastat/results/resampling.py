@@ -109,7 +109,7 @@ class Bootstrap(FromDraws):
 
     @property
     def table(self) -> pd.DataFrame:
-        """The default 95 % intervals of the loadings, as `conf_int`; no bounds with fewer than 39 draws."""
+        """The default 95 % intervals of `conf_int`; with fewer than 39 draws there are no bounds."""
         return frames.conf_int(self._state, self._numbers)
 
     @property
@@ -136,9 +136,9 @@ class Bootstrap(FromDraws):
         kind : {"hull", "percentile"}
             "hull" is the normal interval, the estimate plus or minus a multiple of the standard error over
             draws, extended to zero unless a share of at least (1 + `level`) / 2 of the draws gives the
-            loading the sign of the estimate: the largest estimates were selected, which the normal interval
-            ignores. "percentile" lies between quantiles of the draws; it is shifted towards zero, and so
-            covers small loadings somewhat less often.
+            loading the sign of the estimate. The extension allows for the selection of the largest estimates,
+            which the normal interval ignores. "percentile" lies between quantiles of the draws; it is shifted
+            towards zero, and so covers small loadings somewhat less often.
 
         Returns
         -------
@@ -150,8 +150,8 @@ class Bootstrap(FromDraws):
         Raises
         ------
         OptionError
-            If `level` or `kind` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for
-            95 %, 199 for 99 %. In that case `table` has the standard errors.
+            If `level` or `kind` is not allowed, or if there are fewer than (1 + level) / (1 - level) draws
+            (39 for 95 %, 199 for 99 %). In the latter case `table` has the standard errors.
 
         Notes
         -----
@@ -174,8 +174,8 @@ class Bootstrap(FromDraws):
 
         If variables are scaled to unit variances, it is the variance for variables in units of their standard
         deviations in the population. Scores of new rows by ``fit.transform`` are in units of the standard
-        deviations of the fit, which have errors of their own: their variance is outside the interval more
-        often, in particular with few rows.
+        deviations of the fit, which are themselves estimates. The variance of these scores is therefore
+        outside the interval more often, in particular with few rows.
 
         Parameters
         ----------
@@ -188,25 +188,25 @@ class Bootstrap(FromDraws):
         Returns
         -------
         DataFrame
-            One row per component: "component", "estimate" (the variance on the rows of the fit),
-            "std_error", "lower", "upper", "held_out". "held_out" is the centre of the interval, of a normal
-            one on the logarithmic scale, and the interval may lie below the estimate. Bounds are
-            NaN if "held_out" or the variance of a draw is not positive.
+            One row per component: "component", "estimate" (the variance on the rows of the fit), "std_error",
+            "lower", "upper", "held_out". "held_out" is the centre of the interval (of a normal interval, on
+            the logarithmic scale), and the interval may lie below the estimate. Bounds are NaN if "held_out"
+            or the variance of a draw is not positive.
 
         Raises
         ------
         OptionError
-            If `level` or `kind` is not allowed, or with fewer than (1 + level) / (1 - level) draws: 39 for
-            95 %. In that case ``frames["variance"]`` has the standard errors.
+            If `level` or `kind` is not allowed, or if there are fewer than (1 + level) / (1 - level) draws
+            (39 for 95 %). In the latter case ``frames["variance"]`` has the standard errors.
 
         Notes
         -----
         ``held_out`` is the expected variance on new rows: the estimate minus Efron's optimism, the mean
-        excess of the variance of draws on their own rows over that on the rows of the fit. ``std_error`` is
-        the standard deviation of the variance of the fit's components over the rows of the draws. The
-        optimism is estimated from the same rows and counts, on the logarithmic scale, with a standard error
-        of half its size. Percentile intervals are quantiles of the variances of the fit's components on the
-        rows of the draws, times ``held_out`` / ``estimate``.
+        excess of the variance of the components of a draw in the rows of the draw over their variance in the
+        rows of the fit. ``std_error`` is the standard deviation of the variance of the fit's components over
+        the rows of the draws. The optimism is also an estimate; on the logarithmic scale its standard error
+        is taken as half its size. Percentile intervals are quantiles of the variances of the fit's components
+        on the rows of the draws, times ``held_out`` / ``estimate``.
         """
         intervals = frames.variance_ci(self._state, self._numbers, level, kind)
         frames.require_intervals(self._numbers, level)
@@ -221,14 +221,14 @@ class Bootstrap(FromDraws):
         kind: IntervalKind = "hull",
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the loadings as bars with their intervals, paler if these include zero.
+        """Draw loadings as bars with intervals; bars are paler if the interval includes zero.
 
         Parameters
         ----------
         max_rows : int, optional
             The largest number of variables to show.
         components : sequence of int or str, optional
-            Numbers from 1, or names; by default all.
+            Components, by number (from 1) or by name; by default all.
         level, kind
             As for `conf_int`.
         ax : Axes, optional
@@ -298,11 +298,11 @@ class Stability(FromDraws):
 
     @property
     def bound(self) -> pd.Series:
-        """A bound on the expected number of false selections in each component, and in all.
+        """A bound on the expected number of false selections in each component, and in all together.
 
         The bound is c^2 / ((2 threshold - 1) p), where c is the mean number of variables selected by the fits
-        of halves, and p the number of variables in these fits. It is at most c, and uninformative if equal to
-        c.
+        of halves, and p the number of variables in these fits. It is at most c, and is uninformative if it
+        equals c.
         """
         return frames.bound(self._state, self._numbers)
 
@@ -344,7 +344,7 @@ class Stability(FromDraws):
         max_rows : int, optional
             The largest number of variables to show; by default as many as there is room for.
         components : sequence of int or str, optional
-            Numbers from 1, or names; by default all.
+            Components, by number (from 1) or by name; by default all.
         ax : Axes, optional
             By default a new figure is created.
 
@@ -365,7 +365,7 @@ class Stability(FromDraws):
 
 
 class SplitInference(FromDraws):
-    """Correlations on one half of the rows of variables selected on the other; prints as text or HTML."""
+    """Correlations, on half of the rows, of variables selected on the other half; prints as text or HTML."""
 
     _kind = "split"
     _numbers: Split
@@ -388,11 +388,11 @@ class SplitInference(FromDraws):
 
     @property
     def p_values(self) -> pd.DataFrame:
-        """P-values of zero correlations, adjusted for all loadings, p x k.
+        """P-values of the hypotheses of zero correlation, adjusted for all loadings, p x k.
 
         With several splits they are combined (Meinshausen, Meier and Buehlmann, 2009), and control the
-        family-wise error rate. A variable that no split selected has the p-value 1, and one that was selected
-        without other variables NaN.
+        family-wise error rate. The p-value is 1 for a variable that no split selected, and NaN for a variable
+        that was selected without other variables.
         """
         return frames.split_p_values(self._state, self._numbers)
 
@@ -417,8 +417,8 @@ class SplitInference(FromDraws):
         -------
         DataFrame
             "component", "term", "loading" (on the first half), "correlation", "std_error", "lower", "upper":
-            intervals of Fisher's z by the t distribution. NaN if no other variable was selected in the
-            component.
+            the limits are based on Fisher's z and the t distribution. They are NaN if no other variable was
+            selected in the component.
 
         Raises
         ------
@@ -547,7 +547,7 @@ def bootstrap(
 
 
 def _search_of_draws(state: FitState, search: str | None, fixed: bool) -> str:
-    """Return the search of each draw, by default the quick one where there is one."""
+    """Return the search of each draw, by default "quick" if it is available."""
     from spcastat.search.default import GRAM_LIMIT  # as slow to import as a small fit
 
     record, p = state.record, len(state.V)
@@ -835,7 +835,7 @@ def _rows_again(state: FitState, table: Any) -> RowData:
 
 
 def _require_same(state: FitState, data_again: Data) -> None:
-    """Raise DataError unless centre, scale and moments are those of the fit, up to rounding.
+    """Raise DataError unless centre, scale and moments equal those of the fit, up to rounding.
 
     The moments are the variances of the variables and their covariances with the scores of the fit: after
     scaling, the variances alone are the same for any data.

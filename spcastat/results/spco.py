@@ -43,8 +43,8 @@ MOST_PENALTIES = 1000
 class SpcoResult(Picklable, Shown):
     """Sparse principal coordinates, the result of :func:`spcastat.spco`.
 
-    Coordinates are the soft-thresholded scores of the rows on orthonormal, dense loadings, so small ones
-    are exactly zero. All output is labelled with the names in the data.
+    Coordinates are the soft-thresholded scores of the rows on orthonormal, dense loadings, so small
+    coordinates are exactly zero. All output is labelled with the names in the data.
     """
 
     _source: RowData
@@ -71,7 +71,7 @@ class SpcoResult(Picklable, Shown):
 
     @property
     def loadings(self) -> pd.DataFrame:
-        """The loadings A, p x k: dense and orthonormal, the largest absolute entry of a column positive."""
+        """The dense, orthonormal loadings A, p x k; the largest absolute entry of a column is positive."""
         return pd.DataFrame(
             self._A.copy(), index=deep_copy(self._source.spec.columns), columns=self.components
         )
@@ -94,7 +94,7 @@ class SpcoResult(Picklable, Shown):
 
         ``cumulative CPEV`` is the adjusted variance of the dense scores XA as a share of the total variance;
         ``cumulative fit`` the share of the total variance that the sparse coordinates reproduce,
-        1 - |X - ZA'|^2 / |X|^2; ``cumulative PCA`` that of dense components.
+        1 - |X - ZA'|^2 / |X|^2; ``cumulative PCA`` the share that dense components explain.
         """
         return deep_copy(self._variance)
 
@@ -145,7 +145,7 @@ class SpcoResult(Picklable, Shown):
 
     @property
     def objective_value(self) -> float:
-        """The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, over n - 1."""
+        """The criterion |X - ZA'|^2 / 2 + ridge |Z|^2 / 2 + penalty |Z|_1, divided by n - 1."""
         return float(self._solution.objective)
 
     @overload
@@ -158,13 +158,13 @@ class SpcoResult(Picklable, Shown):
         Parameters
         ----------
         new : DataFrame, array, sparse matrix, polars or pyarrow table, m x p
-            The variables of the fit, found by name.
+            Rows with the variables of the fit, which are found by name.
         na : {"raise", "drop"}
             Whether rows with missing values raise an error, or are left out.
 
         Returns
         -------
-        DataFrame of shape (m, k), or a table of the library of `new`
+        DataFrame of shape (m, k), or a table of the same kind as `new`
         """
         matrix, index = replay(self._source.spec, table_of(new).data, na=na)
         return in_library_of(new, self._labelled(matrix, index))
@@ -235,7 +235,7 @@ class SpcoResult(Picklable, Shown):
         Parameters
         ----------
         components : sequence of int or str, optional
-            Numbers from 1, or names; by default all.
+            Components, by number (from 1) or by name; by default all.
         groups : Series, Categorical or array of length n, optional
             Groups that set the colours of the stems; rows are in the order of the data.
         palette : mapping, sequence of colours, or str, optional
@@ -276,7 +276,7 @@ class SpcoResult(Picklable, Shown):
         max_rows : int, optional
             The largest number of variables of blocks and tables; by default as many as there is room for.
         components : sequence of int or str, optional
-            Numbers from 1, or names; by default all.
+            Components, by number (from 1) or by name; by default all.
         sections : Series, mapping or sequence of length p, optional
             The section of each variable, for blocks and tables; variables of a section are shown together,
             with its name next to them.
