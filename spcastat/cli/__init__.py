@@ -64,7 +64,7 @@ COMMANDS = {
     "show": Command("print a saved fit", commands.show_arguments, commands.show, commands.SHOW),
     "plot": Command("draw a figure of a fit", commands.plot_arguments, commands.plot, commands.PLOT),
     "transform": Command(
-        "scores of new rows by a saved fit, as CSV",
+        "compute scores of new rows by a saved fit, as CSV",
         commands.transform_arguments,
         commands.transform,
         commands.TRANSFORM,

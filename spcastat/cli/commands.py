@@ -105,14 +105,14 @@ def choose_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--rule",
         metavar="NAME",
-        help="worth (default): no more loadings are worth it; keep; 1se; paired; min",
+        help="worth (default: no more loadings are worth adding), keep, 1se, paired or min",
     )
     add("--family", metavar="NAME", help="fits compared: auto (default), equal, rotated or partition")
-    add("--least", type=float, help="gain in prediction that a further component must bring: 0.2")
-    add("--folds", type=int, metavar="N", help="folds of the rows (5)")
-    add("--repeats", type=int, metavar="N", help="number of divisions into folds (1)")
-    add("--share", type=float, help="share to keep, with --rule keep or --by variance: 0.9")
-    add("--n-jobs", type=int, metavar="N", help="processes that share the folds; -1 for all processors")
+    add("--least", type=float, help="least gain in prediction by a further component (0.2)")
+    add("--folds", type=int, metavar="N", help="number of folds (5)")
+    add("--repeats", type=int, metavar="N", help="divisions into folds (4 for small problems, else 1)")
+    add("--share", type=float, help="share to keep, with --rule keep or --by variance (0.9)")
+    add("--n-jobs", type=int, metavar="N", help="number of processes for the folds; -1 for all processors")
     add("--method", help="joint by default; methods() in Python lists all")
     fit_command.rule_arguments(parser)
     add("--plot", metavar="OUT.png", help="draw the criterion against the cardinality")
@@ -238,7 +238,7 @@ def plot_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "kind",
         metavar="KIND",
-        help="as the methods are called: " + ", ".join((*PLOT_KINDS, *KINDS_OF_VARIABLES)),
+        help="the plotting method: " + ", ".join((*PLOT_KINDS, *KINDS_OF_VARIABLES)),
     )
     add("data", metavar="DATA | FIT", help=DATA + "; a bundled data set; or a saved fit")
     add("--out", metavar="OUT", required=True, help="the picture: .png, .svg, .pdf, ...")
@@ -423,11 +423,12 @@ def keep_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("data", metavar="DATA", help=DATA + "; or a bundled data set: " + ", ".join(BUNDLED))
     add("--m", type=int, help="number of variables to keep")
-    add("--k", type=int, help="number of scores that reproduce all variables; by default as many as are kept")
-    add("--share", type=float, help="in place of --m: part of PCA's held-out share to keep: 0.95")
+    add("--k", type=int, help="number of scores for all variables; by default one for each variable kept")
+    add("--share", type=float, help="in place of --m: fraction of PCA's held-out share, such as 0.95")
     add("--budget", type=float, help="in place of --m: the largest total cost of the variables kept")
-    add("--cost", type=cost, action="append", metavar="NAME=COST", help="a cost; others are 1; repeatable")
-    for name, verb in (("include", "is kept in any case"), ("exclude", "is not kept")):
+    about = "the cost of a variable, 1 by default; may be repeated"
+    add("--cost", type=cost, action="append", metavar="NAME=COST", help=about)
+    for name, verb in (("include", "is always kept"), ("exclude", "is never kept")):
         about = f"a variable or group that {verb}; may be repeated"
         add(f"--{name}", type=component_and_name, action="append", metavar="NAME", help=about)
     about = "columns of a group, or of a term, are kept or left together; may be repeated"

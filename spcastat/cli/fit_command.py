@@ -145,7 +145,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--nonneg", action="store_const", const=True, help="nonnegative loadings only")
     add("--scale", action="store_const", const=True, help="scale the columns to unit variance")
-    about = "a block of columns, divided by the root of its first eigenvalue; one for each block"
+    about = "a block of columns, divided by the root of its first eigenvalue; once for each block"
     add("--blocks", type=block, action="append", metavar="NAME=COL,COL", help=about)
     about = "scale numbers and factors (text) as mixed data: FAMD"
     add("--mixed", dest="scale", action="store_const", const="mixed", help=about)
@@ -157,11 +157,11 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     about = "a column of labels of the rows that belong together, not fitted; whole clusters are drawn"
     add("--clusters", metavar="NAME", help=about)
     add("--strata", metavar="NAME", help="a column of labels of the strata of the sample, not fitted")
-    about = "rows in the order of time: blocks of N rows are drawn (or auto)"
+    about = "for rows in the order of time: blocks of N rows are drawn; auto chooses N"
     add("--block-length", type=rows_of_block, metavar="N|auto", help=about)
-    about = "DATA has several imputations of a table, numbered in a column: .imp by default, as mice has them"
+    about = "DATA contains imputations of a table, numbered in a column (.imp by default, as in mice)"
     add("--imputations", nargs="?", const="", metavar="NAME", help=about)
-    about = "pull in outlying cells and leave out outlying rows; cells: all rows stay; rows: cells stay"
+    about = "pull in outlying cells and leave out outlying rows; cells: keep all rows; rows: keep all cells"
     add("--robust", nargs="?", const=True, choices=("cells", "rows"), metavar="cells|rows", help=about)
     about = "missing values: refuse them (default), drop their rows, estimate them (em), or use all pairs"
     add("--na", choices=MISSING_TREATMENTS, help=about)
@@ -172,12 +172,12 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME[,NAME...]",
         help=("covariates, for which the other columns are adjusted: partial PCA"),
     )
-    about = "make columns of 0 and 1 of text in a formula"
+    about = "code text in a formula as columns of 0 and 1"
     add("--dummy", dest="categorical", action="store_const", const="dummy", help=about)
     add("--n-init", type=int, metavar="N", help="number of starts, for published methods")
     add("--rng", type=int, metavar="SEED", help="seed of the random starts")
     add("--tol", type=float, help="convergence tolerance of the method")
-    add("--max-iter", type=int, metavar="N", help="most iterations")
+    add("--max-iter", type=int, metavar="N", help="largest number of iterations")
     add("--objective", metavar="NAME", help=f"what is maximised: {_alternatives(hints.Objective)}")
     about = "with --card: uncorrelated scores, or orthogonal loadings"
     add("--constraint", metavar="NAME", help=about)
@@ -188,7 +188,7 @@ def fitting_arguments(parser: argparse.ArgumentParser) -> None:
     about = "read a large file whole (text above 100 MB, Parquet above 500 MB), not in chunks of rows"
     add("--in-memory", action="store_true", help=about)
     add("--covariance", action="store_true", help="DATA is a covariance or correlation matrix")
-    add("--n-obs", type=int, metavar="N", help="number of rows behind a covariance matrix")
+    add("--n-obs", type=int, metavar="N", help="number of rows from which a matrix was computed")
     about = "use the nearest correlation or covariance matrix if a matrix has negative eigenvalues"
     add("--nearest", action="store_const", const=True, help=about)
     reading_arguments(parser)
@@ -198,12 +198,13 @@ def sparsity_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the sparsity of components and for the method."""
     sparsity = parser.add_mutually_exclusive_group()
     sparsity.add_argument(
-        "--card", type=card, metavar="N[,N...]", help="nonzeros of all or of each component"
+        "--card", type=card, metavar="N[,N...]", help="nonzeros: one number, or one for each component"
     )
-    sparsity.add_argument("--variance", type=float, help="fraction of PCA's explained variance to keep: 0.9")
+    sparsity.add_argument("--variance", type=float, help="share of PCA's explained variance to keep (0.9)")
     rule_arguments(parser)
     add = parser.add_argument
-    add("--promise", metavar="WHEN", help="--variance is for each component (every) or all together (total)")
+    about = "--variance applies after each component (every) or after all (total)"
+    add("--promise", metavar="WHEN", help=about)
     add("--method", help="joint by default; methods() in Python lists all")
     about = "sparse loadings in place of sparse weights: variables depend on few components"
     add("--loadings", action="store_true", help=about)

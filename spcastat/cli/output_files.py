@@ -293,11 +293,13 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for the content, format and destination of the output."""
     tables = parser.add_argument_group("what is printed")
     add = tables.add_argument
-    add("--format", choices=FORMATS, help="output format, by default as --out ends; text: complete tables")
+    about = "output format, by default that of the name of --out; text: complete tables"
+    add("--format", choices=FORMATS, help=about)
     add("--out", metavar="OUT", help="write to a file: .txt, .html, .tex, .md, .docx, .json")
     switch = argparse.BooleanOptionalAction
-    add("--sort", action=switch, help="variables by component and size of loading; default: if over 25")
-    add("--max-rows", type=int, metavar="N", help="variables in the table, at most; by default all selected")
+    add("--sort", action=switch, help="sort variables by component and loading (default for more than 25)")
+    about = "largest number of variables in the table; by default all selected"
+    add("--max-rows", type=int, metavar="N", help=about)
     add("--cut", type=float, metavar="SIZE", help="show smaller loadings as a point")
     add("--describe", action="store_true", help="add a paragraph for a methods section, with references")
     add(
@@ -311,7 +313,7 @@ def output_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--full-names",
         action=switch,
-        help=("long names in full; by default text output shortens names that do not fit"),
+        help="print long names in full; by default text output shortens names that do not fit",
     )
 
 
